@@ -17,7 +17,8 @@ from scipy import sparse
 
 from spectral_latent._compiled import check_starts
 from spectral_latent.constituency import Phrase, PhraseSymbol
-from spectral_latent.constituency.decoding import Constituents, bracketings
+from spectral_latent.constituency.constituents import Constituents
+from spectral_latent.constituency.decoding import bracketings
 from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import skeletal_trees

@@ -10,7 +10,7 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.models import load_model
-from spectral_latent.cli.options import json_option, quiet_option
+from spectral_latent.cli.options import json_option, number_option, quiet_option
 from spectral_latent.cli.outputs import OutputFile, refuse_inputs
 from spectral_latent.cli.records import record_of
 
@@ -22,14 +22,7 @@ __all__ = ["anchors"]
 
 @click.command()
 @click.argument("model")
-@click.option(
-    "--top",
-    metavar="N",
-    default=10,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="The number of words to show for each state.",
-)
+@number_option("--top", "N", "The number of words to show for each state.", default=10)
 @click.option(
     "--label",
     "labels",

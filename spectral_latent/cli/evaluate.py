@@ -18,6 +18,7 @@ from spectral_latent.cli.options import (
     jobs_option,
     json_option,
     non_projective_option,
+    number_option,
     quiet_option,
 )
 from spectral_latent.cli.outputs import Figures, figures_table
@@ -45,11 +46,8 @@ _MOST = 10  # tags that a message lists
 @click.command(epilog=f"{SOURCES}\n\n{DEPENDENCY_SOURCES}\n\n{TAGGED_SOURCES}".replace("SOURCE", "GOLD"))
 @click.argument("model")
 @click.argument("gold", metavar="GOLD...", nargs=-1, required=True)
-@click.option(
-    "--max-length",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Leave out sentences of more than N words, punctuation included.  [default: all sentences]",
+@number_option(
+    "--max-length", "N", "Leave out sentences of more than N words, punctuation included.  [default: all sentences]"
 )
 @column_option
 @click.option(

@@ -180,7 +180,7 @@ class Input(NamedTuple):
     @property
     def sentences(self) -> Iterator[InputSentence]:
         """Return all sentences; comments after the last sentence of a table are left out."""
-        return (each for each in chain.from_iterable(self.batches) if each.sentence.forms or not each.lines)
+        return (each for each in chain.from_iterable(self.batches) if each.is_whole)
 
     @property
     def unit(self) -> str:

@@ -13,7 +13,7 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.models import load_model
-from spectral_latent.cli.options import json_option
+from spectral_latent.cli.options import json_option, number_option
 from spectral_latent.cli.outputs import OutputFile, results
 from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, TAGGED_SOURCES
 
@@ -41,14 +41,7 @@ _LISTS = ("words", "rules", "places")
     help="A symbol whose states are shown, as the output writes it; repeat the option for several.  "
     f"[default: the {_SHOWN} most frequent symbols]",
 )
-@click.option(
-    "--top",
-    metavar="N",
-    default=6,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="The most words, rules and places to show for each state.",
-)
+@number_option("--top", "N", "The most words, rules and places to show for each state.", default=6)
 @click.option(
     "--html",
     "page",

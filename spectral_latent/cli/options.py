@@ -5,38 +5,73 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from spectral_latent.cli.outputs import OutputFile
 
 __all__ = [
-    "answers_options",
     "column_option",
     "jobs_option",
     "json_option",
+    "made_file_option",
     "non_projective_option",
+    "number_option",
     "quiet_option",
     "results_option",
+    "seed_option",
+    "sources_argument",
+    "with_values",
 ]
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Values = TypeVar("_Values", bound=NamedTuple)
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+
+def number_option(
+    name: str, metavar: str, text: str, *, default: int | None = None, least: int = 1, most: int | None = None
+) -> _Decorator:
+    """Make an option that takes an integer.
+
+    name: the name of the option, such as `--top`.
+    metavar: the letter that stands for the integer in the help.
+    text: the help.
+    default: the integer if the option is not given.
+    least: the smallest integer that is accepted.
+    most: the largest one; None for no limit.
+    """
+    is_shown = default is not None
+    kind = click.IntRange(least, most)
+    return click.option(name, metavar=metavar, default=default, show_default=is_shown, type=kind, help=text)
+
+
+def seed_option(text: str) -> _Decorator:
+    """Make the option `--seed`.
+
+    text: the help.
+    """
+    return number_option("--seed", "N", text, default=0, least=0)
+
+
+def made_file_option(metavar: str, text: str) -> _Decorator:
+    """Make the option `--output` of a command that makes a file of one kind, and needs its name.
+
+    metavar: the name of the file in the help.
+    text: the help.
+    """
+    return click.option("-o", "--output", metavar=metavar, required=True, type=OutputFile(), help=text)
+
+
+sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 column_option = click.option(
     "--column",
     type=click.Choice(["upos", "xpos", "universal"]),
     help="The tags to read: the column upos or xpos of CoNLL-U, the other one if it is empty; or universal tags of a "
     "corpus of NLTK.  [default: upos; to evaluate, the column of training]",
 )
-jobs_option = click.option(
-    "--jobs",
-    metavar="N",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="The number of processes; the result is the same for any number.",
-)
+jobs_option = number_option("--jobs", "N", "The number of processes; the result is the same for any number.", default=1)
 json_option = click.option(
     "--json",
     "as_json",
@@ -72,42 +107,31 @@ results_option = click.option(
 )
 
 
-def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """Read the number of a part, and that of all parts."""
-    if value is None:
-        return None
-    number, _, n_parts = value.partition("/")
-    if not (number.isdecimal() and n_parts.isdecimal() and 1 <= int(number) <= int(n_parts)):
-        raise click.BadParameter(f"{value!r} is not such as 1/4, the first of four parts")
-    return int(number), int(n_parts)
+def with_values(values: type[_Values], *options: _Decorator) -> _Decorator:
+    """Add options to a command, which gets their values as one object, its first argument.
 
+    values: the named tuple of the values; its fields are the names of the options.
+    options: the options, in the order of the help.
 
-_RESUME = click.option(
-    "--resume", is_flag=True, help="Go on with the unfinished --output of the same command, if there is one."
-)
-_SHARD = click.option(
-    "--shard",
-    metavar="I/N",
-    callback=_shard,
-    help="Read the sentences of FILE in N parts of the same size, and answer those of the I-th.",
-)
-_ANSWERS = click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=OutputFile(),
-    help="The file to write, whole or not at all: JSON if its name ends in .jsonl, Parquet if in .parquet, and "
-    "compressed if in .gz.  [default: standard output, as results come]",
-)
-
-
-def answers_options(command: _Command) -> _Command:
-    """Add the options of a command that answers sentence by sentence.
-
-    They are `as_json`, `output`, `shard`, `resume`, `jobs` and `quiet`.
-
-    command: the function of the command.
+    >>> class Size(NamedTuple):
+    ...     width: int
+    ...     height: int
+    >>> sides = [number_option(f"--{side}", "N", "", default=2) for side in Size._fields]
+    >>> @click.command()
+    ... @with_values(Size, *sides)
+    ... def draw(size): print(size)
+    >>> draw.main(["--width", "3"], standalone_mode=False)
+    Size(width=3, height=2)
     """
-    for option in reversed((json_option, _ANSWERS, _SHARD, _RESUME, jobs_option, quiet_option)):
-        command = option(command)
-    return command
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_object(**given: Any) -> Any:
+            return command(values(*map(given.pop, values._fields)), **given)
+
+        decorated: Callable[..., Any] = with_object
+        for option in reversed(options):
+            decorated = option(decorated)
+        return decorated
+
+    return decorate

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from spectral_latent.cli.answers import Answers, answers_to, end_if_complete
+from spectral_latent.cli.answer_options import AnswerOptions, answer_options
+from spectral_latent.cli.answers import Answers
 from spectral_latent.cli.conllu import filled_conllu, in_conllu
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
 from spectral_latent.cli.models import load_parser, warn_of_unknown_tags, with_limits
-from spectral_latent.cli.options import answers_options, non_projective_option
-from spectral_latent.cli.outputs import OutputFile, OutputForm, output_form, results
+from spectral_latent.cli.options import non_projective_option, number_option
+from spectral_latent.cli.outputs import OutputFile, OutputForm, results
 from spectral_latent.cli.partial import known_tree, read_partial
 from spectral_latent.cli.pictures import DrawnSentence, PictureFile, page_of_sentences, write_pictures
 from spectral_latent.cli.sentences import InputSentence
@@ -56,14 +57,7 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
 @click.command()
 @click.argument("model")
 @click.argument("file", default="-")
-@click.option(
-    "--n-best",
-    metavar="K",
-    default=1,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="The largest number of trees for a sentence.",
-)
+@number_option("--n-best", "K", "The largest number of trees for a sentence.", default=1)
 @format_options
 @click.option(
     "--partial",
@@ -72,25 +66,21 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
 )
 @non_projective_option
 @click.option("--rerank", metavar="RERANKER", help="Choose among the parser's best trees by a reranker.")
-@click.option(
+@number_option(
     "--candidates",
-    metavar="K",
-    type=click.IntRange(min=1),
-    help=f"The largest number of trees for a sentence that the reranker chooses among.  [default: {CANDIDATES}]",
+    "K",
+    f"The largest number of trees for a sentence that the reranker chooses among.  [default: {CANDIDATES}]",
 )
 @models_option
-@click.option("--max-words", metavar="N", type=click.IntRange(min=1), help=f"The most words of a sentence.{_OF_MODEL}")
+@number_option("--max-words", "N", f"The most words of a sentence.{_OF_MODEL}")
 @click.option(
     "--seconds",
     metavar="S",
     type=click.FloatRange(min=0.0, min_open=True),
     help=f"The most CPU seconds for a sentence under one grammar, about.{_OF_MODEL}",
 )
-@click.option(
-    "--memory",
-    metavar="MB",
-    type=click.IntRange(1, 1 << 24),
-    help=f"The most megabytes for a sentence under one grammar, about.{_OF_MODEL}",
+@number_option(
+    "--memory", "MB", f"The most megabytes for a sentence under one grammar, about.{_OF_MODEL}", most=1 << 24
 )
 @click.option(
     "--html",
@@ -107,8 +97,9 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
     help="Draw the trees as SVG, and print nothing.  A name that ends in .svg is a file with all trees one below the "
     "other; another is a folder, which gets a file for each tree.",
 )
-@answers_options
+@answer_options
 def parse(
+    wanted: AnswerOptions,
     model: str,
     file: str,
     n_best: int,
@@ -123,12 +114,6 @@ def parse(
     memory: int | None,
     page: Path | None,
     picture: Path | None,
-    as_json: bool,
-    output: Path | None,
-    shard: tuple[int, int] | None,
-    resume: bool,
-    jobs: int,
-    quiet: bool,
 ) -> None:
     """Parse the sentences of FILE or of standard input.
 
@@ -143,9 +128,9 @@ def parse(
     has a sentence a line, with brackets around some words: She saw (NP the (NN man)) ( with a telescope ) .  A label
     follows its bracket at once; over one word it may be a tag.  A bracket with ! is forbidden: (!PP with a telescope)
     is no PP, and (! with a telescope) no constituent.  A tree over several lines is one sentence, and may be flat where
-    nothing is known.  For a dependency parser, FILE is CoNLL-U or CoNLL-X with _ in the columns HEAD and
-    DEPREL where they are not known; relations that are known change no head.  All sentences are checked before the
-    first is parsed.
+    nothing is known.  For a dependency parser, FILE is CoNLL-U or CoNLL-X with _ in the columns HEAD and DEPREL where
+    they are not known; relations that are known change no head.  A HEAD with ! is forbidden: !3 is any head but 3, and
+    !3|5 any but 3 and 5.  All sentences are checked before the first is parsed.
 
     A constituency parser prints one tree in brackets for each sentence, and an empty line for an empty line.  Brackets
     in sentences may be written ( ) or -LRB- -RRB-; in trees they are written -LRB- -RRB-.  With --n-best above 1, it
@@ -163,7 +148,8 @@ def parse(
     the largest expected number of right constituents or arcs, so that scores need not fall from tree to tree.
 
     With --json, each line is the list of trees of a sentence, as `rerank` reads lists in JSON: sent_id, and candidates
-    with a tree in brackets, or heads and relations, and the score.  In Parquet there is a row for each tree.
+    with a tree in brackets, or heads and relations, and the score.  The list of an empty line is empty.  In Parquet
+    there is a row for each tree.
 
     A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
     numbers of these sentences.  So does a sentence of more words than --max-words, or one that takes more time or
@@ -200,22 +186,23 @@ def parse(
         raise click.UsageError(f"--partial goes without {'--rerank' if rerank else '--format and --text'}")
     if page is not None and picture is not None:
         raise click.UsageError("--html and --svg both draw the trees; leave out one of them")
-    if (page or picture) and (as_json or output or resume):
+    if (page or picture) and (wanted.as_json or wanted.output or wanted.resume):
         name = "--html" if page else "--svg"
         raise click.UsageError(f"{name} draws trees; leave out --json, --output and --resume")
     from spectral_latent.dependency import DependencyModel
 
-    console = Console(quiet)
-    end_if_complete(output, resume, console)
-    form_of_answers = output_form(output, as_json)
+    console = wanted.begin()
+    form_of_answers = wanted.form
     parser = with_limits(load_parser(model), max_words=max_words, seconds=seconds, megabytes=memory)
     if partial:
         given = read_partial(file, parser, console, projective=not non_projective)
     else:
         given = read_sentences(file, form, parser.tokenisation, console)
-    given = given.part(*shard) if shard else given
-    one_by_one = jobs == 1 and given.length is None  # the answer to a line may be awaited before the next is written
-    search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, jobs, one_by_one)
+    given = wanted.part_of(given)
+    one_by_one = (
+        wanted.jobs == 1 and given.length is None
+    )  # the answer to a line may be awaited before the next is written
+    search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, wanted.jobs, one_by_one)
     is_dependency = isinstance(parser, DependencyModel)
     if non_projective and not is_dependency:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
@@ -229,8 +216,8 @@ def parse(
                 write(page_of_sentences(title, drawn))
         console.message(f"{page or picture}: written")
         return
-    columns = None if form_of_answers != "parquet" else _DEPENDENCIES if is_dependency else _PHRASES
-    with answers_to(output, columns, [model, file], console, resume=resume) as answers:
+    columns = _DEPENDENCIES if is_dependency else _PHRASES
+    with wanted.answers(columns, [model, file], console) as answers:
         try:
             if isinstance(parser, DependencyModel):
                 _write_dependencies(parser, given, search, form_of_answers, answers, console)
@@ -340,8 +327,7 @@ def _write_dependencies(
     parser: DependencyModel, given: Input, search: _Search, form: OutputForm, answers: Answers, console: Console
 ) -> None:
     """Write the trees of sentences in CoNLL-U, in JSON, or as rows."""
-    with_words = (sentence for sentence in given.sentences if sentence.sentence.forms)
-    sentences, read = tee(answers.rest_of(with_words))
+    sentences, read = tee(answers.rest_of(given.sentences))
     parses_of = search.parse(parser, read)
     unknown_tags: Counter[str] = Counter()
     column = parser.options.tags

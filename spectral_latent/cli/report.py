@@ -67,7 +67,7 @@ class _Errors(NamedTuple):
 
 def _span_labels(tree: Any) -> dict[tuple[int, int, bool], list[str]]:
     """List the labels of each span of a tree, tags apart."""
-    from spectral_latent.constituency.decoding import constituents_of
+    from spectral_latent.constituency.constituents import constituents_of
 
     labels: dict[tuple[int, int, bool], list[str]] = defaultdict(list)
     for part in constituents_of(tree):

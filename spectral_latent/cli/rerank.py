@@ -21,7 +21,16 @@ from spectral_latent.cli.lists import (
     users_errors,
 )
 from spectral_latent.cli.models import load_parser
-from spectral_latent.cli.options import jobs_option, json_option, quiet_option, results_option
+from spectral_latent.cli.options import (
+    jobs_option,
+    json_option,
+    made_file_option,
+    number_option,
+    quiet_option,
+    results_option,
+    seed_option,
+    sources_argument,
+)
 from spectral_latent.cli.outputs import OutputFile, figures_table, refuse_inputs, results
 from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, dependency_entries, treebank
 
@@ -66,15 +75,8 @@ def rerank() -> None:
 @_gold_option
 @models_option
 @_templates_option
-@click.option("-o", "--output", metavar="RERANKER", required=True, type=OutputFile(), help="The file to write.")
-@click.option(
-    "--seed",
-    metavar="N",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Seed of the order in which lists are visited.",
-)
+@made_file_option("RERANKER", "The file to write.")
+@seed_option("The seed of the order in which lists are visited.")
 @quiet_option
 def train(
     lists: str,
@@ -254,20 +256,13 @@ def features(
 
 @rerank.command(epilog=f"{SOURCES}\n\n{DEPENDENCY_SOURCES}")
 @click.argument("model")
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-@click.option(
-    "--n-best",
-    metavar="N",
-    default=CANDIDATES,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Trees per sentence, at most.",
-)
-@click.option(
+@sources_argument
+@number_option("--n-best", "N", "Trees per sentence, at most.", default=CANDIDATES)
+@number_option(
     "--folds",
-    metavar="N",
-    type=click.IntRange(min=2),
-    help="Parse each of N parts of the trees by a model that is trained on the others, with the options of MODEL.",
+    "N",
+    "Parse each of N parts of the trees by a model that is trained on the others, with the options of MODEL.",
+    least=2,
 )
 @results_option
 @jobs_option

@@ -66,6 +66,11 @@ class InputSentence(NamedTuple):
         return [token.form for token in self.tokens] or self.words
 
     @property
+    def is_whole(self) -> bool:
+        """Tell whether this is a sentence, if only an empty line; comments that end a table are none."""
+        return bool(self.sentence.forms) or not self.lines
+
+    @property
     def spaces(self) -> list[bool]:
         """Tell for each word whether white space follows it, as it does after the last one."""
         if not self.tokens:

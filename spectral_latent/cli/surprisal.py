@@ -6,19 +6,16 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from itertools import tee
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from spectral_latent.cli.answers import Answers, answers_to, end_if_complete
-from spectral_latent.cli.console import Console
+from spectral_latent.cli.answer_options import AnswerOptions, answer_options
+from spectral_latent.cli.answers import Answers
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import users_errors
 from spectral_latent.cli.models import load_of_prefixes
-from spectral_latent.cli.options import answers_options
-from spectral_latent.cli.outputs import output_form
 from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
@@ -51,19 +48,8 @@ _COLUMNS: MappingProxyType[str, Column] = MappingProxyType(
     help="The unit of surprisal: logarithms to the base 2, or natural ones.",
 )
 @format_options
-@answers_options
-def surprisal(
-    model: str,
-    file: str,
-    unit: Literal["bits", "nats"],
-    form: Format | None,
-    as_json: bool,
-    output: Path | None,
-    shard: tuple[int, int] | None,
-    resume: bool,
-    jobs: int,
-    quiet: bool,
-) -> None:
+@answer_options
+def surprisal(wanted: AnswerOptions, model: str, file: str, unit: Literal["bits", "nats"], form: Format | None) -> None:
     """Compute the surprisal of the words of FILE or of standard input.
 
     The surprisal of a word is -log p(word | words before it), summed over all trees and all ways to go on.  The model
@@ -72,9 +58,9 @@ def surprisal(
     have.
 
     The output has a line for each word: sent_id, number of the word, word, surprisal, lexical part, syntactic part,
-    with tabs between them.  sent_id is the name of the sentence in rows, else its number, or that of its line.  The
-    syntactic part is the surprisal of a tag that the word may have, or without tags of any further word; the lexical
-    part is the rest.
+    with tabs between them.  sent_id is the name of the sentence in rows, else its number, or that of its line.  An
+    empty line has no output.  The syntactic part is the surprisal of a tag that the word may have, or without tags of
+    any further word; the lexical part is the rest.
 
     A word that was never seen is as surprising as some unseen word of its shape.  A word with which no sentence goes on
     has surprisal inf, and so have the words after it.  A sentence beyond the limits of the model has nan.
@@ -87,15 +73,12 @@ def surprisal(
       echo "The horse raced past the barn fell ." | spectral-latent surprisal wsj.safetensors
       spectral-latent surprisal wsj.safetensors sentences.txt --unit nats -o surprisal.tsv
     """
-    console = Console(quiet)
-    end_if_complete(output, resume, console)
-    form_of_answers = output_form(output, as_json)
+    console = wanted.begin()
+    form_of_answers = wanted.form
     reader, tokenisation = load_of_prefixes(model)
-    given = read_sentences(file, form, tokenisation, console)
-    given = given.part(*shard) if shard else given
-    columns = _COLUMNS if form_of_answers == "parquet" else None
-    with answers_to(output, columns, [model, file], console, resume=resume) as answers, users_errors():
-        found = _surprisals(reader, given, answers, unit, jobs)
+    given = wanted.part_of(read_sentences(file, form, tokenisation, console))
+    with wanted.answers(_COLUMNS, [model, file], console) as answers, users_errors():
+        found = _surprisals(reader, given, answers, unit, wanted.jobs)
         for sentence, of_words in console.beside_output.bar(found, "Reading", given.length, answers.sentences):
             match form_of_answers:
                 case "text":

@@ -6,18 +6,15 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice, tee
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from spectral_latent.cli.answers import Answers, answers_to, end_if_complete
-from spectral_latent.cli.console import Console
+from spectral_latent.cli.answer_options import AnswerOptions, answer_options
+from spectral_latent.cli.answers import Answers
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.models import Tagger, load_tagger
-from spectral_latent.cli.options import answers_options
-from spectral_latent.cli.outputs import output_form
 from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
@@ -44,18 +41,9 @@ _MOST = 256  # sentences that are tagged at once in this process
     type=click.Choice(["upos", "xpos"]),
     help="The column of CoNLL-U to fill.  [default: the column that the model was trained on, or else upos]",
 )
-@answers_options
+@answer_options
 def tag(
-    model: str,
-    file: str,
-    form: Format | None,
-    column: Literal["upos", "xpos"] | None,
-    as_json: bool,
-    output: Path | None,
-    shard: tuple[int, int] | None,
-    resume: bool,
-    jobs: int,
-    quiet: bool,
+    wanted: AnswerOptions, model: str, file: str, form: Format | None, column: Literal["upos", "xpos"] | None
 ) -> None:
     """Tag the sentences of FILE or of standard input.
 
@@ -72,7 +60,8 @@ def tag(
     Tables are given back as tables: the tag of each word replaces the column UPOS of CoNLL-U, or XPOS with --column
     xpos here or in training, or the column TAG of Malt-TAB, and all else stays as it is.
 
-    With --json, each line is a sentence: sent_id, words and tags, which are the columns of Parquet too.
+    With --json, each line is a sentence: sent_id, words and tags, which are the columns of Parquet too.  An empty line
+    is a sentence without words, whose lists are empty.
 
     For an anchor model, a tag is the label of an anchor, or the anchor in capitals if there are no labels.
 
@@ -87,27 +76,24 @@ def tag(
       echo "The cat sat on the mat." | spectral-latent tag english.tagger --text
       spectral-latent tag english.tagger dev.conllu > tagged.conllu
     """
-    console = Console(quiet)
-    end_if_complete(output, resume, console)
-    form_of_answers = output_form(output, as_json)
+    console = wanted.begin()
+    is_text = wanted.form == "text"
     tagger = load_tagger(model)
-    given = read_sentences(file, form, tagger.tokenisation, console)
-    given = given.part(*shard) if shard else given
+    given = wanted.part_of(read_sentences(file, form, tagger.tokenisation, console))
     if column and given.form != "conllu":
         raise click.UsageError("--column is for CoNLL-U; give --format conllu if the input is CoNLL-U")
     is_table = given.form in ("conllu", "malt-tab")
     strange = [name for name in tagger.tags if _SEPARATOR.search(name)]
-    if strange and form_of_answers == "text" and not is_table:
+    if strange and is_text and not is_table:
         console.message(f"The tag {strange[0]!r} has a slash or a space within; only CoNLL-U keeps such tags apart")
     place = _MALT_TAG if given.form == "malt-tab" else _XPOS if (column or tagger.column) == "xpos" else _UPOS
-    columns = _COLUMNS if form_of_answers == "parquet" else None
-    with answers_to(output, columns, [model, file], console, resume=resume) as answers:
-        tagged = _tagged(given, tagger, answers, jobs)
+    with wanted.answers(_COLUMNS, [model, file], console) as answers:
+        tagged = _tagged(given, tagger, answers, wanted.jobs)
         for sentence, tags in console.beside_output.bar(tagged, "Tagging", given.length, answers.sentences):
-            if form_of_answers != "text":
-                text = _json(sentence, tags) if tags else ""
-            else:
+            if is_text:
                 text = _table(sentence, tags, place) if sentence.lines else _line(sentence, tags)
+            else:
+                text = _json(sentence, tags) if sentence.is_whole else ""
             answers.add(sentence, text)
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
-from spectral_latent._names import ESTIMATORS, AnyPresetName, EstimatorName, HullName, PresetName
+from spectral_latent._names import AnyPresetName, HullName, PresetName
 from spectral_latent.cli.groups import Commands
-from spectral_latent.cli.options import column_option, jobs_option, quiet_option
-from spectral_latent.cli.outputs import OutputFile
+from spectral_latent.cli.options import column_option, number_option, quiet_option, seed_option, sources_argument
 from spectral_latent.cli.sources import (
     DEPENDENCY_SOURCES,
     SOURCES,
@@ -26,84 +24,13 @@ from spectral_latent.cli.sources import (
     untagged,
 )
 from spectral_latent.cli.training import Training
+from spectral_latent.cli.training_options import MODEL_FILE, TrainingOptions, training_options
 
 if TYPE_CHECKING:
     from spectral_latent.anchors.options import SpellingName
     from spectral_latent.dependency import DependencySentence
-    from spectral_latent.estimation import EstimatorOptions
 
 __all__ = ["train"]
-
-_Name = TypeVar("_Name", bound=str)
-
-sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-output_option = click.option(
-    "-o", "--output", metavar="MODEL", required=True, type=OutputFile(), help="The model file to write."
-)
-_PRESET = (
-    "Settings that go well together: fast is trained and parses in the least time, {most} the best results, spectral "
-    "uses no EM; see docs/accuracy.md.  [default: fast]"
-)
-preset_option = click.option(
-    "--preset", "preset_name", type=click.Choice(get_args(PresetName)), help=_PRESET.format(most="accurate has")
-)
-phrase_preset_option = click.option(
-    "--preset",
-    "preset_name",
-    type=click.Choice(get_args(AnyPresetName)),
-    help=_PRESET.format(
-        most="accurate has better results, best takes three times as long to train as accurate and has"
-    ),
-)
-estimator_option = click.option(
-    "--estimator",
-    type=click.Choice(ESTIMATORS),
-    help="The method that finds latent states, in the place of a preset, with the defaults of all other settings; "
-    "docs/guide/training.md compares them.",
-)
-n_states_option = click.option(
-    "--n-states",
-    metavar="M",
-    type=click.IntRange(min=1),
-    help="The largest number of latent states of a symbol or a tag.  [default: that of the preset]",
-)
-seed_option = click.option(
-    "--seed",
-    metavar="N",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="The seed of random starts; another seed gives another model, which may be a little better or worse.",
-)
-dev_option = click.option(
-    "--dev",
-    metavar="SOURCE",
-    multiple=True,
-    help="Evaluate the model on SOURCE, as `spectral-latent evaluate` does, which is not learned from; `info` "
-    "shows the figures.",
-)
-
-
-def _weight(text: str) -> float:
-    """Read the weight of a source.  Raises BadParameter unless it is a finite number of at least 0."""
-    try:
-        weight = float(text)
-    except ValueError:
-        weight = math.nan
-    if not 0 <= weight < math.inf:
-        raise click.BadParameter(f"{text!r} is not a finite number of at least 0")
-    return weight
-
-
-weight_option = click.option(
-    "--weight",
-    "weights",
-    metavar="W",
-    multiple=True,
-    type=_weight,
-    help="How many trees or sentences each one of a SOURCE counts as, a number of at least 0, such as 0.3 for trees "
-    "that a parser has made; one --weight for each SOURCE, in their order.  [default: 1]",
-)
 
 
 @click.group(cls=Commands)
@@ -112,11 +39,7 @@ def train() -> None:
 
 
 @train.command(epilog=SOURCES)
-@sources_argument
-@output_option
-@phrase_preset_option
-@estimator_option
-@n_states_option
+@training_options(*get_args(AnyPresetName))
 @click.option(
     "--choose-states",
     "held_out",
@@ -131,25 +54,7 @@ def train() -> None:
     help="Also learn function labels, such as SBJ of NP-SBJ, with one grammar more; goes without --choose-states.  "
     "[default: function labels are removed]",
 )
-@dev_option
-@weight_option
-@seed_option
-@jobs_option
-@quiet_option
-def constituency(
-    sources: tuple[str, ...],
-    output: Path,
-    preset_name: AnyPresetName | None,
-    estimator: EstimatorName | None,
-    n_states: int | None,
-    held_out: tuple[str, ...],
-    function_labels: bool,
-    dev: tuple[str, ...],
-    weights: tuple[float, ...],
-    seed: int,
-    jobs: int,
-    quiet: bool,
-) -> None:
+def constituency(given: TrainingOptions[AnyPresetName], held_out: tuple[str, ...], function_labels: bool) -> None:
     """Train a constituency parser, a latent-variable PCFG, on treebank trees.
 
     Traces, unlabelled top brackets and, without --function-labels, function labels are removed from the trees first.
@@ -164,39 +69,32 @@ def constituency(
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset
     from spectral_latent.evaluation import with_chosen_states
 
-    if held_out and (preset_name or (estimator or "spectral") != "spectral"):
+    if held_out and (given.preset_name or (given.estimator or "spectral") != "spectral"):
         raise click.UsageError("--choose-states goes with --estimator spectral")
     if held_out and function_labels:
         raise click.UsageError("--function-labels goes without --choose-states")
-    name: AnyPresetName = _preset_name(preset_name, estimator)
-    grammars = (ConstituencyOptions(),) if estimator or held_out else preset(name)
-
-    training = Training(output, [*sources, *held_out], "trees", quiet, dev)
-    on_progress = training.on_progress
-    trees = training.stream(treebank, sources, weights)
-    settings = tuple(
-        replace(
-            own,
-            estimator=_estimator(own.estimator, estimator, n_states, seed),
-            function_labels=function_labels,
-        )
-        for own in grammars
+    options = preset(given.preset)
+    if given.estimator or held_out:
+        options = (ConstituencyOptions(),)
+    options = tuple(
+        replace(own, estimator=given.estimator_options(own.estimator), function_labels=function_labels)
+        for own in options
     )
+    training = given.training("trees", *held_out)
+    trees = training.stream(treebank, given.sources, given.weights)
     if held_out:
-        (prepared,) = prepare(trees, settings, weights=training.weights, jobs=jobs)
-        model = with_chosen_states(prepared, training.record.read(treebank, held_out), jobs=jobs, listener=on_progress)
+        (prepared,) = prepare(trees, options, weights=training.weights, jobs=given.jobs)
+        chosen_on = training.record.read(treebank, held_out)
+        model = with_chosen_states(prepared, chosen_on, jobs=given.jobs, listener=training.on_progress)
     else:
-        model = ConstituencyModel.train(trees, settings, weights=training.weights, jobs=jobs, listener=on_progress)
-
+        model = ConstituencyModel.train(
+            trees, options, weights=training.weights, jobs=given.jobs, listener=training.on_progress
+        )
     training.save(model, "parse")
 
 
 @train.command(epilog=DEPENDENCY_SOURCES)
-@sources_argument
-@output_option
-@preset_option
-@estimator_option
-@n_states_option
+@training_options(*get_args(PresetName))
 @click.option(
     "--column",
     default="upos",
@@ -211,24 +109,8 @@ def constituency(
     type=click.Choice(["left", "right"]),
     help="The side of a head whose words the grammar attaches first.",
 )
-@dev_option
-@weight_option
-@seed_option
-@jobs_option
-@quiet_option
 def dependency(
-    sources: tuple[str, ...],
-    output: Path,
-    preset_name: PresetName | None,
-    estimator: EstimatorName | None,
-    n_states: int | None,
-    column: Literal["upos", "xpos"],
-    first: Literal["left", "right"],
-    dev: tuple[str, ...],
-    weights: tuple[float, ...],
-    seed: int,
-    jobs: int,
-    quiet: bool,
+    given: TrainingOptions[PresetName], column: Literal["upos", "xpos"], first: Literal["left", "right"]
 ) -> None:
     """Train a dependency parser, a latent dependency grammar, on dependency trees.
 
@@ -243,44 +125,22 @@ def dependency(
     """
     from spectral_latent.dependency import Attachment, DependencyModel, preset
 
-    training = Training(output, sources, "trees", quiet, dev)
-    trees = training.stream(_rooted_sentences, sources, weights)
-    options = preset(_preset_name(preset_name, estimator))
+    options = preset(given.preset)
     options = replace(
-        options,
-        tags=column,
-        attachment=Attachment(first),
-        estimator=_estimator(options.estimator, estimator, n_states, seed),
+        options, tags=column, attachment=Attachment(first), estimator=given.estimator_options(options.estimator)
     )
-    model = DependencyModel.train(trees, options, weights=training.weights, jobs=jobs, listener=training.on_progress)
+    training = given.training("trees")
+    trees = training.stream(_rooted_sentences, given.sources, given.weights)
+    model = DependencyModel.train(
+        trees, options, weights=training.weights, jobs=given.jobs, listener=training.on_progress
+    )
     training.save(model, "parse")
 
 
 @train.command(epilog=TAGGED_SOURCES)
-@sources_argument
-@output_option
-@preset_option
-@estimator_option
-@n_states_option
+@training_options(*get_args(PresetName))
 @column_option
-@dev_option
-@weight_option
-@seed_option
-@jobs_option
-@quiet_option
-def tagger(
-    sources: tuple[str, ...],
-    output: Path,
-    preset_name: PresetName | None,
-    estimator: EstimatorName | None,
-    n_states: int | None,
-    column: str | None,
-    dev: tuple[str, ...],
-    weights: tuple[float, ...],
-    seed: int,
-    jobs: int,
-    quiet: bool,
-) -> None:
+def tagger(given: TrainingOptions[PresetName], column: str | None) -> None:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
 
     The tagger remembers the column of its tags, so that `tag` and `evaluate` use the same column.  A word without a tag
@@ -295,26 +155,21 @@ def tagger(
     from spectral_latent.corpora.tagged import column_of
     from spectral_latent.sequence import LatentTagger, preset
 
-    training = Training(output, sources, "sentences", quiet, dev)
-    sentences = training.stream(partial(tagged, column=column), sources, weights)
-    options = preset(_preset_name(preset_name, estimator))
-    options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
-    model = LatentTagger.train(sentences, options, weights=training.weights, jobs=jobs, listener=training.on_progress)
-    tagset = next(filter(None, (column_of(source, column) for source in sources)), column)
+    options = preset(given.preset)
+    options = replace(options, estimator=given.estimator_options(options.estimator))
+    training = given.training("sentences")
+    sentences = training.stream(partial(tagged, column=column), given.sources, given.weights)
+    model = LatentTagger.train(
+        sentences, options, weights=training.weights, jobs=given.jobs, listener=training.on_progress
+    )
+    tagset = next(filter(None, (column_of(source, column) for source in given.sources)), column)
     training.save(replace(model, tagset=tagset), "tag")
 
 
 @train.command(epilog=TEXT_SOURCES)
 @sources_argument
-@output_option
-@click.option(
-    "--n-states",
-    metavar="M",
-    default=12,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="The largest number of parts of speech.",
-)
+@MODEL_FILE
+@number_option("--n-states", "M", "The largest number of parts of speech.", default=12)
 @click.option(
     "--hull",
     default="brown",
@@ -323,22 +178,8 @@ def tagger(
     help="The way to make points of words; docs/guide/anchors.md compares them.",
 )
 @click.option("--no-spelling", is_flag=True, help="Do not use the spelling of words.  [default: spelling is used]")
-@click.option(
-    "--window",
-    metavar="W",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 100),
-    help="The number of words on each side that are the context of a word.",
-)
-@click.option(
-    "--seed",
-    metavar="N",
-    default=0,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="The seed of --hull random; other hulls do not use it.",
-)
+@number_option("--window", "W", "The number of words on each side that are the context of a word.", default=1, most=100)
+@seed_option("The seed of --hull random; other hulls do not use it.")
 @quiet_option
 def anchor(
     sources: tuple[str, ...],
@@ -374,32 +215,3 @@ def anchor(
 def _rooted_sentences(sources: Sequence[str]) -> Iterator[DependencySentence]:
     """Read the dependency trees of sources, with one root each."""
     return (entry.rooted().sentence for entry in dependency_entries(sources))
-
-
-def _preset_name(preset_name: _Name | None, estimator: EstimatorName | None) -> _Name | Literal["fast", "spectral"]:
-    """Choose the preset whose settings a model gets.
-
-    preset_name: the preset of the command line.
-    estimator: the estimator of the command line.  A model of one grammar then has the settings of `spectral`, which are
-        the defaults.
-
-    Raises UsageError for both.
-    """
-    if preset_name and estimator:
-        raise click.UsageError("--preset includes the estimator; leave out --preset or --estimator")
-    return "spectral" if estimator else preset_name or "fast"
-
-
-def _estimator(
-    default: EstimatorOptions, estimator: EstimatorName | None, n_states: int | None, seed: int
-) -> EstimatorOptions:
-    """Change the options of an estimator to those of the command line.
-
-    The seed is added to the seed of the preset, so that the grammars of one preset keep different seeds.
-    """
-    return replace(
-        default,
-        estimator=estimator or default.estimator,
-        n_states=n_states or default.n_states,
-        seed=default.seed + seed,
-    )

@@ -29,6 +29,7 @@ _NEXT = {  # the command to try first with a model
 }
 _FEW = 10  # examples that teach next to nothing
 _PARTS = 4  # parts of a stage, at the ends of which its scores are printed
+_LONG_STEPS = ("folds",)  # the stages whose steps take long, so that each is printed
 _T = TypeVar("_T")
 
 
@@ -104,7 +105,7 @@ class Training:
         return counted(self.record.examples, self.record.kind.removesuffix("s"))
 
     def on_progress(self, progress: Progress) -> None:
-        """Print how far training is: a line with the time left on a terminal, elsewhere the scores of a few steps.
+        """Print how far training is: a line with the time left on a terminal, elsewhere a few steps and all long ones.
 
         progress: the step that an estimator reports.
         """
@@ -119,8 +120,9 @@ class Training:
             self.console.message(f"{n_lowered} symbols get fewer states: their further singular values are too small")
         if self._line:
             self._line(progress)
-        elif progress.score is not None and _is_told(progress):
-            self.console.message(f"{progress.stage} {progress.done}/{progress.total}: {progress.score:.2f}")
+        elif _is_told(progress):
+            score = "" if progress.score is None else f": {progress.score:.2f}"
+            self.console.message(f"{progress.stage} {progress.done}/{progress.total}{score}")
 
     def save(self, model: Any, use: str) -> None:
         """Write the model with the record of training, whole or not at all.
@@ -147,10 +149,12 @@ class Training:
 
 
 def _is_told(progress: Progress) -> bool:
-    """Tell whether the score of a step is printed: at the ends of the parts of its stage.
+    """Tell whether a step is printed: a long one, and one with a score at the end of a part of its stage.
 
     progress: the step.
     """
+    if progress.score is None:
+        return progress.stage in _LONG_STEPS and progress.done > 0
     part = max(math.ceil(progress.total / _PARTS), 1)
     return progress.done % part == 0 or progress.done == progress.total
 

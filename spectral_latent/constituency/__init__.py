@@ -2,9 +2,9 @@
 
 from spectral_latent.constituency.cleaning import base_label, clean
 from spectral_latent.constituency.completion import completed
+from spectral_latent.constituency.constituents import Constituent
 from spectral_latent.constituency.constraints import Bracket, Constraints, PartialTree
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol
-from spectral_latent.constituency.decoding import Constituent
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions

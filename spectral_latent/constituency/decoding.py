@@ -1,12 +1,7 @@
-"""From the constituents that a sentence may have to its best trees.
+"""Find the best trees that constituents make up.
 
-| here | meaning |
-| --- | --- |
-| μ(i, j, X) | posterior that X spans the words i ... j-1, summed over the chains of labels that hold X |
-| gain of a chain at (i, j) | Σ_X (μ(i, j, X) - span penalty); the tag of a word has no penalty |
-
-The tree of the most gain is that of Goodman's (1996) labelled recall, less a penalty that weighs precision against it.
-Posteriors of several grammars may be averaged first, whatever their binarisations.
+The tree of the most gain is that of Goodman's (1996) labelled recall, less a penalty that weighs precision against it;
+`constituents` defines the gain.  Posteriors of several grammars may be averaged first, whatever their binarisations.
 
 All trees that constituents make up are one forest, which does not depend on the grammars that found them:
 
@@ -21,222 +16,22 @@ Rows grow to the right only, so that every tree is derived once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled, compiled_part, with_room
+from spectral_latent.constituency.constituents import Chain, Constituents
 from spectral_latent.constituency.conversion import build_phrase
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.drawing import Html, heat_map
 from spectral_latent.inference import Derivation
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, Vocabulary, ranges
+from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = [
-    "ChainLabels",
-    "Constituent",
-    "Constituents",
-    "LabelledConstituents",
-    "PhraseForest",
-    "bracketings",
-    "constituents_of",
-    "spans_html",
-]
+__all__ = ["PhraseForest", "bracketings"]
 
-Chain = tuple[str, ...]
 _ANY = -1
 _ROW = -2
-
-
-class Constituent(NamedTuple):
-    """A labelled part of a sentence.
-
-    first, end: it is over the words first ... end - 1.
-    label: its label.
-    is_tag: whether it is the tag of a word.
-    """
-
-    first: int
-    end: int
-    label: str
-    is_tag: bool
-
-
-def spans_html(words: Sequence[str], posteriors: Mapping[Constituent, float]) -> Html:
-    """Draw the posteriors of phrases as a table, each span with its likeliest label.
-
-    words: the n words of a sentence.
-    posteriors: the posterior of each constituent; those of tags are left out.
-
-    >>> posteriors = {Constituent(0, 2, "NP", False): 0.75, Constituent(0, 2, "VP", False): 0.25}
-    >>> spans_html(["big", "dogs"], posteriors).count(">NP .75<")
-    1
-    """
-    values = [[0.0] * len(words) for _ in words]
-    labels = [[""] * len(words) for _ in words]
-    for part, posterior in posteriors.items():
-        if not part.is_tag and posterior > values[part.first][part.end - 1]:
-            values[part.first][part.end - 1] = posterior
-            labels[part.first][part.end - 1] = part.label
-    caption = "Posterior of the likeliest phrase from the word of the row to the word of the column"
-    return heat_map(caption, words, words, values, labels)
-
-
-def constituents_of(tree: Phrase) -> list[Constituent]:
-    """List the constituents of a cleaned tree, tags included; the inner ones come first.
-
-    tree: the tree.
-
-    >>> [part.label for part in constituents_of(Phrase("S", (Phrase("NN", ("rain",)), Phrase("VB", ("falls",)))))]
-    ['NN', 'VB', 'S']
-    """
-    parts: list[Constituent] = []
-    opened: list[tuple[str, int]] = []
-    stack: list[Phrase | None] = [tree]
-    at = 0
-    while stack:
-        node = stack.pop()
-        if node is None:
-            label, first = opened.pop()
-            parts.append(Constituent(first, at, label, False))
-        elif isinstance(node.children[0], str):
-            parts.append(Constituent(at, at + 1, node.label, True))
-            at += 1
-        else:
-            opened.append((node.label, at))
-            stack.append(None)
-            stack += reversed([child for child in node.children if isinstance(child, Phrase)])
-    return parts
-
-
-class Constituents(NamedTuple):
-    """K chains of labels over parts of sentences.
-
-    first, end: (K,) a chain is over the words first ... end - 1.
-    chain: (K,) its number.
-    posterior: (K,).
-    """
-
-    first: IntArray
-    end: IntArray
-    chain: IntArray
-    posterior: FloatArray
-
-    @property
-    def spans(self) -> IntArray:
-        """Number the span of each, (K,)."""
-        return self.end * (self.end + 1) // 2 + self.first
-
-    def merged(self) -> Constituents:
-        """Put each chain over the same words once, with the sum of its posteriors, in the order of first words.
-
-        >>> Constituents(*np.array([[0, 0], [1, 1], [2, 2]]), np.array([0.25, 0.5])).merged().posterior
-        array([0.75])
-        """
-        rows, which = Rules.distinct(np.stack([self.first, self.end, self.chain], axis=1))
-        first, end, chain = np.ascontiguousarray(rows.T)
-        return Constituents(first, end, chain, np.bincount(which, self.posterior, minlength=len(rows)).astype(float))
-
-    @staticmethod
-    def mean(parts: Sequence[Constituents], n_grammars: IntArray) -> Constituents:
-        """Average the posteriors of several grammars; a constituent that one of them lacks has posterior zero there.
-
-        The constituents come in the order of their first words.
-
-        parts: what each grammar found in sentences; all number the chains alike.
-        n_grammars: (n,) for each of the n words, how many grammars derive its sentence.
-
-        >>> one, two = (Constituents(*np.array([[0, 0], [1, 2], [0, chain]]), np.ones(2)) for chain in (1, 2))
-        >>> Constituents.mean([one, two], np.array([2, 2])).posterior
-        array([1. , 0.5, 0.5])
-        """
-        every = Constituents(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-        return every._replace(posterior=every.posterior / n_grammars[every.first]).merged()
-
-    def of_words(self, first: int, end: int) -> Constituents:
-        """Take the constituents of one of several sentences, and number its words from 0.
-
-        The constituents must come in the order of their first words.
-
-        first: the first word of the sentence.
-        end: the word after its last one.
-        """
-        rows = slice(*np.searchsorted(self.first, (first, end)))
-        return Constituents(self.first[rows] - first, self.end[rows] - first, self.chain[rows], self.posterior[rows])
-
-
-class LabelledConstituents(NamedTuple):
-    """L labelled constituents of a sentence, which P labels in chains stand for; tags are constituents of their own.
-
-    first, end: (L,) a constituent is over the words first ... end - 1.
-    label: (L,) the number of its label.
-    is_tag: (L,) whether it is the tag of a word.
-    posterior: (L,) μ.
-    row: (P,) the constituent with the chain that each label is in.
-    part: (P,) the labelled constituent that it stands for.
-    """
-
-    first: IntArray
-    end: IntArray
-    label: IntArray
-    is_tag: BoolArray
-    posterior: FloatArray
-    row: IntArray
-    part: IntArray
-
-    def gains(self, span_penalty: float) -> FloatArray:
-        """Compute the gain of each constituent with a chain, (K,).
-
-        span_penalty: what a label loses that is not the tag of a word.
-        """
-        worth = self.posterior - span_penalty * ~self.is_tag
-        gain: FloatArray = np.bincount(self.row, worth[self.part]).astype(float)
-        return gain
-
-    def named(self, labels: Sequence[str]) -> list[Constituent]:
-        """List the constituents with their names.
-
-        labels: the labels, as they are numbered.
-        """
-        names = [labels[number] for number in self.label.tolist()]
-        return list(map(Constituent, self.first.tolist(), self.end.tolist(), names, self.is_tag.tolist()))
-
-
-class ChainLabels:
-    """The labels in chains.
-
-    chains: as constituents number them.
-
-    >>> labels = ChainLabels([("S",), ("S", "VP")])
-    >>> constituents = Constituents(np.array([0, 0]), np.array([2, 2]), np.array([0, 1]), np.array([0.5, 0.3]))
-    >>> parts = labels.split(constituents)
-    >>> parts.named(labels.names)[1], parts.posterior
-    (Constituent(first=0, end=2, label='VP', is_tag=False), array([0.8, 0.3]))
-    >>> parts.gains(span_penalty=0.4)
-    array([0.4, 0.3])
-    """
-
-    def __init__(self, chains: Sequence[Chain]) -> None:
-        self.names = sorted({label for chain in chains for label in chain})
-        self.length = np.array([len(chain) for chain in chains], dtype=np.int64)
-        self.end = np.cumsum(self.length)
-        self.label = Vocabulary(self.names).numbers(label for chain in chains for label in chain)
-
-    def split(self, constituents: Constituents) -> LabelledConstituents:
-        """Sum up μ of every labelled constituent.
-
-        constituents: K constituents, which number the chains as `chains` does.
-        """
-        end = self.end[constituents.chain]
-        place, row = ranges(end - self.length[constituents.chain], end)
-        label = self.label[place]
-        is_tag = (place == end[row] - 1) & (constituents.end - constituents.first == 1)[row]
-        key = constituents.spans[row] * (2 * len(self.names)) + label + len(self.names) * is_tag
-        _, one, part = np.unique(key, return_index=True, return_inverse=True)
-        posterior = np.bincount(part, constituents.posterior[row], minlength=len(one)).astype(float)
-        first = constituents.first[row[one]]
-        return LabelledConstituents(first, constituents.end[row[one]], label[one], is_tag[one], posterior, row, part)
 
 
 @compiled_part

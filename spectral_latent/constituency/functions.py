@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from spectral_latent.constituency.cleaning import base_label
-from spectral_latent.constituency.decoding import ChainLabels, Constituent, Constituents, constituents_of
+from spectral_latent.constituency.constituents import ChainLabels, Constituent, Constituents, constituents_of
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.grammar import Permits, cells, crossed_cells

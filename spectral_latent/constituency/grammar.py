@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
+from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.conversion import PhraseSymbol
-from spectral_latent.constituency.decoding import Constituents
 from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase

@@ -5,26 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import cleaned, without_functions
+from spectral_latent.constituency.constituents import Constituent, constituents_of, spans_html
 from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
-from spectral_latent.constituency.decoding import Constituent, constituents_of, spans_html
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
-from spectral_latent.constituency.options import ConstituencyOptions
+from spectral_latent.constituency.options import ConstituencyOptions, check_together
 from spectral_latent.constituency.parsing import Parse, PhraseParser
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.constituency.subtrees import SubtreeGrammar
-from spectral_latent.constituency.training import learnt_without, prepare
+from spectral_latent.constituency.training import train_parser
 from spectral_latent.drawing import Html
-from spectral_latent.estimation import Listener, Progress, silent
+from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import (
     Charts,
     Limits,
@@ -78,7 +77,7 @@ class ConstituencyModel(StoredModel):
         return f"{several}{self.members[0].sizes}{labeller}"
 
     def __post_init__(self) -> None:
-        _check_together([member.options for member in self.members])
+        check_together([member.options for member in self.members])
 
     @staticmethod
     def train(
@@ -106,21 +105,9 @@ class ConstituencyModel(StoredModel):
         """
         options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
-        _check_together(several)
-        options_of_spans = several[0].spans
-        labelling = several[:1] if several[0].function_labels else []
-        several = [replace(settings, function_labels=False) for settings in several]
-        if options_of_spans is not None:  # the trees are read again, fold by fold
-            phrases = list(phrases)
-            weights = None if weights is None else list(weights)
-        grammars = _grammars(phrases, weights, [*several, *labelling], jobs, listener)
-        spans = None
-        if options_of_spans is not None:
-            times = repeat(1.0) if weights is None else weights
-            weighted = [(tree, weight) for tree, weight in zip(phrases, times, strict=False) if weight > 0.0]
-            examples = _held_out_examples(weighted, grammars[: len(several)], options_of_spans, jobs, listener)
-            spans = SpanModel.train(examples, options_of_spans)
-        return ConstituencyModel(grammars[: len(several)], spans, _labeller(grammars[len(several) :]))
+        find = partial(_span_examples, jobs=jobs)
+        parts = train_parser(phrases, several, find, weights=weights, jobs=jobs, listener=listener)
+        return ConstituencyModel(*parts)
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
         """Replace the limits of what a sentence may cost under each grammar.
@@ -272,8 +259,8 @@ class ConstituencyModel(StoredModel):
         n_best: the most trees to find.
         constraints: the trees that the sentence may have; p̂ of a tree does not depend on them.
         charts: the chart of the sentence under each grammar and the constraints; None to build them.
-        Raises ValueError if there is no word, if n_best < 1, or if the constraints do not fit the sentence and the
-        grammars.
+        Raises ValueError if there is no word, if n_best < 1, if the constraints do not fit the sentence and the
+        grammars, or if there is not one chart for each grammar.
         """
         check_n_best(n_best)
         check_words(words)
@@ -390,86 +377,20 @@ class ConstituencyModel(StoredModel):
         if [*members, *labelling] != grammars or len(labelling) > 1:
             raise ValueError("a grammar of function labels stands alone, and after the others")
         spans = SpanModel.from_arrays(arrays, members[0].options.spans)
-        return ConstituencyModel(members, spans, _labeller(labelling))
+        functions = FunctionLabeller(labelling[0]) if labelling else None
+        return ConstituencyModel(members, spans, functions)
 
 
-def _labeller(grammars: Sequence[PhraseGrammar]) -> FunctionLabeller | None:
-    """Make a labeller of the grammar with function labels, if there is one."""
-    return FunctionLabeller(grammars[0]) if grammars else None
-
-
-def _grammars(
-    phrases: Iterable[Phrase],
-    weights: Iterable[float] | None,
-    options: Sequence[ConstituencyOptions],
-    jobs: int | None,
-    listener: Listener,
-) -> tuple[PhraseGrammar, ...]:
-    """Learn a grammar for each of several options."""
-    grammars = []
-    for number, training in enumerate(prepare(phrases, options, weights=weights, jobs=jobs), start=1):
-        of_all = f"grammar {number} of {len(options)}, " if len(options) > 1 else ""
-        grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
-    return tuple(grammars)
-
-
-def _held_out_examples(
-    weighted: Sequence[tuple[Phrase, float]],
-    grammars: Sequence[PhraseGrammar],
-    options: SpanOptions,
-    jobs: int | None,
-    listener: Listener,
-) -> list[SpanExamples]:
-    """List what grammars find in the sentence of each tree, if they are learnt without the trees of its fold.
-
-    Tree i is in fold i modulo the number of folds.  With one fold there are no examples, because nothing is left.
-
-    weighted: trees and how many each stands for, more than 0.
-    grammars: the grammars of all trees.
-    options: the settings of the model of spans.
-    """
-    folds = min(options.folds, len(weighted))
-    alone = [replace(grammar.options, spans=None) for grammar in grammars]
-    examples: list[SpanExamples] = []
-    for fold in range(folds if folds > 1 else 0):
-        listener(Progress("folds", fold, folds))
-        rest = [pair for at, pair in enumerate(weighted) if at % folds != fold]
-        trees, weights = zip(*rest, strict=True)
-        trainings = prepare(trees, alone, weights=weights, jobs=jobs)
-        if options.anew:
-            members = [training.estimate(jobs=jobs) for training in trainings]
-        else:
-            pairs = zip(grammars, trainings, strict=True)
-            members = [learnt_without(whole, training, jobs) for whole, training in pairs]
-        model = ConstituencyModel(tuple(members))
-        held_out, weights = zip(*weighted[fold::folds], strict=True)
-        found = map_batches(_examples_of, model, cleaned(held_out), jobs, options)
-        examples += (each.weighted(weight) for each, weight in zip(found, weights, strict=True))
-    return examples
+def _span_examples(
+    members: tuple[PhraseGrammar, ...], trees: Iterable[Phrase], options: SpanOptions, *, jobs: int | None
+) -> Iterator[SpanExamples]:
+    """List the constituents that grammars find in the sentence of each cleaned tree."""
+    return map_batches(_examples_of, ConstituencyModel(members), trees, jobs, options)
 
 
 def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
-    """List the constituents that grammars find in the sentence of each cleaned tree; none if they do not derive it."""
-    labels = model.parser.labels
-    sentences = [PartialTree.unknown(tuple(tree.words())) for tree in trees]
-    constituents = model.parser.constituents(model.parser.charts(sentences))
-    examples = []
-    for tree, sentence, found in zip(trees, sentences, constituents, strict=True):
-        parts = labels.split(found)
-        in_tree = set(constituents_of(tree))
-        correct = np.array([part in in_tree for part in parts.named(labels.names)], dtype=np.bool_)
-        examples.append(SpanExamples.of(parts, labels.names, sentence.words, options.judged(parts), correct))
-    return examples
-
-
-def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
-    """Tell a listener the step of one of several grammars.
-
-    listener: the listener.
-    prefix: is put before the name of the stage.
-    progress: the step.
-    """
-    listener(progress._replace(stage=prefix + progress.stage))
+    """List the constituents that the grammars of a model find in the sentence of each cleaned tree."""
+    return model.parser.span_examples(trees, options)
 
 
 def _parses_of(
@@ -479,18 +400,3 @@ def _parses_of(
     trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in sentences]
     found = iter(model.parser.parses([tree for tree in trees if tree.words], n_best))
     return [next(found) if tree.words else Parses() for tree in trees]
-
-
-def _check_together(options: Sequence[ConstituencyOptions]) -> None:
-    """Raise ValueError unless grammars with these options can make one model."""
-    if not options:
-        raise ValueError("the options are empty; a parser needs those of at least one grammar")
-    penalties = sorted({settings.span_penalty for settings in options})
-    if len(penalties) > 1:
-        low, *_, high = penalties
-        raise ValueError(f"the grammars of one parser must have the same span_penalty, not {low} and {high}")
-    first, *others = list(dict.fromkeys(settings.spans for settings in options))
-    if others:
-        raise ValueError(f"the grammars of one parser must have the same spans, not {first} and {others[0]}")
-    if len({settings.function_labels for settings in options}) > 1:
-        raise ValueError("the grammars of one parser must have the same function_labels, not True and False")

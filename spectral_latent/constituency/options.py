@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from spectral_latent.constituency.features import FeatureSet
 from spectral_latent.constituency.spans import SpanOptions
 from spectral_latent.grammar import GrammarOptions
 
-__all__ = ["ConstituencyOptions"]
+__all__ = ["ConstituencyOptions", "check_together"]
 
 
 @dataclass(frozen=True)
@@ -34,3 +35,25 @@ class ConstituencyOptions(GrammarOptions):
     rows: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
     function_labels: bool = False
     spans: SpanOptions | None = None
+
+
+def check_together(options: Sequence[ConstituencyOptions]) -> None:
+    """Raise ValueError unless grammars with these options can make one parser.
+
+    options: the options of each grammar.
+
+    >>> check_together([ConstituencyOptions(), ConstituencyOptions(span_penalty=0.5)])
+    Traceback (most recent call last):
+    ValueError: the grammars of one parser must have the same span_penalty, not 0.4 and 0.5
+    """
+    if not options:
+        raise ValueError("the options are empty; a parser needs those of at least one grammar")
+    penalties = sorted({settings.span_penalty for settings in options})
+    if len(penalties) > 1:
+        low, *_, high = penalties
+        raise ValueError(f"the grammars of one parser must have the same span_penalty, not {low} and {high}")
+    first, *others = list(dict.fromkeys(settings.spans for settings in options))
+    if others:
+        raise ValueError(f"the grammars of one parser must have the same spans, not {first} and {others[0]}")
+    if len({settings.function_labels for settings in options}) > 1:
+        raise ValueError("the grammars of one parser must have the same function_labels, not True and False")

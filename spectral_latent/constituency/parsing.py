@@ -14,18 +14,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
-from spectral_latent.constituency.decoding import (
+from spectral_latent._options import counted
+from spectral_latent.constituency.constituents import (
     ChainLabels,
     Constituents,
     LabelledConstituents,
-    bracketings,
     constituents_of,
 )
+from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
+from spectral_latent.constituency.decoding import bracketings
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.constituency.spans import SpanModel
+from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.grammar import Charts, Parses, SentenceGrammar, check_kind
 from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.trees import BoolArray, IntArray, Vocabulary
@@ -142,6 +143,22 @@ class PhraseParser:
             return parts
         return parts._replace(posterior=self.spans.probabilities(parts, self.labels.names, words))
 
+    def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
+        """List the constituents that the grammars find in the sentence of each tree; none if they do not derive it.
+
+        trees: cleaned trees, which say which constituents are correct.
+        options: the settings of the model of spans.
+        """
+        sentences = [PartialTree.unknown(tuple(tree.words())) for tree in trees]
+        examples = []
+        for tree, sentence, found in zip(trees, sentences, self.constituents(self.charts(sentences)), strict=True):
+            parts = self.labels.split(found)
+            in_tree = set(constituents_of(tree))
+            correct = np.array([part in in_tree for part in parts.named(self.labels.names)], dtype=np.bool_)
+            judged = options.judged(parts)
+            examples.append(SpanExamples.of(parts, self.labels.names, sentence.words, judged, correct))
+        return examples
+
     def parses(
         self, sentences: Sequence[PartialTree], n_best: int, charts: Sequence[Charts] | None = None
     ) -> list[Parses[Parse]]:
@@ -150,12 +167,23 @@ class PhraseParser:
         sentences: the sentences, which have words, and what is known of their trees.
         n_best: the most trees of a sentence.
         charts: the charts of the sentences under each grammar and the constraints; None to build them.
-        Raises ValueError as `charts` does.
+        Raises ValueError as `charts` does, and for charts of other numbers of grammars or sentences than these.
         """
         if not sentences:
             return []
         if charts is None:
             charts = self.charts(sentences)
+        if len(charts) != len(self.members):
+            raise ValueError(
+                f"charts of {counted(len(charts), 'grammar')} for a parser of {len(self.members)}; give the charts of "
+                f"each grammar"
+            )
+        for charts_of in charts:
+            if len(charts_of.spans) != len(sentences):
+                raise ValueError(
+                    f"charts of {counted(len(charts_of.spans), 'sentence')} for {len(sentences)}; give the charts of "
+                    f"each sentence"
+                )
         constituents = self.constituents(charts)
         trees = [self._trees(*each, n_best) for each in zip(sentences, constituents, strict=True)]
         weight = self._weight(trees, charts)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import compiled, compiled_part
-from spectral_latent.constituency.decoding import LabelledConstituents
+from spectral_latent.constituency.constituents import LabelledConstituents
 from spectral_latent.lexicon import signatures
 from spectral_latent.trees import FloatArray, IntArray
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range, compiled
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
-from spectral_latent.constituency.decoding import LabelledConstituents
+from spectral_latent.constituency.constituents import LabelledConstituents
 from spectral_latent.constituency.span_features import N_BUCKETS, BucketArray, span_features
 from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.operators import array_from

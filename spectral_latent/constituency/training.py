@@ -1,23 +1,38 @@
-"""Make the treebanks of phrases under several grammars, and the grammars without latent states."""
+"""Train the grammars of a parser on treebank trees, and the models that use them.
+
+| function | what is made |
+| --- | --- |
+| `prepare` | the treebanks of phrases under several grammars, and the grammars without latent states |
+| `train_parser` | the latent grammars, the model of spans, and the grammar of function labels |
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import repeat
+from typing import TypeAlias
 
 import numpy as np
 
 from spectral_latent.constituency.cleaning import cleaned
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol, skeletal_trees
 from spectral_latent.constituency.features import FeatureSet, constituency_features
+from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
-from spectral_latent.constituency.options import ConstituencyOptions
+from spectral_latent.constituency.options import ConstituencyOptions, check_together
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.estimation import Columns, Shard, read_treebanks
+from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
+from spectral_latent.estimation import Columns, Listener, Progress, Shard, read_treebanks, silent
 from spectral_latent.grammar import Training, check_trees, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["learnt_without", "prepare"]
+__all__ = ["FindExamples", "learnt_without", "prepare", "train_parser"]
+
+FindExamples: TypeAlias = Callable[[tuple[PhraseGrammar, ...], Iterable[Phrase], SpanOptions], Iterable[SpanExamples]]
+"""A function that lists the constituents that grammars find in the sentence of each cleaned tree."""
 
 
 class _PhraseFormalism:
@@ -107,6 +122,102 @@ def prepare(
         training = prepare_grammar(treebanks[kind], lexicons[settings.lexicon], tags.names, tag_of_symbol, settings)
         trainings.append(Training(PhraseGrammar(symbols, training.coarse), training.treebank))
     return trainings
+
+
+def train_parser(
+    phrases: Iterable[Phrase],
+    options: Sequence[ConstituencyOptions],
+    find_examples: FindExamples,
+    *,
+    weights: Iterable[float] | None = None,
+    jobs: int | None = 1,
+    listener: Listener = silent,
+) -> tuple[tuple[PhraseGrammar, ...], SpanModel | None, FunctionLabeller | None]:
+    """Learn the grammars of a parser, and the model of spans and the labeller that the options ask for.
+
+    phrases: treebank trees, which are read once; for a model of spans they are kept in memory.
+    options: the options of each grammar.
+    find_examples: parses the trees on which a model of spans is learnt.
+    weights: the weight of each phrase; see `read_treebanks`.
+    jobs: the number of threads; the result does not depend on it.
+    listener: told how far the work is.
+    Raises ValueError if the options are not those of one parser, and EstimationError as `prepare`.
+    """
+    check_together(options)
+    labelling = options[:1] if options[0].function_labels else []
+    options = [replace(settings, function_labels=False) for settings in options]
+    if options[0].spans is not None:  # the trees are read again, fold by fold
+        phrases = list(phrases)
+        weights = None if weights is None else list(weights)
+    grammars = _train_grammars(phrases, weights, [*options, *labelling], jobs, listener)
+    members = grammars[: len(options)]
+    functions = FunctionLabeller(grammars[-1]) if labelling else None
+    if options[0].spans is None:
+        return members, None, functions
+    times = repeat(1.0) if weights is None else weights
+    weighted = [(tree, weight) for tree, weight in zip(phrases, times, strict=False) if weight > 0.0]
+    spans = _train_spans(weighted, members, options[0].spans, find_examples, jobs, listener)
+    return members, spans, functions
+
+
+def _train_grammars(
+    phrases: Iterable[Phrase],
+    weights: Iterable[float] | None,
+    options: Sequence[ConstituencyOptions],
+    jobs: int | None,
+    listener: Listener,
+) -> tuple[PhraseGrammar, ...]:
+    """Learn a grammar for each of several options."""
+    grammars = []
+    for number, training in enumerate(prepare(phrases, options, weights=weights, jobs=jobs), start=1):
+        of_all = f"grammar {number} of {len(options)}, " if len(options) > 1 else ""
+        grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
+    return tuple(grammars)
+
+
+def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
+    """Tell a listener the step of one of several grammars.
+
+    listener: the listener.
+    prefix: is put before the name of the stage.
+    progress: the step.
+    """
+    listener(progress._replace(stage=prefix + progress.stage))
+
+
+def _train_spans(
+    weighted: Sequence[tuple[Phrase, float]],
+    grammars: Sequence[PhraseGrammar],
+    options: SpanOptions,
+    find_examples: FindExamples,
+    jobs: int | None,
+    listener: Listener,
+) -> SpanModel:
+    """Learn a model of spans from what grammars find in each sentence that are learnt without the trees of its fold.
+
+    Tree i is in fold i modulo the number of folds.  With one fold there are no examples, because nothing is left.
+
+    weighted: trees and how many each stands for, more than 0.
+    grammars: the grammars of all trees.
+    """
+    n_folds = min(options.folds, len(weighted))
+    alone = [replace(grammar.options, spans=None) for grammar in grammars]
+    examples: list[SpanExamples] = []
+    listener(Progress("folds", 0, n_folds))
+    for fold in range(n_folds if n_folds > 1 else 0):
+        rest = [pair for at, pair in enumerate(weighted) if at % n_folds != fold]
+        trees, weights = zip(*rest, strict=True)
+        trainings = prepare(trees, alone, weights=weights, jobs=jobs)
+        if options.anew:
+            members = tuple(training.estimate(jobs=jobs) for training in trainings)
+        else:
+            pairs = zip(grammars, trainings, strict=True)
+            members = tuple(learnt_without(whole, training, jobs) for whole, training in pairs)
+        held_out, weights = zip(*weighted[fold::n_folds], strict=True)
+        found = find_examples(members, cleaned(held_out), options)
+        examples += (each.weighted(weight) for each, weight in zip(found, weights, strict=True))
+        listener(Progress("folds", fold + 1, n_folds))
+    return SpanModel.train(examples, options)
 
 
 def learnt_without(whole: PhraseGrammar, rest: Training[PhraseGrammar], jobs: int | None = 1) -> PhraseGrammar:

@@ -40,6 +40,7 @@ _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "D
 _TAB = ("FORM", "TAG", "HEAD", "DEPREL")
 _HEAD = _COLUMNS.index("HEAD")
 _READ = _COLUMNS.index("DEPREL") + 1  # the columns that are read are those before this one
+_FORBIDS = "!"  # before the heads that a word must not have
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _NO_WORD = re.compile(r"([0-9]{1,9})([-.])([1-9][0-9]{0,8})")  # 3-4, a token of two words; 3.1, an empty node
 _HEAD_REMEDY = "give the number of another word of the sentence, or 0 for the root"
@@ -110,7 +111,8 @@ def parse_with_lines(
 def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[PartialTree]:
     """Read the sentences of a text in CoNLL-U or CoNLL-X whose heads and relations are partly known.
 
-    A HEAD or DEPREL that is not known is `_`.
+    A HEAD or DEPREL that is not known is `_`.  The HEAD `!3` forbids the word 3 as the head, and `!3|5` the words 3
+    and 5; `!0` says that the word is not the root.
 
     text: the sentences.
     source: the name of the text in errors.
@@ -121,6 +123,9 @@ def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[Partia
     >>> (tree,) = parse_partial_conllu(row.format(1, "Dogs", 2) + row.format(2, "bark", "_"))
     >>> tree.sentence.forms, tree.constraints.heads
     (('Dogs', 'bark'), {1: 2})
+    >>> (tree,) = parse_partial_conllu(row.format(1, "Dogs", "!0") + row.format(2, "bark", "_"))
+    >>> tree.constraints.forbidden
+    ((0, 1),)
     """
     return (tree for tree, _ in parse_partial_conllu_with_lines(text, source))
 
@@ -137,10 +142,18 @@ def parse_partial_conllu_with_lines(text: str, source: str = "<string>") -> Iter
     """
     for words, comments in _sentences(text, source, line=1):
         sentence = _sentence(words, comments, None)
-        heads = {word: head for word, head in enumerate(_heads(words, source), start=1) if head is not None}
+        heads: dict[int, int] = {}
+        forbidden: list[tuple[int, int]] = []
+        for word, (number, columns) in enumerate(words, start=1):
+            column = columns[_HEAD]
+            if column.startswith(_FORBIDS):
+                names = column.removeprefix(_FORBIDS).split("|")
+                forbidden += [(_head(name, word, len(words), source, number), word) for name in names]
+            elif column != BLANK:
+                heads[word] = _head(column, word, len(words), source, number)
         relations = {word: name for word, name in enumerate(sentence.relations, start=1) if name != BLANK}
         try:
-            constraints = Constraints(heads, relations)
+            constraints = Constraints(heads, relations, forbidden)
         except ValueError as error:
             raise line_error(source, words[0][0], f"{error}; write _ for a head that is not known") from None
         yield PartialTree(sentence.without_tree(), constraints), [number for number, _ in words]

@@ -112,11 +112,10 @@ def test_tagged_rows_are_parsed(run: Run, model: Path, tagger: Path, sentences: 
         assert run("parse", model, tagged, "-o", tmp_path / f"trees.{ending}", "-q").exit_code == 0
     rows = parquet.read_table(tmp_path / "tagged.parquet").to_pylist()
     assert rows == [json.loads(line) for line in (tmp_path / "tagged.jsonl").read_text().splitlines()]
-    assert [row["words"] for row in rows] == [sentence.split() for sentence in SENTENCES]
-    assert [row["sent_id"] for row in rows][18:22] == ["19", "20", "22", "23"]  # 21 is an empty line
+    assert [row["words"] for row in rows] == [line.split() for line in sentences.read_text().splitlines()]
     trees = parquet.read_table(tmp_path / "trees.parquet").to_pylist()
     loaded = ConstituencyModel.load(model)
-    for row, tree in zip(rows, trees, strict=True):
+    for row, tree in zip(filter(lambda row: row["words"], rows), trees, strict=True):
         parse = loaded.parse(row["words"])
         assert tree == {
             "sent_id": row["sent_id"],

@@ -57,8 +57,9 @@ def test_trees_in_json(run: Run, model: Path) -> None:
 
 
 def test_dependency_trees_in_json(run: Run, parser: Path) -> None:
-    first, second = lines_of(run("parse", parser, "--json", stdin="They see it .\n\nsee it\n"))
+    first, empty, second = lines_of(run("parse", parser, "--json", stdin="They see it .\n\nsee it\n"))
     assert ([first["sent_id"], second["sent_id"]], first["words"]) == (["1", "3"], WORDS)
+    assert (empty["sent_id"], empty["candidates"]) == ("2", [])
     assert first["upos"] == ["X"] * 4
     ((heads, relations),) = ((each["heads"], each["relations"]) for each in first["candidates"])
     assert (heads, relations[:2]) == ([2, 0, 2, 2], ["subj", "root"])
@@ -78,10 +79,11 @@ def test_relations_in_json_that_are_not(relations: str) -> None:
 
 def test_tags_in_json(run: Run, tagger: Path, tmp_path: Path) -> None:
     table = "".join(f"{n}\t{word}\t_\t_\t_\t_\t_\t_\t_\t_\n" for n, word in enumerate(WORDS, start=1))
-    for text, number in ((TEXT, "1"), (f"# comment\n{table}\n# end\n", "1")):
-        first = lines_of(run("tag", tagger, "--json", stdin=text))[0]
-        assert first == {"sent_id": number, "words": WORDS, "tags": ["PRP", "VBP", "PRP", "."]}
-    assert [each["sent_id"] for each in lines_of(run("tag", tagger, "--json", stdin=TEXT))] == ["1", "3"]
+    expected = {"sent_id": "1", "words": WORDS, "tags": ["PRP", "VBP", "PRP", "."]}
+    first, empty, second = lines_of(run("tag", tagger, "--json", stdin=TEXT))
+    assert (first, second["sent_id"]) == (expected, "3")
+    assert empty == {"sent_id": "2", "words": [], "tags": []}
+    assert lines_of(run("tag", tagger, "--json", stdin=f"# comment\n{table}\n# end\n")) == [expected]
 
 
 def test_scores_in_json(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:

@@ -88,6 +88,17 @@ def test_wrong_brackets_are_named_before_any_parse(run: Run, model: Path, text: 
     assert message in " ".join(result.stderr.split())
 
 
+def test_a_forbidden_head_is_in_no_tree(run: Run, dependencies: Path) -> None:
+    for heads, expected in (
+        (("_", "_", "_"), (0, 1, 1)),
+        (("_", "_", "!1"), (0, 1, 2)),
+        (("!0", "_", "!2"), (2, 0, 1)),
+    ):
+        text = "".join(ROW.format(word, "abc"[word - 1], head, "_") for word, head in enumerate(heads, start=1))
+        (found,) = parse_conllu(run("parse", dependencies, "--partial", stdin=text).stdout)
+        assert found.heads == expected
+
+
 @pytest.mark.parametrize(
     ("heads", "relation", "message"),
     [
@@ -95,6 +106,7 @@ def test_wrong_brackets_are_named_before_any_parse(run: Run, model: Path, text: 
         (("_", "_", "2"), "subject", "line 2: the parser has no relation 'subject'; its relations are root, x, y"),
         (("_", "_", "4"), "_", "line 4: the HEAD 4 in a sentence of 3 words"),
         (("3", "0", "_"), "_", "line 2: the arcs 3 → 1 and 0 → 2 cross"),
+        (("_", "!0|1|3", "_"), "_", "line 2: every head of the word 2 is forbidden"),
     ],
 )
 def test_wrong_heads_are_named(

@@ -203,6 +203,8 @@ def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
     result = run("train", "constituency", treebank, "-o", tmp_path / "model", "--preset", "best", "--seed", "4")
     assert result.exit_code == 0, result.output
     assert "6 grammars, the first with " in result.stderr
+    told = result.stderr.splitlines()
+    assert [line for line in told if line.startswith("folds")] == [f"folds {n}/4" for n in (1, 2, 3, 4)]
     seeds = [member.options.estimator.seed for member in ConstituencyModel.load(tmp_path / "model").members]
     assert seeds == [4, 4, 4, 5, 5, 5]
     for extra, message in (

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.decoding import Constituents, bracketings
+from spectral_latent.constituency.constituents import Constituents
+from spectral_latent.constituency.decoding import bracketings
 from spectral_latent.inference import best_analyses
 
 CHAINS = [("A",), ("B",), ("C", "D")]

@@ -14,8 +14,8 @@ from spectral_latent.constituency import (
     Phrase,
     PhraseGrammar,
 )
+from spectral_latent.constituency.constituents import ChainLabels, Constituent, Constituents
 from spectral_latent.constituency.conversion import phrase_of
-from spectral_latent.constituency.decoding import ChainLabels, Constituent, Constituents
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import MarginalName

@@ -431,6 +431,15 @@ def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel
         assert model.parse_nbest(words, 1, charts=[chart]) == [model.parse(words)]
 
 
+def test_charts_are_one_for_each_grammar_and_sentence(model: ConstituencyModel) -> None:
+    charts = [member.grammar.charts([AMBIGUOUS]) for member in model.members]
+    for wrong in ([], charts * 2):
+        with pytest.raises(ValueError, match=f"charts of {len(wrong)} grammars for a parser of 1; give"):
+            model.parse_nbest(AMBIGUOUS, 1, charts=wrong)
+    with pytest.raises(ValueError, match="charts of 2 sentences for 1; give"):
+        model.parse_nbest(AMBIGUOUS, 1, charts=[model.members[0].grammar.charts([AMBIGUOUS] * 2)])
+
+
 @pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])
 def test_one_tree_is_enough_to_train_on(text: str) -> None:
     (tree,) = parse_brackets(text)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 
-from spectral_latent.constituency.decoding import ChainLabels, Constituents, LabelledConstituents
+from spectral_latent.constituency.constituents import ChainLabels, Constituents, LabelledConstituents
 from spectral_latent.constituency.span_features import _TEMPLATES, span_features
 
 LABELS = ChainLabels([("N",), ("V",), ("NP",), ("S", "VP")])

@@ -15,7 +15,7 @@ from spectral_latent.constituency import (
     Phrase,
     SpanOptions,
 )
-from spectral_latent.constituency.decoding import ChainLabels, Constituents, LabelledConstituents
+from spectral_latent.constituency.constituents import ChainLabels, Constituents, LabelledConstituents
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, span_loss
 from spectral_latent.constituency.training import learnt_without, prepare
 from spectral_latent.corpora.embedded import embedded_treebank

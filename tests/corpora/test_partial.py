@@ -9,6 +9,7 @@ from spectral_latent.constituency import Bracket
 from spectral_latent.corpora import (
     CorpusError,
     parse_brackets,
+    parse_conllu,
     parse_partial,
     parse_partial_conllu,
     partial_from_nltk,
@@ -95,9 +96,19 @@ def test_heads_and_relations_may_be_missing() -> None:
     assert trees[0].sentence.heads is None
 
 
+def test_heads_may_be_forbidden() -> None:
+    (tree,) = parse_partial_conllu(rows("!3|0", "!0", "2"))
+    assert tree.constraints == Constraints({3: 2}, forbidden=[(3, 1), (0, 1), (0, 2)])
+    assert tree.sentence.heads is None
+    with pytest.raises(CorpusError, match="x, line 1: the HEAD '!3' is not a number"):
+        list(parse_conllu(rows("!3", "1", "0"), "x"))
+
+
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
+        (("!", "_", "_"), "x, line 1: the HEAD '' is not a number"),
+        (("_", "!3|4", "_"), "x, line 2: the HEAD 4 in a sentence of 3 words"),
         (("0", "0", "_"), "x, line 1: the words 1 and 2 both have the head 0"),
         (("3", "1", "2"), "x, line 1: the heads of the words 1, 2, 3 are a cycle"),
         (("_", "4", "_"), "x, line 2: the HEAD 4 in a sentence of 3 words"),

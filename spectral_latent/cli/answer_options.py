@@ -1,0 +1,110 @@
+"""The options that the commands share that answer sentence by sentence: `parse`, `tag` and `surprisal`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from spectral_latent.cli.answers import Answers, answers_to, end_if_complete
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.inputs import Input
+from spectral_latent.cli.options import jobs_option, json_option, quiet_option, with_values
+from spectral_latent.cli.outputs import OutputFile, OutputForm, output_form
+
+if TYPE_CHECKING:
+    from spectral_latent.corpora.rows import Column
+
+__all__ = ["AnswerOptions", "answer_options"]
+
+
+def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """Read the number of a part, and that of all parts."""
+    if value is None:
+        return None
+    number, _, n_parts = value.partition("/")
+    if not (number.isdecimal() and n_parts.isdecimal() and 1 <= int(number) <= int(n_parts)):
+        raise click.BadParameter(f"{value!r} is not such as 1/4, the first of four parts")
+    return int(number), int(n_parts)
+
+
+_OUTPUT = click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=OutputFile(),
+    help="The file to write, whole or not at all: JSON if its name ends in .jsonl, Parquet if in .parquet, and "
+    "compressed if in .gz.  [default: standard output, as results come]",
+)
+_SHARD = click.option(
+    "--shard",
+    metavar="I/N",
+    callback=_shard,
+    help="Read the sentences of FILE in N parts of the same size, and answer those of the I-th.",
+)
+_RESUME = click.option(
+    "--resume", is_flag=True, help="Go on with the unfinished --output of the same command, if there is one."
+)
+
+
+class AnswerOptions(NamedTuple):
+    """The values of the shared options.
+
+    as_json: whether to write JSON.
+    output: the file to write; None for standard output.
+    shard: the number of the part of the input to answer, from 1, and the number of parts; None for all of the input.
+    resume: whether to go on with an unfinished output.
+    jobs: the number of processes.
+    quiet: whether to print no messages.
+    """
+
+    as_json: bool
+    output: Path | None
+    shard: tuple[int, int] | None
+    resume: bool
+    jobs: int
+    quiet: bool
+
+    def begin(self) -> Console:
+        """End the command if it is to resume an output that is complete; else return what prints its messages.
+
+        Raises UsageError if standard output is to be resumed.
+        """
+        console = Console(self.quiet)
+        end_if_complete(self.output, self.resume, console)
+        return console
+
+    @property
+    def form(self) -> OutputForm:
+        """The form of the answers.
+
+        Raises UsageError where the name of the file asks for another form, and for compressed Parquet.
+        """
+        return output_form(self.output, self.as_json)
+
+    def part_of(self, given: Input) -> Input:
+        """Take the part of an input that is to be answered.
+
+        given: the input.
+
+        Raises ClickException if the input is to be divided, and the number of its sentences is not known.
+        """
+        return given.part(*self.shard) if self.shard else given
+
+    def answers(
+        self, columns: Mapping[str, Column], inputs: Iterable[str], console: Console
+    ) -> AbstractContextManager[Answers]:
+        """Give the answers to print or to keep; see `answers_to`.
+
+        columns: the types of the columns of Parquet.
+        inputs: all that is read.
+        console: prints what is kept of a command that fails, and the numbers of sentences and words.
+        """
+        of_parquet = columns if self.form == "parquet" else None
+        return answers_to(self.output, of_parquet, inputs, console, resume=self.resume)
+
+
+answer_options = with_values(AnswerOptions, json_option, _OUTPUT, _SHARD, _RESUME, jobs_option, quiet_option)

@@ -1,0 +1,156 @@
+"""The options that the commands share that train a model with latent states on a treebank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+
+import click
+
+from spectral_latent._names import ESTIMATORS, EstimatorName
+from spectral_latent.cli.options import (
+    jobs_option,
+    made_file_option,
+    number_option,
+    quiet_option,
+    seed_option,
+    sources_argument,
+    with_values,
+)
+from spectral_latent.cli.training import Training
+
+if TYPE_CHECKING:
+    from spectral_latent.estimation import EstimatorOptions
+
+__all__ = ["MODEL_FILE", "TrainingOptions", "training_options"]
+
+MODEL_FILE = made_file_option("MODEL", "The model file to write.")
+
+_Name = TypeVar("_Name", bound=str)
+
+_ESTIMATOR = click.option(
+    "--estimator",
+    type=click.Choice(ESTIMATORS),
+    help="The method that finds latent states, in the place of a preset, with the defaults of all other settings; "
+    "docs/guide/training.md compares them.",
+)
+_N_STATES = number_option(
+    "--n-states",
+    "M",
+    "The largest number of latent states of a symbol or a tag.  [default: that of the preset]",
+)
+_SEED = seed_option(
+    "The seed of random starts; another seed gives another model, which may be a little better or worse."
+)
+_DEV = click.option(
+    "--dev",
+    metavar="SOURCE",
+    multiple=True,
+    help="Evaluate the model on SOURCE, as `spectral-latent evaluate` does, which is not learned from; `info` "
+    "shows the figures.",
+)
+
+
+def _weight(text: str) -> float:
+    """Read the weight of a source.  Raises BadParameter unless it is a finite number of at least 0."""
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        raise click.BadParameter(f"{text!r} is not a finite number of at least 0")
+    return weight
+
+
+_WEIGHT = click.option(
+    "--weight",
+    "weights",
+    metavar="W",
+    multiple=True,
+    type=_weight,
+    help="How many trees or sentences each one of a SOURCE counts as, a number of at least 0, such as 0.3 for trees "
+    "that a parser has made; one --weight for each SOURCE, in their order.  [default: 1]",
+)
+
+
+class TrainingOptions(NamedTuple, Generic[_Name]):
+    """The values of the shared options.
+
+    sources: the sources to learn from.
+    output: the model file to write.
+    preset_name: the preset; None if it is not given.
+    estimator: the estimator; None for that of the preset.
+    n_states: the largest number of latent states; None for that of the preset.
+    dev: the sources to evaluate the model on.
+    weights: a weight for each source; none if all examples have weight 1.
+    seed: the seed of random starts.
+    jobs: the number of processes.
+    quiet: whether to print no messages.
+    """
+
+    sources: tuple[str, ...]
+    output: Path
+    preset_name: _Name | None
+    estimator: EstimatorName | None
+    n_states: int | None
+    dev: tuple[str, ...]
+    weights: tuple[float, ...]
+    seed: int
+    jobs: int
+    quiet: bool
+
+    @property
+    def preset(self) -> _Name | Literal["fast", "spectral"]:
+        """The preset whose settings a model gets; with an estimator those of `spectral`, which are the defaults.
+
+        Raises UsageError if both a preset and an estimator are given.
+        """
+        if self.preset_name and self.estimator:
+            raise click.UsageError("--preset includes the estimator; leave out --preset or --estimator")
+        return "spectral" if self.estimator else self.preset_name or "fast"
+
+    def estimator_options(self, default: EstimatorOptions) -> EstimatorOptions:
+        """Change the options of an estimator to those of the command line.
+
+        The seed is added to that of the preset, so that the grammars of one preset keep different seeds.
+
+        default: the options of the preset.
+        """
+        return replace(
+            default,
+            estimator=self.estimator or default.estimator,
+            n_states=self.n_states or default.n_states,
+            seed=default.seed + self.seed,
+        )
+
+    def training(self, kind: str, *others: str) -> Training:
+        """Begin the training.
+
+        kind: the name of the examples in the sources.
+        others: sources that are read for other uses than to learn from them.
+
+        Raises ClickException if the model file would take the place of a source.
+        """
+        return Training(self.output, [*self.sources, *others], kind, self.quiet, self.dev)
+
+
+def training_options(*presets: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
+    """Add the shared options to a command, which gets their values as its first argument, `TrainingOptions`.
+
+    presets: the names of the presets.
+    """
+    slow = "accurate has"
+    if "best" in presets:
+        slow = "accurate has better results, best takes three times as long to train as accurate and has"
+    preset = click.option(
+        "--preset",
+        "preset_name",
+        type=click.Choice(presets),
+        help=f"Settings that go well together: fast is trained and parses in the least time, {slow} the best results, "
+        "spectral uses no EM; see docs/accuracy.md.  [default: fast]",
+    )
+    options = (MODEL_FILE, preset, _ESTIMATOR, _N_STATES, _DEV, _WEIGHT, _SEED, jobs_option, quiet_option)
+    return with_values(TrainingOptions, sources_argument, *options)
