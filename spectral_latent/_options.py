@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -33,71 +34,54 @@ _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "T
 
 
 @dataclass(frozen=True)
-class AtLeast:
+class _Limit:
+    """Base of limits of numbers.
+
+    bound: the number that others are compared with.
+    """
+
+    bound: float
+
+    _compare: ClassVar[Callable[[Any, Any], bool]]
+    _meaning: ClassVar[str]
+
+    def accepts(self, number: Any) -> Any:
+        """Tell whether a number is in the range; for an array (...), whether each of its numbers is.
+
+        number: the number to compare with the bound.
+        """
+        return type(self)._compare(number, self.bound)
+
+    def __str__(self) -> str:
+        return f"{self._meaning} {self.bound:g}"
+
+
+class AtLeast(_Limit):
     """Accept numbers from a bound upwards."""
 
-    bound: float
-
-    def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range.
-
-        number: the number to compare with the bound.
-        """
-        return number >= self.bound
-
-    def __str__(self) -> str:
-        return f"of at least {self.bound:g}"
+    _compare = operator.ge
+    _meaning = "of at least"
 
 
-@dataclass(frozen=True)
-class AtMost:
+class AtMost(_Limit):
     """Accept numbers up to a bound."""
 
-    bound: float
-
-    def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range.
-
-        number: the number to compare with the bound.
-        """
-        return number <= self.bound
-
-    def __str__(self) -> str:
-        return f"of at most {self.bound:g}"
+    _compare = operator.le
+    _meaning = "of at most"
 
 
-@dataclass(frozen=True)
-class Above:
+class Above(_Limit):
     """Accept numbers greater than a bound."""
 
-    bound: float
-
-    def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range.
-
-        number: the number to compare with the bound.
-        """
-        return number > self.bound
-
-    def __str__(self) -> str:
-        return f"above {self.bound:g}"
+    _compare = operator.gt
+    _meaning = "above"
 
 
-@dataclass(frozen=True)
-class Below:
+class Below(_Limit):
     """Accept numbers less than a bound."""
 
-    bound: float
-
-    def accepts(self, number: float) -> bool:
-        """Tell whether a number is in the range.
-
-        number: the number to compare with the bound.
-        """
-        return number < self.bound
-
-    def __str__(self) -> str:
-        return f"below {self.bound:g}"
+    _compare = operator.lt
+    _meaning = "below"
 
 
 @dataclass(frozen=True)

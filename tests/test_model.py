@@ -18,10 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent import model as model_module
 from spectral_latent._names import EstimatorName
 from spectral_latent.estimation import EstimationError, EstimatorOptions, Shard, Treebank
-from spectral_latent.model import LatentTreeModel, _GivenFeature, neighbourhoods
+from spectral_latent.model import LatentTreeModel, neighbourhoods
+from spectral_latent.model import model as model_module
+from spectral_latent.model.features import GivenFeature
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
 from tests.oracles import (
@@ -581,7 +582,7 @@ def test_roots_are_read_once_for_a_feature_and_not_once_for_a_graph() -> None:
     graphs = [graph_of(("A", "x")) for _ in range(100)]
     encoded = from_networkx(graphs)
     trees = dataclasses.replace(encoded.trees, root=encoded.trees.root.view(Counted))
-    given = _GivenFeature("any", lambda graph, node: 0)
+    given = GivenFeature("any", lambda graph, node: 0)
     given.column(graphs, encoded._replace(trees=trees), np.ones(100, dtype=bool))
     assert Counted.n_read <= 100
 

@@ -1,4 +1,4 @@
-"""NLTK's interfaces over the models of `spectral_latent`: translation only."""
+"""Offer the models of `spectral_latent` behind NLTK's interfaces: translation only."""
 
 from spectral_latent_nltk._anchor_tagger import AnchorTagger
 from spectral_latent_nltk._dependency_parser import SpectralDependencyParser

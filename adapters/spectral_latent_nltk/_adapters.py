@@ -1,4 +1,4 @@
-"""The parts that the adapters share: model files, and the methods of NLTK's parsers and taggers."""
+"""Hold the parts that the adapters share: model files, and the methods of NLTK's parsers and taggers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Parse = TypeVar("_Parse")
 
 
 class ModelAdapter:
-    """Base of adapters: an object of NLTK's that holds a model of this library.
+    """Base of adapters, objects with NLTK's interfaces that hold a model of this library.
 
     models: the classes of the models that an adapter may hold.
     """
@@ -88,17 +88,17 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
 
     @abstractmethod
     def _sentences(self, sents: Iterable[_Sentence]) -> Iterator[Any]:
-        """Convert sentences to those of the model, one by one.  Raises TypeError at what is not a sentence."""
+        """Convert sentences to those of the model, one by one.  Raises TypeError for an object that is no sentence."""
 
     @staticmethod
     @abstractmethod
     def _tree(tree: _Tree, /) -> Any:
-        """Convert a treebank tree to one of the model's.  Raises TypeError or ValueError for what is not a tree."""
+        """Convert a treebank tree to a tree of the model.  Raises TypeError or ValueError for what is not a tree."""
 
     @staticmethod
     @abstractmethod
     def _parse(parse: Any, /) -> _Parse:
-        """Convert a parse of the model to one of NLTK's."""
+        """Convert a parse of the model to a tree of NLTK's."""
 
     def parse(
         self,
@@ -181,7 +181,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     def score(self, tree: _Tree) -> float:
         """Compute log2 |p̂| of the estimated probability of a tree with its words, as `logprob` of a parse.
 
-        A tree with a tag, a label or a chain of labels never seen has probability 0: -inf.
+        The logarithm is -inf for a tree with a tag, a label or a chain of labels that was never seen.
 
         tree: a treebank tree.
 
@@ -194,7 +194,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     def log_prob(self, sent: _Sentence) -> float:
         """Compute log2 p̂ of the estimated probability of a sentence: the sum over its trees.
 
-        It is -inf where no tree is derived, and where the estimate is not above zero.
+        The logarithm is -inf if the model derives no tree, or if the estimate is not above zero.
 
         sent: the sentence.
 
@@ -225,8 +225,8 @@ def _words(tokens: Iterable[Token]) -> Any:
 class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
     """NLTK's `TaggerI` over a model that tags many sentences together; may be shared between threads.
 
-    A tagger of NLTK's with `backoff=` asks this one for the tags that it does not know itself.  This one knows a tag
-    for every token, so that it needs no other behind it.
+    A tagger of NLTK's with `backoff=` asks this tagger for the tags that it does not know itself.  This tagger finds a
+    tag for every token, so that it needs no other tagger as its own backoff.
     """
 
     _latest: tuple[list[str], list[Any]] = ([], [])  # the sentence that was tagged last for a chain, and its tags
@@ -241,7 +241,7 @@ class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
 
         tokens: the tokens of the sentence.
         index: the place of the token, from 0.
-        history: the tags of the tokens before it, which are not looked at.
+        history: the tags of the tokens before it, which are ignored.
         """
         latest, tags = self._latest
         if latest != list(tokens):

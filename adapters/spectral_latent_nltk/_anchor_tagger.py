@@ -1,4 +1,4 @@
-"""The anchor hidden Markov model as a tagger of NLTK's."""
+"""Offer the anchor hidden Markov model as a tagger of NLTK's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class AnchorTagger(TaggerAdapter):
     """A tagger that learns parts of speech from words alone, behind NLTK's `TaggerI`; threads may share it.
 
     Each tag has an anchor, a word in lower case that has no other tag.  Until anchors are labelled, a tag is its
-    anchor in capitals; one label for each makes them tags of your own.
+    anchor in capitals; with a label for each anchor, the labels are the tags.
 
     >>> sents = [["the", "dog", "barks"], ["the", "cat", "sleeps"], ["a", "dog", "sleeps"], ["a", "cat", "barks"]]
     >>> tagger = AnchorTagger.train(sents, n_states=3)

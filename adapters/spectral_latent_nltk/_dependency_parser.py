@@ -1,4 +1,4 @@
-"""The latent dependency grammar as a parser of NLTK's."""
+"""Offer the latent dependency grammar as a parser of NLTK's."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
 
     A sentence is a list of tokens, a list of pairs of a token and its tag, or a `DependencyGraph`, whose heads and
     relations are not used.  Parses are projective graphs; `score` also takes others.  A sentence that the grammar
-    cannot derive gets a flat graph, whose `is_fallback` is true; an empty one gets no graph.
+    cannot derive gets a flat graph, whose `is_fallback` is true; an empty sentence gets no graph.
 
-    A token without a tag may have any, and gets the likeliest one.  A token whose tag the parser does not know may have
-    any too, but keeps its tag.  Log probabilities are those of words and tags: -inf where a tag is not known.
+    A token without a tag may have any tag, and gets the likeliest one.  A token whose tag the parser does not know may
+    also have any tag, but keeps its own.  Log probabilities are those of words and tags: -inf for an unknown tag.
 
     >>> graphs = [DependencyGraph(f"big JJ 2\\n{noun} NNS 3\\n{verb} VBP 0")
     ...     for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
@@ -85,8 +85,8 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         `spectral_latent.dependency.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
         weights: for each graph how many it stands for, a number of at least 0; 1 if not given.
-        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
-        not depend on it.
+        jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
+        does not depend on it.
         options: the settings, in the place of a preset.
 
         Raises TypeError or ValueError for what is not a dependency graph, ValueError for a preset that does not exist

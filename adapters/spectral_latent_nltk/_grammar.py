@@ -1,4 +1,4 @@
-"""The plain PCFG under a model, as a grammar of NLTK's."""
+"""Make a grammar of NLTK's of the plain PCFG under a model."""
 
 from __future__ import annotations
 

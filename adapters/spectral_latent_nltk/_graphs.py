@@ -1,4 +1,4 @@
-"""Dependency parses as NLTK's graphs."""
+"""Convert dependency parses to NLTK's graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Class methods that make parsers and taggers."""
+"""Declare class methods that make parsers and taggers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The latent PCFG as a parser of NLTK's."""
+"""Offer the latent PCFG as a parser of NLTK's."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ __all__ = ["FALLBACK", "SpectralParser"]
 class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
     """A latent-variable PCFG behind NLTK's `ParserI`; may be shared between threads.
 
-    A sentence is a list of tokens.  One that the grammar cannot derive gets a flat tree labelled `FALLBACK`; an empty
-    one gets no tree.
+    A sentence is a list of tokens.  A sentence that the grammar cannot derive gets a flat tree labelled `FALLBACK`; an
+    empty sentence gets no tree.
 
     >>> trees = [Tree("S", [Tree("NNS", [noun]), Tree("VBP", [verb])])
     ...     for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
@@ -67,8 +67,8 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         "spectral"; see `spectral_latent.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
-        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result does
-        not depend on it.
+        jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
+        does not depend on it.
         options: the settings of one grammar, or of each of several, in the place of a preset.
 
         Raises TypeError or ValueError for what is not a treebank tree, ValueError for a preset that does not exist or

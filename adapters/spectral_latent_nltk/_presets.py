@@ -1,4 +1,4 @@
-"""The options that a parser or a tagger of NLTK's is trained with."""
+"""Choose the options by which a parser or a tagger of NLTK's is trained."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _Options = TypeVar("_Options")
 
 
 def chosen(of_preset: Callable[[Any], _Options], preset: str | None, options: _Options | None) -> _Options:
-    """Choose the options of a preset, or those given.
+    """Choose the options of a preset, unless other options are given.
 
-    of_preset: gives the options of a preset.
+    of_preset: the function that returns the options of a preset.
     preset: the preset; None for `fast` if there are no options.
     options: the options, if they are not those of a preset.
 
-    Raises ValueError for a preset that does not exist, and for both.
+    Raises ValueError for a preset that does not exist, and if both are given.
 
     >>> chosen({"fast": 1, "accurate": 2}.__getitem__, "accurate", None)
     2

@@ -1,4 +1,4 @@
-"""Tagged sentences as NLTK's lists of pairs."""
+"""Show tagged sentences, NLTK's lists of pairs, in notebooks."""
 
 from __future__ import annotations
 

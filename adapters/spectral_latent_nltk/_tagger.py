@@ -1,4 +1,4 @@
-"""Latent hidden Markov models as a tagger of NLTK's."""
+"""Offer latent hidden Markov models as a tagger of NLTK's."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class LatentHMMTagger(TaggerAdapter):
         `spectral_latent.sequence.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
         weights: for each sentence how many it stands for, a number of at least 0; 1 if not given.
-        jobs: processes; the result does not depend on it.
+        jobs: the number of processes; the result does not depend on it.
         options: the settings, in the place of a preset.
 
         Raises TypeError for what is not tagged sentences, ValueError for a preset that does not exist or is given
@@ -105,7 +105,7 @@ class LatentHMMTagger(TaggerAdapter):
         n_states: the number of states; EM that starts from clusters may find fewer.
         preset: the name of settings that go well together, "fast" or "accurate"; see
         `spectral_latent.sequence.hmm_preset`.
-        jobs: processes; the result does not depend on it.
+        jobs: the number of processes; the result does not depend on it.
         options: all other settings, in the place of a preset; not those of the spectral estimator, whose operators have
         no states.  Without preset and options, EM starts from clusters.
 
@@ -140,7 +140,7 @@ class LatentHMMTagger(TaggerAdapter):
         return self._tagger.paths(tokens_of(unlabeled_sequence))[0][0]
 
     def best_path_simple(self, unlabeled_sequence: Iterable[str]) -> list[Any]:
-        """Find the path of `best_path`, by the name that NLTK has for a slower way to it.
+        """Find the path of `best_path`; NLTK has this name for a slower algorithm.
 
         unlabeled_sequence: the tokens of a sentence.
         """
@@ -208,7 +208,7 @@ class LatentHMMTagger(TaggerAdapter):
         print(f"accuracy over {n_tokens} tokens: {100 * self.accuracy(gold):.2f}")
 
     def reset_cache(self) -> None:
-        """Do nothing: NLTK's tagger forgets here what it computed for words, and this one keeps nothing of the kind."""
+        """Do nothing: NLTK's tagger clears a cache of words here, and this tagger has no such cache."""
 
     def random_sample(self, rng: _Random, length: int) -> list[tuple[str, Any]]:
         """Draw a sentence of the given length, of words seen in training, with tags.

@@ -1,4 +1,4 @@
-"""Checks of the sentences and trees that NLTK's users give."""
+"""Check the sentences and trees that NLTK's users give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses as NLTK's trees."""
+"""Convert parses to NLTK's trees."""
 
 from __future__ import annotations
 

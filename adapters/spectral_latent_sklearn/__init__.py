@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn over the models of `spectral_latent`: translation only."""
+"""Offer the models of `spectral_latent` as estimators of scikit-learn: translation only."""
 
 from spectral_latent_sklearn._gaussian import SpectralGaussianHMM
 from spectral_latent_sklearn._hidden_markov import SpectralHMM

@@ -1,4 +1,4 @@
-"""The base of estimators over lists of sequences or trees, whose models have latent states."""
+"""Hold the base of estimators over lists of sequences or trees, whose models have latent states."""
 
 from __future__ import annotations
 

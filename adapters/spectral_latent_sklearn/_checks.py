@@ -1,4 +1,4 @@
-"""Checks of the data and the parameters that scikit-learn's users give."""
+"""Check the data and the parameters that scikit-learn's users give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hidden Markov models of numbers, as an estimator with the habits of hmmlearn.
+"""Offer hidden Markov models of numbers as an estimator with the names and defaults of hmmlearn.
 
 | here | hmmlearn's `GaussianHMM` |
 | --- | --- |
@@ -123,7 +123,7 @@ class SpectralGaussianHMM(BaseEstimator):
         return model
 
     def _read(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[Sequences, HiddenMarkov, float]:
-        """Number the positions of sequences, weigh them, and return what log-likelihoods lack."""
+        """Number the positions of sequences, weigh them, and return the number to add to log-likelihoods."""
         check_is_fitted(self)
         x = validate_data(self, X, dtype=np.float64, reset=False)
         model = GaussianMarkov(self.startprob_, self.transmat_, self.means_, self.covars_)

@@ -1,4 +1,4 @@
-"""Hidden Markov models of categories, as an estimator with the habits of hmmlearn.
+"""Offer hidden Markov models of categories as an estimator with the names and defaults of hmmlearn.
 
 | here | hmmlearn's `CategoricalHMM` |
 | --- | --- |
@@ -39,9 +39,9 @@ _STOP = 0.5
 class _States(NamedTuple):
     """The probabilities of a model that has states.
 
-    initial: (m,).
-    transition: (m, m).
-    emission: (m, n), a column for each category.
+    initial: (m,) the probability that a sequence begins in each state.
+    transition: (m, m) the probability of each next state.
+    emission: (m, n) the probability of each category in each state.
     """
 
     initial: FloatArray
@@ -168,7 +168,7 @@ class SpectralHMM(BaseEstimator):
         return hasattr(self, "transmat_")
 
     def _hidden(self) -> HiddenMarkov:
-        """Make the model of `startprob_`, `transmat_` and `emissionprob_` that stops anywhere alike.
+        """Make the model of `startprob_`, `transmat_` and `emissionprob_` that stops after all states alike.
 
         Raises ValueError if the estimator has no states.
         """

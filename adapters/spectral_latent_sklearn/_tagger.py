@@ -1,4 +1,4 @@
-"""The latent hidden Markov model of tagged words, as an estimator over lists of sequences."""
+"""Offer the latent hidden Markov model of tagged words as an estimator over lists of sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latent tree models over networkx graphs, as a classifier and as a transformer."""
+"""Offer latent tree models over networkx graphs as a classifier and as a transformer."""
 
 from __future__ import annotations
 

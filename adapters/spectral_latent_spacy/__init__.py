@@ -1,4 +1,4 @@
-"""Pipeline components of spaCy over the models of `spectral_latent`: translation only."""
+"""Offer the models of `spectral_latent` as pipeline components of spaCy: translation only."""
 
 from spectral_latent_spacy._constituency import SpectralConstituency
 from spectral_latent_spacy._constituents import NotAConstituentError

@@ -1,4 +1,4 @@
-"""The base of the pipeline components: their model, its place in a saved pipeline, and sentences of words."""
+"""Hold the base of the pipeline components: their model, its place in a saved pipeline, and sentences of words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILE = "model"  # within the component's folder
 
 
 def words_of(tokens: Iterable[Token]) -> list[Token]:
-    """List the tokens that are words; white space is none.
+    """List the tokens that are words; white space is no word.
 
     tokens: the tokens of a sentence.
     """

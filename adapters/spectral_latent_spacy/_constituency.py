@@ -1,4 +1,4 @@
-"""The latent PCFG as a component of spaCy."""
+"""Offer the latent PCFG as a component of spaCy."""
 
 from __future__ import annotations
 

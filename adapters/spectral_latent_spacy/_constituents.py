@@ -1,4 +1,4 @@
-"""Constituents of a document, behind the attribute names of benepar.
+"""Keep the constituents of a document behind the attribute names of benepar.
 
 | attribute of spans and tokens | value |
 | --- | --- |
@@ -32,13 +32,13 @@ _KEPT = "spectral_constituents"
 
 
 class NotAConstituentError(ValueError):
-    """A span that is no constituent was asked about as if it were."""
+    """An attribute of constituents was asked of a span that is no constituent."""
 
 
 class _Entry(NamedTuple):
     """One constituent, as it is kept with the document.
 
-    start, end: its first token, and the first token after it.
+    start, end: the first token of the constituent, and the first token after it.
     labels: the labels of its phrases, the outermost first.
     tag: the tag, if it is a word.
     """
@@ -50,7 +50,7 @@ class _Entry(NamedTuple):
 
 
 def keep_constituents(doc: Doc, trees: Iterable[tuple[list[Token], Phrase]]) -> None:
-    """Keep the constituents of a document with it, parents first; those that it had are forgotten.
+    """Keep the constituents of a document with it, parents first, in the place of those that it had.
 
     doc: the document.
     trees: the words of each sentence, and its tree.

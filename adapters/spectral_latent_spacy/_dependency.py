@@ -1,4 +1,4 @@
-"""The latent dependency grammar as a component of spaCy."""
+"""Offer the latent dependency grammar as a component of spaCy."""
 
 from __future__ import annotations
 

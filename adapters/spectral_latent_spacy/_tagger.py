@@ -1,4 +1,4 @@
-"""Taggers as a component of spaCy."""
+"""Offer taggers as a component of spaCy."""
 
 from __future__ import annotations
 

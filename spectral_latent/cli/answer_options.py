@@ -1,4 +1,4 @@
-"""The options that the commands share that answer sentence by sentence: `parse`, `tag` and `surprisal`."""
+"""Hold the options of the commands that answer sentence by sentence: `parse`, `tag` and `surprisal`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class AnswerOptions(NamedTuple):
     quiet: bool
 
     def begin(self) -> Console:
-        """End the command if it is to resume an output that is complete; else return what prints its messages.
+        """End the command if it is to resume an output that is complete; else return the console.
 
         Raises UsageError if standard output is to be resumed.
         """

@@ -1,4 +1,4 @@
-"""The answers of `parse`, `tag` and `surprisal`: counted, and printed or kept so that a killed command can go on.
+"""Count the answers of `parse`, `tag` and `surprisal`, and print them, or keep them so that a killed command can go on.
 
 While a command writes `FILE`, its answers lie in `FILE.part`.  Every few seconds `FILE.progress` notes how far they go:
 
@@ -128,10 +128,10 @@ def answers_to(
     *,
     resume: bool,
 ) -> Iterator[Answers]:
-    """Give the answers of the present command line, to print or to keep.
+    """Begin the answers of the present command line, to print or to keep.
 
     output: the file to write; None for standard output.
-    columns: the types of the columns of Parquet, for answers that are rows as JSON; None for other forms.
+    columns: the types of the columns, if the file is Parquet and answers are its rows in JSON; None for other files.
     inputs: all that is read, as `refuse_inputs` takes it.
     console: prints what is kept of a command that fails, and the numbers of sentences and words.
     resume: whether to go on with an unfinished output.
@@ -211,7 +211,7 @@ class _KeptAnswers(Answers):
         return size
 
     def rest_of(self, sentences: Iterable[InputSentence]) -> Iterator[InputSentence]:
-        """Skip the sentences that are answered, and give the others on.
+        """Skip the sentences that are answered, and return the others.
 
         sentences: sentences of the input, in their order.
 
@@ -336,7 +336,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _settings(context: click.Context) -> dict[str, Any]:
-    """Collect all that decides the answers but the input: the version, options by name, and digests of models."""
+    """Collect all settings that decide the answers: the version, options by name, and digests of models."""
     settings: dict[str, Any] = {"spectral-latent": __version__, "command": context.info_name}
     for parameter in context.command.params:
         if parameter.name in _NO_SETTINGS:

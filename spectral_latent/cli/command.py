@@ -1,4 +1,4 @@
-"""The group of all commands, and the messages for errors that a user can put right.
+"""Run the commands, and print messages for errors that a user can put right.
 
 The library is imported within the commands, so that help and usage errors come at once.
 """

@@ -1,4 +1,4 @@
-"""Sentences with their parses as lines of CoNLL-U."""
+"""Write sentences with their parses as lines of CoNLL-U."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages and progress bars on standard error, so that results on standard output can be piped."""
+"""Print messages and progress bars on standard error, so that results on standard output can be piped."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Console(NamedTuple):
             click.echo(text, err=True)
 
     def bar(self, items: Iterable[_T], label: str, length: int | None = None, done: int = 0) -> Iterator[_T]:
-        """Give items on, with a progress bar if standard error is a terminal that can move its cursor.
+        """Return the items, with a progress bar if standard error is a terminal that can move its cursor.
 
         items: the items to work on.
         label: the name of the work.
         length: the number of items; None if it is not known, and `items` has no length.
-        done: how many of these were worked on before.
+        done: the number of items that were worked on before.
 
         >>> list(Console(quiet=True).bar("abc", "Reading"))
         ['a', 'b', 'c']
@@ -55,5 +55,5 @@ class Console(NamedTuple):
 
     @property
     def beside_output(self) -> Console:
-        """Return a console that is quiet where results are printed to a terminal, in between which a bar disturbs."""
+        """The console for bars; quiet if results are printed to a terminal, where a bar would disturb them."""
         return Console(self.quiet or sys.stdout.isatty())

@@ -102,7 +102,8 @@ def evaluate(
 
     With --perplexity: exp(-log p / words) of the bare sentences, those of a dependency parser with their tags; and the
     number of sentences whose estimated probability is not above zero (impossible), which the perplexity leaves out.  A
-    word never seen counts as its signature, so that the perplexities of models of other words cannot be compared.
+    word that was never seen counts as its signature.  Perplexities of models with different vocabularies can therefore
+    not be compared.
 
     \b
     Examples:
@@ -146,7 +147,7 @@ class _Sources(NamedTuple):
 
     names: their names on the command line.
     limit: the largest number of words in a sentence; None for any number.
-    console: for progress bars.
+    console: shows progress bars.
     """
 
     names: tuple[str, ...]
@@ -157,7 +158,7 @@ class _Sources(NamedTuple):
         """Read the examples that are not too long.  Raises ClickException if there is none.
 
         examples: all examples in the sources.
-        kind: their name.
+        kind: the name of the examples.
         length: the function that counts the words of an example.
         """
         shown = self.console.bar(examples, f"Reading {kind}")
@@ -181,10 +182,10 @@ class _Sources(NamedTuple):
 def _perplexity(model: Any, sentences: Iterable[Any], lengths: list[int], console: Console) -> Figures:
     """Compute the perplexity of a model on bare sentences.
 
-    model: one with `log_probabilities`.
-    sentences: as that takes them.
+    model: a model that has the method `log_probabilities`.
+    sentences: the sentences, as that method takes them.
     lengths: their numbers of words.
-    console: for the progress bar.
+    console: shows the progress bar.
     """
     from spectral_latent.evaluation import Perplexity
 
@@ -274,8 +275,8 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) 
 
     tagger: the tagger.
     gold: sentences.
-    console: for messages.
-    model: that of the tagger, if its perplexity is wanted; else None.
+    console: prints messages.
+    model: the model of the tagger, if its perplexity is wanted; else None.
     """
     from spectral_latent.evaluation import evaluate_tagger
 

@@ -1,4 +1,4 @@
-"""Groups of commands."""
+"""Hold groups of commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences and trees that commands read from FILE, or from standard input."""
+"""Read sentences and trees from FILE, or from standard input."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class Input(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Return the name of what the numbers of sentences count."""
+        """The name of the unit that the numbers of sentences count."""
         return "line" if self.form in ("tokens", "tagged", "json") else "row" if self.form == "parquet" else "sentence"
 
     def part(self, number: int, n_parts: int) -> Input:

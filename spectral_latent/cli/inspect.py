@@ -58,8 +58,8 @@ def inspect(
     The output has a paragraph for each symbol, the most frequent first, and in it the symbol's states, the most
     frequent first.  A state has its share of the symbol's nodes in percent; the words that it emits, the rules that it
     applies, and the places where it stands: the rules in which it is the child in brackets.  Each has its probability
-    in the state.  Those come first that tell the state from the other states of the symbol.  With --json, a line is the
-    object of one state or direction.
+    in the state.  The first ones are those that best distinguish the state from the other states of the symbol.  With
+    --json, a line is the object of one state or direction.
 
     A model without probabilities, such as one of the preset spectral, has no states.  In their place stand the
     directions that singular value decompositions have found, the one with the largest singular value first, each with
@@ -68,12 +68,12 @@ def inspect(
 
     The singular values of a symbol tell how many states it needs.  Files of older versions have none.
 
-    A symbol @X is a part of a binarised phrase X; X|Y is an X whose only child is a Y.  Of a parser of several grammars
-    the first is shown.
+    A symbol @X is a part of a binarised phrase X; X|Y is an X whose only child is a Y.  If a parser has several
+    grammars, the first one is shown.
 
     With --html, the states and all else go to a page that needs no network: also the rules, with a search, and, if gold
     trees or tags are given, example phrases of the states of a parser of phrases, labels that are taken for others, and
-    the worst and the best sentences, with their trees and posteriors.  Of GOLD the first 500 sentences are read.
+    the worst and the best sentences, with their trees and posteriors.  Only the first 500 sentences of GOLD are read.
 
     The page of an anchor model has its anchors, and the gold tags that each state meets.
 

@@ -127,7 +127,7 @@ def score_lists(given: Lists, gold: Sequence[str]) -> CandidateScores:
 def load_models(given: Iterable[str]) -> LatentModels:
     """Load the parsers of `--model`, by name.
 
-    given: what the command line gives to `--model`: `FILE` or `NAME=FILE`.
+    given: the values of `--model` on the command line: `FILE` or `NAME=FILE`.
 
     Raises UsageError if a name is given twice, and ModelFileError for a file that is not a parser.
     """

@@ -1,4 +1,4 @@
-"""Models from files, for the commands that use them."""
+"""Read models from files, for the commands that use them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _KINDS = {
 
 
 def load_model(file: str, *kinds: str) -> Any:
-    """Read a model, once.
+    """Read a model; the file is read once.
 
     file: the file of the model.
     kinds: the kinds of model that the command can use, the usual one first.
@@ -109,7 +109,7 @@ def warn_of_unknown_tags(parser: DependencyModel, unknown: Counter[str], console
     """Print a warning if words have tags that a parser does not know.
 
     parser: the parser.
-    unknown: how many words have each of the tags that it does not know.
+    unknown: the number of words that have each of the tags that it does not know.
     console: prints the warning.
     """
     if unknown:

@@ -1,4 +1,4 @@
-"""The files that commands write and the forms of these, and tables of figures."""
+"""Write the files and tables of figures that commands make."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def output_form(output: Path | None, as_json: bool) -> OutputForm:
 
 @contextmanager
 def results(output: Path | None, inputs: Iterable[str] = ()) -> Iterator[Write]:
-    """Give the function that writes results: to standard output, or to a file, which appears whole or not at all.
+    """Give the function that writes results to standard output, or to a file, which appears whole or not at all.
 
     output: the file, which is compressed if its name ends in .gz; None for standard output.
     inputs: all that is read, as `refuse_inputs` takes it.

@@ -1,4 +1,4 @@
-"""Pieces of a page of HTML that works from disk: no network, keyboard and screen reader, both colour schemes."""
+"""Write the pieces of a page of HTML that needs no network, and suits keyboards, screen readers and dark screens."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def page(title: str, sections: Iterable[tuple[str, str, str]]) -> str:
     """Write a page with links to its sections.
 
     title: the title.
-    sections: as `section` makes them.
+    sections: the sections that `section` has made.
 
     >>> page("wsj", [section("rules", "Rules", "<p>None</p>")]).count('href="#rules"')
     1

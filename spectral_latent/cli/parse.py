@@ -124,10 +124,10 @@ def parse(
     With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
     the corpus of the model: as in the Penn Treebank if it has the word n't.
 
-    With --partial, FILE has what is known of each tree, and the parser finds the rest.  For a constituency parser it
-    has a sentence a line, with brackets around some words: She saw (NP the (NN man)) ( with a telescope ) .  A label
-    follows its bracket at once; over one word it may be a tag.  A bracket with ! is forbidden: (!PP with a telescope)
-    is no PP, and (! with a telescope) no constituent.  A tree over several lines is one sentence, and may be flat where
+    With --partial, FILE has what is known of each tree, and the parser finds the rest.  For a constituency parser, each
+    line is a sentence with brackets around some words: She saw (NP the (NN man)) ( with a telescope ) .  A label stands
+    directly after its bracket; over one word it may be a tag.  A bracket with ! is forbidden: (!PP with a telescope) is
+    no PP, and (! with a telescope) is no constituent.  A tree over several lines is one sentence; it may be flat where
     nothing is known.  For a dependency parser, FILE is CoNLL-U or CoNLL-X with _ in the columns HEAD and DEPREL where
     they are not known; relations that are known change no head.  A HEAD with ! is forbidden: !3 is any head but 3, and
     !3|5 any but 3 and 5.  All sentences are checked before the first is parsed.
@@ -137,12 +137,12 @@ def parse(
     prints a block for each sentence: a line `score TAB tree` for each tree, the best tree first, and an empty line.
 
     A dependency parser prints CoNLL-U.  Of CoNLL-U or CoNLL-X, it fills the columns HEAD and DEPREL, and tags that are
-    missing; heads that are there are not used, and all else stays as it is.  For other formats, sent_id is the number
-    of the line, or of the sentence in raw text, Malt-TAB and brackets; empty lines have no output.  SpaceAfter=No marks
-    words of raw text that no space follows.  Of rows, sent_id is the name or else the number; sentences of raw text
-    have their number after it, as in 7.2.  Words without tags get the likeliest ones.  With --n-best above 1, it prints
-    the trees of a sentence one after the other, each with the comments `# rank` and `# score`; the rank stands behind
-    sent_id too, as in 7-2.
+    missing.  Heads in FILE are ignored, and all other columns stay as they are.  For other formats, sent_id is the
+    number of the line, or of the sentence in raw text, Malt-TAB and brackets; empty lines have no output.
+    SpaceAfter=No marks words of raw text that no space follows.  For rows, sent_id is the name, or else the number;
+    sentences of raw text have their number after it, as in 7.2.  Words without tags get the likeliest ones.  With
+    --n-best above 1, it prints the trees of a sentence one after the other, each with the comments `# rank` and
+    `# score`; the rank is also added to sent_id, as in 7-2.
 
     The score is log |p|, the natural logarithm of the tree's estimated probability.  The first tree is the one with
     the largest expected number of right constituents or arcs, so that scores need not fall from tree to tree.
@@ -152,21 +152,23 @@ def parse(
     there is a row for each tree.
 
     A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
-    numbers of these sentences.  So does a sentence of more words than --max-words, or one that takes more time or
-    memory than --seconds or --memory allow.  With --partial, it is flat but for what is known.
+    numbers of these sentences.  A sentence with more words than --max-words gets such a tree, too, and so does one that
+    takes more time or memory than --seconds or --memory allow.  With --partial, the tree is flat except for the parts
+    that are known.
 
     With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.  With
     --svg, they are pictures for other pages and for papers.  In a folder, 1.svg is the tree of the first sentence that
     has words; with --n-best above 1, 1-2.svg is its second tree.  With --shard, give each part a folder of its own.
 
-    With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The latent model that
-    it knows by the name latent is MODEL, unless --model names another; give all others that it learned with.
+    With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  Its latent model with
+    the name latent is MODEL, unless --model names another; give all other latent models of its training by --model.
 
-    An output is written to FILE.part, and FILE.progress notes how far it goes.  The same command with --resume goes on
-    where a killed one was; the file in the end is the same.  With --shard, the outputs of all parts one after the other
-    are the output of the whole.
+    While the command runs, its output is in FILE.part, and FILE.progress notes how far it has come.  If it is killed,
+    the same command with --resume goes on from there, and makes the same file.  The outputs of all parts of --shard,
+    joined in their order, are the output of the whole.
 
-    With --jobs, sentences are read some hundreds ahead of what is printed.  Processes take seconds to start.
+    With --jobs above 1, some hundreds of sentences are read before the first tree is printed, and the processes take
+    seconds to start.
 
     \b
     Examples:
@@ -337,10 +339,7 @@ def _write_dependencies(
             unknown_tags.update(parser.unknown_tags(sentence.sentence))
             match form:
                 case "text":
-                    table = sentence if given.form == "conllu" else in_conllu(sentence, column)
-                    ranks = range(1, len(parses) + 1) if search.n_best > 1 else [None]
-                    trees = zip(parses, ranks, strict=True)
-                    text = "".join(filled_conllu(table, parse, column, rank) for parse, rank in trees)
+                    text = _conllu(sentence, given.form, parses, column, search.n_best)
                 case "json":
                     text = _json(parses, sentence)
                 case "parquet":
@@ -351,6 +350,17 @@ def _write_dependencies(
             answers.add(sentence, text, any(parse.is_fallback for parse in parses))
     finally:
         warn_of_unknown_tags(parser, unknown_tags, console)
+
+
+def _conllu(
+    sentence: InputSentence, form: Format, parses: Sequence[DependencyParse], column: TagColumn, n_best: int
+) -> str:
+    """Write the trees of a sentence in CoNLL-U, with their ranks if several were asked for."""
+    if not parses:
+        return ""
+    table = sentence if form == "conllu" else in_conllu(sentence, column)
+    ranked = enumerate(parses, start=1)
+    return "".join(filled_conllu(table, parse, column, rank if n_best > 1 else None) for rank, parse in ranked)
 
 
 def _columns(tree: DependencySentence, column: TagColumn) -> dict[str, Any]:

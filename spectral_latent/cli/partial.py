@@ -1,4 +1,4 @@
-"""Sentences whose trees are partly known, for `parse --partial`."""
+"""Read sentences whose trees are partly known, for `parse --partial`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _of_table(text: str, source: str, model: DependencyModel, projective: bool) 
 
 
 def known_tree(sentence: InputSentence, is_dependency: bool) -> Any:
-    """Return what a parser parses: the sentence alone, or with its constraints.
+    """Return the sentence in the form that a parser takes: alone, or with its constraints.
 
     sentence: the sentence.
     is_dependency: whether the parser is one of dependencies.

@@ -1,4 +1,4 @@
-"""Drawn trees of sentences, on a page or as pictures."""
+"""Draw the trees of sentences on a page, or as pictures."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Corpus(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """Plan of a model: its corpus, the options of training, and what is to be expected of it.
+    """Plan of a model: its corpus, the options of training, and the expected score.
 
     name: the name of the recipe.
     kind: the command of `train`.
@@ -203,7 +203,7 @@ def run(name: str, folder: Path | None, output: Path | None, jobs: int, quiet: b
 
     The last lines compare the score and the CPU seconds with the expected ones.
 
-    FOLDER is that of the corpus, for recipes whose corpus is not one of NLTK's.
+    FOLDER is the folder that holds the corpus; a recipe with a corpus of NLTK's needs none.
 
     \b
     Example:
@@ -236,7 +236,7 @@ def _sources(corpus: Corpus, sources: Sequence[str], folder: Path | None) -> lis
 
     corpus: the corpus, for messages.
     sources: some of its sources.
-    folder: the folder; None for a corpus of NLTK's.
+    folder: the folder that holds the corpus; None for a corpus of NLTK's.
 
     Raises ClickException for a source that does not exist.
     """

@@ -1,4 +1,4 @@
-"""Records of training, which model files keep: what was read, and by which command."""
+"""Keep records of training in model files: the command, and a digest of each source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Record:
     Names are without folders, and nothing tells the time or the machine, so that the same training makes the same file.
 
     kind: the name of what is read, such as `trees`.
-    examples: how many the model learns from, as far as they were read.
+    examples: the number of examples that were read so far.
     """
 
     def __init__(self, context: click.Context, kind: str) -> None:
@@ -73,7 +73,7 @@ class Record:
         self._words += _n_words(example)
 
     def evaluated(self, sources: Sequence[str], figures: Mapping[str, Any]) -> None:
-        """Keep how good the model is; figures of speed are left out, because they are never the same twice.
+        """Keep the figures of an evaluation, except those of speed, which are never the same twice.
 
         sources: the sources that the model was evaluated on.
         figures: the figures of `evaluate`.
@@ -83,7 +83,7 @@ class Record:
         self._dev = {"dev": {"sources": [_name(source) for source in sources], **rounded}}
 
     def contents(self) -> dict[str, Any]:
-        """Return the account; JSON can hold it."""
+        """Return the account as an object that JSON can hold."""
         return {
             "command": shlex.join(_command(self._context)),
             "sources": self._sources,
@@ -94,7 +94,7 @@ class Record:
 
 
 def record_of(file: str) -> dict[str, Any] | None:
-    """Read the account that a model file keeps; None if it has none, as that of a model that was saved in Python.
+    """Read the account that a model file keeps; None for the file of a model that was saved in Python.
 
     file: the model file.
 
@@ -139,7 +139,7 @@ def _name(source: str) -> str:
 
 
 def _text(example: Any) -> str:
-    """Write an example as a line, which is another one for any other example."""
+    """Write an example as a line; different examples have different lines."""
     from spectral_latent.constituency import Phrase
 
     return f"{example.bracketed() if isinstance(example, Phrase) else json.dumps(example)}\n"

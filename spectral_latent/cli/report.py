@@ -1,4 +1,4 @@
-"""The report of a model as one page: its symbols, states and rules, and its errors on gold annotation."""
+"""Write the report of a model as one page: its symbols, states and rules, and its errors on gold annotation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Errors(NamedTuple):
     """The differences between a model's output and gold annotation.
 
     cases: the sentences.
-    confused: how often each gold label met each other label of the model.
+    confused: the number of times that each gold label met each other label of the model.
     measure: the format of a score.
     """
 

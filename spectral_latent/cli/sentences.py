@@ -1,4 +1,4 @@
-"""The sentences of an input, read from the lines or parts of each format."""
+"""Read the sentences of an input from the lines or parts of each format."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class InputSentence(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether this is a sentence, if only an empty line; comments that end a table are none."""
+        """Tell whether this is a sentence; an empty line is one, and comments at the end of a table are not."""
         return bool(self.sentence.forms) or not self.lines
 
     @property
@@ -79,7 +79,7 @@ class InputSentence(NamedTuple):
 
 
 class RawTextCheck:
-    """Warning of the first line that plainly is not tokenised."""
+    """Warning about the first line that is clearly not tokenised."""
 
     def __init__(self, tokenisation: Tokenisation, console: Console) -> None:
         """Begin with the first line.

@@ -1,11 +1,11 @@
-"""Corpora that commands read from each SOURCE: a file, a folder, or a corpus of NLTK."""
+"""Read corpora from each SOURCE: a file, a folder, or a corpus of NLTK."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from spectral_latent.cli.inputs import refuse_format
 
@@ -48,13 +48,14 @@ SOURCE of sentences is one of
   a file in CoNLL-U, CoNLL-X or Malt-TAB, or with one tokenised sentence a line, with tags or without,
   a folder of files named *.conllu, *.conll, *.conllx, *.dp, *.tab, *.pos or *.tagged, or else *.tok or *.txt,
   nltk:NAME, a corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
+_T = TypeVar("_T")
 _BEGINNING = 1 << 16  # bytes of a file that show its format
 
 
 def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
     """Read the trees of sources, one source after the other.
 
-    sources: what the command line names; see `SOURCES`.
+    sources: the sources that the command line names; see `SOURCES`.
 
     Raises CorpusError for anything but trees with words, and ClickException for a file in another format.
 
@@ -67,15 +68,13 @@ def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
     """
     from spectral_latent.corpora import constituency_trees
 
-    for source in sources:
-        _check_format(source, "brackets")
-        yield from constituency_trees(source)
+    return _read(sources, constituency_trees, "brackets")
 
 
 def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
     """Read the trees of sources, and their words without traces; errors are those of `treebank`.
 
-    sources: what the command line names; see `SOURCES`.
+    sources: the sources that the command line names; see `SOURCES`.
     """
     from spectral_latent.evaluation import GoldTree
 
@@ -85,7 +84,7 @@ def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
 def dependency_entries(sources: Iterable[str]) -> Iterator[Entry]:
     """Read the dependency trees of sources, one source after the other.
 
-    sources: what the command line names; see `DEPENDENCY_SOURCES`.
+    sources: the sources that the command line names; see `DEPENDENCY_SOURCES`.
 
     Raises CorpusError as `corpora.dependency_trees`, and ClickException for a file in another format.
 
@@ -98,15 +97,13 @@ def dependency_entries(sources: Iterable[str]) -> Iterator[Entry]:
     """
     from spectral_latent.corpora.dependencies import tree_entries
 
-    for source in sources:
-        _check_format(source, "conllu", "malt-tab")
-        yield from tree_entries(source)
+    return _read(sources, tree_entries, "conllu", "malt-tab")
 
 
 def tagged(sources: Iterable[str], column: str | None, default: str | None = None) -> Iterator[list[tuple[str, str]]]:
     """Read the tagged sentences of sources, one source after the other.
 
-    sources: what the command line names; see `TAGGED_SOURCES`.
+    sources: the sources that the command line names; see `TAGGED_SOURCES`.
     column: the column with the tags; None for the default.
     default: the column of sources that have it; None for upos.
 
@@ -121,15 +118,14 @@ def tagged(sources: Iterable[str], column: str | None, default: str | None = Non
     """
     from spectral_latent.corpora import tagged_sentences
 
-    for source in sources:
-        _check_format(source, "tagged", "conllu", "malt-tab")
-        yield from tagged_sentences(source, column, default)
+    read = partial(tagged_sentences, column=column, default=default)
+    return _read(sources, read, "tagged", "conllu", "malt-tab")
 
 
 def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
     """Read the sentences of sources without their tags, one source after the other.
 
-    sources: what the command line names; see `TEXT_SOURCES`.
+    sources: the sources that the command line names; see `TEXT_SOURCES`.
 
     Raises CorpusError as `corpora.sentences`, and ClickException for a file in another format.
 
@@ -142,15 +138,13 @@ def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
     """
     from spectral_latent.corpora import sentences
 
-    for source in sources:
-        _check_format(source, "tokens", "tagged", "conllu", "malt-tab")
-        yield from sentences(source)
+    return _read(sources, sentences, "tokens", "tagged", "conllu", "malt-tab")
 
 
 def universal(sources: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
     """Read tagged sentences with universal tags, made from UPOS or, by NLTK, from a corpus's own tags.
 
-    sources: what the command line names; see `TAGGED_SOURCES`.
+    sources: the sources that the command line names; see `TAGGED_SOURCES`.
 
     Raises CorpusError as `tagged`, and for a tag that is neither a UPOS tag nor a universal one.
 
@@ -169,6 +163,13 @@ def universal(sources: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
                 yield [(word, universal_tag(tag)) for word, tag in sentence]
             except ValueError as error:
                 raise CorpusError(f"{source}: {error}") from None
+
+
+def _read(sources: Iterable[str], read: Callable[[str], Iterable[_T]], *needed: Format) -> Iterator[_T]:
+    """Read sources one after the other.  Raises ClickException for a file in another format than those needed."""
+    for source in sources:
+        _check_format(source, *needed)
+        yield from read(source)
 
 
 def _check_format(source: str, *needed: Format) -> None:

@@ -49,7 +49,7 @@ def tag(
 
     FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
     brackets; or rows: objects in JSON lines, or rows of Parquet.  A row has words (or tokens), or text, which is raw;
-    and sent_id (or id) if it has a name.  Tags that are there are not used.
+    and sent_id (or id) if it has a name.  Tags in FILE are ignored.
 
     With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
     the corpus of the model: as in the Penn Treebank if it has the word n't.
@@ -58,7 +58,7 @@ def tag(
     line.  The last slash divides word and tag, because a word may contain slashes.
 
     Tables are given back as tables: the tag of each word replaces the column UPOS of CoNLL-U, or XPOS with --column
-    xpos here or in training, or the column TAG of Malt-TAB, and all else stays as it is.
+    xpos here or in training, or the column TAG of Malt-TAB, and all other columns stay as they are.
 
     With --json, each line is a sentence: sent_id, words and tags, which are the columns of Parquet too.  An empty line
     is a sentence without words, whose lists are empty.
@@ -67,9 +67,9 @@ def tag(
 
     Input from a pipe is tagged as it comes, unless there are several --jobs.
 
-    An output is written to FILE.part, and FILE.progress notes how far it goes.  The same command with --resume goes on
-    where a killed one was; the file in the end is the same.  With --shard, the outputs of all parts one after the other
-    are the output of the whole.
+    While the command runs, its output is in FILE.part, and FILE.progress notes how far it has come.  If it is killed,
+    the same command with --resume goes on from there, and makes the same file.  The outputs of all parts of --shard,
+    joined in their order, are the output of the whole.
 
     \b
     Examples:

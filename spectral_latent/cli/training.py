@@ -1,4 +1,4 @@
-"""Follow a training from its sources to the model file: what is printed, and the record that the file keeps."""
+"""Follow a training from its sources to the model file: print messages, and keep the record of the file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Training:
 
     console: prints the messages.
     record: the account of the training, which the file keeps.
-    weights: the weight of each example that `stream` gives on, in their order; None if all examples count once.
+    weights: the weight of each example of `stream`, in their order; None if all examples count once.
     """
 
     def __init__(self, output: Path, sources: Sequence[str], kind: str, quiet: bool, dev: Sequence[str] = ()) -> None:
@@ -65,7 +65,7 @@ class Training:
     def stream(
         self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Sequence[str], weights: Sequence[float] = ()
     ) -> Iterator[_T]:
-        """Give examples on as they are read, for which the record is kept, and print their number after the last one.
+        """Return examples as they are read, record them, and print their number after the last one.
 
         read: the function that reads sources.
         sources: the sources to learn from.
@@ -86,7 +86,7 @@ class Training:
     def _examples(
         self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Iterable[tuple[str, float]]
     ) -> Iterator[_T]:
-        """Give the examples of sources on; where there are weights, that of each waits before the example goes."""
+        """Return the examples of sources; the weight of each is put into the queue before the example is returned."""
         record = self.record
         weighted = ((example, weight) for source, weight in sources for example in record.read(read, [source]))
         for example, weight in self.console.bar(weighted, f"Reading {record.kind}"):
@@ -149,7 +149,7 @@ class Training:
 
 
 def _is_told(progress: Progress) -> bool:
-    """Tell whether a step is printed: a long one, and one with a score at the end of a part of its stage.
+    """Tell whether a step is printed: if it is long, or if it has a score and ends a part of its stage.
 
     progress: the step.
     """

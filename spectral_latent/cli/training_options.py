@@ -1,4 +1,4 @@
-"""The options that the commands share that train a model with latent states on a treebank."""
+"""Hold the options of the commands that train a model with latent states on a treebank."""
 
 from __future__ import annotations
 

@@ -34,12 +34,12 @@ def verify(model: str, sources: tuple[str, ...], jobs: int, quiet: bool) -> None
 
     MODEL is a file that `train` has written.  The record in it, which `info` shows, has the command and a digest of the
     content of each source.  Give the sources in the order of that command, those of --choose-states last.  Without
-    SOURCE they have the names of the record: files in this folder, or corpora of NLTK.  Training does not begin with
-    other content than that of the record.
+    SOURCE they have the names of the record: files in this folder, or corpora of NLTK.  Training does not begin if
+    a source has other content than the record says.
 
-    The exit status is 0 if both models are the same.  Otherwise it is 1, and what differs is printed.  A model is the
-    same for any number of processes.  Other versions of the library, of NumPy and of SciPy, and other kinds of
-    processor, may give another one.  An anchor model that has got labels differs in these.
+    The exit status is 0 if both models are the same.  Otherwise it is 1, and the differences are printed.  The number
+    of processes does not change a model.  Other versions of the library, of NumPy and of SciPy, and other kinds of
+    processor, may make another model.  An anchor model that got labels after its training differs in its labels.
 
     \b
     Examples:

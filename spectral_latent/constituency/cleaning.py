@@ -27,7 +27,7 @@ TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})  # labels of a bracket arou
 
 
 def without_functions(tree: Phrase) -> Phrase:
-    """Cut every label of a tree to its category, and change nothing else.
+    """Cut every label of a tree to its category.
 
     tree: a tree, such as a parse with function labels.
 
@@ -129,7 +129,7 @@ def clean(phrase: Phrase, *, function_labels: bool = False) -> Phrase | None:
     A phrase without words becomes None.  A top bracket over several trees stays, as `TOP`.
 
     phrase: a tree as a treebank has it.
-    function_labels: whether phrases keep their function labels; tags lose theirs, and indices go always.
+    function_labels: whether phrases keep their function labels; tags lose them, and indices are always removed.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> subject = Phrase("NP-SBJ", (Phrase("NP", (leaf("NNS", "dogs"),)),))

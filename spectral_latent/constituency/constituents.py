@@ -33,7 +33,7 @@ Chain: TypeAlias = tuple[str, ...]
 class Constituent(NamedTuple):
     """A labelled part of a sentence.
 
-    first, end: it is over the words first ... end - 1.
+    first, end: the constituent is over the words first ... end - 1.
     label: its label.
     is_tag: whether it is the tag of a word.
     """
@@ -95,8 +95,8 @@ class Constituents(NamedTuple):
     """K chains of labels over parts of sentences.
 
     first, end: (K,) a chain is over the words first ... end - 1.
-    chain: (K,) its number.
-    posterior: (K,).
+    chain: (K,) the number of each chain.
+    posterior: (K,) the posterior of each chain over its words.
     """
 
     first: IntArray
@@ -106,7 +106,7 @@ class Constituents(NamedTuple):
 
     @property
     def spans(self) -> IntArray:
-        """Number the span of each, (K,)."""
+        """Number the span of each chain, (K,)."""
         return self.end * (self.end + 1) // 2 + self.first
 
     def merged(self) -> Constituents:
@@ -125,8 +125,8 @@ class Constituents(NamedTuple):
 
         The constituents come in the order of their first words.
 
-        parts: what each grammar found in sentences; all number the chains alike.
-        n_grammars: (n,) for each of the n words, how many grammars derive its sentence.
+        parts: the constituents that each grammar found; all number the chains alike.
+        n_grammars: (n,) the number of grammars that derive the sentence of each of the n words.
 
         >>> one, two = (Constituents(*np.array([[0, 0], [1, 2], [0, chain]]), np.ones(2)) for chain in (1, 2))
         >>> Constituents.mean([one, two], np.array([2, 2])).posterior
@@ -155,7 +155,7 @@ class LabelledConstituents(NamedTuple):
     is_tag: (L,) whether it is the tag of a word.
     posterior: (L,) μ.
     row: (P,) the constituent with the chain that each label is in.
-    part: (P,) the labelled constituent that it stands for.
+    part: (P,) the labelled constituent that each label stands for.
     """
 
     first: IntArray
@@ -169,7 +169,7 @@ class LabelledConstituents(NamedTuple):
     def gains(self, span_penalty: float) -> FloatArray:
         """Compute the gain of each constituent with a chain, (K,).
 
-        span_penalty: what a label loses that is not the tag of a word.
+        span_penalty: the amount that a label loses if it is not the tag of a word.
         """
         worth = self.posterior - span_penalty * ~self.is_tag
         gain: FloatArray = np.bincount(self.row, worth[self.part]).astype(float)
@@ -178,7 +178,7 @@ class LabelledConstituents(NamedTuple):
     def named(self, labels: Sequence[str]) -> list[Constituent]:
         """List the constituents with their names.
 
-        labels: the labels, as they are numbered.
+        labels: the labels in the order of their numbers.
         """
         names = [labels[number] for number in self.label.tolist()]
         return list(map(Constituent, self.first.tolist(), self.end.tolist(), names, self.is_tag.tolist()))
@@ -187,7 +187,7 @@ class LabelledConstituents(NamedTuple):
 class ChainLabels:
     """The labels in chains.
 
-    chains: as constituents number them.
+    chains: the chains in the order of their numbers.
 
     >>> labels = ChainLabels([("S",), ("S", "VP")])
     >>> constituents = Constituents(np.array([0, 0]), np.array([2, 2]), np.array([0, 1]), np.array([0.5, 0.3]))

@@ -1,4 +1,4 @@
-"""Say what is known of a sentence's tree before it is parsed: brackets, labels and tags; and what is excluded.
+"""Hold what is known of a sentence's tree before it is parsed: brackets, labels, tags, and spans that are excluded.
 
 In a binary tree over the words, a span i ... j-1 is a node if and only if no node crosses it.  The chart of a
 binarised grammar therefore has a constituent over a span if the cells that cross it are empty, and the cell of the span
@@ -38,7 +38,7 @@ class Bracket(NamedTuple):
     label: str | None = None
 
     def __str__(self) -> str:
-        """Write the bracket as users do."""
+        """Write the bracket as users write it."""
         return str((self.first, self.end) if self.label is None else tuple(self))
 
     def crosses(self, other: Bracket) -> bool:
@@ -136,7 +136,7 @@ class Constraints:
         """Build the tree that has the required brackets and nothing else.
 
         leaves: the words with their tags.
-        label: the label above all, and of brackets without one.
+        label: the label above all words, and the label of brackets that have none.
 
         >>> words = [Phrase("DT", ("the",)), Phrase("NN", ("dog",)), Phrase("VBZ", ("barks",))]
         >>> Constraints([(0, 2, "NP")]).alone(words, "X").bracketed()
@@ -197,7 +197,7 @@ class PartialTree(NamedTuple):
 
     @staticmethod
     def of(phrase: Phrase) -> PartialTree:
-        """Require the brackets of a phrase, and leave open what is flat in it.
+        """Require the brackets of a phrase; where it is flat, its tree is open.
 
         Traces, function labels and the top bracket of treebanks are left out.
 
@@ -261,7 +261,7 @@ class _Permits:
         self.phrases: dict[tuple[bool, bool, str | None], BoolArray] = {}  # found by `_phrases` for spans of a kind
 
     def restrict(self, bracket: Bracket, symbols: BoolArray) -> None:
-        """Permit over a span no other symbols (S,) than these."""
+        """Permit only these symbols (S,) over a span."""
         cell = bracket.end * (bracket.end - 1) // 2 + bracket.first
         self.of_cell[cell] = self.of_cell.get(cell, np.ones(len(self.symbols), dtype=np.bool_)) & symbols
 
@@ -298,7 +298,7 @@ class _Permits:
         self.restrict(bracket, ~self._phrases(bracket))
 
     def table(self) -> Permits:
-        """Give the table of all cells."""
+        """Make the table of all cells."""
         permits = Permits.all(self.n, len(self.symbols))
         permits.row[list(self.of_cell)] = np.arange(2, len(self.of_cell) + 2)
         permits.row[crossed_cells(self.n, self.required)] = 1

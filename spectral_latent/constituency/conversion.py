@@ -63,8 +63,8 @@ class PhraseSymbol(NamedTuple):
 class Binarisation(Options):
     """Settings of the conversion of phrases to binary trees.
 
-    outward_from: the child that the others are attached to: the head (Collins' table and a fallback), the first child
-    or the last one.
+    outward_from: the child that the others are attached to: the first child, the last one, or the head (by Collins'
+    table, or by a rule for other labels).
     siblings: a bar symbol remembers the labels of this many children, the last attached ones.
     parents: the symbol of a phrase remembers the labels of this many phrases above it.
     """
@@ -169,10 +169,10 @@ def skeletal_trees(
     symbols: Vocabulary[PhraseSymbol],
     terminals: Vocabulary[str],
 ) -> PhraseTrees:
-    """Convert cleaned phrases to s-trees; new symbols and words are entered.
+    """Convert cleaned phrases to s-trees, and number symbols and words that are new.
 
     phrases: the trees; each phrase in them must have phrases alone as children, or a single word.
-    binarisation: how phrases become binary.
+    binarisation: the settings of the conversion.
     symbols: the numbers of symbols.
     terminals: the numbers of words.
     Raises ValueError for other trees.

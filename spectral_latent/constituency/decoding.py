@@ -67,11 +67,11 @@ def _build(
     first: (K,) the first word of each constituent, which come in order of length, then of the first word.
     end: (K,) the word after its last one.
     last: (n,) the last end of the constituents of two words or more that begin at each word; -1 if none does.
-    phrase: (n + 1, n + 1) of -1, for the item of any phrase over the words i ... j-1.
-    row: (n + 1, n + 1) of -1, for the item of any row of phrases over these words.
+    phrase: (n + 1, n + 1) all -1; gets the item of any phrase over the words i ... j-1.
+    row: (n + 1, n + 1) all -1; gets the item of any row of phrases over these words.
     items: (I,) room for the numbers of constituents, _ANY or _ROW.
     starts: (I,) room for where the edges of each item begin.
-    edges: (1024, 2) of -1, room for the left and right child of edges; it grows.
+    edges: (1024, 2) all -1; gets the left and right child of edges, and grows.
     Returns the used parts of items, starts and edges, and how many of the last items are over the whole sentence.
     """
     n = len(last)
@@ -125,11 +125,11 @@ def _build(
 class PhraseForest(NamedTuple):
     """Trees of a sentence as the derivations of a forest (`inference.Analyses`).
 
-    forest: of I items and E edges.
-    weight: (E,) the gain of the constituent that an edge derives, else zero.
+    forest: the forest, of I items and E edges.
+    weight: (E,) the gain of the constituent that an edge derives; zero if it derives none.
     chain: (I,) the number of the chain of labels that an item puts above its children; negative where it only joins
     them.
-    chains: the chains, as they are numbered.
+    chains: the chains in the order of their numbers.
     words: the words of the sentence.
     """
 

@@ -1,4 +1,4 @@
-"""All derivations of given trees by a binarised grammar, as one forest.
+"""Build the forest of all derivations of given trees by a binarised grammar.
 
 A phrase of three children or more may be derived in several ways: its parts are bars, and those of @X need not tell
 where the head is.  Its probability is the sum over them.
@@ -18,28 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled, compiled_part, with_room
+from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, Vocabulary, ranges
 
-__all__ = ["DerivationBuilder", "PhraseColumns"]
-
-
-class PhraseColumns(NamedTuple):
-    """T trees of N nodes.
-
-    chain: (N,) the number of the chain of labels; -1 where the grammar has none such.
-    label: (N,) the number of the chain's last label; likewise.
-    children: (N,) how many a node has; 0 over a word.
-    root: (T,) the root of each tree.
-    words: the words of all trees.
-    """
-
-    chain: IntArray
-    label: IntArray
-    children: IntArray
-    root: IntArray
-    words: list[str]
+__all__ = ["DerivationBuilder"]
 
 
 class _Grammar(NamedTuple):
@@ -95,8 +79,8 @@ def _joined(
 ) -> tuple[IntArray, int]:
     """List the ways to make a symbol over the range a ... z-1.
 
-    kind: (S,) a number of each symbol: that of its chain, or of its label.
-    wanted: the number that the symbol has; there is none if it is negative.
+    kind: (S,) the number of each symbol's chain, or of its label.
+    wanted: the number that the symbol shall have; no symbol has a negative one.
     items: (n, k) symbols of items in the first column.
     span: (M, M + 1, 2) the items of each range.
     ways: (n, 4) parent, rule, left item, right item, which are filled.
@@ -156,7 +140,7 @@ def _add_row(
 
 @compiled_part
 def _join_row(rows: _Rows, chain: int, row: int, ways: IntArray, size: int) -> tuple[IntArray, int]:
-    """Append to the ways to make a phrase, of which there are `size`, that of a row: for each symbol with its chain."""
+    """Append to the first `size` ways to make a phrase that of a row, for each symbol with its chain."""
     if chain >= 0 and row >= 0:
         for k in range(rows.start[chain], rows.start[chain + 1]):
             phrase = rows.symbols[k]
@@ -226,7 +210,7 @@ class _Room(NamedTuple):
 
     @staticmethod
     def of(children: IntArray) -> _Room:
-        """Make room for nodes; children: (N,) how many each has."""
+        """Make room for nodes; children: (N,) the number of children of each node."""
         n = len(children)
         most = int(children.max(initial=1))
         return _Room(
@@ -253,9 +237,9 @@ def _all_derivations(
     columns: (N,) chain, label, number of children, and whether a node is a root; nodes are in post-order.
     grammar: symbols and rules.
     rows: the rules of rows.
-    leaf_start: (n + 1,) where the rules of each of n words begin among the leaves.
+    leaf_start: (n + 1,) the place among the leaves where the rules of each of n words begin.
     leaves: (L, 2) symbol and rule of each leaf rule over the words.
-    room: room for all that is built; the items of each node are written into it.
+    room: the arrays to fill; the items of each node are written into one of them.
     Returns items (I, 2): symbol and end of its edges; and edges (E, 3): rule, left, right.
     """
     chain, label, children, is_root = columns
@@ -308,10 +292,10 @@ def _all_derivations(
 class DerivationBuilder:
     """Build the forests of given trees under one grammar.
 
-    symbols: (S,) what each symbol stands for.
-    rules: of the grammar, and of rows, whose symbol is S.
-    chains: how chains of labels are numbered.
-    Raises ValueError if a rule has a symbol beyond these.
+    symbols: (S,) the meaning of each symbol.
+    rules: the rules of the grammar, and those of rows, whose symbol is S.
+    chains: the chains of labels in the order of their numbers.
+    Raises ValueError if a rule has another symbol.
     """
 
     def __init__(self, symbols: Sequence[PhraseSymbol], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
@@ -341,54 +325,11 @@ class DerivationBuilder:
         )
 
     def columns(self, phrases: Iterable[Phrase]) -> PhraseColumns:
-        """Number the nodes of cleaned phrases.
+        """Number the nodes of cleaned phrases as this grammar does.
 
         phrases: T trees, which `cleaning` has cleaned.
         """
-        nodes: list[tuple[int, int, int]] = []
-        words: list[str] = []
-        root: list[int] = []
-        for phrase in phrases:
-            n_nodes = len(nodes)
-            n_words = len(words)
-            stack: list[Phrase] = [phrase]
-            while stack:  # parents before children, right to left: post-order backwards
-                node = stack.pop()
-                names = [node.label]
-                while len(node.children) == 1 and isinstance(node.children[0], Phrase):
-                    node = node.children[0]
-                    names.append(node.label)
-                below = [child for child in node.children if isinstance(child, Phrase)]
-                words += [child for child in node.children if isinstance(child, str)]
-                nodes.append((self.chains.get(tuple(names)), self.names.get(node.label), len(below)))
-                stack += below
-            nodes[n_nodes:] = nodes[n_nodes:][::-1]
-            words[n_words:] = words[n_words:][::-1]
-            root.append(len(nodes) - 1)
-        chain, label, children = np.array(nodes, dtype=np.int64).reshape(-1, 3).T
-        return PhraseColumns(chain, label, children, np.array(root, dtype=np.int64), words)
-
-    def _check(self, columns: PhraseColumns) -> None:
-        """Raise ValueError unless the columns are trees in post-order, with chains and labels of this grammar."""
-        chain, label, children, root, _ = columns
-        n = np.size(chain)
-        for name, column, size in (
-            ("chains", chain, n),
-            ("labels", label, n),
-            ("numbers of children", children, n),
-            ("roots", root, np.size(root)),
-        ):
-            check_column(f"{name} of trees", column, (size,), np.int64)
-        check_range("chains of trees", chain, -1, len(self.chains))
-        check_range("labels of trees", label, -1, len(self.names))
-        check_range("numbers of children of trees", children, 0, n + 1)
-        # Subtrees that wait for their parents: every node needs its children, and each tree leaves its root alone.
-        waiting = np.cumsum(1 - children)
-        finished = np.searchsorted(root, np.arange(n))  # trees before each node
-        if (np.diff(root, prepend=-1) <= 0).any() or (len(root) and root[-1] != n - 1) or (n and not len(root)):
-            raise ValueError("roots of trees must rise, and the last node must be one")
-        if (waiting <= finished).any() or (waiting[root] != np.arange(1, len(root) + 1)).any():
-            raise ValueError("nodes of trees must come in post-order, each after as many subtrees as it has children")
+        return PhraseColumns.of(phrases, self.chains, self.names)
 
     def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> Forest:
         """Build a forest with a component for each tree; one that the grammar does not derive is an item without edges.
@@ -398,7 +339,7 @@ class DerivationBuilder:
         leaf_rules: (R, 2) the grammar's table of symbols and numbers of words, in lexicographic order.
         Raises ValueError if the columns are not those of trees.
         """
-        self._check(columns)
+        columns.check(len(self.chains), len(self.names))
         check_column("words of trees", word, (int((columns.children == 0).sum()),), np.int64)
         check_column("leaf rules", leaf_rules, (len(leaf_rules), 2), np.int64)
         # Every symbol that has the chain of labels above a word, and its rule for that word.

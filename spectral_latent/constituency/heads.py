@@ -62,7 +62,7 @@ def _scan(children: Sequence[str], start: int, wanted: frozenset[str]) -> int:
 
 
 def _chosen(label: str, children: Sequence[str]) -> int:
-    """Find the head by table or fallback, before coordination is looked at."""
+    """Find the head by the table, or by the rule for other labels, without regard to coordination."""
     if label in _NOUN_LIKE:
         if children[-1] == "POS":
             return len(children) - 1
@@ -80,7 +80,7 @@ def _chosen(label: str, children: Sequence[str]) -> int:
 def head_child(label: str, children: Sequence[str]) -> int:
     """Find the position of the head among a phrase's children.
 
-    label: of the phrase.
+    label: the label of the phrase.
     children: the labels of the children.
 
     >>> head_child("S", ["NP", "VP", "."]), head_child("NP", ["DT", "JJ", "NN"]), head_child("XP", ["A", "B", ","])

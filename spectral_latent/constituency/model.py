@@ -52,8 +52,8 @@ class ConstituencyModel(StoredModel):
 
     members: the grammars; all have the same options of decoding.
     spans: the model that weighs the constituents that the grammars find; None for their posteriors as they are.
-    functions: the labeller that adds function labels to trees; None for trees without.  Probabilities and posteriors
-    are those of trees without.
+    functions: the labeller that adds function labels to trees; None for trees without function labels.  Probabilities
+    and posteriors are those of trees without function labels.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> trees = [Phrase("S", (leaf("NNS", noun), leaf("VBP", verb)))
@@ -94,8 +94,8 @@ class ConstituencyModel(StoredModel):
 
         phrases: the trees, which are read once and cleaned first; for a model of spans they are kept in memory.
         options: the options of one grammar, or of each of several with the same `span_penalty`, `spans` and
-        `function_labels`; None for those of the preset `fast` (see `presets`).  Function labels are learnt by a grammar
-        more, with the first options.
+        `function_labels`; None for those of the preset `fast` (see `presets`).  Function labels are learnt by one more
+        grammar, with the first options.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
         names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
@@ -181,7 +181,7 @@ class ConstituencyModel(StoredModel):
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.
 
-        A grammar sums over the trees in its pruned chart, which its rules make.  The logarithm is -inf if no grammar
+        A grammar sums over the trees in its pruned chart.  The logarithm is -inf if no grammar
         derives the sentence, or if the estimate is not above zero, which is possible for spectral models.  A word that
         was never seen is replaced by its signature.
 
@@ -253,7 +253,7 @@ class ConstituencyModel(StoredModel):
         """Find up to `n_best` different trees of a sentence, by falling gain.
 
         Constituents are combined freely, even if no grammar has all of them in one tree.  A sentence that no grammar
-        derives, under the constraints, gets the `FALLBACK`, a tree that is flat but for the brackets that they require.
+        derives under the constraints gets the `FALLBACK`, a tree that is flat except for the required brackets.
 
         words: the words of the sentence.
         n_best: the most trees to find.

@@ -19,10 +19,10 @@ __all__ = ["ConstituencyOptions", "check_together"]
 class ConstituencyOptions(GrammarOptions):
     """Settings of training and parsing, besides those of all grammars.
 
-    binarisation: how phrases become binary.
-    features: which templates the features of inside and outside trees have.
-    span_penalty: a constituent is worth its posterior less this.  The larger, the fewer constituents a tree has, and
-    the more of them are right.
+    binarisation: the settings of the conversion of phrases to binary trees.
+    features: the set of templates of the features of inside and outside trees.
+    span_penalty: the gain of a constituent is its posterior less this number.  The larger the number, the fewer
+    constituents a tree has, and the more of them are right.
     rows: the probability that the children of a phrase are drawn one by one, so that any of them may stand together;
     see the module `rows`.
     function_labels: whether symbols keep function labels, such as SBJ; a model learns them with one grammar more.

@@ -15,12 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._options import counted
-from spectral_latent.constituency.constituents import (
-    ChainLabels,
-    Constituents,
-    LabelledConstituents,
-    constituents_of,
-)
+from spectral_latent.constituency.constituents import ChainLabels, Constituents, LabelledConstituents, constituents_of
 from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
 from spectral_latent.constituency.decoding import bracketings
 from spectral_latent.constituency.functions import FunctionLabeller
@@ -64,7 +59,7 @@ class PhraseParser:
 
     members: the grammars; all have the same options of decoding.
     spans: the model that weighs the constituents that the grammars find; None for their posteriors as they are.
-    functions: the labeller that adds function labels to trees; None for trees without.
+    functions: the labeller that adds function labels to trees; None for trees without function labels.
     """
 
     members: tuple[PhraseGrammar, ...]
@@ -119,9 +114,9 @@ class PhraseParser:
         return charts
 
     def constituents(self, charts: Sequence[Charts]) -> list[Constituents]:
-        """Average the posteriors of those grammars that derive a sentence; none has constituents if none derives it.
+        """Average the posteriors of the grammars that derive a sentence; without such a grammar it has no constituents.
 
-        charts: the charts of T sentences under each grammar; the result is that of each sentence.
+        charts: the charts of T sentences under each grammar.
         """
         start = charts[0].grammar.start
         parts = []
@@ -144,7 +139,7 @@ class PhraseParser:
         return parts._replace(posterior=self.spans.probabilities(parts, self.labels.names, words))
 
     def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
-        """List the constituents that the grammars find in the sentence of each tree; none if they do not derive it.
+        """List the constituents that the grammars find in each tree's sentence; an empty list if they do not derive it.
 
         trees: cleaned trees, which say which constituents are correct.
         options: the settings of the model of spans.

@@ -19,7 +19,7 @@ class Phrase(NamedTuple):
     recursive, so that they work for trees of any depth.
 
     label: the category or the tag.
-    children: from left to right.
+    children: the parts of the constituent, from left to right.
 
     >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
     >>> print(tree.bracketed())

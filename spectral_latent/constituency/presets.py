@@ -1,4 +1,4 @@
-"""Options that go well together: `fast` is a single grammar, `best` averages six, and the others three.
+"""Choose options that go well together: `fast` is a single grammar, `best` averages six, and the others three.
 
 `accurate` and `best` have a model of spans (see `spans`), which is learnt on held-out folds.  The six grammars of
 `best` are those of `accurate` from two seeds, and those of each fold are learnt from nothing.

@@ -46,7 +46,7 @@ def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> Ob
 
     grammar: a grammar of phrases without unary rules.
     is_bar: (S,) whether each symbol is a bar.
-    rows: ε, the option.
+    rows: ε, the probability of a row.
     """
     operators = grammar.operators
     rules = operators.rules

@@ -46,11 +46,11 @@ class SpanOptions(Options):
     """Settings of a model of spans.
 
     folds: the parts of the training trees, each of which is parsed by grammars of the other parts.
-    anew: whether these grammars are learnt from nothing, which takes as long as the grammars of all trees for each
-    fold; or else by one iteration of EM from the grammars of all trees, if these have probabilities.
+    anew: whether these grammars are learnt from nothing.  That takes for each fold as long as training on all trees.
+    Otherwise they are one iteration of EM from the grammars of all trees, if these have probabilities.
     penalty: λ.
     iterations: the most iterations of L-BFGS.
-    least: a constituent with a smaller posterior keeps it.
+    least: the least posterior of a constituent that the model judges; others keep their posteriors.
     """
 
     folds: Annotated[int, AtLeast(2)] = 4
@@ -108,7 +108,7 @@ class SpanExamples(NamedTuple):
     def weighted(self, weight: float) -> SpanExamples:
         """Let the tree stand for several.
 
-        weight: how many times as many as before.
+        weight: the factor of the number of trees.
         """
         return self._replace(times=weight * self.times)
 

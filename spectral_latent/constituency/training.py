@@ -38,10 +38,10 @@ FindExamples: TypeAlias = Callable[[tuple[PhraseGrammar, ...], Iterable[Phrase],
 class _PhraseFormalism:
     """The conversion of cleaned phrases by one binarisation, with one set of features (`estimation.Formalism`).
 
-    removes_functions: whether the phrases have function labels that the symbols shall not have.
+    removes_functions: whether to remove function labels from the phrases.
     symbols: the symbols as they are numbered.
     terminals: the words as they are numbered.
-    words: how often each symbol stands over each word, for every shard.
+    words: the number of times that each symbol stands over each word, for every shard.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ def prepare(
     options: the options of each grammar.
     weights: the weight of each phrase; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
-    Raises EstimationError if a phrase has no word, or if there is no phrase; TypeError for another object than a
+    Raises EstimationError if a phrase has no word, or if there is no phrase; TypeError for an object that is not a
     phrase.
     """
     terminals = Vocabulary[str]()
@@ -193,7 +193,7 @@ def _train_spans(
     jobs: int | None,
     listener: Listener,
 ) -> SpanModel:
-    """Learn a model of spans from what grammars find in each sentence that are learnt without the trees of its fold.
+    """Learn a model of spans from sentences that are parsed by grammars of the other folds.
 
     Tree i is in fold i modulo the number of folds.  With one fold there are no examples, because nothing is left.
 
@@ -221,12 +221,13 @@ def _train_spans(
 
 
 def learnt_without(whole: PhraseGrammar, rest: Training[PhraseGrammar], jobs: int | None = 1) -> PhraseGrammar:
-    """Learn the grammar of part of the trees of another: by one iteration of EM from that, if it has probabilities.
+    """Learn a grammar of some of the trees of another: by EM from the other one, if that has probabilities.
 
-    All counts, rules and words are then those of this part; only the states were found on all trees.
+    EM has one iteration.  All counts, rules and words are those of these trees; only the states were found on all
+    trees.
 
     whole: the grammar of all trees.
-    rest: the treebank of the trees that are left, under the same options.
+    rest: the treebank of these trees, under the same options.
     jobs: the number of threads; the result does not depend on it.
     """
     if not whole.grammar.operators.probabilities:

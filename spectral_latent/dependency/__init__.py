@@ -1,4 +1,4 @@
-"""Dependency trees: the latent dependency grammar, and the estimators of Dhillon et al. (2012)."""
+"""Learn latent dependency grammars from dependency trees, and parse with them."""
 
 from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.completion import completed

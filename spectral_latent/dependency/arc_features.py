@@ -57,10 +57,11 @@ _TEMPLATES = tuple(
 
 
 class TaggedTree(NamedTuple):
-    """A tree from which relations are told.
+    """A tree whose relations are predicted.
 
-    words, tags: one for each word.
-    heads: as in `DependencySentence`.
+    words: the words.
+    tags: the tag of each word.
+    heads: the head of each word, as in `DependencySentence`.
     """
 
     words: Sequence[str]
@@ -72,9 +73,9 @@ class _Arcs(NamedTuple):
     """The arcs of sentences, one for each of n words, in the order of words.
 
     n_places: the number N of places.
-    near: for each name of a place near an arc, the place, (n,); a root's place where there is no such word.
+    near: (n,) by its name, each place near an arc; the place of a root where there is no such word.
     side: (n,) 0 if the governor is the root, 1 if it is to the left, 2 to the right.
-    distance: (n,) from governor to dependant, as a number of binary digits; 0 from the root.
+    distance: (n,) the number of binary digits of the distance from governor to dependant; 0 from the root.
     """
 
     n_places: int

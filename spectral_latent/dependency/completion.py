@@ -30,8 +30,8 @@ def completed(
 
     model: the parser.
     trees: the sentences, and what is known of their trees.
-    n_best: the most trees of a sentence; 1 where they need not be projective.
-    projective: whether only projective trees are looked at.
+    n_best: the most trees of a sentence; 1 where trees need not be projective.
+    projective: whether trees must be projective.
     jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
 
     Raises ValueError as `DependencyModel.parse_all`, and for constraints that do not fit the sentence and the parser.

@@ -1,4 +1,4 @@
-"""Say what is known of a sentence's dependency tree before it is parsed: heads and relations; and what is excluded.
+"""Hold what is known of a sentence's dependency tree before it is parsed: heads, relations, and arcs that are excluded.
 
 A node of the binarised tree covers a head with some of its dependants, and all words below these.  Of the words that it
 covers, the head alone has its own head outside.  A span of the chart is therefore empty if it has two words whose heads
@@ -140,7 +140,7 @@ class Constraints:
         first, end = cells(n)
 
         def covers(word: int) -> BoolArray:
-            """Tell which spans have a word; none has the root."""
+            """Tell which spans have a word; no span has the root."""
             return np.asarray((first < word) & (word <= end))
 
         # The words whose heads are outside a span: how many, and the last of them.

@@ -43,7 +43,7 @@ Role = Literal["complete", "left", "right"]
 class HeadSymbol(NamedTuple):
     """A symbol of the grammar.
 
-    tag: of the head.
+    tag: the tag of the head.
     role: the side of the child that is attached above the node, or `complete` if all children are attached.
     """
 
@@ -208,11 +208,11 @@ def skeletal_trees(
     symbols: Vocabulary[HeadSymbol],
     first: int = 1,
 ) -> DependencyTrees:
-    """Convert T sentences to s-trees; new symbols are entered.
+    """Convert T sentences to s-trees, and number symbols that are new.
 
     sentences: sentences with heads.
     tags: the tags of the words of each sentence.
-    attachment: how trees become binary.
+    attachment: the settings of the conversion.
     symbols: the numbers of symbols.
     first: the number of the first sentence, for messages.
     Raises EstimationError for a sentence without heads, or whose heads are not one tree.
@@ -281,7 +281,7 @@ def possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tup
     """List all binary rules (R, 3) that trees may have, and whether the right child is the dependant (R,).
 
     symbols: the symbols of the grammar.
-    attachment: how trees become binary.
+    attachment: the settings of the conversion.
 
     >>> symbols = [HeadSymbol("N", "complete"), HeadSymbol("V", "complete"), HeadSymbol("V", "right")]
     >>> rules, dependant_is_right = possible_rules(symbols, Attachment())

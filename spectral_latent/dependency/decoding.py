@@ -2,7 +2,7 @@
 
 | here | meaning |
 | --- | --- |
-| `weights[g, m]` | of the arc from word g, where 0 is the root, to word m + 1 |
+| `weights[g, m]` | the weight of the arc from word g, where 0 is the root, to word m + 1 |
 | weight of a tree | the sum of the weights of its arcs |
 """
 
@@ -24,7 +24,7 @@ from spectral_latent.inference import (
     total_weight,
 )
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, Forest
+from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["ArcMarginals", "arc_marginals", "maximum_heads", "n_best_heads"]
 
@@ -32,20 +32,20 @@ __all__ = ["ArcMarginals", "arc_marginals", "maximum_heads", "n_best_heads"]
 class ArcMarginals(NamedTuple):
     """Posteriors of the arcs and symbols of a sentence of n words, which may be negative.
 
-    arcs: (n + 1, n) of the arc from each word, where 0 is the root, to word m + 1.
-    symbols: (n, S) of each symbol over each word.
-    sign: of the estimate of the sentence.
+    arcs: (n + 1, n) the posterior of the arc from each word, where 0 is the root, to word m + 1.
+    symbols: (n, S) the posterior of each symbol over each word.
+    sign: (1,) the sign of the estimate of the sentence.
     """
 
     arcs: FloatArray
     symbols: FloatArray
-    sign: int
+    sign: IntArray
 
 
 def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcMarginals:
     """Compute the posteriors of the arcs and symbols of a sentence.
 
-    operators: over the rules of the forest.
+    operators: the operators of the rules of the forest.
     arcs: the forest of the sentence, by head words.
     n: the number of words.
     Raises ValueError if the arcs do not fit the forest and n, or as `inference.inside` does.
@@ -70,14 +70,14 @@ def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> Ar
     mu[0] = np.bincount(arcs.head[forest.root] - 1, of_roots, minlength=n)
     item = forest.item[leaf]
     np.add.at(symbols, (arcs.head[item] - 1, forest.symbol[item]), by_edge[leaf])
-    return ArcMarginals(mu, symbols, int(total_weight(operators, forest, inner).sign[0]))
+    return ArcMarginals(mu, symbols, total_weight(operators, forest, inner).sign)
 
 
 class _ProjectiveTrees(NamedTuple):
     """The projective trees over weighted arcs, as the derivations of a forest (`inference.Analyses`).
 
     arcs: the forest, of E edges.
-    weight: (E,) of the edges' arcs; zero for an edge without an arc.
+    weight: (E,) the weight of each edge's arc; zero for an edge without an arc.
     n: the number of words.
     """
 
@@ -110,8 +110,8 @@ class _ProjectiveTrees(NamedTuple):
 def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
     """List the heads of up to `n_best` projective trees, by falling sum of their arcs' weights.
 
-    weights: (n + 1, n) of the arcs from each word, 0 the root, to word m + 1; no tree has an arc of weight ≤ 0.
-    n_best: how many trees.
+    weights: (n + 1, n) the weight of the arc from each word, 0 the root, to word m + 1; no tree has one of weight ≤ 0.
+    n_best: the most trees to list.
     Raises ValueError if the weights have another shape.
 
     >>> weights = np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]])
@@ -124,7 +124,7 @@ def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
 def maximum_heads(weights: FloatArray) -> tuple[int, ...] | None:
     """Find the heads of the tree with one root, projective or not, whose arcs have the largest sum of weights.
 
-    weights: (n + 1, n) of the arcs from each word, 0 the root, to word m + 1; no tree has an arc of weight ≤ 0.
+    weights: (n + 1, n) the weight of the arc from each word, 0 the root, to word m + 1; no tree has one of weight ≤ 0.
     Returns None if there is no tree.
     Raises ValueError if the weights have another shape.
 
@@ -138,7 +138,7 @@ def maximum_heads(weights: FloatArray) -> tuple[int, ...] | None:
     graph = nx.DiGraph()
     graph.add_nodes_from(range(n + 1))
     one_root = weights.copy()
-    one_root[0] -= n + weights.sum()  # no second arc from the root is worth what it costs
+    one_root[0] -= n + weights.sum()  # a second arc from the root costs more than it is worth
     for governor, dependant in zip(*np.nonzero(weights > 0), strict=True):
         graph.add_edge(int(governor), int(dependant) + 1, weight=float(one_root[governor, dependant]))
     try:

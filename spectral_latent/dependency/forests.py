@@ -22,6 +22,7 @@ __all__ = ["ArcForest", "headed", "projective"]
 class ArcForest(NamedTuple):
     """A forest of one sentence of n words, with the arc of each edge.
 
+    forest: the items and edges.
     governor: (E,) the governor of each edge's arc, 1 ... n, or 0 for the root; -1 at an edge without an arc.
     dependant: (E,) the dependant of each edge's arc, 1 ... n; -1 at an edge without an arc.
     head: (I,) the head word of each item, 1 ... n; 0 where the item has none.
@@ -37,7 +38,7 @@ class ArcForest(NamedTuple):
 def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int) -> IntArray:
     """Number the pairs (I, n) of an item and a word that may be its head, in order of items; -1 for other pairs.
 
-    head_is_right: (R2,) of the binary rules.
+    head_is_right: (R2,) whether the head of each binary rule is in the right child.
     position: (I,) the word of every item over one word.
     """
     pair = np.full((len(forest.symbol), n), -1, dtype=np.int64)
@@ -72,8 +73,8 @@ def _split_edges(
 ) -> None:
     """Fill the columns of the forest whose items are pairs of an item and its head.
 
-    head_is_right: (R2,) of the binary rules.
-    allowed: (n + 1, n) arcs; an item whose head may not be the root has no edges if it is a root.
+    head_is_right: (R2,) whether the head of each binary rule is in the right child.
+    allowed: (n + 1, n) the allowed arcs; a root has no edges if its head must not be the root of the tree.
     is_root: (I,) the roots of the forest.
     pair: (I, n) the numbers of `_possible_heads`; there are I' pairs.
     start: (I' + 1,) is filled: where the edges of each pair begin.
@@ -115,11 +116,11 @@ def headed(
 ) -> ArcForest:
     """Split the items of a forest over n words by the head words that they may have.
 
-    forest: of one sentence, without unary rules.
-    head_is_right: (R2,) of the binary rules.
+    forest: the forest of one sentence, without unary rules.
+    head_is_right: (R2,) whether the head of each binary rule is in the right child.
     position: (I,) the word, from 0, of every item over one word.
     n: the number of words.
-    allowed: (n + 1, n) the arcs that trees may have, from each word, 0 the root, to word m + 1; None for all.
+    allowed: (n + 1, n) whether trees may have the arc from each word, 0 the root, to word m + 1; None for all.
     Raises ValueError if the forest is not valid or has unary rules, or if the columns do not fit it.
     """
     check_forest(forest)
@@ -154,10 +155,10 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
     The kinds of items over the words i ... j are: 0, j and all between belong to i; 1, i and all between belong to j;
     2, as 0 and i governs j; 3, as 1 and j governs i.
 
-    allowed: (n + 1, n) arcs.
+    allowed: (n + 1, n) the allowed arcs.
     item_of: (4, n, n) the number of the item of each kind over the words i ... j, which is filled.
     edges: (E, 4) left and right child, governor, dependant, which are filled; without rows, they are counted only.
-    start: (I + 1,) where the edges of each item begin, which is filled with them.
+    start: (I + 1,) where the edges of each item begin, which is filled together with the edges.
     """
     n = allowed.shape[1]
     n_items = 0
@@ -211,8 +212,8 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
 def projective(allowed: BoolArray) -> ArcForest:
     """Build the forest of all projective trees with one root, one derivation each.
 
-    allowed: (n + 1, n) the arcs that they may have, from each word, 0 the root, to word m + 1.
-    Raises ValueError if it has another shape.
+    allowed: (n + 1, n) whether trees may have the arc from each word, 0 the root, to word m + 1.
+    Raises ValueError if the array has another shape.
 
     >>> from spectral_latent.inference import n_best_derivations
     >>> arcs = projective(np.ones((4, 3), dtype=bool))

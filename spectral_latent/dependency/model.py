@@ -44,7 +44,7 @@ __all__ = ["DependencyModel"]
 class DependencyModel(StoredModel):
     """A latent dependency grammar: it scores trees, and parses words with or without tags.
 
-    symbols: what each symbol of the grammar stands for.
+    symbols: the meaning of each symbol of the grammar.
     grammar: the operators over words, and the options.
     relations: the model of the relations of arcs; None if arcs have no relations.
 
@@ -111,10 +111,10 @@ class DependencyModel(StoredModel):
         sentences: the trees, which are read once.
         options: the settings; None for those of the preset `fast`, see `presets`.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
-        jobs: threads; None for as many workers as the engine has that `joblib.parallel_config` names.  The result is
-        the same.
+        jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
+        does not depend on it.
         listener: told how far the work is.
-        Words without a tag in the column of tags get one, and a warning counts them; see `with_all_tags`.
+        Words without a tag in the column of tags get one, and a warning counts these words; see `with_all_tags`.
         Raises EstimationError if there are no sentences, or if one is not a tree with one root.
         """
         training = DependencyModel.prepare(sentences, options, weights=weights, jobs=jobs)
@@ -131,9 +131,9 @@ class DependencyModel(StoredModel):
         """Make trees ready for estimation by any estimator; errors are those of `train`.
 
         sentences: the trees, which are read once.
-        options: settings; those of the estimator are not used.
+        options: the settings, of which the estimator's are not used.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
-        jobs: threads; the result does not depend on it.
+        jobs: the number of threads; the result does not depend on it.
         """
         symbols, training, relations = prepare(sentences, options or preset("fast"), weights=weights, jobs=jobs)
         return Training(DependencyModel(symbols, training.coarse, relations), training.treebank)
@@ -159,11 +159,11 @@ class DependencyModel(StoredModel):
     def log_probabilities(self, sentences: Iterable[DependencySentence]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences with the tags they have.
 
-        They are sums over all trees in the pruned chart.  They are -inf where the grammar does not derive the sentence,
-        and where the estimate is not above zero, which happens to spectral models.  In the place of a word never seen
-        stands its signature.
+        A probability is the sum over all trees in the pruned chart.  The logarithm is -inf if the grammar does not
+        derive the sentence, or if the estimate is not above zero, which is possible for spectral models.  A word that
+        was never seen is replaced by its signature.
 
-        sentences: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
+        sentences: words without a tag, or with a tag never seen, may have any tag.  Heads are ignored.
         Raises ValueError if a sentence is empty.
         """
         logs = (
@@ -178,7 +178,7 @@ class DependencyModel(StoredModel):
         A word that was never seen is as surprising as its signature, with the probabilities of tags that its spelling
         gives.
 
-        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
+        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are ignored.
         unit: the unit of surprisal, "bits" or "nats".
         Raises ValueError if the sentence is empty, for another unit, and for a grammar whose estimates may be negative.
 
@@ -196,7 +196,7 @@ class DependencyModel(StoredModel):
 
         Words that were never seen count as one word for each signature.
 
-        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
+        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are ignored.
         unit: the unit of entropy, "bits" or "nats".
         Raises ValueError if the sentence is empty, for another unit, and for a grammar whose estimates may be negative.
 
@@ -211,10 +211,10 @@ class DependencyModel(StoredModel):
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.
 
-        Returns μ (n + 1, n): μ[g, m] is that of the arc from word g, where 0 is the root, to word m + 1.  Their
-        signs are those that the options ask for; zero if the grammar does not derive the sentence.
+        Returns μ (n + 1, n): μ[g, m] is the posterior of the arc from word g, where 0 is the root, to word m + 1.  The
+        signs are those that the options ask for.  All posteriors are zero if the grammar does not derive the sentence.
 
-        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are not looked at.
+        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are ignored.
         Raises ValueError if the sentence is empty.
         """
         _, (marginals,) = self.parser.arcs([PartialTree.unknown(sentence)])
@@ -226,7 +226,7 @@ class DependencyModel(StoredModel):
     def draw_posteriors(self, sentence: DependencySentence) -> Html:
         """Draw the posteriors of arcs as a table, from the head of the row to the word of the column.
 
-        sentence: as `posteriors` takes it.
+        sentence: the words, with tags or without.
         Raises ValueError if the sentence is empty.
         """
         caption = "Posterior of the word of the row as head of the word of the column"
@@ -235,8 +235,8 @@ class DependencyModel(StoredModel):
     def part_posteriors(self, trees: Iterable[DependencySentence]) -> list[FloatArray]:
         """Compute the posterior of the arc to each word, (n,) for each tree; see `posteriors`.
 
-        trees: several trees of one sentence of n words, with one root or more.  Each has the posteriors of its words
-        with its own tags.
+        trees: several trees of one sentence of n words, with one root or more.  The posteriors of a tree are those of
+        the words with its own tags.
         Raises EstimationError if a tree has not one head for each word.
         """
         posteriors_of: dict[tuple[tuple[str, ...], tuple[str, ...]], FloatArray] = {}
@@ -253,10 +253,10 @@ class DependencyModel(StoredModel):
     def parse(
         self, sentence: DependencySentence, *, projective: bool = True, constraints: Constraints = ANY_TREE
     ) -> DependencyParse:
-        """Find the tree whose arcs have the largest sum of posteriors: the one of minimum Bayes risk.
+        """Find the tree whose arcs have the largest sum of posteriors: the tree of minimum Bayes risk.
 
         sentence: words without a tag get the likeliest one.
-        projective: whether only projective trees are looked at.
+        projective: whether trees must be projective.
         constraints: the trees that the sentence may have.
         Raises ValueError if the sentence is empty, if the constraints do not fit it and the parser, and if the arcs of
         known heads cross where trees are projective.
@@ -275,7 +275,8 @@ class DependencyModel(StoredModel):
     ) -> Parses[DependencyParse]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
 
-        A sentence that the grammar does not derive, under the constraints, gets a tree that is flat but for them.
+        A sentence that the grammar does not derive under the constraints gets a tree that is flat, except for the arcs
+        that they require.
 
         sentence: words without a tag get the likeliest one.
         n_best: the most trees to find.
@@ -300,9 +301,9 @@ class DependencyModel(StoredModel):
         Sentences are read and parsed in batches, which takes less time than one by one.
 
         sentences: the sentences, or what is known of their trees; an empty one has no tree.
-        n_best: how many trees; 1 where they need not be projective.
-        projective: whether only projective trees are looked at.
-        jobs: processes; see `spectral_latent.grammar.batches.map_batches`.
+        n_best: the most trees of a sentence; 1 where trees need not be projective.
+        projective: whether trees must be projective.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is read, if n_best < 1, or if n_best > 1 where trees need not be
         projective.
         """
@@ -315,8 +316,8 @@ class DependencyModel(StoredModel):
         """Find up to `n_best` projective trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
-        n_best: how many trees of each sentence at most.
-        jobs: processes; see `spectral_latent.grammar.batches.map_batches`.
+        n_best: the most trees of a sentence.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is parsed, if n_best < 1.
         """
         sentences = self.tokenisation.sentences(text)
@@ -326,7 +327,7 @@ class DependencyModel(StoredModel):
     def score(self, sentences: Iterable[DependencySentence]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log.
 
-        In the place of a word never seen stands its signature.  A tree with a tag never seen has p̂ = 0.
+        A word that was never seen is replaced by its signature.  A tree with a tag that was never seen has p̂ = 0.
 
         sentences: the trees, projective or not.
         Raises EstimationError if a sentence is not a tree with one root.
@@ -335,7 +336,7 @@ class DependencyModel(StoredModel):
 
     @property
     def named_operators(self) -> NamedOperators:
-        """The operators, with names: the tag of a symbol's head and its role, and words; see `inspection`."""
+        """The operators, with the names of symbols (the tag of the head and the role) and words; see `inspection`."""
         names = [f"{symbol.tag}/{symbol.role}" for symbol in self.symbols]
         grammar = self.grammar
         return NamedOperators(grammar.operators, names, grammar.lexicon.terminal_names, grammar.coarse)

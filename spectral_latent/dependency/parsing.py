@@ -54,7 +54,7 @@ class DependencyParse(NamedTuple):
 class DependencyParser:
     """A parser of dependency trees.
 
-    symbols: what each symbol of the grammar stands for.
+    symbols: the meaning of each symbol of the grammar.
     grammar: the operators over words, and the options.
     relations: the model of the relations of arcs; None if arcs have no relations.
     """
@@ -92,7 +92,7 @@ class DependencyParser:
 
     @cached_property
     def _unpruned(self) -> LatentGrammar[DependencyOptions]:
-        """The grammar, with charts that hold all that it derives, by rules that no tree had, too."""
+        """The grammar with charts of all trees that it derives, also by rules that no tree of the treebank had."""
         unpruned = replace(self.options, threshold=0.0, beam=0.0)
         return replace(self.grammar, options=unpruned, seen=np.ones_like(self.grammar.seen))
 
@@ -130,7 +130,7 @@ class DependencyParser:
         return charts.grammar, found
 
     def _marginals(self, charts: Charts, trees: Sequence[PartialTree]) -> list[ArcMarginals | None]:
-        """Compute the posteriors of arcs in the charts of sentences; None for one that no tree of its chart has."""
+        """Compute the posteriors of arcs in the charts of sentences; None where a chart has no allowed tree."""
         found: list[ArcMarginals | None] = []
         for spans, (sentence, constraints) in zip(charts.spans, trees, strict=True):
             n = len(sentence.forms)
@@ -139,7 +139,7 @@ class DependencyParser:
                 allowed = None if constraints == ANY_TREE else constraints.allowed(n)
                 arcs = headed(spans.forest, self._head_is_right, spans.first, n, allowed)
                 marginals = arc_marginals(charts.grammar.latent, arcs, n)
-            found.append(marginals if marginals is not None and marginals.sign else None)
+            found.append(marginals if marginals is not None and marginals.sign.any() else None)
         return found
 
     def check(self, tree: PartialTree, *, projective: bool = True) -> None:
@@ -168,7 +168,7 @@ class DependencyParser:
 
         trees: the sentences, which have words, and what is known of their trees.
         n_best: the most trees of a sentence; 1 where they need not be projective.
-        projective: whether only projective trees are looked at.
+        projective: whether trees must be projective.
         Raises TypeError and ValueError as `check` does.
         """
         if not trees:
@@ -188,7 +188,7 @@ class DependencyParser:
             [tree.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
             for tree, of_sentence in zip(trees, found_trees, strict=True)
         ]
-        # With tags filled in, words are others to the grammar than before.
+        # To the grammar, a word with a tag that was filled in is another word than before.
         is_same = all(sentence is tree.sentence for sentence, tree in zip(tagged, trees, strict=True))
         times = np.array([len(of_sentence) for of_sentence in known])
         weight = self.score(list(chain.from_iterable(known)), grammar.repeated(times) if is_same else None)
@@ -226,7 +226,7 @@ class DependencyParser:
         return sentence.with_tags(column, filled)
 
     def _fallback(self, tree: PartialTree) -> DependencyParse:
-        """Make the flat tree whose root is the first word, but for the arcs that constraints require or forbid."""
+        """Make a tree that is flat below the first word, except for the arcs that constraints require or forbid."""
         sentence, constraints = tree
         weights = constraints.allowed(len(sentence.forms)).astype(float)
         weights[1] *= 2.0

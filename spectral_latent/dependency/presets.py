@@ -1,4 +1,4 @@
-"""Options that go well together, chosen on the dev splits of treebanks of four languages.
+"""Choose options that go well together, found on the dev splits of treebanks of four languages.
 
 docs/accuracy.md measures them.
 """
@@ -27,7 +27,7 @@ _PRESETS: dict[PresetName, DependencyOptions] = {
 
 
 def preset(name: PresetName) -> DependencyOptions:
-    """Give the options of a dependency parser, for `DependencyModel.train`.
+    """Return the options of a dependency parser, for `DependencyModel.train`.
 
     name: the preset.
 

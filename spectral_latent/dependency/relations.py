@@ -43,7 +43,7 @@ class RelationOptions(Options):
 
     penalty: λ.
     iterations: the most iterations of L-BFGS.
-    min_count: a feature that fewer arcs have is left out.
+    min_count: the least number of arcs with a feature; others are left out.
     """
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 0.1
@@ -96,7 +96,7 @@ class RelationModel:
         trees: the words, tags and heads of sentences.
         relations: the relation of each word of each sentence.
         options: the settings of training; the defaults if not given.
-        weights: how often the arcs of each sentence count; once if not given.
+        weights: the number of times that the arcs of each sentence count; 1 if not given.
         Raises ValueError if a sentence has not one tag, one head and one relation for each word, or a head is neither 0
         nor a word.
         """

@@ -1,4 +1,4 @@
-"""The dependency formalism's domain object: an annotated sentence."""
+"""Hold a sentence with its annotation."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ class DependencySentence(NamedTuple):
     def with_heads(self, heads: tuple[int, ...] | None, relations: tuple[str, ...] | None = None) -> DependencySentence:
         """Replace the heads, and the relations where they are given.
 
-        heads: as in the field of this name.
-        relations: one for each word; None to keep those that there are.
+        heads: the number of each word's head; 0 stands for the root.
+        relations: one for each word; None to keep the present ones.
 
         >>> DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0), ("nsubj", "root")).relations
         ('nsubj', 'root')
@@ -90,7 +90,7 @@ class DependencySentence(NamedTuple):
         return self._replace(heads=heads, relations=self.relations if relations is None else relations)
 
     def without_tree(self) -> DependencySentence:
-        """Remove heads and relations, so that the sentence is as a parser is given it.
+        """Remove heads and relations, as for a sentence that is to be parsed.
 
         >>> gold = DependencySentence.of(["Yes"], ["UH"]).with_heads((0,), ("root",))
         >>> gold.without_tree() == DependencySentence.of(["Yes"], ["UH"])
@@ -144,7 +144,7 @@ class DependencySentence(NamedTuple):
         return below
 
     def cycle(self) -> tuple[int, ...]:
-        """Find a cycle: each word is the head of the one before it, the first that of the last; empty if there is none.
+        """Find a cycle of words, each the head of the one before it, and the first the head of the last; empty if none.
 
         >>> DependencySentence.of(["Big", "dogs", "bark"]).with_heads((2, 3, 2)).cycle()
         (2, 3)
@@ -193,9 +193,9 @@ class DependencySentence(NamedTuple):
 
 
 def check_sentence(sentence: Any) -> None:
-    """Raise TypeError for anything but a sentence, such as its words.
+    """Raise TypeError for an object that is not a `DependencySentence`, such as a list of words.
 
-    sentence: what is to be parsed.
+    sentence: the object to check.
 
     >>> check_sentence(["dogs", "run"])
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The column of tags that a model learns from: one for a whole treebank, with a tag for every word."""
+"""Choose the column of tags that a model learns from: one for a whole treebank, with a tag for every word."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def choose_column(
 
 
 def with_all_tags(sentences: Iterable[DependencySentence], column: TagColumn) -> Iterator[DependencySentence]:
-    """Give every word a tag in a column: that of the other column if it has none there, or else `UNTAGGED`.
+    """Give every word a tag in a column: the tag that it has there, or in the other column, or else `UNTAGGED`.
 
     After the last sentence, one warning counts the words that had none.
 

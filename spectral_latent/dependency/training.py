@@ -1,4 +1,4 @@
-"""From dependency trees to a treebank, and to the grammar that it makes without latent states."""
+"""Make the treebank of dependency trees, and the grammar without latent states."""
 
 from __future__ import annotations
 
@@ -33,9 +33,12 @@ __all__ = ["Prepared", "prepare"]
 class _DependencyFormalism:
     """The conversion of dependency trees (`estimation.Formalism`).
 
-    symbols, terminals: as they are numbered.
-    words: how often each symbol stands over each word, for every shard.
-    tagged, relations, weights: from which relations are learnt, for every sentence.
+    symbols: the symbols as they are numbered.
+    terminals: the words as they are numbered.
+    words: the number of times that each symbol stands over each word, for every shard.
+    tagged: the words, tags and heads of every sentence.
+    relations: the relations of every sentence.
+    weights: the weight of every sentence.
     """
 
     def __init__(self, options: DependencyOptions) -> None:
@@ -82,9 +85,9 @@ class _DependencyFormalism:
 class Prepared(NamedTuple):
     """The parts of a model without latent states, and the treebank from which the states are estimated.
 
-    symbols: what the symbols of the grammar stand for.
+    symbols: the meaning of each symbol of the grammar.
     training: the grammar and the treebank.
-    relations: what tells the relations of arcs; None if the treebank has no relations.
+    relations: the model of the relations of arcs; None if the treebank has no relations.
     """
 
     symbols: list[HeadSymbol]
@@ -106,9 +109,9 @@ def prepare(
     sentences: the trees.
     options: the settings.
     weights: the weight of each tree; see `read_treebanks`.
-    jobs: threads; the result does not depend on it.
-    Raises EstimationError if there are no sentences, or if one is not a tree with one root; TypeError at another object
-    than a DependencySentence.
+    jobs: the number of threads; the result does not depend on it.
+    Raises EstimationError if there are no sentences, or if one is not a tree with one root; TypeError for an object
+    that is not a DependencySentence.
     """
     tagged, options = _with_tags(check_trees(sentences, DependencySentence), options)
     formalism = _DependencyFormalism(options)
@@ -139,7 +142,7 @@ def _with_tags(
 
 
 def _unseen_rules(counts: TreebankCounts, symbols: Sequence[HeadSymbol], options: DependencyOptions) -> RuleTable:
-    """Count every rule that is possible, in proportion to how often its dependant's symbol is one on that side."""
+    """Count every possible rule, in proportion to the frequency of its dependant's symbol on that side."""
     seen = counts.rules.binary
     on_right = ~heads_are_right(symbols, seen)
     dependant = np.where(on_right, seen[:, 2], seen[:, 1])
@@ -160,5 +163,5 @@ def _unseen_rules(counts: TreebankCounts, symbols: Sequence[HeadSymbol], options
 
 
 def _numbers(names: Vocabulary[str], values: Iterable[str]) -> IntArray:
-    """Number values; new ones are entered."""
+    """Number values, and enter those that are new."""
     return np.array([names.add(value) for value in values], dtype=np.int64)

@@ -21,9 +21,10 @@ from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitEr
 from spectral_latent.grammar.forests import SpanForest, pruned_forest
 from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.permits import Permits
-from spectral_latent.grammar.prefixes import NextWords, Prefixes, PrefixForest, next_words, prefix_forest, prefixes
+from spectral_latent.grammar.prefixes import PrefixForest, next_words, prefix_forest, prefixes
 from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import Charts, SentenceGrammar
+from spectral_latent.grammar.surprisal import NextWords, Prefixes
 from spectral_latent.inference import LeftCorners
 from spectral_latent.lexicon import EncodedWords, Lexicon, WordEncoder
 from spectral_latent.operators import (

@@ -66,17 +66,17 @@ class GrammarOptions(Options):
     threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-4
     limits: Limits = field(default_factory=Limits)
 
-    def with_signs(self, marginals: FloatArray, sign: IntArray | int) -> FloatArray:
+    def with_signs(self, marginals: FloatArray, sign: IntArray) -> FloatArray:
         """Give the marginals of sentences the signs that the options ask for.
 
         "absolute" takes absolute values (slide 22).  "divided" keeps the signs of μ / p̂, where p̂ is the estimate of the
         sentence.  "undivided" gives the signs of μ itself (slide 20), so that a negative p̂ turns the arg max round.
 
-        marginals: (n,) μ / p̂.
-        sign: the sign of p̂, or the sign for each marginal (n,).
+        marginals: μ / p̂, of any shape.
+        sign: the sign of p̂, one for all marginals (1,), or one for each, of their shape.
 
-        >>> marginals = np.array([1.0, -0.5])
-        >>> [GrammarOptions(marginals=name).with_signs(marginals, -1) for name in ("absolute", "divided", "undivided")]
+        >>> options = [GrammarOptions(marginals=name) for name in ("absolute", "divided", "undivided")]
+        >>> [each.with_signs(np.array([1.0, -0.5]), np.array([-1])) for each in options]
         [array([1. , 0.5]), array([ 1. , -0.5]), array([-1. ,  0.5])]
         """
         if self.marginals == "absolute":

@@ -13,104 +13,21 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from spectral_latent._compiled import ZERO, compiled, with_room
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError
+from spectral_latent.grammar.surprisal import NextWords, Prefixes
 from spectral_latent.inference import LeftCorners, inside
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = [
-    "NextWords",
-    "PrefixForest",
-    "Prefixes",
-    "Surprisal",
-    "Unit",
-    "entropies",
-    "next_words",
-    "prefix_forest",
-    "prefixes",
-]
-
-Unit: TypeAlias = Literal["bits", "nats"]
+__all__ = ["PrefixForest", "next_words", "prefix_forest", "prefixes"]
 
 
 _WORDS = 16  # between two looks at the clock
-
-
-class Surprisal(NamedTuple):
-    """The surprisal of each of n words after the words before it, -log p(word | words before), and its two parts.
-
-    An infinite surprisal is that of a word with which no sentence goes on, and of all words after it.
-
-    total: (n,) the surprisal of each word.
-    lexical: (n,) the part of it that the word adds to its tags.
-    syntactic: (n,) the part of its tags: the surprisal of any tag that the word may have.
-    end: the surprisal of the end of the sentence after its last word.
-    """
-
-    total: FloatArray
-    lexical: FloatArray
-    syntactic: FloatArray
-    end: float
-
-
-class Prefixes(NamedTuple):
-    """Natural logarithms of the probabilities of the prefixes of a sentence of n words; -inf for zero.
-
-    words: (n + 1,) that a sentence begins with the first i words, for i from 0 to n.
-    tags: (n,) that it begins with the first i words, and goes on with a tag that word i may have.
-    sentence: that it is the n words, and ends.
-    """
-
-    words: FloatArray
-    tags: FloatArray
-    sentence: float
-
-    @staticmethod
-    def mean(several: list[Prefixes]) -> Prefixes:
-        """Average the probabilities under several grammars.
-
-        several: those of one sentence under each.
-
-        >>> both = [Prefixes(np.log([1.0, p]), np.log([p]), np.log(p)) for p in (0.2, 0.4)]
-        >>> np.exp(Prefixes.mean(both).words).round(12)
-        array([1. , 0.3])
-        """
-        share = math.log(len(several))
-        words, tags, sentence = (np.logaddexp.reduce(np.stack(column)) - share for column in zip(*several, strict=True))
-        return Prefixes(words, tags, float(sentence))
-
-    def surprisal(self, unit: Unit) -> Surprisal:
-        """Compute the surprisal of each word, of its tags, and of the end of the sentence.
-
-        unit: of the logarithms: "bits" for those to the base 2, "nats" for natural ones.
-
-        Raises ValueError for another unit.
-
-        >>> found = Prefixes(np.log([1.0, 0.25, 0.125]), np.log([0.5, 0.125]), np.log(0.125)).surprisal("bits")
-        >>> found.total, found.lexical, found.syntactic, found.end
-        (array([2., 1.]), array([1., 0.]), array([1., 1.]), 0.0)
-        """
-        base = _base(unit)
-        before, after = self.words[:-1], self.words[1:]
-        return Surprisal(
-            _lost(before, after) / base,
-            _lost(self.tags, after) / base,
-            _lost(before, self.tags) / base,
-            float(_lost(after[-1:], np.array([self.sentence]))[0]) / base,
-        )
-
-
-def _lost(before: FloatArray, after: FloatArray) -> FloatArray:
-    """Subtract logarithms (n,) of what comes after from those (n,) before; inf for a probability of zero."""
-    is_zero = np.isneginf(after)
-    return np.where(is_zero, np.inf, before - np.where(is_zero, 0.0, after))
 
 
 class PrefixForest(NamedTuple):
@@ -349,37 +266,6 @@ def prefixes(
     return _LatentPass.of(operators, corners, spans).prefixes(operators, corners, leaves, spans)
 
 
-class NextWords(NamedTuple):
-    """The probabilities of what follows each prefix of a sentence of n words.
-
-    prefixes: (n + 1,) natural logarithms of the probabilities of the prefixes.
-    following: (n + 1, X + 1) the probabilities of the X terminals, and of the end, after each prefix.  A row is NaN
-    after a word with which no sentence goes on.
-    """
-
-    prefixes: FloatArray
-    following: FloatArray
-
-    @staticmethod
-    def mean(several: Sequence[NextWords]) -> NextWords:
-        """Average the probabilities under several grammars of the same lexicon.
-
-        several: those of one sentence under each.
-
-        >>> one = NextWords(np.log([1.0, 0.3]), np.array([[1.0, 0.0], [1.0, 0.0]]))
-        >>> other = NextWords(np.log([1.0, 0.1]), np.array([[0.0, 1.0], [0.0, 1.0]]))
-        >>> NextWords.mean([one, other]).following
-        array([[0.5 , 0.5 ],
-               [0.75, 0.25]])
-        """
-        logs, following = (np.stack(column) for column in zip(*several, strict=True))
-        total = np.logaddexp.reduce(logs)
-        with np.errstate(invalid="ignore"):
-            weight = np.exp(logs - total)[:, :, None]
-        share = np.where(weight == 0.0, 0.0, weight * following).sum(axis=0)
-        return NextWords(total - math.log(len(several)), share)
-
-
 def next_words(
     operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest, n_terminals: int
 ) -> NextWords:
@@ -400,24 +286,3 @@ def next_words(
         following[j, -1] = found.sentence(operators, spans, j)
     log_words = found.prefixes(operators, corners, leaves, spans).words
     return NextWords(log_words, following / following.sum(axis=1, keepdims=True))
-
-
-def entropies(following: FloatArray, unit: Unit) -> FloatArray:
-    """Compute the entropy (n,) of each of n distributions.
-
-    following: (n, X) rows of probabilities.
-    unit: of the logarithms: "bits" for those to the base 2, "nats" for natural ones.
-
-    Raises ValueError for another unit.
-
-    >>> entropies(np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]), "bits")
-    array([1., 0.])
-    """
-    return np.asarray(scipy.special.entr(following).sum(axis=1) / _base(unit))
-
-
-def _base(unit: Unit) -> float:
-    """Find the natural logarithm of the base of a unit.  Raises ValueError for another unit."""
-    if unit not in get_args(Unit):
-        raise ValueError(f"the unit must be 'bits' or 'nats', not {unit!r}")
-    return math.log(2.0) if unit == "bits" else 1.0

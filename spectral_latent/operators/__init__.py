@@ -5,9 +5,7 @@ from spectral_latent.operators.contents import (
     Shares,
     Sorted,
     array_from,
-    arrays_of,
     name_of,
-    operators_from,
     options_from,
     plain_name,
     setting_from,
@@ -17,6 +15,7 @@ from spectral_latent.operators.operators import ObservableOperators, PackedOpera
 from spectral_latent.operators.rule_table import RuleTable, row_sums
 from spectral_latent.operators.storage import ModelFileError, load_model, opened_model, save_model
 from spectral_latent.operators.stored_model import StoredModel
+from spectral_latent.operators.stored_operators import arrays_of, operators_from
 from spectral_latent.operators.tensors import Tensor, Tensors
 
 __all__ = [

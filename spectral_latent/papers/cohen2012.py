@@ -14,27 +14,25 @@ The paper proves both theorems and measures nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, product
+from itertools import product
 from math import log
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import numpy as np
 
 from spectral_latent.estimation import (
     EstimatorOptions,
-    FeatureColumns,
     Moments,
     Shard,
     Treebank,
     estimate,
-    inside_templates,
     operators_from_moments,
-    outside_templates,
 )
 from spectral_latent.inference import Weight, inside, marginals, outside, sample_trees, total_weight, tree_weights
-from spectral_latent.operators import ObservableOperators, Tensor, Tensors
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.papers.known_grammars import all_trees, charts_of, features_of, finite_model, recursive_model
 from spectral_latent.papers.tables import MarkdownTable
 from spectral_latent.papers.weighted_nodes import (
     draw_one_node_per_tree,
@@ -42,23 +40,18 @@ from spectral_latent.papers.weighted_nodes import (
     project_nodes,
 )
 from spectral_latent.plotting import needs_matplotlib, plot_errors, slope_of
-from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
+from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
 
 __all__ = [
     "OPTIONS",
     "VARIANTS",
     "Bound",
-    "all_trees",
     "bound_of",
-    "charts_of",
     "draw_errors",
     "draw_picture",
     "examples_needed",
-    "features_of",
-    "finite_model",
     "print_consistency",
     "print_exactness",
-    "recursive_model",
 ]
 
 OPTIONS = EstimatorOptions(n_states=2, scaling=None, smoothing=None)
@@ -68,119 +61,6 @@ _LONGEST = 20  # words of such a sentence
 _EPSILON = 0.5  # the relative error that the bound is computed for
 _ROUNDING = 1e-12  # elements below are zero except for rounding
 _DELTA = 0.05  # the probability of a larger one
-_INSIDE = ("rule", "left-opened", "right-opened")
-_OUTSIDE = ("above", "above-2")
-
-Nested = tuple[Any, ...]  # an s-tree: (symbol, terminal), or (symbol, left subtree, right subtree)
-
-
-def recursive_model() -> ObservableOperators:
-    """Make the grammar of Theorem 3: phrases (symbol 0) of phrases and words (symbol 1).
-
-    Both symbols have two states, which children mostly inherit.
-
-    >>> recursive_model().rules.binary.tolist()
-    [[0, 0, 1], [0, 1, 0], [0, 1, 1]]
-    """
-    rules = Rules(
-        leaf=np.array([[1, x] for x in range(6)]),
-        unary=np.empty((0, 2), dtype=np.int64),
-        binary=np.array([[0, 0, 1], [0, 1, 0], [0, 1, 1]]),
-    )
-    choice = np.array([[0.35, 0.05, 0.60], [0.05, 0.35, 0.60]])  # of a rule, given the state
-    inherit = np.array([[0.9, 0.1], [0.2, 0.8]])  # of a child's state, given the parent's
-    emit = np.array([[0.45, 0.30, 0.15, 0.05, 0.03, 0.02], [0.01, 0.02, 0.07, 0.15, 0.25, 0.50]])
-    both = inherit[:, :, None] * inherit[:, None, :]
-    return ObservableOperators(
-        rules,
-        states=np.array([2, 2]),
-        root=np.array([[0.6, 0.4], [0.0, 0.0]]),
-        leaf=emit.T,
-        unary=np.empty((0, 2, 2)),
-        binary=Tensors.of([Tensor.of_dense(choice[:, r, None, None] * both) for r in range(3)]),
-        probabilities=True,
-    )
-
-
-def finite_model(seed: int) -> ObservableOperators:
-    """Draw a grammar of Theorem 2, which has finitely many trees: S → A A | A B, A → B B | x, B → x.
-
-    S, A and B are symbols 0, 1 and 2, with two states each.
-
-    seed: of the probabilities.
-    """
-    rng = np.random.default_rng(seed)
-    words = 3
-    rules = Rules(
-        leaf=np.array([[a, x] for a in (1, 2) for x in range(words)]),
-        unary=np.empty((0, 2), dtype=np.int64),
-        binary=np.array([[0, 1, 1], [0, 1, 2], [1, 2, 2]]),
-    )
-    of_sentence = rng.dirichlet(np.ones(2), 2)  # p(rule | state of S)
-    of_phrase = rng.dirichlet(np.ones(1 + words), 2)  # p(A → B B or A → x | state of A)
-    of_word = rng.dirichlet(np.ones(words), 2)  # p(B → x | state of B)
-    choice = np.column_stack([of_sentence, of_phrase[:, 0]])
-    children = rng.dirichlet(np.ones(4), (3, 2)).reshape(3, 2, 2, 2)  # p(states of children | rule, state)
-    return ObservableOperators(
-        rules,
-        states=np.array([2, 2, 2]),
-        root=np.stack([rng.dirichlet(np.ones(2)), np.zeros(2), np.zeros(2)]),
-        leaf=np.concatenate([of_phrase[:, 1:].T, of_word.T]),
-        unary=np.empty((0, 2, 2)),
-        binary=Tensors.of([Tensor.of_dense(choice[:, r, None, None] * children[r]) for r in range(3)]),
-        probabilities=True,
-    )
-
-
-def all_trees(rules: Rules) -> SkeletalTrees:
-    """List all trees with symbol 0 at the root.
-
-    rules: of leaves and pairs, by which no symbol derives itself.
-
-    >>> len(all_trees(finite_model(0).rules).root)
-    180
-    """
-    symbol: list[int] = []
-    left: list[int] = []
-    right: list[int] = []
-    terminal: list[int] = []
-    root: list[int] = []
-
-    def below(symbol: int) -> list[Nested]:
-        """List the trees of a symbol."""
-        trees: list[Nested] = [(symbol, x) for a, x in rules.leaf.tolist() if a == symbol]
-        for a, b, c in rules.binary.tolist():
-            if a == symbol:
-                trees += [(symbol, left, right) for left, right in product(below(b), below(c))]
-        return trees
-
-    def add(tree: Nested) -> int:
-        """Append the nodes of a tree, and give its root."""
-        is_leaf = len(tree) == 2
-        children = (-1, -1) if is_leaf else (add(tree[1]), add(tree[2]))
-        symbol.append(tree[0])
-        left.append(children[0])
-        right.append(children[1])
-        terminal.append(tree[1] if is_leaf else -1)
-        return len(symbol) - 1
-
-    for tree in below(0):
-        root.append(add(tree))
-    return SkeletalTrees.of(symbol, left=left, right=right, terminal=terminal, root=root)
-
-
-def features_of(trees: SkeletalTrees) -> FeatureColumns:
-    """Choose the features of nodes: the rules at a node and below it, and one and two rules above it.
-
-    trees: of any grammar.
-
-    >>> features = features_of(all_trees(finite_model(0).rules))
-    >>> features.inside.shape[1], features.outside.shape[1]
-    (3, 2)
-    """
-    inside = inside_templates(trees)
-    outside = outside_templates(trees)
-    return FeatureColumns.of({name: inside[name] for name in _INSIDE}, {name: outside[name] for name in _OUTSIDE})
 
 
 def _measure_errors(estimated: ObservableOperators, truth: ObservableOperators, trees: SkeletalTrees) -> FloatArray:
@@ -192,53 +72,6 @@ def _measure_errors(estimated: ObservableOperators, truth: ObservableOperators, 
     """
     theirs, ours = (tree_weights(model, Forest.of_trees(trees, model.rules)) for model in (truth, estimated))
     return np.asarray(np.abs(ours.sign * np.exp(ours.log - theirs.log) - 1.0))
-
-
-def charts_of(trees: SkeletalTrees, rules: Rules, longest: int) -> Forest:
-    """Build the unpruned charts of the sentences of trees, a component each.
-
-    trees: with symbol 0 at the root.
-    rules: of leaves and pairs.
-    longest: the most words of a sentence; longer ones are left out.
-
-    >>> model = recursive_model()
-    >>> tree = SkeletalTrees.of([1, 1, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 5, -1], root=[2])
-    >>> charts_of(tree, model.rules, longest=2).n_items
-    3
-    """
-    words_of: dict[int, list[int]] = {}
-    for tree, x in zip(trees.tree.tolist(), trees.terminal.tolist(), strict=True):
-        if x >= 0:
-            words_of.setdefault(tree, []).append(x)
-    symbol: list[int] = []
-    edges: list[list[tuple[int, int, int]]] = []  # of each item: rule, left and right child
-    root: list[int] = []
-    for words in words_of.values():
-        n = len(words)
-        if n > longest:
-            continue
-        item: dict[tuple[int, int, int], int] = {}
-        for width in range(1, n + 1):
-            for first in range(n - width + 1):
-                end = first + width
-                found: dict[int, list[tuple[int, int, int]]] = {}
-                if width == 1:
-                    for r, (a, x) in enumerate(rules.leaf.tolist()):
-                        if x == words[first]:
-                            found.setdefault(a, []).append((r, -1, -1))
-                for (r, (a, b, c)), middle in product(enumerate(rules.binary.tolist()), range(first + 1, end)):
-                    if (first, middle, b) in item and (middle, end, c) in item:
-                        found.setdefault(a, []).append((r, item[first, middle, b], item[middle, end, c]))
-                if width == n:
-                    found = {0: found[0]}
-                for a, derivations in found.items():
-                    item[first, end, a] = len(symbol)
-                    symbol.append(a)
-                    edges.append(derivations)
-        root.append(item[0, n, 0])
-    rule, left, right = np.array(list(chain.from_iterable(edges)), dtype=np.int64).T.copy()
-    start = np.cumsum([0, *map(len, edges)])
-    return Forest(np.array(symbol), start, rule, left, right, np.array(root), np.arange(len(root)))
 
 
 class _Marginals(NamedTuple):

@@ -1,4 +1,4 @@
-"""The compiled pass of the perceptron over the lists, in the notation of `perceptron`.  No index is checked here."""
+"""Train the perceptron in one compiled pass over the lists, in the notation of `perceptron`; no index is checked."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def visit(
 
     rows: (n, d) the features of all candidates.
     start: (L + 1,) the first row of each list.
-    gain: (n,) of the rows.
-    order: (epochs, L) the lists, as they are visited.
+    gain: (n,) the gain of each row.
+    order: (epochs, L) the lists in the order of their visits.
     weights: (d,) w before the first epoch.
     gain_weight: κ.
     max_step: C.
@@ -73,7 +73,7 @@ def visit(
 
 @compiled_part
 def _pair(rows: Rows, begin: int, end: int, gain: FloatArray, w: FloatArray, gain_weight: float) -> tuple[int, int]:
-    """Find i⁺ and i⁻ among the rows of a list; of equals the first."""
+    """Find i⁺ and i⁻ among the rows of a list; of equal rows the first."""
     hope, fear = begin, begin
     most, least = -np.inf, -np.inf
     for i in range(begin, end):

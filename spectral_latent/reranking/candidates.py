@@ -152,7 +152,7 @@ class NBest:
 
     @cached_property
     def cleaned(self) -> NBest:
-        """The list with its trees as parsers learn them, for features; dependency trees stay as they are.
+        """The list with cleaned trees, from which features are computed; dependency trees stay as they are.
 
         Phrases lose top brackets, function labels and empty elements (`constituency.clean`).
 

@@ -69,7 +69,7 @@ class PerceptronReranker:
     weights: (d,) w̄.
     held_out: (options.epochs + 1,) the mean gain on held-out lists after 0, 1, ... epochs.
     epochs: the number of epochs that was chosen; 0 is the base parser.
-    damping: the δ that was chosen.
+    damping: the factor δ that was chosen.
 
     Raises ValueError if the parts do not fit together.
 

@@ -177,7 +177,7 @@ class Reranker(StoredModel):
         return self.perceptron.rerank(self.features.table(lists))
 
     def rescore(self, lists: Sequence[NBest]) -> list[NBest]:
-        """Put the reranker's score before the scores of every candidate.
+        """Put the reranker's score before the other scores of every candidate.
 
         lists: n-best lists, whose order stays.
 

@@ -137,7 +137,7 @@ class FeatureTable:
     def of_lists(self, lists: ArrayLike) -> FeatureTable:
         """Return the table of some lists.
 
-        lists: places of lists, in the order that the table shall have.
+        lists: the places of the lists, in the order of the new table.
 
         >>> table = FeatureTable.measures({"base:rank": [0, 1, 0]}, [2, 1], ["a", "b"])
         >>> table.of_lists([1, 0]).values.toarray().ravel(), table.of_lists([1]).ids

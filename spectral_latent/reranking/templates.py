@@ -42,7 +42,7 @@ class _Events(NamedTuple):
     """The events in some candidates.
 
     candidate: (e,) the candidate of each event, numbered from 0.
-    event: (e,) its place among the names.
+    event: (e,) the place of each event among the names.
     names: the names of different events.
     """
 
@@ -72,7 +72,7 @@ class TreeTemplates:
 
     @staticmethod
     def train(lists: Sequence[NBest], cutoff: int = 5) -> TreeTemplates:
-        """Choose the events in which the candidates of enough lists differ.
+        """Choose the events whose counts differ among the candidates of enough lists.
 
         lists: lists of one formalism.
         cutoff: the least number of lists whose candidates differ in an event.
@@ -119,8 +119,8 @@ def _events(lists: Sequence[NBest]) -> _Events:
 def _of_dependencies(sentences: Sequence[DependencySentence]) -> _Events:
     """Find the events in dependency trees.
 
-    The nodes 0, 1, ... are the words of all sentences, each sentence with its root before them.  One more node, the
-    last, stands for a missing word: where a place holds -1, it is the one that is looked up.
+    The nodes 0, 1, ... are the roots and words of all sentences, each root before its words.  The last node stands for
+    a missing word, so that -1 as a place finds it.
     """
     tags = Vocabulary([_NONE, _ROOT])
     tag: list[int] = []
@@ -250,7 +250,7 @@ def _name_events(
     """Name events by their parts.
 
     candidate: (e,) the candidate of each event.
-    columns: of each part the places (e,) in its alphabet.
+    columns: the places (e,) of each part in its alphabet.
     alphabets: the names of each part.
     """
     sizes = [len(alphabet) for alphabet in alphabets]

@@ -13,7 +13,7 @@ __all__ = ["Alphabet"]
 
 
 class Alphabet:
-    """Numbers of observations: terminals 0 ... n-1 are those seen in training; terminal n is any other.
+    """Numbers of observations: terminals 0 ... n-1 for those seen in training, and terminal n for all others.
 
     names: the observations of the training data.
 
@@ -49,7 +49,7 @@ class Alphabet:
 
         Good and Turing's estimate is the number of observations seen once; adding one keeps it positive.
 
-        count: (n,) how often each observation was seen.
+        count: (n,) the number of times that each observation was seen.
         """
         return 1.0 + np.count_nonzero((count > 0) & (count <= 1))
 

@@ -48,7 +48,7 @@ class ChainCounts:
     ends: (m,) Σ γ of last positions.
     pairs: (m, m) Σ ξ.
     emitted: (n, m) Σ γ of the positions of each observation.
-    log_likelihood: of all sequences, each times its weight.
+    log_likelihood: the log-likelihood of all sequences, each times its weight.
     n_sequences: the number of sequences.
     """
 
@@ -69,7 +69,7 @@ class ChainCounts:
         return float(self.begins.sum())
 
     def maximised(self, model: HiddenMarkov) -> HiddenMarkov:
-        """Make the model that these counts make likeliest: the M-step.
+        """Make the model under which these counts are likeliest: the M-step.
 
         model: the model of the E-step; a state that no sequence reaches keeps its numbers.
         """
@@ -156,8 +156,8 @@ def _backward(
 ) -> bool:
     """Go back through a sequence x (n,), add its expected counts, and tell whether it is possible.
 
-    times: how often the sequence counts.
-    forward: (n, m) as `_forward` fills it.
+    times: the weight of the sequence.
+    forward: (n, m) the rows that `_forward` has filled.
     begins, ends, pairs, emitted: see `ChainCounts`; `pairs` lacks the factor `step`, which all its terms share.
     """
     m = len(model.initial)
@@ -214,7 +214,7 @@ def _expectation(
 ) -> tuple[float, int]:
     """Add the expected counts of sequences; return their log-likelihood, and how many come before an impossible one.
 
-    terminal, start, weight: of `Sequences`.
+    terminal, start, weight: the columns of `Sequences`.
     begins, ends, pairs, emitted: see `_backward`.
     """
     # One table of forward vectors serves all sequences.

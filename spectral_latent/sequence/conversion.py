@@ -32,7 +32,7 @@ class Sequences:
     terminal: (N,) the observation at each position.
     tag: (N,) the tag of each position, 0 ... K - 1.
     start: (T + 1,) where each sequence begins, and N.
-    weight: (T,) how many sequences each one stands for.
+    weight: (T,) the number of sequences that each one stands for.
 
     >>> sequences = Sequences.of([[7, 8], [9]], tags=[[0, 1], [0]])
     >>> trees = sequences.trees(n_tags=2)
@@ -62,7 +62,7 @@ class Sequences:
 
         terminals: the observations of each sequence.
         tags: the tags of each sequence; all are 0 if not given.
-        weight: (T,) how many sequences each one stands for; 1 if not given.
+        weight: (T,) the number of sequences that each one stands for; 1 if not given.
         """
         rows = [np.asarray(list(row), dtype=np.int64) for row in terminals]
         length = np.array([len(row) for row in rows], dtype=np.int64)
@@ -109,7 +109,7 @@ class Sequences:
         """Take from a column (N,) the values `offset` positions to the right; -1 beyond the ends of a sequence.
 
         column: (N,) integers, one for each position.
-        offset: how many positions to the right; negative for the left.
+        offset: the number of positions to the right; negative for the left.
 
         >>> sequences = Sequences.of([[7, 8], [9]])
         >>> sequences.shifted(sequences.terminal, 1), sequences.shifted(sequences.terminal, -1)
@@ -172,7 +172,7 @@ class Sequences:
             first = end
 
     def part(self, which: BoolArray) -> Sequences:
-        """Select the sequences that are marked in which (T,).
+        """Select some of the sequences.
 
         which: (T,) whether to keep each sequence.
         """

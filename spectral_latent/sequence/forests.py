@@ -72,10 +72,10 @@ def _fill(
 ) -> tuple[IntArray, ...]:
     """Fill the columns of the forest, then those of `Trellis`: positions from the last to the first.
 
-    ends: (T + 1,) as in `TrellisBuilder.build`.
-    start: (N + 1,) of `Candidates`.
-    tag: (C,) of `Candidates`.
-    leaf: (C,) `rule` of `Candidates`.
+    ends: (T + 1,) the first position of each sequence, and N.
+    start: (N + 1,) where the candidates of each position begin.
+    tag: (C,) the tag of each candidate.
+    leaf: (C,) the leaf rule of each candidate.
     last: (K,) the unary rule of each tag, or -1.
     following: (K, K) the binary rule of each pair of tags, or -1.
     """

@@ -53,7 +53,7 @@ class GaussianMarkov:
     initial: (m,) the probability that a sequence begins in each state.
     transition: (m, m) the probability of each next state.
     means: (m, d) the mean of each state's observations.
-    covars: (m, d, d) their covariances.
+    covars: (m, d, d) the covariances of each state's observations.
 
     >>> model = GaussianMarkov(np.ones(1), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1, 1)))
     >>> model.log_densities(np.array([[0.0], [2.0]])).round(3)
@@ -69,7 +69,7 @@ class GaussianMarkov:
     def log_densities(self, x: FloatArray) -> FloatArray:
         """Compute the natural logarithms (N, m) of the densities of observations in each state.
 
-        x: (N, d).
+        x: (N, d) the observations.
         """
         d = x.shape[1]
         columns = []
@@ -81,9 +81,9 @@ class GaussianMarkov:
         return np.stack(columns, axis=1)
 
     def over_positions(self, x: FloatArray) -> tuple[HiddenMarkov, FloatArray]:
-        """Make a model of categories with a category for each of N positions, and what its logarithms lack (N,).
+        """Make a model with a category for each of N positions, and list the logarithms (N,) to add to its densities.
 
-        Its emissions are the densities, each position's divided by their largest.  It ends after any state alike.
+        Its emissions are the densities of a position, divided by the largest of them.  It ends after all states alike.
 
         x: (N, d) observations.
         """
@@ -97,7 +97,7 @@ class GaussianMarkov:
 def positions(lengths: IntArray) -> Sequences:
     """Number the positions of sequences from 0.
 
-    lengths: (T,) of the sequences.
+    lengths: (T,) the length of each sequence.
 
     >>> positions(np.array([1, 2])).terminal, positions(np.array([1, 2])).start
     (array([0, 1, 2]), array([0, 1, 3]))
@@ -131,8 +131,8 @@ def gaussian_moments(
     """Estimate a model by moments: states from cells of observations, then means and covariances by least squares.
 
     x: (N, d) the observations of sequences, one sequence after the other.
-    lengths: (T,) of the sequences.
-    options: the estimator of the model of cells, one that has states, the number of states, and the seed.
+    lengths: (T,) the length of each sequence.
+    options: the number of states, the seed, and the estimator of the model of cells, which must have states.
     kind: the form of covariances.
     min_covar: the least variance in any direction.
 
@@ -175,7 +175,7 @@ def gaussian_baum_welch(
     """Climb from a model by EM; return the last model, and the log-likelihood at the start and after each iteration.
 
     x: (N, d) the observations of sequences, one sequence after the other.
-    lengths: (T,) of the sequences.
+    lengths: (T,) the length of each sequence.
     start: the model to climb from.
     options: `most_iterations` and `tolerance` say when to stop.
     kind: the form of covariances.

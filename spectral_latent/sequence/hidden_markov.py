@@ -161,7 +161,7 @@ class HiddenMarkov:
 
     @staticmethod
     def of_tree_model(operators: ObservableOperators, n_symbols: int, pseudo: float) -> HiddenMarkov:
-        """Make a model of operators under which an emission has a state of its own; it is summed out.
+        """Make a model of operators under which each emission has a state of its own, which is summed out.
 
         operators: probabilities of the rules of untagged sequences.
         n_symbols: n, the number of different observations.
@@ -201,7 +201,7 @@ class HiddenMarkov:
     def random(observed: FloatArray, n_sequences: float, n_states: int, seed: int) -> HiddenMarkov:
         """Draw a start for Baum-Welch: all states are equal, except for noise of up to one half of each number.
 
-        observed: (n,) how often each observation occurs.
+        observed: (n,) the number of times that each observation occurs.
         n_sequences: T, the number of sequences.
         n_states: m, the number of states.
         seed: the seed of the noise.

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from spectral_latent._options import ShortRepr, counted
 from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import Surprisal, Unit, check_n_best, check_words, entropies
-from spectral_latent.inference import Weight, inside, total_weight, tree_weights
+from spectral_latent.grammar import check_n_best, check_words
+from spectral_latent.inference import tree_weights
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.operators import Distinct, StoredModel, plain_name, setting_from
@@ -23,145 +23,15 @@ from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.checks import Tag, pairs_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, in_batches, likely_rules, state_marginals
-from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
-from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.sequence.presets import preset
+from spectral_latent.sequence.probabilities import SequenceModel
 from spectral_latent.sequence.training import train_tagged, train_untagged
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
 
-__all__ = ["END", "LatentHMM", "LatentTagger", "SequenceModel", "StateTagger"]
-
-END = None  # follows the last observation of a sequence
-
-
-class SequenceModel:
-    """Base of models that give sequences of observations a probability.
-
-    parameters: the operators.
-    observations: the numbers of observations.
-    """
-
-    parameters: SequenceParameters
-    observations: Lexicon | Alphabet
-
-    def _terminals(self, sequence: Sequence[Any]) -> IntArray:
-        """Look up the terminals of a sequence."""
-        return self.observations.terminals_of(sequence)
-
-    def _sequences(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
-        """Encode sequences.  Raises ValueError if one is empty."""
-        return Sequences.of(map(self._terminals, sequences))
-
-    @property
-    def objective(self) -> tuple[float, ...]:
-        """The objective of EM at the start and after each iteration; empty for an estimator without EM."""
-        return self.parameters.objective
-
-    @cached_property
-    def _predictor(self) -> Predictor:
-        coarse, latent = self.parameters.proper
-        return Predictor.of(latent, coarse, self.observations.n_terminals, self.parameters.floor)
-
-    def score(self, sequences: Iterable[Sequence[Any]]) -> Weight:
-        """Estimate the probabilities p̂ of sequences, as sign and log; estimates may be negative.
-
-        A tagger sums over all tags.  A word that was never seen is replaced by its signature.
-
-        sequences: the observations of each of T sequences.
-
-        Raises ValueError if a sequence is empty.
-        """
-        columns = self._sequences(sequences)
-        _, latent = self.parameters.proper
-        builder = TrellisBuilder(latent.rules, self.parameters.n_tags)
-        forest = builder.build(columns.start, builder.candidates(columns.terminal)).forest
-        return total_weight(latent, forest, inside(latent, forest))
-
-    def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
-        """Compute the natural logarithms (T,) of proper probabilities of sequences.
-
-        If `score` gives probabilities, they are the same.  Otherwise, estimates are turned into probabilities as
-        `prediction` describes.
-
-        sequences: the observations of each of T sequences.
-
-        Raises ValueError if a sequence is empty.
-        """
-        sequences = list(sequences)
-        if self.parameters.latent.probabilities:
-            return self.score(sequences).log
-        return self._predictor.log_probabilities(self._sequences(sequences).rows)
-
-    def surprisal(self, sequence: Sequence[Any], unit: Unit = "bits") -> Surprisal:
-        """Compute the surprisal of each observation after those before it, and its lexical and syntactic parts.
-
-        Without tags, the syntactic part is the surprisal of any further observation.  Estimates that may be negative
-        are turned into probabilities as `prediction` describes; those of single tags cannot be.
-
-        sequence: the observations, one or more.
-        unit: the unit of surprisal, "bits" or "nats".
-
-        Raises ValueError if the sequence is empty, for another unit, and for a tagger whose estimates may be negative.
-        """
-        (row,) = self._sequences([sequence]).rows
-        if not self.parameters.latent.probabilities and self.parameters.n_tags > 1:
-            raise ValueError(
-                "the tagger's estimates may be negative, so that prefixes have no probabilities; train with the preset "
-                "'fast' or 'accurate', or with another estimator than 'spectral'"
-            )
-        return self._predictor.prefixes(row).surprisal(unit)
-
-    def entropy(self, sequence: Sequence[Any], unit: Unit = "bits") -> FloatArray:
-        """Compute the entropy (n + 1,) of what may follow each prefix of n observations: an observation, or the end.
-
-        Observations never seen count as one, or as one word for each signature.
-
-        sequence: the observations; there may be none.
-        unit: the unit of entropy, "bits" or "nats".
-
-        Raises ValueError for another unit.
-        """
-        return entropies(self._predictor.next_observations(self._terminals(sequence)), unit)
-
-    def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
-        """Predict the observation after a prefix: the probability of each one and of `END`, likeliest first.
-
-        The observations are those seen in training.  The probabilities sum to 1 less that of all unseen observations.
-
-        prefix: the observations so far; there may be none.
-        """
-        terminal = self._terminals(prefix)
-        n = self.observations.n_terminals
-        before, after = self._predictor.following([terminal[:-1], terminal])
-        p = after[:n] + after[n:]
-        names: list[Hashable] = list(self.observations.known)
-        probability = dict(zip(names, p.tolist(), strict=False))
-        if len(terminal):
-            # The last observation was seen; whether it ends the sequence is still open.
-            going_on = before[terminal[-1]]
-            ending = before[n + terminal[-1]]
-            end = float(ending / (going_on + ending))
-            probability = {name: (1.0 - end) * p for name, p in probability.items()} | {END: end}
-        return dict(sorted(probability.items(), key=lambda pair: -pair[1]))
-
-    def sample(
-        self, n: int, rng: np.random.Generator, *, length: int | None = None, max_length: int = 10_000
-    ) -> list[list[Any]]:
-        """Draw sequences of observations seen in training, one observation after another, from `following`.
-
-        n: the number of sequences.
-        rng: the source of random numbers.
-        length: the length of every sequence; None for any length.
-        max_length: the largest length of a sequence.
-
-        Raises ValueError if a sequence grows longer than max_length.
-        """
-        known = self.observations.known
-        drawn = self._predictor.sample(n, len(known), rng, length, max_length)
-        return [[known[x] for x in row] for row in drawn]
+__all__ = ["LatentHMM", "LatentTagger", "StateTagger"]
 
 
 class _Tagger(ABC):

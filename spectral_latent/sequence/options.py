@@ -19,8 +19,8 @@ _WITHOUT_TAGS = [name for name, estimator in ESTIMATORS.items() if estimator.sta
 class TaggerOptions(Options):
     """Settings of training a tagger, and of tagging.
 
-    estimator: how the latent states of tags are found.
-    lexicon: how words are smoothed.
+    estimator: the settings of the search for latent states of tags.
+    lexicon: the settings of the smoothing of words.
     back_off: pseudo-count of the transitions of each tag, divided among the next tags by their frequency.
     floor: ε of `prediction`: the least probability of an event, as a share of its probability in the coarse model.  It
     bounds spectral estimates; other estimators give probabilities.
@@ -41,8 +41,9 @@ class TaggerOptions(Options):
 class HMMOptions(Options):
     """Settings of training a latent hidden Markov model on sequences without tags.
 
-    estimator: how states are found: any way but pivots.  Its `smoothing` is not used, because all
-    positions share one rule; it has no `rank`, because that rule is a sum of one term for each state.
+    estimator: the settings of the search for states, by any estimator but `pivots`.  The field `smoothing` is not used,
+    because all positions share one rule.  The field `rank` must be None, because that rule is a sum of one term for
+    each state.
     choose_states: whether to choose the number of states, up to the estimator's `n_states`, that makes held-out
     sequences likeliest (it is 1 if there are fewer than 20 sequences); otherwise the number is `n_states`.
     back_off: pseudo-count of the transitions of each state, divided equally among the next states.

@@ -109,8 +109,8 @@ class SequenceParameters(ShortRepr):
     ) -> SequenceParameters:
         """Make parameters of the contents of a model file.
 
-        arrays: by name.
-        settings: everything else.
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
         n_terminals: the number of terminals of the model.
 
         Raises ValueError if the contents do not fit together.

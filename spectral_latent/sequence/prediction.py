@@ -152,7 +152,7 @@ class Predictor:
         """Compute f_{i+1} (T, K·M), up to a factor each.
 
         state: (T, K·M) f_i.
-        estimates: (T, 2n) of all events.
+        estimates: (T, 2n) p̂ of all events.
         event: (T,) the event of each sequence, which is not the last.
         """
         was_raised = estimates[np.arange(len(event)), event] <= self.least[event]

@@ -1,4 +1,4 @@
-"""Options that go well together: of taggers, and of hidden Markov models without tags.
+"""Choose options that go well together: of taggers, and of hidden Markov models without tags.
 
 Those of taggers were chosen on the dev splits of treebanks of four languages (docs/accuracy.md), those of models
 without tags on strings of hidden Markov models drawn at random.
@@ -26,7 +26,7 @@ _HMM_PRESETS: dict[PresetName, HMMOptions] = {
 
 
 def preset(name: PresetName) -> TaggerOptions:
-    """Give the options of a tagger, for `LatentTagger.train`.
+    """Return the options of a tagger, for `LatentTagger.train`.
 
     name: the preset.
 
@@ -39,7 +39,7 @@ def preset(name: PresetName) -> TaggerOptions:
 
 
 def hmm_preset(name: PresetName) -> HMMOptions:
-    """Give the options of a model of sequences without tags, for `LatentHMM.train`.
+    """Return the options of a model of sequences without tags, for `LatentHMM.train`.
 
     "fast" and "accurate" climb by EM from the states of the spectral model, for at most 100 iterations or to the end.
 

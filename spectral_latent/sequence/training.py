@@ -8,112 +8,61 @@ proper hidden Markov model, where an emission has the state of its position.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial, reduce
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 
 from spectral_latent._names import ESTIMATORS, StateSource
 from spectral_latent.estimation import (
-    SHARD_NODES,
     Columns,
     Estimate,
     EstimationError,
     EstimatorOptions,
     FeatureColumns,
     Listener,
-    Moments,
     Priors,
-    Progress,
     Projection,
     Treebank,
     TreebankCounts,
     TreebankShard,
     estimate,
-    operators_from_moments,
     parallel_map,
     read_treebanks,
     relative_frequencies,
     silent,
-    spectral_moments,
 )
 from spectral_latent.estimation.clustering import Clusters
 from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, WordCounts, smooth_emissions
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import RuleTable
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.baum_welch import baum_welch
 from spectral_latent.sequence.checks import Tag, observations_of
+from spectral_latent.sequence.choices import choose_states_and_floor
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.features import longest_grams, tagged_features, untagged_features
+from spectral_latent.sequence.features import tagged_features
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, position_counts
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
-from spectral_latent.sequence.prediction import Predictor
-from spectral_latent.trees import FloatArray, Rules, SkeletalTrees, Vocabulary
+from spectral_latent.sequence.treebanks import (
+    SequenceShard,
+    StoredSequences,
+    columns_of,
+    tag_shares,
+    untagged_shard,
+    with_back_off,
+)
+from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["SequenceShard", "train_tagged", "train_untagged"]
+__all__ = ["train_tagged", "train_untagged"]
 
-_NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # to choose from, besides the largest
-_FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)  # to choose from
-_FLOOR = 0.01  # if there are too few sequences to choose
 _LEAST = 1e-3  # is added to the probabilities of recovered states, which may be wrong where they are zero
-_FOLDS = 10  # one sequence of so many is held out in a fold
-_HELD_OUT = 6_000  # the number of sequences held out in all folds together, if the data have so many
-_CHOICE_POSITIONS = 1 << 19  # about so many positions are used to choose the states
 _Token = TypeVar("_Token")
 
 
-class SequenceShard(NamedTuple):
-    """A shard of sequences, whose s-trees and features are computed whenever they are asked for.
-
-    columns: the columns of `Sequences`.
-    n_tags: K.
-    featurise: the function that makes features of sequences, which other processes must be able to import.
-    """
-
-    columns: Columns
-    n_tags: int
-    featurise: Callable[[Sequences], FeatureColumns]
-
-    @property
-    def sequences(self) -> Sequences:
-        """The sequences."""
-        return Sequences(**self.columns)
-
-    @property
-    def trees(self) -> SkeletalTrees:
-        """The s-trees."""
-        return self.sequences.trees(self.n_tags)
-
-    @property
-    def weight(self) -> FloatArray:
-        """The weight of each sequence, (T,)."""
-        return self.columns["weight"]
-
-    @property
-    def features(self) -> FeatureColumns:
-        """The features of the nodes."""
-        return self.featurise(self.sequences)
-
-
-@dataclass(frozen=True)
-class _StoredSequences:
-    """The sequences of all shards; those of a shard in a file are read whenever they are asked for."""
-
-    shards: Sequence[SequenceShard]
-
-    def __iter__(self) -> Iterator[Sequences]:
-        return (shard.sequences for shard in self.shards)
-
-
-def _columns_of(sequences: Sequences) -> Columns:
-    """Make the columns of a shard from sequences."""
-    return {name: getattr(sequences, name) for name in ("terminal", "tag", "start", "weight")}
-
-
 def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
-    """Pass sequences on.  Raises EstimationError if there is none, or if one is empty."""
+    """Check sequences one by one.  Raises EstimationError if there is none, or if one is empty."""
     number = 0
     for number, row in enumerate(rows, start=1):
         if not row:
@@ -123,49 +72,12 @@ def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
         raise EstimationError("no sequences to learn from")
 
 
-def _with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: float) -> Treebank:
-    """Add priors to a treebank: every tag is followed by every tag, `back_off` times in all."""
-    counts = treebank.counts
-    ends = counts.n_trees / (counts.symbol[:n_tags].sum() + 1)
-    rules = _transitions(_shares(counts, n_tags), ends, back_off)
-    return replace(treebank, priors=priors._replace(rules=rules))
-
-
-def _shares(counts: TreebankCounts, n_tags: int) -> FloatArray:
-    """Compute the share (K,) of each tag among all positions."""
-    emissions = counts.symbol[:n_tags]
-    return np.asarray(emissions / emissions.sum())
-
-
 def _parameters(treebank: Treebank, n_tags: int, found: Estimate, floor: float) -> SequenceParameters:
     """Join latent operators with the coarse ones; probabilities need no floor."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
     floor = 0.0 if found.operators.probabilities else floor
-    prior = _shares(treebank.counts, n_tags)
+    prior = tag_shares(treebank.counts, n_tags)
     return SequenceParameters(prior, coarse, found.operators, floor, found.rounded_objective)
-
-
-def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
-    """Count every tag followed by every tag, and by the end, `tokens` times in all.
-
-    prior: (K,) the share of each tag among all positions.
-    ends: the share of last positions.
-    """
-    n_tags = len(prior)
-    tags = np.arange(n_tags)
-    before, after = np.divmod(np.arange(n_tags**2), n_tags)
-    rules = Rules(
-        np.empty((0, 2), dtype=np.int64),
-        unary=np.stack([n_tags + tags, tags], axis=1),
-        binary=np.stack([n_tags + before, before, n_tags + after], axis=1),
-    )
-    return RuleTable.of_counts(
-        rules,
-        root=np.zeros(2 * n_tags),
-        leaf=np.zeros(0),
-        unary=np.full(n_tags, tokens * ends),
-        binary=tokens * (1.0 - ends) * prior[after],
-    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -199,7 +111,7 @@ class _TaggedFormalism:
         opens[sequences.start[:-1]] = True
         times = weight[sequences.sequence]
         self._counts.append(WordCounts.of(sequences.tag, sequences.terminal, opens, times))
-        return _columns_of(sequences)
+        return columns_of(sequences)
 
     @cached_property
     def lexicon(self) -> Lexicon:
@@ -241,18 +153,13 @@ def train_tagged(
     tags = formalism.tags.names
     lexicon = formalism.lexicon
     smooth = partial(smooth_emissions, lexicon, tag_of_symbol=np.arange(2 * len(tags)) % len(tags))
-    treebank = _with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
+    treebank = with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     found = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
     return tags, lexicon, _parameters(treebank, len(tags), found, options.floor).rounded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Without tags
-
-
-def _untagged_shard(columns: Columns, n_symbols: int, n_positions: int) -> SequenceShard:
-    """Make a shard of sequences without tags; the length of n-grams depends on the number of all positions."""
-    return SequenceShard(columns, 1, partial(untagged_features, longest=longest_grams(n_symbols, n_positions)))
 
 
 class _UntaggedFormalism:
@@ -273,84 +180,11 @@ class _UntaggedFormalism:
         """Number the observations of sequences, and join them."""
         joined = Sequences.of((map(self.names.add, sequence) for sequence in sequences), weight=weight)
         self._n_positions += len(joined.terminal)
-        return _columns_of(joined)
+        return columns_of(joined)
 
     def shard(self, columns: Columns) -> SequenceShard:
         """Make a shard of the numbers of observations."""
-        return _untagged_shard(columns, len(self.names), self._n_positions)
-
-
-@dataclass(frozen=True)
-class _Fold:
-    """One sequence in ten, held out, and the spectral moments of the other nine.
-
-    moments: the moments with the largest number of states.
-    priors: the priors of the operators.
-    coarse: operators of one state.
-    held_out: the other tenth.
-    n_terminals: the number of terminals, including the one for unseen observations.
-    """
-
-    moments: Moments
-    priors: Priors
-    coarse: ObservableOperators
-    held_out: Sequences
-    n_terminals: int
-
-    @staticmethod
-    def hold_out(sequences: Sequences, fold: int, alphabet: Alphabet, options: HMMOptions, jobs: int | None) -> _Fold:
-        """Hold out every tenth sequence, from number `fold` on, and take the moments of the others."""
-        held_out = np.arange(sequences.n_sequences) % _FOLDS == fold
-        kept = sequences.part(~held_out)
-        columns = map(_columns_of, kept.parts(SHARD_NODES // 2))
-        shards = [_untagged_shard(part, len(alphabet.known), len(kept.terminal)) for part in columns]
-        treebank = _with_back_off(Treebank.of(shards, jobs=jobs), 1, Priors(alphabet.smooth), options.back_off)
-        projection = Projection.learn(treebank.shards, options.estimator, jobs)
-        moments = spectral_moments(treebank, projection, jobs)
-        coarse = relative_frequencies(treebank.counts, treebank.priors)
-        return _Fold(moments, treebank.priors, coarse, sequences.part(held_out), alphabet.n_terminals)
-
-    def score(self, n_states: int, floor: float) -> float:
-        """Compute the log-likelihood of the sequences held out; -inf if sequences would never end."""
-        moments = self.moments.truncated(np.minimum(self.moments.states, n_states))
-        try:
-            latent = operators_from_moments(moments, priors=self.priors)
-            predictor = Predictor.of(latent, self.coarse, self.n_terminals, floor)
-        except ValueError:
-            return -np.inf
-        return float(self.held_out.weight @ predictor.log_probabilities(self.held_out.rows))
-
-
-def _choose(
-    sequences: Sequences, alphabet: Alphabet, options: HMMOptions, jobs: int | None, listener: Listener
-) -> tuple[int, float]:
-    """Choose the number of states and then ε, if the options leave them open, by the likelihood of held-out sequences.
-
-    There are as many folds as hold out 6,000 sequences, but at most ten.  Of equal choices, the fewest states and the
-    largest ε are taken.
-    """
-    n = sequences.n_sequences
-    largest = options.estimator.n_states
-    chooses_floor = options.floor is None and not ESTIMATORS[options.estimator.estimator].probabilities
-    floor = _FLOOR if options.floor is None else options.floor
-    if n < 2 * _FOLDS or not (options.choose_states or chooses_floor):
-        return 1 if options.choose_states else largest, floor
-    folds = [
-        _Fold.hold_out(sequences, fold, alphabet, options, jobs)
-        for fold in range(min(-(-_HELD_OUT * _FOLDS // n), _FOLDS))
-    ]
-    numbers = [largest]
-    if options.choose_states:
-        supported = min(int(fold.moments.states.max()) for fold in folds)
-        numbers = [m for m in sorted({*_NUMBERS_OF_STATES, largest}) if m <= min(largest, supported)]
-    scores = []
-    for m in numbers:
-        scores.append(sum(fold.score(m, floor) for fold in folds))
-        listener(Progress("states", len(scores), len(numbers), score=scores[-1]))
-    chosen = numbers[int(np.argmax(scores))]
-    floors = _FLOORS if chooses_floor else (floor,)
-    of_floors = [sum(fold.score(chosen, floor) for fold in folds) for floor in floors]
-    return chosen, floors[int(np.argmax(of_floors))]
+        return untagged_shard(columns, len(self.names), self._n_positions)
 
 
 def _state_counts(shard: TreebankShard, clusters: Clusters, n_symbols: int) -> RuleTable:
@@ -401,18 +235,6 @@ def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -
     return replace(smoothed, emission=emission / (n_positions + unseen))
 
 
-def _first_positions(shards: Iterable[Sequences]) -> Sequences:
-    """Join the first shards, until they have the positions on which states are chosen."""
-    parts: list[Sequences] = []
-    n_positions = 0
-    for sequences in shards:
-        if n_positions >= _CHOICE_POSITIONS:
-            break
-        parts.append(sequences)
-        n_positions += len(sequences.terminal)
-    return Sequences.joined(parts)
-
-
 def train_untagged(
     sequences: Iterable[Iterable[Hashable]],
     options: HMMOptions,
@@ -437,10 +259,10 @@ def train_untagged(
     rows = (observations_of(sequence, number) for number, sequence in enumerate(sequences, start=1))
     (treebank,) = read_treebanks(_checked(rows), [formalism], weights=weights, jobs=jobs)
     alphabet = Alphabet(formalism.names)
-    treebank = _with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
-    stored = _StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # which the formalism has made
+    treebank = with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
+    stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # which the formalism has made
     plain = replace(options, estimator=replace(options.estimator, smoothing=None))
-    n_states, floor = _choose(_first_positions(stored), alphabet, plain, jobs, listener)
+    n_states, floor = choose_states_and_floor(stored, alphabet, plain, jobs, listener)
     estimator = replace(plain.estimator, n_states=n_states)
     if not ESTIMATORS[estimator.estimator].probabilities:
         found = estimate(treebank, estimator, jobs=jobs, listener=listener)

@@ -27,8 +27,10 @@ from spectral_latent.sequence import (
     LatentTagger,
     Sequences,
     TaggerOptions,
+    choices,
     hmm_preset,
     training,
+    treebanks,
 )
 from tests.sequence.hmms import draw_strings, probability, random_hmm
 from tests.streams import Watch, make_shards
@@ -177,7 +179,7 @@ def test_shards_hold_what_was_given(
 def test_rules_are_counted_as_by_hand(rows: list[list[tuple[int, int]]], size: int) -> None:
     """Of all shards, against a loop over positions."""
     sequences = Sequences.of([[x for x, _ in row] for row in rows], [[t for _, t in row] for row in rows])
-    shards = [training.SequenceShard(vars(part), 3, no_features) for part in sequences.parts(size)]
+    shards = [treebanks.SequenceShard(vars(part), 3, no_features) for part in sequences.parts(size)]
     counts = TreebankCounts.of_shards(shards)
     expected: Counter[tuple[object, ...]] = Counter()
     for row in rows:
@@ -240,7 +242,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
 
     def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
         make_shards(monkeypatch, size, in_files=in_files)
-        monkeypatch.setattr(training, "SHARD_NODES", size)  # of folds
+        monkeypatch.setattr(choices, "SHARD_NODES", size)  # of folds
         model = train_model(iter(pairs if tagged else data), jobs=jobs)
         model.save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()
@@ -290,7 +292,7 @@ def test_a_known_model_is_learnt_from_twenty_thousand_strings(seed: int) -> None
 
 
 def test_many_positions_have_long_n_grams() -> None:
-    columns = training._columns_of(Sequences.of([[0, 1, 1]]))
+    columns = treebanks.columns_of(Sequences.of([[0, 1, 1]]))
     sizes = ((2, 100_000), (2, 10), (400, 100_000))
-    widths = [training._untagged_shard(columns, *size).features.inside.shape[1] for size in sizes]
+    widths = [treebanks.untagged_shard(columns, *size).features.inside.shape[1] for size in sizes]
     assert widths[0] > widths[1] == widths[2]

@@ -15,17 +15,13 @@ from spectral_latent.inference import inside, sample_trees, total_weight, tree_w
 from spectral_latent.papers.cohen2012 import (
     OPTIONS,
     VARIANTS,
-    all_trees,
     bound_of,
-    charts_of,
     draw_errors,
     draw_picture,
     examples_needed,
-    features_of,
-    finite_model,
     print_consistency,
-    recursive_model,
 )
+from spectral_latent.papers.known_grammars import all_trees, charts_of, features_of, finite_model, recursive_model
 from spectral_latent.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, one_hot
 from spectral_latent.plotting import slope_of
 from spectral_latent.trees import Forest, SkeletalTrees

@@ -9,7 +9,7 @@ import pytest
 
 from spectral_latent.inference import sample_trees, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
-from spectral_latent.papers.cohen2012 import recursive_model
+from spectral_latent.papers.known_grammars import recursive_model
 from spectral_latent.trees import Forest
 from tests.oracles import Tree, children, nested
 

@@ -9,8 +9,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -19,21 +18,16 @@ from numpy.typing import NDArray
 
 from spectral_latent._options import counted
 from spectral_latent.estimation import (
-    Columns,
     EstimatorOptions,
-    FeatureColumns,
     Listener,
-    Shard,
     estimate,
-    hash_columns,
-    inside_templates,
-    outside_templates,
     read_treebanks,
-    rule_names,
     silent,
 )
 from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.inspection import NamedOperators
+from spectral_latent.model.features import Feature, place_of
+from spectral_latent.model.training import GraphFormalism
 from spectral_latent.operators import (
     Distinct,
     ObservableOperators,
@@ -45,57 +39,21 @@ from spectral_latent.operators import (
 )
 from spectral_latent.trees import (
     MISSING,
-    BoolArray,
     FloatArray,
     Forest,
-    GraphError,
     GraphTrees,
     IntArray,
     SkeletalTrees,
     Symbol,
-    Vocabulary,
     from_networkx,
     to_networkx,
 )
-from spectral_latent.trees.graphs import checked_graphs, checked_name
+from spectral_latent.trees.graphs import checked_graphs
 
 if TYPE_CHECKING:  # importing it takes a quarter of a second
     import networkx as nx
 
-__all__ = ["Feature", "LatentTreeModel", "neighbourhoods"]
-
-Feature = Callable[["nx.DiGraph", Hashable], Hashable]
-
-
-def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
-    """Compute inside and outside templates, each (N,), for trees whose labels tell little about their nodes.
-
-    They are the templates of `estimation` and observations nearby: inside, the first and last leaf below the node;
-    outside, the sibling's rule, and the leaves before and after.
-
-    trees: trees of N nodes.
-
-    >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
-    >>> inside_columns, outside_columns = neighbourhoods(tree)
-    >>> inside_columns["last"], outside_columns["before"], outside_columns["after"]
-    (array([5, 6, 6]), array([-1,  5, -1]), array([ 6, -1, -1]))
-    """
-    last = trees.follow(np.where(trees.right >= 0, trees.right, trees.left))
-    sibling = np.where(trees.is_right_child, trees.left[trees.parent], trees.right[trees.parent])
-    # The sibling by the name of its rule, which is the same in every treebank, and by its side.
-    has_sibling = (trees.parent >= 0) & (sibling >= 0)
-    sibling_rule = hash_columns(rule_names(trees)[sibling], trees.is_right_child)
-    leaves = trees.terminal[trees.is_leaf]
-    n_before = np.cumsum(trees.is_leaf)[last]  # leaves of all trees up to the last below the node
-    is_first = trees.first_leaf == 0
-    is_last = last == last[trees.root][trees.tree]
-    inside_columns = {"first": trees.terminal[trees.follow(trees.left)], "last": trees.terminal[last]}
-    outside_columns = {
-        "sibling": np.where(has_sibling, sibling_rule, -1),
-        "before": np.where(is_first, -1, leaves[n_before - trees.n_leaves - 1]),
-        "after": np.where(is_last, -1, leaves[np.minimum(n_before, len(leaves) - 1)]),
-    }
-    return inside_templates(trees) | inside_columns, outside_templates(trees) | outside_columns
+__all__ = ["LatentTreeModel"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,7 +135,7 @@ class LatentTreeModel(StoredModel):
 
         Raises GraphError if a graph is not a tree, an observation is missing, or a feature is NaN or unhashable.
         """
-        formalism = _GraphFormalism(inside_features or {}, outside_features or {})
+        formalism = GraphFormalism(inside_features or {}, outside_features or {})
         (treebank,) = read_treebanks(checked_graphs(graphs), [formalism], weights=weights, jobs=jobs)
         options = options or EstimatorOptions()
         found = estimate(treebank, options, jobs=jobs, listener=listener)
@@ -228,7 +186,7 @@ class LatentTreeModel(StoredModel):
         inside_vectors = inside(self.operators, forest)
         if not total_weight(self.operators, forest, inside_vectors).sign[0]:
             dead = np.append(np.flatnonzero(~inside_vectors.vectors.any(axis=1)), encoded.trees.root)[0]
-            raise ValueError(f"the tree has weight zero: what stands at {_place(encoded, int(dead))} was never seen")
+            raise ValueError(f"the tree has weight zero: what stands at {place_of(encoded, int(dead))} was never seen")
         return encoded, forest, inside_vectors, outside(self.operators, forest, inside_vectors)
 
     def marginals(self, graph: nx.DiGraph) -> dict[Hashable, FloatArray]:
@@ -321,83 +279,3 @@ class LatentTreeModel(StoredModel):
         objective = setting_from("objective", settings, tuple[float, ...])
         operators = operators_from("latent", arrays, len(terminals), probabilities=probabilities)
         return LatentTreeModel(options, symbols, terminals, operators, objective)
-
-
-def _place(encoded: GraphTrees, at: int, first: int = 1) -> str:
-    """Name the graph and the node that a node of the s-trees is part of, for messages."""
-    return f"graph {encoded.trees.tree[at] + first}, node {encoded.nodes[at]!r}"
-
-
-class _GraphFormalism:
-    """The conversion of graphs (`estimation.Formalism`), with the features of `neighbourhoods` and given ones.
-
-    symbols, terminals: as they are numbered.
-    """
-
-    def __init__(self, inside_features: Mapping[str, Feature], outside_features: Mapping[str, Feature]) -> None:
-        self.symbols: list[Symbol] = []
-        self.terminals: list[Hashable] = []
-        self._inside = {name: _GivenFeature(name, feature) for name, feature in inside_features.items()}
-        self._outside = {name: _GivenFeature(name, feature) for name, feature in outside_features.items()}
-        self._n_read = 0
-
-    def n_nodes(self, graph: nx.DiGraph) -> int:
-        """Bound the number of nodes of a graph's s-tree: a node of the graph makes a leaf at most, or a unary node."""
-        return 2 * len(graph)
-
-    def columns(self, graphs: Sequence[nx.DiGraph], weight: FloatArray) -> Columns:
-        """Make the s-trees and features of graphs, which count as often as `weight` (T,) says."""
-        first = self._n_read + 1
-        self._n_read += len(graphs)
-        encoded = from_networkx(graphs, self.symbols, self.terminals, first=first)
-        self.symbols = encoded.symbols
-        self.terminals = encoded.terminals
-        trees = encoded.trees
-        if MISSING in encoded.terminals:
-            at = int(np.flatnonzero(trees.terminal == encoded.terminals.index(MISSING))[0])
-            raise GraphError(f"{_place(encoded, at, first)}: its observation is missing, and training needs them all")
-        is_node = np.array([symbol.part == "node" for symbol in encoded.symbols], dtype=bool)[trees.symbol]
-        inside_columns, outside_columns = neighbourhoods(trees)
-        # Parts of a node look up: outside, to the node that they are a part of; inside, to their first child.
-        whole = trees.follow(np.where(is_node, -1, trees.parent))
-        for name, given in self._inside.items():
-            column = given.column(graphs, encoded, is_node, first)
-            inside_columns[f"given: {name}"] = np.where(is_node | (trees.left < 0), column, column[trees.left])
-        for name, given in self._outside.items():
-            outside_columns[f"given: {name}"] = given.column(graphs, encoded, is_node, first)[whole]
-        return Shard.of(trees, FeatureColumns.of(inside_columns, outside_columns), weight).columns
-
-    def shard(self, columns: Columns) -> Shard:
-        """Make a shard of the s-trees and features."""
-        return Shard(columns)
-
-
-class _GivenFeature:
-    """A feature that the user gives, whose values are numbered as they occur."""
-
-    def __init__(self, name: str, feature: Feature) -> None:
-        self._name = name
-        self._feature = feature
-        self._values = Vocabulary[Hashable]()
-
-    def column(self, graphs: Sequence[nx.DiGraph], encoded: GraphTrees, is_node: BoolArray, first: int = 1) -> IntArray:
-        """Number the values of the feature (N,); -1 at parts of nodes.
-
-        graphs: the graphs.
-        encoded: their s-trees of N nodes.
-        is_node: (N,) whether each is a node of its graph, and not a part of one.
-        first: the number of the first graph, for messages.
-        """
-        numbers = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
-        start = np.concatenate([[0], encoded.trees.root + 1])  # where the s-tree of each graph begins
-        for graph, (begin, end) in zip(graphs, itertools.pairwise(start.tolist()), strict=True):
-            for at in range(begin, end):
-                if is_node[at]:
-                    try:
-                        value = self._feature(graph, encoded.nodes[at])
-                    except Exception as error:
-                        error.add_note(f"in the feature {self._name!r} of {_place(encoded, at, first)}")
-                        raise
-                    kind = f"feature {self._name!r}"
-                    numbers[at] = self._values.add(checked_name(value, _place(encoded, at, first), kind))
-        return numbers

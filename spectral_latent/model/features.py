@@ -1,0 +1,96 @@
+"""Compute features of the nodes of graphs: those of their neighbourhoods, and those that the user gives."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spectral_latent.estimation import hash_columns, inside_templates, outside_templates, rule_names
+from spectral_latent.trees import BoolArray, GraphTrees, IntArray, SkeletalTrees, Vocabulary
+from spectral_latent.trees.graphs import checked_name
+
+if TYPE_CHECKING:  # importing it takes a quarter of a second
+    import networkx as nx
+
+__all__ = ["Feature", "GivenFeature", "neighbourhoods", "place_of"]
+
+Feature = Callable[["nx.DiGraph", Hashable], Hashable]
+
+
+def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
+    """Compute inside and outside templates, each (N,), for trees whose labels tell little about their nodes.
+
+    They are the templates of `estimation` and observations nearby: inside, the first and last leaf below the node;
+    outside, the sibling's rule, and the leaves before and after.
+
+    trees: trees of N nodes.
+
+    >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> inside_columns, outside_columns = neighbourhoods(tree)
+    >>> inside_columns["last"], outside_columns["before"], outside_columns["after"]
+    (array([5, 6, 6]), array([-1,  5, -1]), array([ 6, -1, -1]))
+    """
+    last = trees.follow(np.where(trees.right >= 0, trees.right, trees.left))
+    sibling = np.where(trees.is_right_child, trees.left[trees.parent], trees.right[trees.parent])
+    # The sibling by the name of its rule, which is the same in every treebank, and by its side.
+    has_sibling = (trees.parent >= 0) & (sibling >= 0)
+    sibling_rule = hash_columns(rule_names(trees)[sibling], trees.is_right_child)
+    leaves = trees.terminal[trees.is_leaf]
+    n_before = np.cumsum(trees.is_leaf)[last]  # leaves of all trees up to the last below the node
+    is_first = trees.first_leaf == 0
+    is_last = last == last[trees.root][trees.tree]
+    inside_columns = {"first": trees.terminal[trees.follow(trees.left)], "last": trees.terminal[last]}
+    outside_columns = {
+        "sibling": np.where(has_sibling, sibling_rule, -1),
+        "before": np.where(is_first, -1, leaves[n_before - trees.n_leaves - 1]),
+        "after": np.where(is_last, -1, leaves[np.minimum(n_before, len(leaves) - 1)]),
+    }
+    return inside_templates(trees) | inside_columns, outside_templates(trees) | outside_columns
+
+
+def place_of(encoded: GraphTrees, at: int, first: int = 1) -> str:
+    """Name the graph and the node that a node of the s-trees is part of, for messages.
+
+    encoded: the s-trees.
+    at: the node of the s-trees.
+    first: the number of the first graph.
+    """
+    return f"graph {encoded.trees.tree[at] + first}, node {encoded.nodes[at]!r}"
+
+
+class GivenFeature:
+    """A feature that the user gives, whose values are numbered as they occur.
+
+    name: the name of the feature, for messages.
+    feature: the function that computes it.
+    """
+
+    def __init__(self, name: str, feature: Feature) -> None:
+        self._name = name
+        self._feature = feature
+        self._values = Vocabulary[Hashable]()
+
+    def column(self, graphs: Sequence[nx.DiGraph], encoded: GraphTrees, is_node: BoolArray, first: int = 1) -> IntArray:
+        """Number the values of the feature (N,); -1 at parts of nodes.
+
+        graphs: the graphs.
+        encoded: their s-trees of N nodes.
+        is_node: (N,) whether each is a node of its graph, and not a part of one.
+        first: the number of the first graph, for messages.
+        """
+        numbers = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
+        start = np.concatenate([[0], encoded.trees.root + 1])  # where the s-tree of each graph begins
+        for graph, (begin, end) in zip(graphs, itertools.pairwise(start.tolist()), strict=True):
+            for at in range(begin, end):
+                if is_node[at]:
+                    try:
+                        value = self._feature(graph, encoded.nodes[at])
+                    except Exception as error:
+                        error.add_note(f"in the feature {self._name!r} of {place_of(encoded, at, first)}")
+                        raise
+                    kind = f"feature {self._name!r}"
+                    numbers[at] = self._values.add(checked_name(value, place_of(encoded, at, first), kind))
+        return numbers

@@ -1,0 +1,119 @@
+"""Hold treebanks of sequences: their shards, and the priors of how tags follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.estimation import Columns, FeatureColumns, Priors, Treebank, TreebankCounts
+from spectral_latent.operators import RuleTable
+from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.features import longest_grams, untagged_features
+from spectral_latent.trees import FloatArray, Rules, SkeletalTrees
+
+__all__ = ["SequenceShard", "StoredSequences", "columns_of", "tag_shares", "untagged_shard", "with_back_off"]
+
+
+class SequenceShard(NamedTuple):
+    """A shard of sequences, whose s-trees and features are computed whenever they are asked for.
+
+    columns: the columns of `Sequences`.
+    n_tags: K.
+    featurise: the function that makes features of sequences, which other processes must be able to import.
+    """
+
+    columns: Columns
+    n_tags: int
+    featurise: Callable[[Sequences], FeatureColumns]
+
+    @property
+    def sequences(self) -> Sequences:
+        """The sequences."""
+        return Sequences(**self.columns)
+
+    @property
+    def trees(self) -> SkeletalTrees:
+        """The s-trees."""
+        return self.sequences.trees(self.n_tags)
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weight of each sequence, (T,)."""
+        return self.columns["weight"]
+
+    @property
+    def features(self) -> FeatureColumns:
+        """The features of the nodes."""
+        return self.featurise(self.sequences)
+
+
+def untagged_shard(columns: Columns, n_symbols: int, n_positions: int) -> SequenceShard:
+    """Make a shard of sequences without tags; the length of n-grams depends on the number of all positions.
+
+    columns: the columns of the shard.
+    n_symbols: the number of different observations.
+    n_positions: the number of positions in all shards.
+    """
+    return SequenceShard(columns, 1, partial(untagged_features, longest=longest_grams(n_symbols, n_positions)))
+
+
+def columns_of(sequences: Sequences) -> Columns:
+    """Make the columns of a shard from sequences.
+
+    sequences: the sequences of the shard.
+    """
+    return {name: getattr(sequences, name) for name in ("terminal", "tag", "start", "weight")}
+
+
+@dataclass(frozen=True)
+class StoredSequences:
+    """The sequences of all shards; those of a shard in a file are read whenever they are asked for.
+
+    shards: the shards.
+    """
+
+    shards: Sequence[SequenceShard]
+
+    def __iter__(self) -> Iterator[Sequences]:
+        return (shard.sequences for shard in self.shards)
+
+
+def with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: float) -> Treebank:
+    """Add priors to a treebank: every tag is followed by every tag, `back_off` times in all."""
+    counts = treebank.counts
+    ends = counts.n_trees / (counts.symbol[:n_tags].sum() + 1)
+    rules = _transitions(tag_shares(counts, n_tags), ends, back_off)
+    return replace(treebank, priors=priors._replace(rules=rules))
+
+
+def tag_shares(counts: TreebankCounts, n_tags: int) -> FloatArray:
+    """Compute the share (K,) of each tag among all positions."""
+    emissions = counts.symbol[:n_tags]
+    return np.asarray(emissions / emissions.sum())
+
+
+def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
+    """Count every tag followed by every tag, and by the end, `tokens` times in all.
+
+    prior: (K,) the share of each tag among all positions.
+    ends: the share of last positions.
+    """
+    n_tags = len(prior)
+    tags = np.arange(n_tags)
+    before, after = np.divmod(np.arange(n_tags**2), n_tags)
+    rules = Rules(
+        np.empty((0, 2), dtype=np.int64),
+        unary=np.stack([n_tags + tags, tags], axis=1),
+        binary=np.stack([n_tags + before, before, n_tags + after], axis=1),
+    )
+    return RuleTable.of_counts(
+        rules,
+        root=np.zeros(2 * n_tags),
+        leaf=np.zeros(0),
+        unary=np.full(n_tags, tokens * ends),
+        binary=tokens * (1.0 - ends) * prior[after],
+    )
