@@ -20,8 +20,10 @@ __all__ = ["GraphFormalism"]
 class GraphFormalism:
     """The conversion of graphs (`estimation.Formalism`), with the features of `neighbourhoods` and given ones.
 
-    symbols: the symbols as they are numbered.
-    terminals: the observations as they are numbered.
+    inside_features: functions of the user that describe a node and the nodes below it, by name.
+    outside_features: functions of the user that describe all other nodes, by name.
+
+    The symbols and terminals are numbered in `symbols` and `terminals` as they come.
     """
 
     def __init__(self, inside_features: Mapping[str, Feature], outside_features: Mapping[str, Feature]) -> None:
@@ -32,11 +34,18 @@ class GraphFormalism:
         self._n_read = 0
 
     def n_nodes(self, graph: nx.DiGraph) -> int:
-        """Bound the number of nodes of a graph's s-tree: a node of the graph makes a leaf at most, or a unary node."""
+        """Bound the number of nodes of a graph's s-tree: a node of the graph makes a leaf at most, or a unary node.
+
+        graph: a tree.
+        """
         return 2 * len(graph)
 
     def columns(self, graphs: Sequence[nx.DiGraph], weight: FloatArray) -> Columns:
-        """Make the s-trees and features of graphs, which count as often as `weight` (T,) says."""
+        """Make the s-trees and features of graphs.
+
+        graphs: T trees.
+        weight: (T,) the weight of each tree.
+        """
         first = self._n_read + 1
         self._n_read += len(graphs)
         encoded = from_networkx(graphs, self.symbols, self.terminals, first=first)
@@ -58,5 +67,8 @@ class GraphFormalism:
         return Shard.of(trees, FeatureColumns.of(inside_columns, outside_columns), weight).columns
 
     def shard(self, columns: Columns) -> Shard:
-        """Make a shard of the s-trees and features."""
+        """Make a shard of the s-trees and features.
+
+        columns: the columns of the shard.
+        """
         return Shard(columns)

@@ -83,7 +83,13 @@ class StoredSequences:
 
 
 def with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: float) -> Treebank:
-    """Add priors to a treebank: every tag is followed by every tag, `back_off` times in all."""
+    """Add priors to a treebank: every tag is followed by every tag.
+
+    treebank: a treebank of sequences.
+    n_tags: K, the number of tags.
+    priors: the other priors.
+    back_off: the number of times that each tag is followed by any tag, or by the end.
+    """
     counts = treebank.counts
     ends = counts.n_trees / (counts.symbol[:n_tags].sum() + 1)
     rules = _transitions(tag_shares(counts, n_tags), ends, back_off)
@@ -91,7 +97,11 @@ def with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: flo
 
 
 def tag_shares(counts: TreebankCounts, n_tags: int) -> FloatArray:
-    """Compute the share (K,) of each tag among all positions."""
+    """Compute the share (K,) of each tag among all positions.
+
+    counts: the counts of a treebank of sequences.
+    n_tags: K, the number of tags.
+    """
     emissions = counts.symbol[:n_tags]
     return np.asarray(emissions / emissions.sum())
 

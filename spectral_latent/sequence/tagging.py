@@ -1,0 +1,117 @@
+"""Find the tags of sequences of observations, under any model with a decoder."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from spectral_latent.drawing import Html, tags_heat_map
+from spectral_latent.grammar import check_n_best
+from spectral_latent.lexicon import Lexicon
+from spectral_latent.sequence.alphabet import Alphabet
+from spectral_latent.sequence.checks import Tag, pairs_of
+from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.decoding import Decoder, in_batches
+from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
+
+__all__ = ["TaggingModel"]
+
+
+class TaggingModel(ABC):
+    """Base of models that give each observation a tag.
+
+    tags: the K tags.
+    """
+
+    tags: Sequence[Tag]
+
+    @abstractmethod
+    def _decoder(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray]:
+        """Make a decoder for sequences, and look up the terminals (N,) of all their positions there."""
+
+    def _posteriors(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
+        """Compute the posteriors (N, K) of the tags of all positions of sequences that are not empty."""
+        decoder, terminal = self._decoder(sequences)
+        return decoder.posteriors(terminal, np.cumsum([0, *map(len, sequences)]))
+
+    def _names(self, tags: IntArray) -> list[Tag]:
+        """List the names of tags (n,)."""
+        return [self.tags[t] for t in tags.tolist()]
+
+    def tag(self, sequences: Iterable[Sequence[Any]]) -> list[list[Any]]:
+        """Find the tag with the largest posterior at every position of each sequence; an empty sequence has none.
+
+        sequences: the observations of each sequence.
+
+        Raises TypeError if a sentence of words is a string.
+        """
+        return in_batches(list(sequences), lambda batch: self._names(self._posteriors(batch).argmax(axis=1)))
+
+    def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
+        """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
+
+        sequence: n observations.
+
+        Raises TypeError if a sentence of words is a string.
+        """
+        return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
+
+    def draw_posteriors(self, sequence: Sequence[Any]) -> Html:
+        """Draw the posteriors of tags as a table: a row for each observation, a column for each tag that is likely.
+
+        sequence: observations.
+
+        Raises TypeError if a sentence of words is a string.
+        """
+        posteriors = self.posteriors(sequence).tolist()
+        return tags_heat_map([str(each) for each in sequence], [str(tag) for tag in self.tags], posteriors)
+
+    def paths(self, sequence: Sequence[Any], n_best: int = 1) -> list[tuple[list[Any], float]]:
+        """Find the likeliest sequences of tags (Viterbi), each with its log-probability given the observations.
+
+        If tags have one state, paths are scored by the model itself.  If they have several, paths are scored by the
+        Markov chain that has the model's marginals of pairs of tags.  An empty sequence has one empty path.
+
+        sequence: observations.
+        n_best: the most paths to find.
+
+        Raises ValueError if n_best < 1, and TypeError if a sentence of words is a string.
+        """
+        check_n_best(n_best)
+        if not len(sequence):
+            return [([], 0.0)]
+        decoder, terminal = self._decoder([sequence])
+        return [(self._names(tags), log) for tags, log in decoder.paths(terminal, n_best)]
+
+    def draw(self, sequence: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+        """Draw the tags of a sequence from the Markov chain that scores `paths`.
+
+        sequence: observations.
+        rng: the source of random numbers.
+
+        Raises TypeError if a sentence of words is a string.
+        """
+        if not len(sequence):
+            return []
+        decoder, terminal = self._decoder([sequence])
+        return self._names(decoder.draw(terminal, rng))
+
+    def _trees(
+        self, sequences: Iterable[Iterable[tuple[Any, Tag]]], kind: type, look_up: Lexicon | Alphabet, rules: Rules
+    ) -> tuple[Sequences, Forest]:
+        """Encode tagged sequences, and make forests of their s-trees, where an unknown tag has no rule.
+
+        sequences: pairs of an observation and its tag.
+        kind: the type of observations.
+        look_up: the observations of the model.
+        rules: the rules of a model with these tags.
+        """
+        rows = [pairs_of(sequence, number, kind) for number, sequence in enumerate(sequences, start=1)]
+        tags = Vocabulary(self.tags)
+        terminals = (look_up.terminals_of([x for x, _ in row]) for row in rows)
+        columns = Sequences.of(terminals, (tags.numbers(tag for _, tag in row) for row in rows))
+        forest = Forest.of_trees(columns.trees(len(self.tags)), rules)
+        return columns, forest._replace(symbol=np.maximum(forest.symbol, 0))
