@@ -25,5 +25,5 @@ def chosen(of_preset: Callable[[Any], _Options], preset: str | None, options: _O
     if options is None:
         return of_preset(preset or "fast")
     if preset is not None:
-        raise ValueError(f"preset={preset!r} gives the options; leave one of both out")
+        raise ValueError(f"preset={preset!r} chooses the options; give a preset or options, not both")
     return options

@@ -83,7 +83,7 @@ class LatentTagger(LatentEstimator):
         found = self.predict(X)
         right = [a == b for row, tags in zip(found, gold, strict=True) for a, b in zip(row, tags, strict=True)]
         if not right:
-            raise ValueError("no words to score; X has empty sentences alone")
+            raise ValueError("no words to score; all sentences of X are empty")
         return right.count(True) / len(right)
 
 

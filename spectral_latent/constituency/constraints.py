@@ -108,7 +108,7 @@ class Constraints:
                 brackets.append(bracket)
             elif tag_of.setdefault(bracket.first, bracket.label) != bracket.label:
                 raise ValueError(
-                    f"the tags {tag_of[bracket.first]!r} and {bracket.label!r} are of the same word {bracket.first}"
+                    f"the word {bracket.first} has two tags, {tag_of[bracket.first]!r} and {bracket.label!r}"
                 )
         return replace(self, brackets=brackets, tags=tag_of)
 

@@ -91,7 +91,7 @@ class Constraints:
                 raise ValueError(f"the parser has no relation {relation!r}; {names}")
         allowed = self.allowed(n_words)
         for place in np.flatnonzero(~allowed.any(axis=0))[:1]:
-            raise ValueError(f"every head of the word {place + 1} is forbidden")
+            raise ValueError(f"every head of the word {place + 1} is forbidden; allow one of them")
         if not allowed[0].any():
             raise ValueError("no word may be the root")
 

@@ -234,7 +234,7 @@ class DependencyParser:
         found = n_best_heads(weights, 1)
         heads = found[0] if found else maximum_heads(weights)
         if heads is None:
-            raise ValueError("no tree is without all forbidden arcs; allow some of them")
+            raise ValueError("every tree has a forbidden arc; allow some of these arcs")
         (flat,) = self.labelled([sentence.with_heads(heads)])
         return DependencyParse(constraints.with_known_relations(flat), 0, -np.inf, is_fallback=True)
 

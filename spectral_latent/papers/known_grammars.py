@@ -1,4 +1,7 @@
-"""Make grammars whose probabilities are known, with all their trees, and the charts of sentences."""
+"""Make grammars whose probabilities are known, with all their trees, and the charts of sentences.
+
+Theorems 2 and 3 of Cohen et al. (2012) are measured on them.
+"""
 
 from __future__ import annotations
 

@@ -319,7 +319,7 @@ def _check_models(needed: Mapping[str, str], given: LatentModels) -> None:
     for name, model in given.items():
         if model.fingerprint != needed[name]:
             raise ModelFileError(
-                f"the model given as {name} is another than in training: its fingerprint is "
+                f"the model given as {name} is not the one of training: its fingerprint is "
                 f"{model.fingerprint[:_DIGITS]}, not {str(needed[name])[:_DIGITS]}; give the model of training"
             )
 

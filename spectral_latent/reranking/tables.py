@@ -102,7 +102,7 @@ class FeatureTable:
         """
         tables = (self, *others)
         if any(table.ids != self.ids or not np.array_equal(table.start, self.start) for table in others):
-            raise ValueError("tables of features of other lists cannot stand side by side; make both from one file")
+            raise ValueError("tables of different lists cannot be joined; make both from one file")
         return replace(
             self,
             names=tuple(name for table in tables for name in table.names),

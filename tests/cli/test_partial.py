@@ -77,7 +77,7 @@ def test_heads_and_relations(run: Run, dependencies: Path, tmp_path: Path) -> No
             "(! They left .)",
             "standard input, line 1: the whole sentence is always a constituent, and cannot be forbidden",
         ),
-        ("(PRP (VBP They)) left", "standard input, line 1: the tags 'PRP' and 'VBP' are of the same word 0"),
+        ("(PRP (VBP They)) left", "standard input, line 1: the word 0 has two tags, 'PRP' and 'VBP'"),
         (ROW.format(1, "They", 0, "_"), "standard input: sentences in CoNLL-U, where trees in brackets are needed"),
     ],
 )

@@ -295,7 +295,7 @@ def test_wrong_gold_and_models(run: Run, phrases: Files, dependencies: Files, tm
     assert "18 n-best lists for 1 gold trees" in run(*command, fewer, "--model", phrases.model).stderr
     assert "needs latent models named latent" in run(*command, phrases.gold).stderr
     found = run(*command, phrases.gold, "--model", dependencies.model)
-    assert (found.exit_code, "the model given as latent is another than in training" in found.stderr) == (1, True)
+    assert (found.exit_code, "the model given as latent is not the one of training" in found.stderr) == (1, True)
     twice = run(*command, phrases.gold, "--model", phrases.model, "--model", phrases.model)
     assert (twice.exit_code, "a model named latent already" in twice.stderr) == (2, True)
     found = run("rerank", "apply", phrases.model, phrases.lists, "--model", phrases.model)

@@ -188,7 +188,7 @@ def test_a_bracket_over_a_word_may_name_its_tag(model: ConstituencyModel) -> Non
     assert model.parse(WORDS, constraints=constraints) == model.parse(
         WORDS, constraints=Constraints([(0, 2)], (), {1: "C"})
     )
-    with pytest.raises(ValueError, match="the tags 'C' and 'A' are of the same word 1"):
+    with pytest.raises(ValueError, match="the word 1 has two tags, 'C' and 'A'"):
         model.parse(WORDS, constraints=Constraints([(1, 2, "C"), (1, 2, "A")]))
 
 

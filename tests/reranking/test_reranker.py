@@ -185,7 +185,7 @@ def test_a_parser_is_the_model_named_latent(tmp_path: Path) -> None:
     assert Reranker.load(tmp_path / "own", {"latent": MODEL}, parser=other).features.models == {"latent": MODEL}
     expected = f"its fingerprint is {other.fingerprint[:12]}, not {MODEL.fingerprint[:12]}; give the model of training"
     for models, parser in ((None, other), ({"latent": other}, MODEL), ({"latent": other}, None)):
-        with pytest.raises(ModelFileError, match=f"the model given as latent is another than in training: {expected}"):
+        with pytest.raises(ModelFileError, match=f"the model given as latent is not the one of training: {expected}"):
             Reranker.load(tmp_path / "own", models, parser=parser)
     again = tmp_path / "model"
     MODEL.save(again)
