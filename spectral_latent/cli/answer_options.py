@@ -18,7 +18,7 @@ from spectral_latent.cli.outputs import OutputFile, OutputForm, output_form
 if TYPE_CHECKING:
     from spectral_latent.corpora.rows import Column
 
-__all__ = ["AnswerOptions", "answer_options"]
+__all__ = ["AnswerRequest", "answer_options"]
 
 
 def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, int] | None:
@@ -50,7 +50,7 @@ _RESUME = click.option(
 )
 
 
-class AnswerOptions(NamedTuple):
+class AnswerRequest(NamedTuple):
     """The values of the shared options.
 
     as_json: whether to write JSON.
@@ -107,4 +107,4 @@ class AnswerOptions(NamedTuple):
         return answers_to(self.output, of_parquet, inputs, console, resume=self.resume)
 
 
-answer_options = with_values(AnswerOptions, json_option, _OUTPUT, _SHARD, _RESUME, jobs_option, quiet_option)
+answer_options = with_values(AnswerRequest, json_option, _OUTPUT, _SHARD, _RESUME, jobs_option, quiet_option)

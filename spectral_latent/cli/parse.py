@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from spectral_latent.cli.answer_options import AnswerOptions, answer_options
+from spectral_latent.cli.answer_options import AnswerRequest, answer_options
 from spectral_latent.cli.answers import Answers
 from spectral_latent.cli.conllu import filled_conllu, in_conllu
 from spectral_latent.cli.console import Console
@@ -99,7 +99,7 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
 )
 @answer_options
 def parse(
-    wanted: AnswerOptions,
+    wanted: AnswerRequest,
     model: str,
     file: str,
     n_best: int,

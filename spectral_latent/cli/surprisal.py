@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from spectral_latent.cli.answer_options import AnswerOptions, answer_options
+from spectral_latent.cli.answer_options import AnswerRequest, answer_options
 from spectral_latent.cli.answers import Answers
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import users_errors
@@ -49,7 +49,7 @@ _COLUMNS: MappingProxyType[str, Column] = MappingProxyType(
 )
 @format_options
 @answer_options
-def surprisal(wanted: AnswerOptions, model: str, file: str, unit: Literal["bits", "nats"], form: Format | None) -> None:
+def surprisal(wanted: AnswerRequest, model: str, file: str, unit: Literal["bits", "nats"], form: Format | None) -> None:
     """Compute the surprisal of the words of FILE or of standard input.
 
     The surprisal of a word is -log p(word | words before it), summed over all trees and all ways to go on.  The model

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from spectral_latent.cli.answer_options import AnswerOptions, answer_options
+from spectral_latent.cli.answer_options import AnswerRequest, answer_options
 from spectral_latent.cli.answers import Answers
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.models import Tagger, load_tagger
@@ -43,7 +43,7 @@ _MOST = 256  # sentences that are tagged at once in this process
 )
 @answer_options
 def tag(
-    wanted: AnswerOptions, model: str, file: str, form: Format | None, column: Literal["upos", "xpos"] | None
+    wanted: AnswerRequest, model: str, file: str, form: Format | None, column: Literal["upos", "xpos"] | None
 ) -> None:
     """Tag the sentences of FILE or of standard input.
 

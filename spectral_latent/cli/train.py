@@ -24,7 +24,7 @@ from spectral_latent.cli.sources import (
     untagged,
 )
 from spectral_latent.cli.training import Training
-from spectral_latent.cli.training_options import MODEL_FILE, TrainingOptions, training_options
+from spectral_latent.cli.training_options import MODEL_FILE, TrainingRequest, training_options
 
 if TYPE_CHECKING:
     from spectral_latent.anchors.options import SpellingName
@@ -54,7 +54,7 @@ def train() -> None:
     help="Also learn function labels, such as SBJ of NP-SBJ, with one grammar more; goes without --choose-states.  "
     "[default: function labels are removed]",
 )
-def constituency(given: TrainingOptions[AnyPresetName], held_out: tuple[str, ...], function_labels: bool) -> None:
+def constituency(given: TrainingRequest[AnyPresetName], held_out: tuple[str, ...], function_labels: bool) -> None:
     """Train a constituency parser, a latent-variable PCFG, on treebank trees.
 
     Traces, unlabelled top brackets and, without --function-labels, function labels are removed from the trees first.
@@ -110,7 +110,7 @@ def constituency(given: TrainingOptions[AnyPresetName], held_out: tuple[str, ...
     help="The side of a head whose words the grammar attaches first.",
 )
 def dependency(
-    given: TrainingOptions[PresetName], column: Literal["upos", "xpos"], first: Literal["left", "right"]
+    given: TrainingRequest[PresetName], column: Literal["upos", "xpos"], first: Literal["left", "right"]
 ) -> None:
     """Train a dependency parser, a latent dependency grammar, on dependency trees.
 
@@ -140,7 +140,7 @@ def dependency(
 @train.command(epilog=TAGGED_SOURCES)
 @training_options(*get_args(PresetName))
 @column_option
-def tagger(given: TrainingOptions[PresetName], column: str | None) -> None:
+def tagger(given: TrainingRequest[PresetName], column: str | None) -> None:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
 
     The tagger remembers the column of its tags, so that `tag` and `evaluate` use the same column.  A word without a tag

@@ -25,7 +25,7 @@ from spectral_latent.cli.training import Training
 if TYPE_CHECKING:
     from spectral_latent.estimation import EstimatorOptions
 
-__all__ = ["MODEL_FILE", "TrainingOptions", "training_options"]
+__all__ = ["MODEL_FILE", "TrainingRequest", "training_options"]
 
 MODEL_FILE = made_file_option("MODEL", "The model file to write.")
 
@@ -76,7 +76,7 @@ _WEIGHT = click.option(
 )
 
 
-class TrainingOptions(NamedTuple, Generic[_Name]):
+class TrainingRequest(NamedTuple, Generic[_Name]):
     """The values of the shared options.
 
     sources: the sources to learn from.
@@ -138,7 +138,7 @@ class TrainingOptions(NamedTuple, Generic[_Name]):
 
 
 def training_options(*presets: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
-    """Add the shared options to a command, which gets their values as its first argument, `TrainingOptions`.
+    """Add the shared options to a command, which gets their values as its first argument, `TrainingRequest`.
 
     presets: the names of the presets.
     """
@@ -153,4 +153,4 @@ def training_options(*presets: str) -> Callable[[Callable[..., None]], Callable[
         "spectral uses no EM; see docs/accuracy.md.  [default: fast]",
     )
     options = (MODEL_FILE, preset, _ESTIMATOR, _N_STATES, _DEV, _WEIGHT, _SEED, jobs_option, quiet_option)
-    return with_values(TrainingOptions, sources_argument, *options)
+    return with_values(TrainingRequest, sources_argument, *options)
