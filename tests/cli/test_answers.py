@@ -91,7 +91,7 @@ def test_rows_have_names_and_words_or_text(run: Run, model: Path, tagger: Path) 
         run("parse", model, stdin="They see it .\nThey left\nThey see it .\nThey left .\n\n").stdout
     )
     tagged = [json.loads(line) for line in run("tag", tagger, "--json", stdin=text).stdout.splitlines()]
-    assert [each["sent_id"] for each in tagged] == ["7", "a b", "3.1", "3.2"]
+    assert [each["sent_id"] for each in tagged] == ["7", "a b", "3.1", "3.2", "4"]
     assert tagged[0] == {"sent_id": "7", "words": rows[0]["words"], "tags": ["PRP", "VBP", "PRP", "."]}
 
 
