@@ -79,13 +79,13 @@ def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, r
     exponents: (I,).
     parts: (n, M) with the vector that is added, which may be normalised in place.
     """
-    largest = 0.0
+    size = 0.0
     for i in range(m):
-        largest = max(largest, abs(parts[row, i]))
-    if largest == 0.0:
+        size += abs(parts[row, i])
+    if size == 0.0:
         return
     # Exponents tell which vector is larger only if the numbers are of a usual size.
-    if not _SMALL < largest < _LARGE:
+    if not _SMALL < size < _LARGE:
         exponent = _normalise(parts, row, m, exponent)
     # The sum is kept at the larger exponent of the two.
     if exponent > exponents[item]:
