@@ -29,6 +29,7 @@ __all__ = [
     "compiler",
     "part_compiler",
     "read_only",
+    "unsigned",
     "with_room",
 ]
 
@@ -147,6 +148,15 @@ TINY = 1e-300
 
 EMPTY = -(1 << 40)
 """The exponent of a zero in numbers of the form x · 2^exponent: far below that of any other number."""
+
+unsigned = np.uint64
+"""The type of an index that no compiled loop needs to look at.
+
+Numba takes a negative index as one from the end of an array.  The question whether an index is negative keeps the
+processor from taking several numbers at once, unless the index is a loop's own or its type has no negative numbers.  A
+sum of an `unsigned` number and an integer of another type is a floating-point number; all parts of an index must be
+`unsigned`.
+"""
 
 ZERO: int = np.zeros(1, dtype=np.int64)[0]
 """Zero as the start of a count that compiled functions hand to others, which numba would compile once more for 0."""

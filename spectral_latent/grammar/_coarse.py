@@ -23,13 +23,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import EMPTY, ZERO, check_column, check_range, compiled, compiled_part, with_room
+from spectral_latent._compiled import EMPTY, ZERO, check_column, check_range, compiled, compiled_part, unsigned, with_room
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
 __all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "LimitError", "inside_chart", "likely_edges"]
 
+
+PlaceArray = NDArray[np.uint64]
+NumberArray = NDArray[np.uint32]
 
 _LENGTHS = 16  # of cells between two looks at the clock
 _PAIRS_WITHOUT_RULES = 16  # numbers that all pairs without rules share
@@ -38,14 +41,14 @@ _PAIRS_WITHOUT_RULES = 16  # numbers that all pairs without rules share
 class CoarseGrammar(NamedTuple):
     """A grammar of S symbols with one state each, its R binary rules sorted by parent and by pair of children."""
 
-    rules: IntArray  # (R, 3) sorted by parent, left, right
+    rules: NumberArray  # (R, 3) sorted by parent, left, right
     number: IntArray  # (R,) row of `Rules.binary`
     weight: FloatArray  # (R,)
-    of_parent: IntArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
-    pair: NDArray[np.int32]  # (S, S) number of the pair of a left and a right child; P or more where there is no rule
-    of_left: IntArray  # (S + 1,) pairs with the left child b: of_left[b] ... of_left[b+1] - 1
-    of_pair: IntArray  # (P + 1,) in the two columns below, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
-    pair_parent: IntArray  # (R,)
+    of_parent: PlaceArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
+    pair: NumberArray  # (S, S) number of the pair of a left and a right child; P or more where there is no rule
+    of_left: PlaceArray  # (S + 1,) pairs with the left child b: of_left[b] ... of_left[b+1] - 1
+    of_pair: PlaceArray  # (P + 1,) in the two columns below, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
+    pair_parent: PlaceArray  # (R,)
     pair_number: IntArray  # (R,) row of `Rules.binary`
     pair_weight: FloatArray  # (R,)
     root: FloatArray  # (S,)
@@ -80,17 +83,18 @@ class CoarseGrammar(NamedTuple):
         starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
         symbols = np.arange(operators.n_symbols + 1)
         # Pairs without rules have several numbers in turn: adding to one sum twice in a row stalls the processor.
-        pair = len(starts) + np.add.outer(symbols[:-1], symbols[:-1], dtype=np.int32) % _PAIRS_WITHOUT_RULES
+        number_of_symbol = symbols[:-1].astype(np.uint32)
+        pair = len(starts) + np.add.outer(number_of_symbol, number_of_symbol) % _PAIRS_WITHOUT_RULES
         pair[left[starts], right[starts]] = np.arange(len(starts))
         return CoarseGrammar(
-            rules,
+            rules.astype(np.uint32),
             number,
             weight,
-            np.searchsorted(rules[:, 0], symbols),
+            np.searchsorted(rules[:, 0], symbols).astype(unsigned),
             pair,
-            np.searchsorted(left[starts], symbols),
-            np.append(starts, len(rules)),
-            np.ascontiguousarray(parent),
+            np.searchsorted(left[starts], symbols).astype(unsigned),
+            np.append(starts, len(rules)).astype(unsigned),
+            parent.astype(unsigned),
             number[order],
             weight[order],
             operators.root[:, 0].copy(),
@@ -140,10 +144,10 @@ class LimitError(Exception):
 class InsideChart(NamedTuple):
     """The items of a sentence that have an inside score, cell by cell; see this module."""
 
-    first: IntArray  # (cells,)
-    end: IntArray  # (cells,)
+    first: PlaceArray  # (cells,)
+    end: PlaceArray  # (cells,)
     exponent: IntArray  # (cells,)
-    symbol: NDArray[np.int32]  # (N,)
+    symbol: NumberArray  # (N,)
     inside: FloatArray  # (N,)
 
     @staticmethod
@@ -154,9 +158,10 @@ class InsideChart(NamedTuple):
         n_symbols: S.
         """
         n_cells = n_words * (n_words + 1) // 2
-        first, end, exponent = np.zeros((3, n_cells), dtype=np.int64)
+        first, end = np.zeros((2, n_cells), dtype=unsigned)
+        exponent = np.zeros(n_cells, dtype=np.int64)
         room = 4 * n_symbols + 16 * n_words
-        return InsideChart(first, end, exponent, np.empty(room, dtype=np.int32), np.empty(room))
+        return InsideChart(first, end, exponent, np.empty(room, dtype=np.uint32), np.empty(room))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -168,7 +173,7 @@ def _with_items(chart: InsideChart, size: int, more: int) -> InsideChart:
     """Make room in a chart for more items after the first `size`."""
     if size + more <= len(chart.symbol):
         return chart
-    symbol = np.empty(2 * size + more, dtype=np.int32)
+    symbol = np.empty(2 * size + more, dtype=np.uint32)
     inside = np.empty(2 * size + more)
     for item in range(size):
         symbol[item] = chart.symbol[item]
@@ -209,8 +214,8 @@ def _close(
 class _Splits(NamedTuple):
     """Cells on both sides of each split of a cell where both have items, and 2^(their exponents - the largest)."""
 
-    left: IntArray
-    right: IntArray
+    left: PlaceArray
+    right: PlaceArray
     scale: FloatArray
 
 
@@ -243,7 +248,7 @@ class _Pairs(NamedTuple):
 
     score: FloatArray
     is_left: BoolArray
-    left: IntArray
+    left: PlaceArray
 
 
 class _Room(NamedTuple):
@@ -267,9 +272,9 @@ class _Room(NamedTuple):
             _Pairs(
                 np.zeros(len(grammar.of_pair) - 1 + _PAIRS_WITHOUT_RULES),
                 np.zeros(n_symbols, dtype=np.bool_),
-                np.empty(n_symbols + 1, dtype=np.int64),
+                np.empty(n_symbols + 1, dtype=unsigned),
             ),
-            _Splits(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)),
+            _Splits(*np.empty((2, n), dtype=unsigned), np.empty(n)),
         )
 
 
@@ -300,9 +305,9 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, pairs: _P
     for at in range(n_lefts):
         b = lefts[at]
         is_left[b] = False
-        for pair in range(grammar.of_left[b], grammar.of_left[b + 1]):
+        for pair in range(grammar.of_left[b], grammar.of_left[b + unsigned(1)]):
             if pair_score[pair] > 0.0:
-                for r in range(of_pair[pair], of_pair[pair + 1]):
+                for r in range(of_pair[pair], of_pair[pair + unsigned(1)]):
                     scores[parent[r]] += weights[r] * pair_score[pair]
                 pair_score[pair] = 0.0
 
@@ -401,16 +406,16 @@ def inside_chart(
 
 
 class _Extents(NamedTuple):
-    """The places where a sentence has items of each symbol, (n + 1, S); none where least > largest.
+    """The places where a sentence has items of each symbol, (n + 1, S); n + 1 and 0 where it has none.
 
     For each place: the least and the largest end of the items that begin there, and the least and the largest beginning
     of those that end there.
     """
 
-    first_end: NDArray[np.int32]
-    last_end: NDArray[np.int32]
-    first_begin: NDArray[np.int32]
-    last_begin: NDArray[np.int32]
+    first_end: PlaceArray
+    last_end: PlaceArray
+    first_begin: PlaceArray
+    last_begin: PlaceArray
 
     @staticmethod
     def empty(n_words: int, n_symbols: int) -> _Extents:
@@ -419,8 +424,8 @@ class _Extents(NamedTuple):
         n_words: n.
         n_symbols: S.
         """
-        first_end, first_begin = np.full((2, n_words + 1, n_symbols), n_words + 1, dtype=np.int32)
-        last_end, last_begin = np.full((2, n_words + 1, n_symbols), -1, dtype=np.int32)
+        first_end, first_begin = np.full((2, n_words + 1, n_symbols), n_words + 1, dtype=unsigned)
+        last_end, last_begin = np.zeros((2, n_words + 1, n_symbols), dtype=unsigned)
         return _Extents(first_end, last_end, first_begin, last_begin)
 
 
@@ -433,9 +438,9 @@ def _set_extents(chart: InsideChart, n: int, extents: _Extents) -> None:
             cell = j * (j - 1) // 2 + i
             for item in range(chart.first[cell], chart.end[cell]):
                 a = chart.symbol[item]
-                extents.first_end[i, a] = min(extents.first_end[i, a], j)
+                extents.first_end[i, a] = min(extents.first_end[i, a], unsigned(j))
                 extents.last_end[i, a] = j
-                extents.first_begin[j, a] = min(extents.first_begin[j, a], i)
+                extents.first_begin[j, a] = min(extents.first_begin[j, a], unsigned(i))
                 extents.last_begin[j, a] = i
 
 
@@ -508,7 +513,7 @@ def _expand(
         # Only between these splits are there items of both children.
         first = max(extents.first_end[i, b], extents.first_begin[j, c])
         last = min(extents.last_end[i, b], extents.last_begin[j, c])
-        for k in range(first, last + 1):
+        for k in range(first, last + unsigned(1)):
             left, right = walk.left[k, b], walk.right[k, c]
             if left < 0 or right < 0:
                 continue
@@ -586,7 +591,7 @@ def _walk_down(
     top = n * (n - 1) // 2
     total = 0.0
     best = 0.0
-    best_item = -1
+    best_item = chart.first[top]
     for item in range(chart.first[top], chart.end[top]):
         total += chart.inside[item] * grammar.root[chart.symbol[item]]
     if total > 0.0:

@@ -7,7 +7,8 @@ summed in the rule's pair space (see `PackedOperators`) before the rule's matrix
 No index is checked here: callers check operators and forest first (`_checks`).
 
 Functions that run once for every edge take arrays one by one and no parts of arrays: numba counts the references to an
-array that it takes out of a record or makes a part of, which takes as long as the arithmetic of an edge.
+array that it takes out of a record or makes a part of, which takes as long as the arithmetic of an edge.  Numbers of
+states and places in flat arrays are `unsigned` there, so that loops over states are vectorised.
 
 | here | shape | meaning |
 | --- | --- | --- |
@@ -23,7 +24,7 @@ import math
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiler, part_compiler
+from spectral_latent._compiled import EMPTY, ZERO, compiler, part_compiler, unsigned
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -78,13 +79,13 @@ def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, r
     exponents: (I,).
     parts: (n, M) with the vector that is added, which may be normalised in place.
     """
-    largest = 0.0
+    size = 0.0
     for i in range(m):
-        largest = max(largest, abs(parts[row, i]))
-    if largest == 0.0:
+        size += abs(parts[row, i])
+    if size == 0.0:
         return
     # Exponents tell which vector is larger only if the numbers are of a usual size.
-    if not _SMALL < largest < _LARGE:
+    if not _SMALL < size < _LARGE:
         exponent = _normalise(parts, row, m, exponent)
     # The sum is kept at the larger exponent of the two.
     if exponent > exponents[item]:
@@ -237,14 +238,17 @@ def _apply(
         for i in range(m_a):
             out[0, i] = leaf[r, i]
         return 0
-    m_b = states[symbol[b]]
+    m_b = unsigned(states[symbol[b]])
     if c < 0:
         for i in range(m_a):
             for j in range(m_b):
                 out[0, i] += unary[r, i, j] * inside[b, j]
         return int(exponents[b])
-    m_c = states[symbol[c]]
-    width = terms[r] if terms[r] else m_b * m_c
+    m_c = unsigned(states[symbol[c]])
+    n_terms = unsigned(terms[r])
+    width = n_terms if n_terms else m_b * m_c
+    first = unsigned(offset[r])
+    second = first + m_a * width
     for q in range(width):
         pair[q] = 0.0
     # A binary rule: sum its pairs of children in pair space, at the largest of their exponents.
@@ -254,11 +258,10 @@ def _apply(
     for e in range(edge, end):
         scale = _power(exponents[left[e]] + exponents[right[e]] - top)
         if scale > 0.0:
-            second = offset[r] + m_a * width
-            _to_pair(data, second, terms[r], inside, left[e], m_b, right[e], m_c, scale, pair)
+            _to_pair(data, second, n_terms, inside, left[e], m_b, right[e], m_c, scale, pair)
     # Then one matrix from there to the parent.
     for i in range(m_a):
-        at = offset[r] + i * width
+        at = first + i * width
         total = 0.0
         for q in range(width):
             total += data[at + q] * pair[q]
@@ -292,7 +295,7 @@ def inside_pass(
         # An unknown symbol has no states.
         if symbol[item] < 0:
             continue
-        m = states[symbol[item]]
+        m = unsigned(states[symbol[item]])
         edge, stop = start[item], start[item + 1]
         while edge < stop:
             end = _run_end(rule, right, edge, stop)
@@ -375,7 +378,7 @@ def outside_pass(
     n_items = len(symbol)
     for item in forest.root:
         if symbol[item] >= 0:
-            m = states[symbol[item]]
+            m = unsigned(states[symbol[item]])
             for i in range(m):
                 to_children[0, i] = operators.root[symbol[item], i]
             _add(outside, exponents, item, to_children, 0, m, ZERO)
@@ -383,7 +386,7 @@ def outside_pass(
     for item in range(n_items - 1, -1, -1):
         if symbol[item] < 0:
             continue
-        m_a = states[symbol[item]]
+        m_a = unsigned(states[symbol[item]])
         above = _normalise(outside, item, m_a, exponents[item])
         exponents[item] = above
         # Items that no derivation reaches have nothing to push down.
@@ -395,7 +398,7 @@ def outside_pass(
             end = _run_end(rule, right, edge, stop)
             if r >= 0 and b >= 0 and c < 0:
                 # A unary rule: the transpose of its matrix.
-                m_b = states[symbol[b]]
+                m_b = unsigned(states[symbol[b]])
                 for j in range(m_b):
                     to_children[0, j] = 0.0
                     for i in range(m_a):
@@ -403,19 +406,22 @@ def outside_pass(
                 _add(outside, exponents, b, to_children, 0, m_b, above)
             elif r >= 0 and b >= 0:
                 # A binary rule: the transpose of its matrix leads into pair space, once for all edges of the run.
-                m_b, m_c = states[symbol[b]], states[symbol[c]]
-                width = terms[r] if terms[r] else m_b * m_c
+                m_b = unsigned(states[symbol[b]])
+                m_c = unsigned(states[symbol[c]])
+                n_terms = unsigned(terms[r])
+                width = n_terms if n_terms else m_b * m_c
+                first = unsigned(offset[r])
                 for q in range(width):
                     weights[q] = 0.0
                 for i in range(m_a):
-                    at = offset[r] + i * width
+                    at = first + i * width
                     for q in range(width):
                         weights[q] += outside[item, i] * data[at + q]
                 # From there to each child, where the other child's inside vector is filled in.
-                second = offset[r] + m_a * width
+                second = first + m_a * width
                 for e in range(edge, end):
                     b, c = left[e], right[e]
-                    _from_pair(data, second, terms[r], weights, inside, b, m_b, c, m_c, to_children)
+                    _from_pair(data, second, n_terms, weights, inside, b, m_b, c, m_c, to_children)
                     _add(outside, exponents, b, to_children, 0, m_b, above + inside_exponents[c])
                     _add(outside, exponents, c, to_children, 1, m_c, above + inside_exponents[b])
             edge = end
@@ -453,7 +459,7 @@ def edge_pass(
     for item in range(len(symbol)):
         if outside_exponents[item] <= EMPTY // 2:
             continue
-        m = states[symbol[item]]
+        m = unsigned(states[symbol[item]])
         # Each edge is a run of its own here.
         for e in range(start[item], start[item + 1]):
             exponent = _apply(
