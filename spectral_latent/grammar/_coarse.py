@@ -188,8 +188,10 @@ def _close(
         if scores[a] > 0.0 and not permits.symbols[row, a]:
             scores[a] = 0.0
         if scores[a] > 0.0:
-            largest = max(largest, scores[a])
-            promising = max(promising, scores[a] * grammar.prior[a])
+            if scores[a] > largest:
+                largest = scores[a]
+            if scores[a] * grammar.prior[a] > promising:
+                promising = scores[a] * grammar.prior[a]
     chart.first[cell] = size
     if largest > 0.0:
         # Scale by a power of two, which rounds nothing, to a largest score in [1/2, 1).
@@ -224,7 +226,8 @@ def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits,
         if chart.first[b] < chart.end[b] and chart.first[c] < chart.end[c]:
             room.left[count] = b
             room.right[count] = c
-            top = max(top, chart.exponent[b] + chart.exponent[c])
+            if chart.exponent[b] + chart.exponent[c] > top:
+                top = chart.exponent[b] + chart.exponent[c]
             count += 1
     # Scores of all splits are added, so that they need one exponent: the largest.
     for split in range(count):
@@ -433,9 +436,11 @@ def _set_extents(chart: InsideChart, n: int, extents: _Extents) -> None:
             cell = j * (j - 1) // 2 + i
             for item in range(chart.first[cell], chart.end[cell]):
                 a = chart.symbol[item]
-                extents.first_end[i, a] = min(extents.first_end[i, a], j)
+                if j < extents.first_end[i, a]:
+                    extents.first_end[i, a] = j
                 extents.last_end[i, a] = j
-                extents.first_begin[j, a] = min(extents.first_begin[j, a], i)
+                if i < extents.first_begin[j, a]:
+                    extents.first_begin[j, a] = i
                 extents.last_begin[j, a] = i
 
 

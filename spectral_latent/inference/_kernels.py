@@ -55,7 +55,8 @@ def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
     """
     largest = 0.0
     for i in range(m):
-        largest = max(largest, abs(vectors[item, i]))
+        if abs(vectors[item, i]) > largest:
+            largest = abs(vectors[item, i])
     if largest == 0.0:
         return EMPTY
     # A power of two changes exponents only, so that nothing is rounded.
@@ -80,7 +81,8 @@ def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, r
     """
     largest = 0.0
     for i in range(m):
-        largest = max(largest, abs(parts[row, i]))
+        if abs(parts[row, i]) > largest:
+            largest = abs(parts[row, i])
     if largest == 0.0:
         return
     # Exponents tell which vector is larger only if the numbers are of a usual size.
@@ -250,7 +252,8 @@ def _apply(
     # A binary rule: sum its pairs of children in pair space, at the largest of their exponents.
     top = EMPTY
     for e in range(edge, end):
-        top = max(top, exponents[left[e]] + exponents[right[e]])
+        if exponents[left[e]] + exponents[right[e]] > top:
+            top = exponents[left[e]] + exponents[right[e]]
     for e in range(edge, end):
         scale = _power(exponents[left[e]] + exponents[right[e]] - top)
         if scale > 0.0:
