@@ -27,7 +27,8 @@ from spectral_latent._names import EstimatorName
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
 from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
-from spectral_latent.cli import main
+from spectral_latent.cli.rerank import rerank
+from spectral_latent.cli.train import train
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
 from spectral_latent.dependency import (
     Attachment,
@@ -331,8 +332,7 @@ def test_the_command_accepts_what_options_accept(
     command: tuple[str, str], option: str, kind: type[Options], name: str
 ) -> None:
     """The ranges of the command line are spelt out there, so that its help need not import the options."""
-    group = main.commands[command[0]]
-    assert isinstance(group, click.Group)
+    group = {"train": train, "rerank": rerank}[command[0]]
     given = next(known.type for known in group.commands[command[1]].params if known.name == option)
     field = Field.of(name, field_types(kind)[name])
     if isinstance(given, click.Choice):
@@ -346,9 +346,7 @@ def test_the_command_accepts_what_options_accept(
 
 @pytest.mark.parametrize("command", ["constituency", "dependency", "tagger"])
 def test_the_command_and_the_library_have_the_same_presets(command: str) -> None:
-    group = main.commands["train"]
-    assert isinstance(group, click.Group)
-    (kind,) = (known.type for known in group.commands[command].params if known.name == "preset_name")
+    (kind,) = (known.type for known in train.commands[command].params if known.name == "preset_name")
     assert isinstance(kind, click.Choice)
     of_preset: Any = {"constituency": constituency, "dependency": dependency, "tagger": sequence}[command].preset
     assert all(of_preset(name) for name in kind.choices)

@@ -44,7 +44,7 @@ class SpectralConstituency(Component):
 
     def _annotate(self, docs: Sequence[Doc], sentences: list[list[Token]]) -> None:
         trees: dict[Doc, list[tuple[list[Token], Phrase]]] = {doc: [] for doc in docs}
-        parses = self.latent.parse_all(([token.text for token in words] for words in sentences), jobs=1)
+        parses = self.latent.parse_all(([token.text for token in words] for words in sentences), scored=False)
         for words, (parse,) in zip(sentences, parses, strict=True):
             trees[words[0].doc].append((words, parse.tree))
             tags = (node.label for node in parse.tree.nodes() if isinstance(node, Phrase) and node.is_preterminal())

@@ -50,7 +50,7 @@ class SpectralDependency(Component):
     def _annotate(self, docs: Sequence[Doc], sentences: list[list[Token]]) -> None:
         heads = {doc: _heads_of_spaces(doc) for doc in docs}
         relations = {doc: [_ROOT if i == head else _OTHER for i, head in enumerate(heads[doc])] for doc in docs}
-        parses = self.latent.parse_all(map(_sentence_of, sentences), jobs=1)
+        parses = self.latent.parse_all(map(_sentence_of, sentences), scored=False)
         for words, (parse,) in zip(sentences, parses, strict=True):
             doc = words[0].doc
             found = parse.sentence

@@ -1,6 +1,7 @@
 """Run the commands, and print messages for errors that a user can put right.
 
-The library is imported within the commands, so that help and usage errors come at once.
+A command is imported when it is asked for, and the library within the commands, so that help and usage errors come at
+once.
 """
 
 from __future__ import annotations
@@ -9,33 +10,54 @@ import errno
 import io
 import sys
 import warnings
+from importlib import import_module
 from typing import Any
 
 import click
 
 from spectral_latent import __version__
-from spectral_latent.cli.anchors import anchors
-from spectral_latent.cli.demo import demo
-from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.groups import Commands
-from spectral_latent.cli.info import info
-from spectral_latent.cli.inspect import inspect
-from spectral_latent.cli.parse import parse
-from spectral_latent.cli.recipe import recipe
-from spectral_latent.cli.rerank import rerank
-from spectral_latent.cli.score import score
-from spectral_latent.cli.surprisal import surprisal
-from spectral_latent.cli.tag import tag
-from spectral_latent.cli.train import train
-from spectral_latent.cli.verify import verify
 
 __all__ = ["CommandGroup", "main"]
 
+_COMMANDS = (
+    "train",
+    "parse",
+    "tag",
+    "anchors",
+    "score",
+    "surprisal",
+    "evaluate",
+    "info",
+    "inspect",
+    "verify",
+    "rerank",
+    "recipe",
+    "demo",
+)  # each is the function of its name in the module of its name
 _INTERRUPTED = 130  # the exit status that shells give for Ctrl-C: 128 and the number of the signal
 
 
 class CommandGroup(Commands):
     """A group whose commands end with a message, not a traceback, for errors that a user can put right."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the names of all commands, in the order of use.
+
+        ctx: the command line.
+        """
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None if it does not exist.
+
+        ctx: the command line.
+        cmd_name: the name of the command.
+        """
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"spectral_latent.cli.{cmd_name}"), cmd_name)
+        return command
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command.
@@ -115,21 +137,3 @@ def main() -> None:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
-
-
-for _command in (
-    train,
-    parse,
-    tag,
-    anchors,
-    score,
-    surprisal,
-    evaluate,
-    info,
-    inspect,
-    verify,
-    rerank,
-    recipe,
-    demo,
-):
-    main.add_command(_command)

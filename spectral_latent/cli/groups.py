@@ -8,7 +8,14 @@ __all__ = ["Commands"]
 
 
 class Commands(click.Group):
-    """A group that lists its commands where one does not exist."""
+    """A group that lists its commands in the order in which they were added, and where one does not exist."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the names of all commands.
+
+        ctx: the command line.
+        """
+        return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -201,10 +201,12 @@ def parse(
     else:
         given = read_sentences(file, form, parser.tokenisation, console)
     given = wanted.part_of(given)
-    one_by_one = (
-        wanted.jobs == 1 and given.length is None
-    )  # the answer to a line may be awaited before the next is written
-    search = _Search(n_best, not non_projective, candidates or CANDIDATES, rerank, models, wanted.jobs, one_by_one)
+    # The answer to a line may be awaited before the next is written.
+    one_by_one = wanted.jobs == 1 and given.length is None
+    scored = n_best > 1 or form_of_answers != "text" or page is not None or picture is not None
+    search = _Search(
+        n_best, not non_projective, scored, candidates or CANDIDATES, rerank, models, wanted.jobs, one_by_one
+    )
     is_dependency = isinstance(parser, DependencyModel)
     if non_projective and not is_dependency:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
@@ -234,6 +236,7 @@ class _Search(NamedTuple):
 
     n_best: the number of trees to find.
     projective: whether arcs must not cross.
+    scored: whether the scores of trees are shown.
     candidates: the number of trees that the reranker chooses among.
     reranker: the file of a reranker, if there is one.
     models: the latent models of the reranker, as given on the command line.
@@ -243,6 +246,7 @@ class _Search(NamedTuple):
 
     n_best: int
     projective: bool
+    scored: bool
     candidates: int
     reranker: str | None
     models: tuple[str, ...]
@@ -261,9 +265,9 @@ class _Search(NamedTuple):
         sentences = (known_tree(sentence, is_dependency) for sentence in given)
         parse_all: Callable[[Iterable[Any]], Iterator[Parses[Any]]]
         if not self.projective:
-            parse_all = partial(parser.parse_all, projective=False, jobs=self.jobs)
+            parse_all = partial(parser.parse_all, projective=False, scored=self.scored, jobs=self.jobs)
         elif self.reranker is None:
-            parse_all = partial(parser.parse_all, n_best=self.n_best, jobs=self.jobs)
+            parse_all = partial(parser.parse_all, n_best=self.n_best, scored=self.scored, jobs=self.jobs)
         else:
             from spectral_latent.reranking import Reranker
 

@@ -268,7 +268,12 @@ class ConstituencyModel(StoredModel):
         return parses
 
     def parse_all(
-        self, sentences: Iterable[Sequence[str] | PartialTree], n_best: int = 1, *, jobs: int | None = 1
+        self,
+        sentences: Iterable[Sequence[str] | PartialTree],
+        n_best: int = 1,
+        *,
+        scored: bool = True,
+        jobs: int | None = 1,
     ) -> Iterator[Parses[Parse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has none.
 
@@ -276,11 +281,12 @@ class ConstituencyModel(StoredModel):
 
         sentences: the words of each sentence, or what is known of its tree.
         n_best: the most trees of a sentence.
+        scored: whether to compute the trees' probabilities, for which much code is compiled at the first call.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is read, if n_best < 1.
         """
         check_n_best(n_best)
-        return map_batches(_parses_of, self, sentences, jobs, n_best)
+        return map_batches(_parses_of, self, sentences, jobs, n_best, scored)
 
     def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Parse]]:
         """Find up to `n_best` trees of each sentence of a raw text, in order.
@@ -394,9 +400,9 @@ def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: Spa
 
 
 def _parses_of(
-    model: ConstituencyModel, sentences: Sequence[Sequence[str] | PartialTree], n_best: int
+    model: ConstituencyModel, sentences: Sequence[Sequence[str] | PartialTree], n_best: int, scored: bool
 ) -> list[Parses[Parse]]:
     """Find the trees of each of several sentences; those without words have none."""
     trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in sentences]
-    found = iter(model.parser.parses([tree for tree in trees if tree.words], n_best))
+    found = iter(model.parser.parses([tree for tree in trees if tree.words], n_best, scored=scored))
     return [next(found) if tree.words else Parses() for tree in trees]

@@ -38,8 +38,8 @@ class Parse(NamedTuple):
     """A tree for a sentence, and its estimated probability p̂.
 
     tree: the tree.
-    sign: the sign of p̂, which may be negative; 0 for a fallback.
-    log: log |p̂|; -inf where the sign is 0.
+    sign: the sign of p̂, which may be negative; 0 for a fallback, and where p̂ is not computed.
+    log: log |p̂|; -inf for p̂ = 0, and NaN where it is not computed.
     is_fallback: whether no grammar derives the sentence, so that the tree is flat.
     """
 
@@ -155,13 +155,19 @@ class PhraseParser:
         return examples
 
     def parses(
-        self, sentences: Sequence[PartialTree], n_best: int, charts: Sequence[Charts] | None = None
+        self,
+        sentences: Sequence[PartialTree],
+        n_best: int,
+        charts: Sequence[Charts] | None = None,
+        *,
+        scored: bool = True,
     ) -> list[Parses[Parse]]:
         """Find up to `n_best` different trees of each sentence, by falling gain; see `ConstituencyModel.parse_nbest`.
 
         sentences: the sentences, which have words, and what is known of their trees.
         n_best: the most trees of a sentence.
         charts: the charts of the sentences under each grammar and the constraints; None to build them.
+        scored: whether to compute the trees' probabilities.
         Raises ValueError as `charts` does, and for charts of other numbers of grammars or sentences than these.
         """
         if not sentences:
@@ -181,14 +187,14 @@ class PhraseParser:
                 )
         constituents = self.constituents(charts)
         trees = [self._trees(*each, n_best) for each in zip(sentences, constituents, strict=True)]
-        weight = self._weight(trees, charts)
-        scored = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
+        weight = self._weight(trees, charts) if scored else Weight.unknown(sum(map(len, trees)))
+        weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         parses: list[Parses[Parse]] = []
         for at, (sentence, found, of_sentence) in enumerate(zip(sentences, trees, constituents, strict=True)):
             if found and self.functions is not None:
                 found = self.functions.label(found, sentence.words, of_sentence)
-            scored_trees = [Parse(tree, *next(scored)) for tree in found]
-            parses.append(Parses(scored_trees or [self._fallback(sentence, charts[0].grammar, at)]))
+            weighed = [Parse(tree, *next(weights)) for tree in found]
+            parses.append(Parses(weighed or [self._fallback(sentence, charts[0].grammar, at)]))
         return parses
 
     def _trees(self, sentence: PartialTree, constituents: Constituents, n_best: int) -> list[Phrase]:

@@ -294,6 +294,7 @@ class DependencyModel(StoredModel):
         n_best: int = 1,
         *,
         projective: bool = True,
+        scored: bool = True,
         jobs: int | None = 1,
     ) -> Iterator[Parses[DependencyParse]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` or `parse` does.
@@ -303,6 +304,7 @@ class DependencyModel(StoredModel):
         sentences: the sentences, or what is known of their trees; an empty one has no tree.
         n_best: the most trees of a sentence; 1 where trees need not be projective.
         projective: whether trees must be projective.
+        scored: whether to compute the trees' probabilities.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is read, if n_best < 1, or if n_best > 1 where trees need not be
         projective.
@@ -310,7 +312,7 @@ class DependencyModel(StoredModel):
         check_n_best(n_best)
         if n_best > 1 and not projective:
             raise ValueError(f"n_best must be 1 for trees that need not be projective, not {n_best}")
-        return map_batches(_parses_of, self, sentences, jobs, n_best, projective)
+        return map_batches(_parses_of, self, sentences, jobs, n_best, projective, scored)
 
     def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[DependencyParse]]:
         """Find up to `n_best` projective trees of each sentence of a raw text, in order.
@@ -374,12 +376,16 @@ class DependencyModel(StoredModel):
 
 
 def _parses_of(
-    model: DependencyModel, given: Sequence[DependencySentence | PartialTree], n_best: int, projective: bool
+    model: DependencyModel,
+    given: Sequence[DependencySentence | PartialTree],
+    n_best: int,
+    projective: bool,
+    scored: bool,
 ) -> list[Parses[DependencyParse]]:
     """Find the trees of each of several sentences; those without words have none."""
     trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in given]
     for tree in trees:
         check_sentence(tree.sentence)
     with_words = [tree for tree in trees if tree.sentence.forms]
-    found = iter(model.parser.parses(with_words, n_best, projective=projective))
+    found = iter(model.parser.parses(with_words, n_best, projective=projective, scored=scored))
     return [next(found) if tree.sentence.forms else Parses() for tree in trees]

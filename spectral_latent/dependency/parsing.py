@@ -35,8 +35,8 @@ class DependencyParse(NamedTuple):
     """A tree for a sentence, and its estimated probability p̂.
 
     sentence: the words with their annotation, and the heads found.
-    sign: the sign of p̂, which may be negative; 0 for a fallback.
-    log: log |p̂|; -inf where the sign is 0.
+    sign: the sign of p̂, which may be negative; 0 for a fallback, and where p̂ is not computed.
+    log: log |p̂|; -inf for p̂ = 0, and NaN where it is not computed.
     is_fallback: whether the grammar does not derive the sentence, so that the tree is flat.
     """
 
@@ -162,13 +162,14 @@ class DependencyParser:
             )
 
     def parses(
-        self, trees: Sequence[PartialTree], n_best: int, *, projective: bool = True
+        self, trees: Sequence[PartialTree], n_best: int, *, projective: bool = True, scored: bool = True
     ) -> list[Parses[DependencyParse]]:
         """Find up to `n_best` trees of each sentence; see `DependencyModel.parse_nbest` and `DependencyModel.parse`.
 
         trees: the sentences, which have words, and what is known of their trees.
         n_best: the most trees of a sentence; 1 where they need not be projective.
         projective: whether trees must be projective.
+        scored: whether to compute the trees' probabilities.
         Raises TypeError and ValueError as `check` does.
         """
         if not trees:
@@ -188,13 +189,15 @@ class DependencyParser:
             [tree.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
             for tree, of_sentence in zip(trees, found_trees, strict=True)
         ]
-        # To the grammar, a word with a tag that was filled in is another word than before.
-        is_same = all(sentence is tree.sentence for sentence, tree in zip(tagged, trees, strict=True))
         times = np.array([len(of_sentence) for of_sentence in known])
-        weight = self.score(list(chain.from_iterable(known)), grammar.repeated(times) if is_same else None)
-        scored = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
+        weight = Weight.unknown(int(times.sum()))
+        if scored:
+            # With tags filled in, words are others to the grammar than before.
+            is_same = all(sentence is tree.sentence for sentence, tree in zip(tagged, trees, strict=True))
+            weight = self.score(list(chain.from_iterable(known)), grammar.repeated(times) if is_same else None)
+        weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         return [
-            Parses([DependencyParse(each, *next(scored)) for each in of_sentence] or [self._fallback(tree)])
+            Parses([DependencyParse(each, *next(weights)) for each in of_sentence] or [self._fallback(tree)])
             for tree, of_sentence in zip(trees, known, strict=True)
         ]
 

@@ -23,7 +23,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import EMPTY, ZERO, check_column, check_range, compiled, compiled_part, unsigned, with_room
+from spectral_latent._compiled import (
+    EMPTY,
+    ZERO,
+    check_column,
+    check_range,
+    compiled,
+    compiled_part,
+    unsigned,
+    with_room,
+)
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
@@ -193,8 +202,10 @@ def _close(
         if scores[a] > 0.0 and not permits.symbols[row, a]:
             scores[a] = 0.0
         if scores[a] > 0.0:
-            largest = max(largest, scores[a])
-            promising = max(promising, scores[a] * grammar.prior[a])
+            if scores[a] > largest:
+                largest = scores[a]
+            if scores[a] * grammar.prior[a] > promising:
+                promising = scores[a] * grammar.prior[a]
     chart.first[cell] = size
     if largest > 0.0:
         # Scale by a power of two, which rounds nothing, to a largest score in [1/2, 1).
@@ -229,7 +240,8 @@ def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits,
         if chart.first[b] < chart.end[b] and chart.first[c] < chart.end[c]:
             room.left[count] = b
             room.right[count] = c
-            top = max(top, chart.exponent[b] + chart.exponent[c])
+            if chart.exponent[b] + chart.exponent[c] > top:
+                top = chart.exponent[b] + chart.exponent[c]
             count += 1
     # Scores of all splits are added, so that they need one exponent: the largest.
     for split in range(count):
@@ -274,7 +286,7 @@ class _Room(NamedTuple):
                 np.zeros(n_symbols, dtype=np.bool_),
                 np.empty(n_symbols + 1, dtype=unsigned),
             ),
-            _Splits(*np.empty((2, n), dtype=unsigned), np.empty(n)),
+            _Splits(np.empty(n, dtype=unsigned), np.empty(n, dtype=unsigned), np.empty(n)),
         )
 
 
@@ -438,9 +450,11 @@ def _set_extents(chart: InsideChart, n: int, extents: _Extents) -> None:
             cell = j * (j - 1) // 2 + i
             for item in range(chart.first[cell], chart.end[cell]):
                 a = chart.symbol[item]
-                extents.first_end[i, a] = min(extents.first_end[i, a], unsigned(j))
                 extents.last_end[i, a] = j
-                extents.first_begin[j, a] = min(extents.first_begin[j, a], unsigned(i))
+                if j < extents.first_end[i, a]:
+                    extents.first_end[i, a] = j
+                if i < extents.first_begin[j, a]:
+                    extents.first_begin[j, a] = i
                 extents.last_begin[j, a] = i
 
 

@@ -55,7 +55,8 @@ def _last_roots(root: IntArray, component: IntArray, n_items: int) -> tuple[_Fau
             before = last[n_found - 2]
         if root[k] <= before or root[k] >= n_items:
             return (_BAD_ROOT, root[k], -1), last
-        last[n_found - 1] = max(last[n_found - 1], root[k])
+        if root[k] > last[n_found - 1]:
+            last[n_found - 1] = root[k]
     return (_FINE, -1, -1), last[:n_found]
 
 

@@ -49,14 +49,15 @@ def _power(exponent: int) -> float:
 
 
 @pass_part
-def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
+def _normalise(vectors: FloatArray, item: int, m: np.uint64, exponent: int) -> int:
     """Scale vectors[item, :m] to a largest entry in [1/2, 1); return the exponent that makes up for it.
 
     vectors: (n, M).
     """
     largest = 0.0
     for i in range(m):
-        largest = max(largest, abs(vectors[item, i]))
+        if abs(vectors[item, i]) > largest:
+            largest = abs(vectors[item, i])
     if largest == 0.0:
         return EMPTY
     # A power of two changes exponents only, so that nothing is rounded.
@@ -72,7 +73,9 @@ def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
 
 
 @pass_part
-def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, row: int, m: int, exponent: int) -> None:
+def _add(
+    total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, row: int, m: np.uint64, exponent: int
+) -> None:
     """Add: total[item] 2^exponents[item] += parts[row, :m] 2^exponent.
 
     total: (I, M).
@@ -159,7 +162,7 @@ def room(operators: PackedOperators) -> tuple[FloatArray, FloatArray]:
 
 
 @pass_part
-def _in_term(data: FloatArray, at: int, inside: FloatArray, item: int, m: int) -> float:
+def _in_term(data: FloatArray, at: np.uint64, inside: FloatArray, item: int, m: np.uint64) -> float:
     """Multiply a row of a factor, data[at : at + m], with the inside vector of an item, and add up.
 
     data: the numbers of all tensors, flat, (offset[-1],).
@@ -174,13 +177,13 @@ def _in_term(data: FloatArray, at: int, inside: FloatArray, item: int, m: int) -
 @pass_part
 def _to_pair(
     data: FloatArray,
-    at: int,
-    terms: int,
+    at: np.uint64,
+    terms: np.uint64,
     inside: FloatArray,
     b: int,
-    m_b: int,
+    m_b: np.uint64,
     c: int,
-    m_c: int,
+    m_c: np.uint64,
     scale: float,
     pair: FloatArray,
 ) -> None:
@@ -220,7 +223,7 @@ def _apply(
     exponents: IntArray,
     edge: int,
     end: int,
-    m_a: int,
+    m_a: np.uint64,
     out: FloatArray,
     pair: FloatArray,
 ) -> int:
@@ -254,7 +257,8 @@ def _apply(
     # A binary rule: sum its pairs of children in pair space, at the largest of their exponents.
     top = EMPTY
     for e in range(edge, end):
-        top = max(top, exponents[left[e]] + exponents[right[e]])
+        if exponents[left[e]] + exponents[right[e]] > top:
+            top = exponents[left[e]] + exponents[right[e]]
     for e in range(edge, end):
         scale = _power(exponents[left[e]] + exponents[right[e]] - top)
         if scale > 0.0:
@@ -312,14 +316,14 @@ def inside_pass(
 @pass_part
 def _from_pair(
     data: FloatArray,
-    at: int,
-    terms: int,
+    at: np.uint64,
+    terms: np.uint64,
     weights: FloatArray,
     inside: FloatArray,
     b: int,
-    m_b: int,
+    m_b: np.uint64,
     c: int,
-    m_c: int,
+    m_c: np.uint64,
     to_children: FloatArray,
 ) -> None:
     """Set to_children (2, M) to the derivatives of weights (Q,) · pair(y, z) by the vectors y of b and z of c.

@@ -81,6 +81,17 @@ class Weight(NamedTuple):
         return np.where(self.sign > 0, self.log, -np.inf)
 
     @staticmethod
+    def unknown(size: int) -> Weight:
+        """Stand for numbers that are not computed: their signs are 0, and their logarithms NaN.
+
+        size: C.
+
+        >>> Weight.unknown(1)
+        Weight(sign=array([0]), log=array([nan]))
+        """
+        return Weight(np.zeros(size, dtype=np.int64), np.full(size, np.nan))
+
+    @staticmethod
     def from_scaled(mantissa: FloatArray, exponent: IntArray) -> Weight:
         """Convert the numbers mantissa · 2^exponent.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any
 
 import numpy as np
@@ -61,11 +62,8 @@ class Lexicon:
         self.options = options or LexiconOptions()
         self.spelling = spelling
         self.words = list(dict.fromkeys(words))
-        self.terminals: Vocabulary[str | Signature] = Vocabulary(self.words)
-        self.terminals.add(())
-        for word in self.words:
-            for signature in signatures(word):
-                self.terminals.add(signature)
+        of_words = chain.from_iterable(map(signatures, self.words))
+        self.terminals: Vocabulary[str | Signature] = Vocabulary(chain(self.words, [()], of_words))
 
     def terminals_of(self, words: Sequence[str]) -> IntArray:
         """Look up the terminal of each word of a sentence: the word, or the finest signature that a known word has too.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
+import re
 import unicodedata
 
-__all__ = ["DEPTH", "Signature", "character_class", "signatures"]
+__all__ = ["DEPTH", "Signature", "character_class", "character_classes", "signatures", "without_runs"]
 
 Signature = tuple[str, ...]
 
 _LONGEST_SUFFIX = 3
 DEPTH = _LONGEST_SUFFIX + 2  # the most signatures a word has
 _LONGEST_SHAPE = 6
+_RUN = re.compile(r"(.)\1+", re.DOTALL)
 
 
 def character_class(character: str) -> str:
@@ -30,6 +31,38 @@ def character_class(character: str) -> str:
     return "x" if category[0] in "LM" else character
 
 
+class _Classes(dict[int, str]):
+    """The class of each character, for `str.translate`, looked up once."""
+
+    def __missing__(self, code: int) -> str:
+        return self.setdefault(code, character_class(chr(code)))
+
+
+_CLASSES = _Classes()
+
+
+def character_classes(word: str) -> str:
+    """Classify each character of a word; see `character_class`.
+
+    word: the word, known or not.
+
+    >>> character_classes("Trading")
+    'Xxxxxxx'
+    """
+    return word.translate(_CLASSES)
+
+
+def without_runs(classes: str) -> str:
+    """Shorten runs of a class to one.
+
+    classes: the classes of the characters of a word.
+
+    >>> without_runs("Xxxx-dd")
+    'Xx-d'
+    """
+    return _RUN.sub(r"\1", classes)
+
+
 def signatures(word: str) -> tuple[Signature, ...]:
     """List a word's signatures, from shape with the longest suffix to the empty signature, which all words share.
 
@@ -43,7 +76,7 @@ def signatures(word: str) -> tuple[Signature, ...]:
     >>> signatures("1,000"), signatures("東京")[0]
     ((('d,d',), ()), ('x', '東京'))
     """
-    shape = "".join(kind for kind, _ in itertools.groupby(map(character_class, word)))[:_LONGEST_SHAPE]
+    shape = without_runs(character_classes(word))[:_LONGEST_SHAPE]
     if shape.startswith("d"):
         return (shape,), ()
     ending = word.lower()[-_LONGEST_SUFFIX:]

@@ -21,7 +21,6 @@ start and for unknown words.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -33,7 +32,7 @@ from numpy.typing import NDArray
 
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights
-from spectral_latent.lexicon.signatures import character_class
+from spectral_latent.lexicon.signatures import character_classes, without_runs
 from spectral_latent.operators import Distinct, Sorted, array_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
@@ -46,7 +45,6 @@ _SHAPE = 6
 _LENGTH = 12
 _ENDING = 2  # the most last characters in which relatives may differ
 _STEM = 3  # the fewest first characters in which relatives must agree
-_RUN = re.compile(r"(.)\1+", re.DOTALL)
 _TINY = 1e-9  # of a share: less is a difference of equal numbers
 
 
@@ -67,20 +65,10 @@ class SpellingOptions(Options):
     frequent: Annotated[float, AtLeast(0.0)] = 20.0
 
 
-class _Classes(dict[int, str]):
-    """The class of each character, for `str.translate`, looked up once."""
-
-    def __missing__(self, code: int) -> str:
-        return self.setdefault(code, character_class(chr(code)))
-
-
-_CLASSES = _Classes()
-
-
 @lru_cache(maxsize=10_000)
 def _outline(classes: str, opens: bool) -> list[str]:
     """Name the features of a word's character classes, which are the same for many words."""
-    shape = _RUN.sub(r"\1", classes)
+    shape = without_runs(classes)
     names = ["b", f"l{min(len(classes), _LENGTH)}", "s" + shape[:_SHAPE], "f" + shape[:1]]
     names += ["c" + kind for kind in dict.fromkeys(shape)]
     return [*names, "O", "o" + shape[:_SHAPE]] if opens else names
@@ -91,7 +79,7 @@ def _pieces(word: str, lower: str, opens: bool) -> list[str]:
     length = len(lower)
     last = ["-" + lower[start:] for start in range(max(length - _SUFFIX, 0), length)]
     first = ["^" + lower[:end] for end in range(1, min(_PREFIX, length) + 1)]
-    return _outline(word.translate(_CLASSES), opens) + last + first
+    return _outline(character_classes(word), opens) + last + first
 
 
 class _Shares(NamedTuple):

@@ -188,6 +188,8 @@ def _of_json(value: Any, declared: Any) -> Any:
     if kind in (list, tuple):
         if not isinstance(value, list):
             raise TypeError
+        if parts[0] is str and all(isinstance(part, str) for part in value):  # there may be many names
+            return kind(value)
         return kind(_of_json(part, parts[0]) for part in value)
     if kind is Hashable:
         return name_of(value)

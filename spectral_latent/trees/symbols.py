@@ -36,10 +36,8 @@ class Vocabulary(Generic[Name]):
     """
 
     def __init__(self, names: Iterable[Name] = ()) -> None:
-        self.names: list[Name] = []
-        self._index: dict[Name, int] = {}
-        for name in names:
-            self.add(name)
+        self.names: list[Name] = list(dict.fromkeys(names))
+        self._index: dict[Name, int] = {name: index for index, name in enumerate(self.names)}
 
     def add(self, name: Name) -> int:
         """Return the integer of a name, which is entered if it is new.

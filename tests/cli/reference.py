@@ -28,7 +28,10 @@ def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Itera
     """List all commands, groups among them, each as the words that call it."""
     yield path
     if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
             yield from commands(inner, (*path, name))
 
 

@@ -101,7 +101,7 @@ ANSWERS = [
     Answer("train constituency nltk:nosuchcorpus -o new", 1, r"NLTK has no such treebank; give one such as"),
     Answer("train constituency nltk:treebank:trian -o new", 1, r"no part 'trian'; give nltk:treebank, or one of its"),
     Answer("train constituency one.mrg -o one", 0, r"^Training on 1 tree Warning: a useful model needs hundreds"),
-    Answer("train parser trees.mrg -o new", 2, r"No such command 'parser'. Give one of anchor, constituency"),
+    Answer("train parser trees.mrg -o new", 2, r"No such command 'parser'. Give one of constituency, dependency"),
     Answer("prase wsj", 2, r"No such command 'prase'. Give one of .*parse"),
     # output
     Answer("train constituency trees.mrg -o nofolder/new", 2, r"nofolder/new: the folder does not exist; create it"),

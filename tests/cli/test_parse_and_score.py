@@ -1,5 +1,6 @@
 """`spectral-latent parse` and `spectral-latent score`."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 from safetensors import safe_open
 
 from spectral_latent.constituency import ConstituencyModel, Phrase, clean
+from spectral_latent.constituency.parsing import PhraseParser
 from spectral_latent.corpora import parse_brackets, read_brackets
 from spectral_latent.operators import storage
 
@@ -40,6 +42,25 @@ def test_n_best(run: Run, model: Path) -> None:
     for line, block in zip(lines, blocks, strict=True):
         expected = [f"{parse.log:.6f}\t{parse.tree.bracketed()}" for parse in parser.parse_nbest(line.split(), 3)]
         assert block.splitlines() == expected
+
+
+def test_probabilities_are_computed_only_where_they_are_shown(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored: list[bool] = []
+    compute = PhraseParser.parses
+
+    def parses(*args: Any, **options: Any) -> Any:
+        scored.append(options["scored"])
+        return compute(*args, **options)
+
+    monkeypatch.setattr(PhraseParser, "parses", parses)
+    (first,) = run("parse", model, stdin="They left it .").stdout.splitlines()
+    (best, *_) = run("parse", model, "--n-best", "2", stdin="They left it .").stdout.splitlines()
+    (row,) = run("parse", model, "--json", stdin="They left it .").stdout.splitlines()
+    assert best.endswith(f"\t{first}")
+    assert float(best.split("\t")[0]) == pytest.approx(json.loads(row)["candidates"][0]["score"], abs=1e-6)
+    assert scored == [False, True, True]
 
 
 @pytest.mark.parametrize("sentence", ["They see dogs ( pets ) .", "They see dogs -LRB- pets -RRB- ."])

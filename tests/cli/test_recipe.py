@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from spectral_latent.cli import main
+from spectral_latent.cli.evaluate import evaluate
 from spectral_latent.cli.recipe import RECIPES, Recipe
+from spectral_latent.cli.train import train
 from spectral_latent.sequence import LatentTagger
 
 Run = Callable[..., Any]
@@ -29,14 +29,12 @@ def test_a_list_of_all(run: Run) -> None:
 def test_what_is_shown_are_commands(run: Run, recipe: Recipe) -> None:
     shown = run("recipe", "show", recipe.name).stdout
     assert recipe.corpus.name in shown and recipe.corpus.get in shown
-    train = main.commands["train"]
-    assert isinstance(train, click.Group)
     (_, kind, *training), (_, *evaluation) = recipe.commands(
         recipe.corpus.training, recipe.corpus.held_out, f"{recipe.name}.model"
     )
     assert " ".join(training) in shown and " ".join(evaluation) in shown
     train.commands[kind].make_context("train", training)
-    main.commands["evaluate"].make_context("evaluate", evaluation)
+    evaluate.make_context("evaluate", evaluation)
     assert (recipe.expected is None) == (recipe.seconds is None)
 
 

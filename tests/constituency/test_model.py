@@ -291,6 +291,9 @@ def test_all_sentences_are_parsed_as_each_one(model: ConstituencyModel, trees: l
             assert list(model.parse_all(iter(sentences), k, jobs=jobs)) == expected
     assert [parses[0] for parses in model.parse_all(sentences[:9])] == [model.parse(words) for words in sentences[:9]]
     assert list(model.parse_all([], jobs=2)) == []
+    for scored, alone in zip(model.parse_all(sentences, 3), model.parse_all(sentences, 3, scored=False), strict=True):
+        assert [(parse.tree, parse.is_fallback) for parse in alone] == [(one.tree, one.is_fallback) for one in scored]
+        assert all(parse.is_fallback or (parse.sign == 0 and np.isnan(parse.log)) for parse in alone)
     for none in (sentences, []):
         with pytest.raises(ValueError, match="n_best must be at least 1, not 0"):
             model.parse_all(none, 0, jobs=2)

@@ -536,6 +536,9 @@ def test_all_sentences_are_parsed_as_each_one(model: DependencyModel, trees: lis
             assert list(model.parse_all(iter(sentences), k, jobs=jobs)) == expected
     crossing = [[model.parse(sentence, projective=False)] if sentence.forms else [] for sentence in sentences]
     assert list(model.parse_all(sentences, projective=False, jobs=2)) == crossing
+    for scored, alone in zip(model.parse_all(sentences, 3), model.parse_all(sentences, 3, scored=False), strict=True):
+        assert [parse.sentence for parse in alone] == [parse.sentence for parse in scored]
+        assert all(parse.is_fallback or (parse.sign == 0 and np.isnan(parse.log)) for parse in alone)
     with pytest.raises(ValueError, match="n_best must be 1 for trees that need not be projective, not 2"):
         model.parse_all(sentences, 2, projective=False)
     for none in (sentences, []):

@@ -1,0 +1,74 @@
+"""What whole processes cost before and for a first sentence: CPU seconds and peak memory.
+
+    python benchmarks/startup.py wsj.safetensors
+    python benchmarks/startup.py wsj.safetensors --runs 10
+
+Each command runs in processes of its own; the least of several runs is printed.  The first parse begins with no
+compiled code, and runs once; those after it read what it has left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from _measure import print_head, print_row
+
+COLUMNS = ["CPU s", "peak MB"]
+WORDS = "She saw it .\n"
+
+
+def measure(arguments: Sequence[str], cache: str, runs: int = 1) -> dict[str, float]:
+    """Run Python several times, and find the least CPU time and memory.
+
+    arguments: the arguments of Python.
+    cache: the folder of compiled code.
+    runs: how many times it runs.
+    """
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+    seconds = []
+    megabytes = []
+    for _ in range(runs):
+        with tempfile.TemporaryFile("w+") as words:
+            words.write(WORDS)
+            words.seek(0)
+            process = subprocess.Popen(
+                [sys.executable, *arguments], stdin=words, stdout=subprocess.DEVNULL, env=environment
+            )
+            _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise RuntimeError(f"{' '.join(arguments)} ended with status {process.returncode}")
+        seconds.append(usage.ru_utime + usage.ru_stime)
+        megabytes.append(usage.ru_maxrss / 1024)
+    return dict(zip(COLUMNS, (min(seconds), min(megabytes)), strict=True))
+
+
+def main() -> None:
+    """Print a row for each command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("--runs", type=int, default=5)
+    arguments = parser.parse_args()
+    command = ["-m", "spectral_latent"]
+    parse = [*command, "parse", arguments.model]
+    rows = {
+        "`import spectral_latent`": (["-c", "import spectral_latent"], arguments.runs),
+        "`spectral-latent --help`": ([*command, "--help"], arguments.runs),
+        "first `parse` of a sentence": (parse, 1),
+        "`parse` of a sentence": (parse, arguments.runs),
+        "`parse --json` of a sentence, the first": ([*parse, "--json"], 1),
+        "`parse --json` of a sentence": ([*parse, "--json"], arguments.runs),
+    }
+    print_head(["process"], COLUMNS)
+    with tempfile.TemporaryDirectory() as cache:
+        for name, (given, runs) in rows.items():
+            print_row([name], measure(given, cache, runs), COLUMNS, COLUMNS[1:])
+
+
+if __name__ == "__main__":
+    main()
