@@ -44,6 +44,7 @@ class CoarseGrammar(NamedTuple):
     of_parent: IntArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
     pair: NDArray[np.int32]  # (S, S) number of the pair of a left and a right child; P or more where there is no rule
     of_left: IntArray  # (S + 1,) pairs with the left child b: of_left[b] ... of_left[b+1] - 1
+    right: IntArray  # (P,) the right child of each pair
     of_pair: IntArray  # (P + 1,) in the two columns below, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
     pair_parent: IntArray  # (R,)
     pair_number: IntArray  # (R,) row of `Rules.binary`
@@ -89,6 +90,7 @@ class CoarseGrammar(NamedTuple):
             np.searchsorted(rules[:, 0], symbols),
             pair,
             np.searchsorted(left[starts], symbols),
+            right[starts],
             np.append(starts, len(rules)),
             np.ascontiguousarray(parent),
             number[order],
@@ -131,6 +133,21 @@ class CoarseLeaves(NamedTuple):
         start = self.start[first : end + 1]
         rules = slice(start[0], start[-1])
         return CoarseLeaves(start - start[0], self.rule[rules], self.symbol[rules], self.weight[rules])
+
+    def with_others(self, others: CoarseLeaves) -> CoarseLeaves:
+        """Add other leaf rules over the same words.
+
+        others: the leaf rules over each of n words, too.
+        """
+        every = np.arange(len(self.start) - 1)
+        word = np.concatenate([np.repeat(every, np.diff(leaves.start)) for leaves in (self, others)])
+        order = np.argsort(word, kind="stable")
+        return CoarseLeaves(
+            self.start + others.start,
+            np.append(self.rule, others.rule)[order],
+            np.append(self.symbol, others.symbol)[order],
+            np.append(self.weight, others.weight)[order],
+        )
 
 
 class LimitError(Exception):
@@ -239,11 +256,13 @@ class _Pairs(NamedTuple):
     score: (P + _PAIRS_WITHOUT_RULES,) the sum over all splits.
     is_left: (S,) whether a symbol is the left one of a pair.
     left: (S + 1,) these symbols; `_join` counts them.
+    right: (S,) the inside scores of the cell on the right of one split, zero between two splits.
     """
 
     score: FloatArray
     is_left: BoolArray
     left: IntArray
+    right: FloatArray
 
 
 class _Room(NamedTuple):
@@ -268,6 +287,7 @@ class _Room(NamedTuple):
                 np.zeros(len(grammar.of_pair) - 1 + _PAIRS_WITHOUT_RULES),
                 np.zeros(n_symbols, dtype=np.bool_),
                 np.empty(n_symbols + 1, dtype=np.int64),
+                np.zeros(n_symbols),
             ),
             _Splits(np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64), np.empty(n)),
         )
@@ -279,28 +299,39 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, pairs: _P
     symbol = chart.symbol
     inside = chart.inside
     pair_of = grammar.pair
+    of_left = grammar.of_left
+    right_of = grammar.right
     of_pair = grammar.of_pair
     parent = grammar.pair_parent
     weights = grammar.pair_weight
-    pair_score, is_left, lefts = pairs
+    pair_score, is_left, lefts, right_score = pairs
     n_lefts = 0
     # Add up the scores of equal pairs at all splits, without a branch, which the processor would often guess wrongly.
     for split in range(len(splits.left)):
         left, right = splits.left[split], splits.right[split]
         first, end = chart.first[right], chart.end[right]
+        for y in range(first, end):
+            right_score[symbol[y]] = inside[y]
         for x in range(chart.first[left], chart.end[left]):
             b = symbol[x]
             lefts[n_lefts] = b
             n_lefts += not is_left[b]
             is_left[b] = True
             score = splits.scale[split] * inside[x]
-            for y in range(first, end):
-                pair_score[pair_of[b, symbol[y]]] += score * inside[y]
+            # Look up all that may stand beside b, or all that does: fewer in a grammar of many symbols, or in a beam.
+            if of_left[b + 1] - of_left[b] < end - first:
+                for pair in range(of_left[b], of_left[b + 1]):
+                    pair_score[pair] += score * right_score[right_of[pair]]
+            else:
+                for y in range(first, end):
+                    pair_score[pair_of[b, symbol[y]]] += score * inside[y]
+        for y in range(first, end):
+            right_score[symbol[y]] = 0.0
     # Then apply the rules of each pair once.
     for at in range(n_lefts):
         b = lefts[at]
         is_left[b] = False
-        for pair in range(grammar.of_left[b], grammar.of_left[b + 1]):
+        for pair in range(of_left[b], of_left[b + 1]):
             if pair_score[pair] > 0.0:
                 for r in range(of_pair[pair], of_pair[pair + 1]):
                     scores[parent[r]] += weights[r] * pair_score[pair]
