@@ -28,8 +28,8 @@ __all__ = [
     "compiled_part",
     "compiler",
     "part_compiler",
+    "place",
     "read_only",
-    "unsigned",
     "with_room",
 ]
 
@@ -149,17 +149,23 @@ TINY = 1e-300
 EMPTY = -(1 << 40)
 """The exponent of a zero in numbers of the form x · 2^exponent: far below that of any other number."""
 
-unsigned = np.uint64
-"""The type of an index that no compiled loop needs to look at.
-
-Numba takes a negative index as one from the end of an array.  The question whether an index is negative keeps the
-processor from taking several numbers at once, unless the index is a loop's own or its type has no negative numbers.  A
-sum of an `unsigned` number and an integer of another type is a floating-point number; all parts of an index must be
-`unsigned`.
-"""
-
 ZERO: int = np.zeros(1, dtype=np.int64)[0]
 """Zero as the start of a count that compiled functions hand to others, which numba would compile once more for 0."""
+
+
+@compiled_part
+def place(index: int) -> np.uint64:
+    """Mark an index that is computed as one that is never negative.
+
+    For any other, compiled code looks whether it counts from the end of the array, and therefore reads the numbers of a
+    loop one by one, where the processor could read several at once.
+
+    index: at least 0.
+
+    >>> [10, 20, 30][place(2)]
+    30
+    """
+    return np.uint64(index)
 
 
 @compiled_part

@@ -30,7 +30,6 @@ from spectral_latent._compiled import (
     check_range,
     compiled,
     compiled_part,
-    unsigned,
     with_room,
 )
 from spectral_latent.grammar.permits import Permits
@@ -44,6 +43,7 @@ PlaceArray = NDArray[np.uint64]
 NumberArray = NDArray[np.uint32]
 
 _LENGTHS = 16  # of cells between two looks at the clock
+_ONE = np.uint64(1)  # the sum of a place, which has no sign, and a number that has one is no integer
 _PAIRS_WITHOUT_RULES = 16  # numbers that all pairs without rules share
 
 
@@ -56,6 +56,7 @@ class CoarseGrammar(NamedTuple):
     of_parent: PlaceArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
     pair: NumberArray  # (S, S) number of the pair of a left and a right child; P or more where there is no rule
     of_left: PlaceArray  # (S + 1,) pairs with the left child b: of_left[b] ... of_left[b+1] - 1
+    right: PlaceArray  # (P,) the right child of each pair
     of_pair: PlaceArray  # (P + 1,) in the two columns below, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
     pair_parent: PlaceArray  # (R,)
     pair_number: IntArray  # (R,) row of `Rules.binary`
@@ -99,11 +100,12 @@ class CoarseGrammar(NamedTuple):
             rules.astype(np.uint32),
             number,
             weight,
-            np.searchsorted(rules[:, 0], symbols).astype(unsigned),
+            np.searchsorted(rules[:, 0], symbols).astype(np.uint64),
             pair,
-            np.searchsorted(left[starts], symbols).astype(unsigned),
-            np.append(starts, len(rules)).astype(unsigned),
-            parent.astype(unsigned),
+            np.searchsorted(left[starts], symbols).astype(np.uint64),
+            right[starts].astype(np.uint64),
+            np.append(starts, len(rules)).astype(np.uint64),
+            parent.astype(np.uint64),
             number[order],
             weight[order],
             operators.root[:, 0].copy(),
@@ -145,6 +147,21 @@ class CoarseLeaves(NamedTuple):
         rules = slice(start[0], start[-1])
         return CoarseLeaves(start - start[0], self.rule[rules], self.symbol[rules], self.weight[rules])
 
+    def with_others(self, others: CoarseLeaves) -> CoarseLeaves:
+        """Add other leaf rules over the same words.
+
+        others: the leaf rules over each of n words, too.
+        """
+        every = np.arange(len(self.start) - 1)
+        word = np.concatenate([np.repeat(every, np.diff(leaves.start)) for leaves in (self, others)])
+        order = np.argsort(word, kind="stable")
+        return CoarseLeaves(
+            self.start + others.start,
+            np.append(self.rule, others.rule)[order],
+            np.append(self.symbol, others.symbol)[order],
+            np.append(self.weight, others.weight)[order],
+        )
+
 
 class LimitError(Exception):
     """A sentence costs more than its limits allow."""
@@ -167,7 +184,7 @@ class InsideChart(NamedTuple):
         n_symbols: S.
         """
         n_cells = n_words * (n_words + 1) // 2
-        first, end = np.zeros((2, n_cells), dtype=unsigned)
+        first, end = np.zeros((2, n_cells), dtype=np.uint64)
         exponent = np.zeros(n_cells, dtype=np.int64)
         room = 4 * n_symbols + 16 * n_words
         return InsideChart(first, end, exponent, np.empty(room, dtype=np.uint32), np.empty(room))
@@ -256,11 +273,13 @@ class _Pairs(NamedTuple):
     score: (P + _PAIRS_WITHOUT_RULES,) the sum over all splits.
     is_left: (S,) whether a symbol is the left one of a pair.
     left: (S + 1,) these symbols; `_join` counts them.
+    right: (S,) the inside scores of the cell on the right of one split, zero between two splits.
     """
 
     score: FloatArray
     is_left: BoolArray
     left: PlaceArray
+    right: FloatArray
 
 
 class _Room(NamedTuple):
@@ -284,9 +303,10 @@ class _Room(NamedTuple):
             _Pairs(
                 np.zeros(len(grammar.of_pair) - 1 + _PAIRS_WITHOUT_RULES),
                 np.zeros(n_symbols, dtype=np.bool_),
-                np.empty(n_symbols + 1, dtype=unsigned),
+                np.empty(n_symbols + 1, dtype=np.uint64),
+                np.zeros(n_symbols),
             ),
-            _Splits(np.empty(n, dtype=unsigned), np.empty(n, dtype=unsigned), np.empty(n)),
+            _Splits(np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64), np.empty(n)),
         )
 
 
@@ -296,30 +316,41 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, pairs: _P
     symbol = chart.symbol
     inside = chart.inside
     pair_of = grammar.pair
+    of_left = grammar.of_left
+    right_of = grammar.right
     of_pair = grammar.of_pair
     parent = grammar.pair_parent
     weights = grammar.pair_weight
-    pair_score, is_left, lefts = pairs
+    pair_score, is_left, lefts, right_score = pairs
     n_lefts = 0
     # Add up the scores of equal pairs at all splits, without a branch, which the processor would often guess wrongly.
     for split in range(len(splits.left)):
         left, right = splits.left[split], splits.right[split]
         first, end = chart.first[right], chart.end[right]
+        for y in range(first, end):
+            right_score[symbol[y]] = inside[y]
         for x in range(chart.first[left], chart.end[left]):
             b = symbol[x]
             lefts[n_lefts] = b
             n_lefts += not is_left[b]
             is_left[b] = True
             score = splits.scale[split] * inside[x]
-            for y in range(first, end):
-                pair_score[pair_of[b, symbol[y]]] += score * inside[y]
+            # Look up all that may stand beside b, or all that does: fewer in a grammar of many symbols, or in a beam.
+            if of_left[b + _ONE] - of_left[b] < end - first:
+                for pair in range(of_left[b], of_left[b + _ONE]):
+                    pair_score[pair] += score * right_score[right_of[pair]]
+            else:
+                for y in range(first, end):
+                    pair_score[pair_of[b, symbol[y]]] += score * inside[y]
+        for y in range(first, end):
+            right_score[symbol[y]] = 0.0
     # Then apply the rules of each pair once.
     for at in range(n_lefts):
         b = lefts[at]
         is_left[b] = False
-        for pair in range(grammar.of_left[b], grammar.of_left[b + unsigned(1)]):
+        for pair in range(of_left[b], of_left[b + _ONE]):
             if pair_score[pair] > 0.0:
-                for r in range(of_pair[pair], of_pair[pair + unsigned(1)]):
+                for r in range(of_pair[pair], of_pair[pair + _ONE]):
                     scores[parent[r]] += weights[r] * pair_score[pair]
                 pair_score[pair] = 0.0
 
@@ -436,8 +467,8 @@ class _Extents(NamedTuple):
         n_words: n.
         n_symbols: S.
         """
-        first_end, first_begin = np.full((2, n_words + 1, n_symbols), n_words + 1, dtype=unsigned)
-        last_end, last_begin = np.zeros((2, n_words + 1, n_symbols), dtype=unsigned)
+        first_end, first_begin = np.full((2, n_words + 1, n_symbols), n_words + 1, dtype=np.uint64)
+        last_end, last_begin = np.zeros((2, n_words + 1, n_symbols), dtype=np.uint64)
         return _Extents(first_end, last_end, first_begin, last_begin)
 
 
@@ -527,7 +558,7 @@ def _expand(
         # Only between these splits are there items of both children.
         first = max(extents.first_end[i, b], extents.first_begin[j, c])
         last = min(extents.last_end[i, b], extents.last_begin[j, c])
-        for k in range(first, last + unsigned(1)):
+        for k in range(first, last + _ONE):
             left, right = walk.left[k, b], walk.right[k, c]
             if left < 0 or right < 0:
                 continue

@@ -202,8 +202,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     ) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float]]:
         """List the rules, leaf rules and beams to try until a sentence is derived, each allowing more.
 
-        First come unseen rules, then the beam of short sentences, items however unlikely, and last any word in the
-        place of each.
+        First come unseen rules, then the beam of short sentences, and last all items however unlikely, with any word in
+        the place of those that fit nowhere.
 
         leaves: the leaf rules of the sentence.
         """
@@ -214,8 +214,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             yield self._all_rules, leaves, beam
         if beam > self.options.beam:
             yield self._all_rules, leaves, self.options.beam
-        yield self._all_rules, leaves, 0.0
-        yield self._all_rules, CoarseLeaves.of(grammar.coarse, np.full(n, grammar.words.any_word)), 0.0
+        any_words = CoarseLeaves.of(grammar.coarse, np.full(n, grammar.words.any_word))
+        yield self._all_rules, leaves.with_others(any_words), 0.0
 
     @cached_property
     def _left_corners(self) -> tuple[CoarseGrammar, LeftCorners, LeftCorners]:

@@ -7,8 +7,7 @@ summed in the rule's pair space (see `PackedOperators`) before the rule's matrix
 No index is checked here: callers check operators and forest first (`_checks`).
 
 Functions that run once for every edge take arrays one by one and no parts of arrays: numba counts the references to an
-array that it takes out of a record or makes a part of, which takes as long as the arithmetic of an edge.  Numbers of
-states and places in flat arrays are `unsigned` there, so that loops over states are vectorised.
+array that it takes out of a record or makes a part of, which takes as long as the arithmetic of an edge.
 
 | here | shape | meaning |
 | --- | --- | --- |
@@ -24,7 +23,7 @@ import math
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiler, part_compiler, unsigned
+from spectral_latent._compiled import EMPTY, ZERO, compiler, part_compiler, place
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -49,7 +48,7 @@ def _power(exponent: int) -> float:
 
 
 @pass_part
-def _normalise(vectors: FloatArray, item: int, m: np.uint64, exponent: int) -> int:
+def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
     """Scale vectors[item, :m] to a largest entry in [1/2, 1); return the exponent that makes up for it.
 
     vectors: (n, M).
@@ -73,9 +72,7 @@ def _normalise(vectors: FloatArray, item: int, m: np.uint64, exponent: int) -> i
 
 
 @pass_part
-def _add(
-    total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, row: int, m: np.uint64, exponent: int
-) -> None:
+def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, row: int, m: int, exponent: int) -> None:
     """Add: total[item] 2^exponents[item] += parts[row, :m] 2^exponent.
 
     total: (I, M).
@@ -162,7 +159,7 @@ def room(operators: PackedOperators) -> tuple[FloatArray, FloatArray]:
 
 
 @pass_part
-def _in_term(data: FloatArray, at: np.uint64, inside: FloatArray, item: int, m: np.uint64) -> float:
+def _in_term(data: FloatArray, at: int, inside: FloatArray, item: int, m: int) -> float:
     """Multiply a row of a factor, data[at : at + m], with the inside vector of an item, and add up.
 
     data: the numbers of all tensors, flat, (offset[-1],).
@@ -170,20 +167,20 @@ def _in_term(data: FloatArray, at: np.uint64, inside: FloatArray, item: int, m: 
     """
     total = 0.0
     for i in range(m):
-        total += data[at + i] * inside[item, i]
+        total += data[place(at + i)] * inside[item, i]
     return total
 
 
 @pass_part
 def _to_pair(
     data: FloatArray,
-    at: np.uint64,
-    terms: np.uint64,
+    at: int,
+    terms: int,
     inside: FloatArray,
     b: int,
-    m_b: np.uint64,
+    m_b: int,
     c: int,
-    m_c: np.uint64,
+    m_c: int,
     scale: float,
     pair: FloatArray,
 ) -> None:
@@ -204,7 +201,7 @@ def _to_pair(
         for j in range(m_b):
             weight = scale * inside[b, j]
             for k in range(m_c):
-                pair[j * m_c + k] += weight * inside[c, k]
+                pair[place(j * m_c + k)] += weight * inside[c, k]
 
 
 @pass_part
@@ -223,7 +220,7 @@ def _apply(
     exponents: IntArray,
     edge: int,
     end: int,
-    m_a: np.uint64,
+    m_a: int,
     out: FloatArray,
     pair: FloatArray,
 ) -> int:
@@ -241,17 +238,14 @@ def _apply(
         for i in range(m_a):
             out[0, i] = leaf[r, i]
         return 0
-    m_b = unsigned(states[symbol[b]])
+    m_b = states[symbol[b]]
     if c < 0:
         for i in range(m_a):
             for j in range(m_b):
                 out[0, i] += unary[r, i, j] * inside[b, j]
         return int(exponents[b])
-    m_c = unsigned(states[symbol[c]])
-    n_terms = unsigned(terms[r])
-    width = n_terms if n_terms else m_b * m_c
-    first = unsigned(offset[r])
-    second = first + m_a * width
+    m_c = states[symbol[c]]
+    width = terms[r] if terms[r] else m_b * m_c
     for q in range(width):
         pair[q] = 0.0
     # A binary rule: sum its pairs of children in pair space, at the largest of their exponents.
@@ -262,13 +256,14 @@ def _apply(
     for e in range(edge, end):
         scale = _power(exponents[left[e]] + exponents[right[e]] - top)
         if scale > 0.0:
-            _to_pair(data, second, n_terms, inside, left[e], m_b, right[e], m_c, scale, pair)
+            second = offset[r] + m_a * width
+            _to_pair(data, second, terms[r], inside, left[e], m_b, right[e], m_c, scale, pair)
     # Then one matrix from there to the parent.
     for i in range(m_a):
-        at = first + i * width
+        at = offset[r] + i * width
         total = 0.0
         for q in range(width):
-            total += data[at + q] * pair[q]
+            total += data[place(at + q)] * pair[q]
         out[0, i] = total
     return top
 
@@ -299,7 +294,7 @@ def inside_pass(
         # An unknown symbol has no states.
         if symbol[item] < 0:
             continue
-        m = unsigned(states[symbol[item]])
+        m = states[symbol[item]]
         edge, stop = start[item], start[item + 1]
         while edge < stop:
             end = _run_end(rule, right, edge, stop)
@@ -316,14 +311,14 @@ def inside_pass(
 @pass_part
 def _from_pair(
     data: FloatArray,
-    at: np.uint64,
-    terms: np.uint64,
+    at: int,
+    terms: int,
     weights: FloatArray,
     inside: FloatArray,
     b: int,
-    m_b: np.uint64,
+    m_b: int,
     c: int,
-    m_c: np.uint64,
+    m_c: int,
     to_children: FloatArray,
 ) -> None:
     """Set to_children (2, M) to the derivatives of weights (Q,) · pair(y, z) by the vectors y of b and z of c.
@@ -341,16 +336,16 @@ def _from_pair(
             in_left = weights[q] * _in_term(data, at + q * m_b, inside, b, m_b)
             in_right = weights[q] * _in_term(data, third + q * m_c, inside, c, m_c)
             for j in range(m_b):
-                to_children[0, j] += in_right * data[at + q * m_b + j]
+                to_children[0, j] += in_right * data[place(at + q * m_b + j)]
             for k in range(m_c):
-                to_children[1, k] += in_left * data[third + q * m_c + k]
+                to_children[1, k] += in_left * data[place(third + q * m_c + k)]
     else:
         # Weights are a matrix (m_b, m_c), applied to z, and its transpose to y.
         for j in range(m_b):
             total = 0.0
             for k in range(m_c):
-                total += weights[j * m_c + k] * inside[c, k]
-                to_children[1, k] += weights[j * m_c + k] * inside[b, j]
+                total += weights[place(j * m_c + k)] * inside[c, k]
+                to_children[1, k] += weights[place(j * m_c + k)] * inside[b, j]
             to_children[0, j] = total
 
 
@@ -382,7 +377,7 @@ def outside_pass(
     n_items = len(symbol)
     for item in forest.root:
         if symbol[item] >= 0:
-            m = unsigned(states[symbol[item]])
+            m = states[symbol[item]]
             for i in range(m):
                 to_children[0, i] = operators.root[symbol[item], i]
             _add(outside, exponents, item, to_children, 0, m, ZERO)
@@ -390,7 +385,7 @@ def outside_pass(
     for item in range(n_items - 1, -1, -1):
         if symbol[item] < 0:
             continue
-        m_a = unsigned(states[symbol[item]])
+        m_a = states[symbol[item]]
         above = _normalise(outside, item, m_a, exponents[item])
         exponents[item] = above
         # Items that no derivation reaches have nothing to push down.
@@ -402,7 +397,7 @@ def outside_pass(
             end = _run_end(rule, right, edge, stop)
             if r >= 0 and b >= 0 and c < 0:
                 # A unary rule: the transpose of its matrix.
-                m_b = unsigned(states[symbol[b]])
+                m_b = states[symbol[b]]
                 for j in range(m_b):
                     to_children[0, j] = 0.0
                     for i in range(m_a):
@@ -410,22 +405,19 @@ def outside_pass(
                 _add(outside, exponents, b, to_children, 0, m_b, above)
             elif r >= 0 and b >= 0:
                 # A binary rule: the transpose of its matrix leads into pair space, once for all edges of the run.
-                m_b = unsigned(states[symbol[b]])
-                m_c = unsigned(states[symbol[c]])
-                n_terms = unsigned(terms[r])
-                width = n_terms if n_terms else m_b * m_c
-                first = unsigned(offset[r])
+                m_b, m_c = states[symbol[b]], states[symbol[c]]
+                width = terms[r] if terms[r] else m_b * m_c
                 for q in range(width):
                     weights[q] = 0.0
                 for i in range(m_a):
-                    at = first + i * width
+                    at = offset[r] + i * width
                     for q in range(width):
-                        weights[q] += outside[item, i] * data[at + q]
+                        weights[q] += outside[item, i] * data[place(at + q)]
                 # From there to each child, where the other child's inside vector is filled in.
-                second = first + m_a * width
+                second = offset[r] + m_a * width
                 for e in range(edge, end):
                     b, c = left[e], right[e]
-                    _from_pair(data, second, n_terms, weights, inside, b, m_b, c, m_c, to_children)
+                    _from_pair(data, second, terms[r], weights, inside, b, m_b, c, m_c, to_children)
                     _add(outside, exponents, b, to_children, 0, m_b, above + inside_exponents[c])
                     _add(outside, exponents, c, to_children, 1, m_c, above + inside_exponents[b])
             edge = end
@@ -463,7 +455,7 @@ def edge_pass(
     for item in range(len(symbol)):
         if outside_exponents[item] <= EMPTY // 2:
             continue
-        m = unsigned(states[symbol[item]])
+        m = states[symbol[item]]
         # Each edge is a run of its own here.
         for e in range(start[item], start[item + 1]):
             exponent = _apply(

@@ -29,6 +29,7 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, r
 __all__ = ["EncodedWords", "WordEncoder"]
 
 _REMEMBERED = 50_000  # words whose spelling is weighed once
+_ANY = 1e-3  # what the rules of any word are multiplied with, so that those of the word itself are preferred
 _FLOOR = 1e-12  # least P(f | x) of the tag that a word is known to have
 _Unseen = tuple[str, bool, int]  # a word, whether it opens a sentence, and its only tag or -1
 
@@ -37,7 +38,8 @@ class EncodedWords(NamedTuple):
     """The words of sentences as numbers, and the leaf rules of these words alone.
 
     Equal words have the same number, unless they are given with different tags, or are unseen and only one of them
-    opens a sentence.  One more number, `any_word`, stands for the signature that all words share, and so for any word.
+    opens a sentence.  One more number, `any_word`, stands for the signature that all words share, and so for any word
+    that fits nowhere; its rules have a thousandth of their weight.
 
     word: (n,) the number of each word, one sentence after another.
     any_word: the number of the signature that all words share; it is the largest number.
@@ -159,8 +161,10 @@ class WordEncoder:
             len(keys) + unseen.add((*places[at], int(tag[at]))) for at in np.flatnonzero(is_unseen).tolist()
         ]
         any_word = len(keys) + len(unseen)
-        known = np.append(np.arange(len(keys)), any_word)
-        parts = [self._rules_of_known(np.append(keys, self._key(np.array(self.lexicon.unknown), -1)), known)]
+        parts = [
+            self._rules_of_known(keys, np.arange(len(keys)), 1.0),
+            self._rules_of_known(self._key(np.array([self.lexicon.unknown]), -1), np.array([any_word]), _ANY),
+        ]
         if len(unseen):
             parts.append(self._rules_of_unseen(unseen.names, len(keys)))
         rows = _Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -169,13 +173,13 @@ class WordEncoder:
         rules = np.stack([symbol, rows.word], axis=1)[order]
         return EncodedWords(word, any_word, rules, rows.source[order], rows.factor[order], rows.likely[order])
 
-    def _rules_of_known(self, keys: IntArray, number: IntArray) -> _Rows:
-        """List the rules of known words, given their keys (k,) and their numbers (k,)."""
+    def _rules_of_known(self, keys: IntArray, number: IntArray, factor: float) -> _Rows:
+        """List the rules of known words, given their keys (k,), their numbers (k,) and what to multiply them with."""
         # Without a tag, a terminal has the rules of all tags.
         width = np.where(keys % (self._n_tags + 1) == 0, self._n_tags + 1, 1)
         row, which = ranges(np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys + width))
         source = self._order[row]
-        return _Rows(number[which], source, np.ones(len(source)), self._likely[source])
+        return _Rows(number[which], source, np.full(len(source), factor), self._likely[source])
 
     def _rules_of_unseen(self, words: Sequence[_Unseen], number: int) -> _Rows:
         """Make the rules of unseen words, whose numbers begin with `number`."""

@@ -30,7 +30,16 @@ from spectral_latent.grammar import (
     prepare_grammar,
     spelling_of,
 )
-from spectral_latent.inference import Weight, check_forest, inside, n_best_derivations, total_weight, tree_weights
+from spectral_latent.inference import (
+    Weight,
+    check_forest,
+    edge_marginals,
+    inside,
+    n_best_derivations,
+    outside,
+    total_weight,
+    tree_weights,
+)
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
@@ -92,17 +101,18 @@ def used(grammar: Grammar, words: str, tags: list[int] | None = None) -> set[tup
 
 
 def test_leaf_rules_of_a_sentence_are_those_of_its_words(grammar: Grammar) -> None:
-    """With their vectors; besides there are those of any word, of which nothing is known."""
+    """With their vectors; besides there are those of any word, of which nothing is known, a thousand times smaller."""
     sentence = grammar.for_sentences([["ant", "both"], ["ant"]])
     ant, both, again = sentence.words.word.tolist()
     assert ant == again != both and sentence.words.any_word not in (ant, both)
     for operators, whole in ((sentence.coarse, grammar.coarse), (sentence.latent, grammar.operators)):
         assert operators.rules is not whole.rules and operators.binary is whole.binary
         assert np.unique(operators.rules.leaf[:, 1]).tolist() == sorted((ant, both, sentence.words.any_word))
-        for word, terminal in ((ant, 0), (both, 4), (sentence.words.any_word, grammar.lexicon.unknown)):
+        of_any = (sentence.words.any_word, grammar.lexicon.unknown, 1e-3)
+        for word, terminal, factor in ((ant, 0, 1.0), (both, 4, 1.0), of_any):
             here, there = (rules.leaf[:, 1] == x for rules, x in ((operators.rules, word), (whole.rules, terminal)))
             np.testing.assert_array_equal(operators.rules.leaf[here, 0], whole.rules.leaf[there, 0])
-            np.testing.assert_array_equal(operators.leaf[here], whole.leaf[there])
+            np.testing.assert_array_equal(operators.leaf[here], factor * whole.leaf[there])
 
 
 def test_a_sentence_has_one_table_of_leaf_rules(grammar: Grammar) -> None:
@@ -192,6 +202,21 @@ def test_tags_and_words_are_given_up_where_nothing_derives_them() -> None:
     assert used(alone, "bat ant") == {(S, A, B)}
     one_word = replace(alone, **without_binary_rules(alone))
     assert used(one_word, "both both") is None
+
+
+def test_words_that_fit_are_kept_where_another_is_given_up() -> None:
+    """No sentence begins with a B, and the other words are an A and a B."""
+    sentence, (spans,) = training(unseen=False).estimate().charts([["bat", "ant", "bee"]])
+    assert spans is not None
+    forest = spans.forest
+    vectors = inside(sentence.latent, forest)
+    mu = edge_marginals(sentence.latent, forest, vectors, outside(sentence.latent, forest, vectors))
+    at = np.flatnonzero((forest.left < 0) & (mu > 0.5))
+    symbol, terminal = sentence.latent.rules.leaf[forest.rule[at]].T
+    order = np.argsort(spans.first[forest.item[at]])
+    _, ant, bee = sentence.words.word.tolist()
+    assert symbol[order].tolist() == [A, A, B]
+    assert terminal[order].tolist() == [sentence.words.any_word, ant, bee]
 
 
 def without_binary_rules(grammar: Grammar) -> dict[str, Any]:
