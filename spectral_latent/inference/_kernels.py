@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiler, part_compiler
+from spectral_latent._compiled import EMPTY, ZERO, compiler, part_compiler, place
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -166,7 +166,7 @@ def _in_term(data: FloatArray, at: int, inside: FloatArray, item: int, m: int) -
     """
     total = 0.0
     for i in range(m):
-        total += data[at + i] * inside[item, i]
+        total += data[place(at + i)] * inside[item, i]
     return total
 
 
@@ -200,7 +200,7 @@ def _to_pair(
         for j in range(m_b):
             weight = scale * inside[b, j]
             for k in range(m_c):
-                pair[j * m_c + k] += weight * inside[c, k]
+                pair[place(j * m_c + k)] += weight * inside[c, k]
 
 
 @pass_part
@@ -261,7 +261,7 @@ def _apply(
         at = offset[r] + i * width
         total = 0.0
         for q in range(width):
-            total += data[at + q] * pair[q]
+            total += data[place(at + q)] * pair[q]
         out[0, i] = total
     return top
 
@@ -334,16 +334,16 @@ def _from_pair(
             in_left = weights[q] * _in_term(data, at + q * m_b, inside, b, m_b)
             in_right = weights[q] * _in_term(data, third + q * m_c, inside, c, m_c)
             for j in range(m_b):
-                to_children[0, j] += in_right * data[at + q * m_b + j]
+                to_children[0, j] += in_right * data[place(at + q * m_b + j)]
             for k in range(m_c):
-                to_children[1, k] += in_left * data[third + q * m_c + k]
+                to_children[1, k] += in_left * data[place(third + q * m_c + k)]
     else:
         # Weights are a matrix (m_b, m_c), applied to z, and its transpose to y.
         for j in range(m_b):
             total = 0.0
             for k in range(m_c):
-                total += weights[j * m_c + k] * inside[c, k]
-                to_children[1, k] += weights[j * m_c + k] * inside[b, j]
+                total += weights[place(j * m_c + k)] * inside[c, k]
+                to_children[1, k] += weights[place(j * m_c + k)] * inside[b, j]
             to_children[0, j] = total
 
 
@@ -410,7 +410,7 @@ def outside_pass(
                 for i in range(m_a):
                     at = offset[r] + i * width
                     for q in range(width):
-                        weights[q] += outside[item, i] * data[at + q]
+                        weights[q] += outside[item, i] * data[place(at + q)]
                 # From there to each child, where the other child's inside vector is filled in.
                 second = offset[r] + m_a * width
                 for e in range(edge, end):
