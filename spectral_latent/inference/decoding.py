@@ -145,7 +145,14 @@ class Derivations(Sequence[Derivation]):
 
 
 def _of_parts(edge: IntArray, left: IntArray, right: IntArray, root: IntArray, score: FloatArray) -> Derivations:
-    """Take the parts that derivations need; the columns are those of `Derivations`, of all parts that there are."""
+    """Take the parts that derivations need from all that there are.
+
+    edge: (P,) as in `Derivations`.
+    left: (P,) as in `Derivations`.
+    right: (P,) as in `Derivations`.
+    root: (n,) as in `Derivations`.
+    score: (n,) as in `Derivations`.
+    """
     needed = np.zeros(len(edge), dtype=np.bool_)
     needed[root] = True
     _mark_needed(left, right, needed)
