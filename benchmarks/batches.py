@@ -1,10 +1,14 @@
-"""The speed of parsing in batches, one by one, and in several processes, measured in turn in one run.
+"""The speed of parsing and tagging in batches, one by one, and in several processes, measured in turn in one run.
 
     python benchmarks/batches.py MODEL SOURCE [--sentences 300] [--n-best 50] [--jobs 2]
 
-Prints sentences per CPU second of `parse`, of `parse_all`, and of `parse_all` with `--n-best` trees of each sentence;
-and sentences per second of `parse_all` with one process and with several, which need as many free processors.  The
-model is a parser of phrases or of dependencies.  Each figure is the best of three.
+For a parser of phrases or of dependencies it prints sentences per CPU second of `parse`, of `parse_all`, and of
+`parse_all` with `--n-best` trees of each sentence; and sentences per second of `parse_all` with one process and with
+several, which need as many free processors.
+
+For a tagger it prints tokens per CPU second of `tag` with one sentence at a time, and with all of them for the first
+time, when the spelling of unseen words is weighed, and later; and of posteriors by the tagger's own passes and by those
+of the inside-outside engine.  Each figure is the best of three, but for the first time.
 """
 
 from __future__ import annotations
@@ -16,20 +20,23 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from _measure import print_head, print_row
 
 from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, clean
-from spectral_latent.corpora import constituency_trees, dependency_trees
+from spectral_latent.corpora import constituency_trees, dependency_trees, tagged_sentences
+from spectral_latent.inference import inside, marginals, outside
+from spectral_latent.sequence import LatentTagger
+from spectral_latent.sequence.decoding import Decoder
 
-COLUMNS = ["sentences/s", "ratio"]
 _REPEATS = 3
 
 
-def fastest(answer: Callable[[], Any], clock: Callable[[], float]) -> float:
+def fastest(answer: Callable[[], Any], clock: Callable[[], float], repeats: int = _REPEATS) -> float:
     """Return the seconds of the fastest of several calls."""
     seconds = []
-    for _ in range(_REPEATS):
+    for _ in range(repeats):
         start = clock()
         answer()
         seconds.append(clock() - start)
@@ -37,24 +44,28 @@ def fastest(answer: Callable[[], Any], clock: Callable[[], float]) -> float:
 
 
 def sentences_of(model: Any, source: str, most: int) -> list[Any]:
-    """Read the first sentences of a treebank, without their trees."""
+    """Read the first sentences of a treebank, without their trees or tags."""
     if isinstance(model, ConstituencyModel):
         trees = (tree for tree in map(clean, constituency_trees(source)) if tree is not None)
         return [list(tree.words()) for tree in itertools.islice(trees, most)]
+    if isinstance(model, LatentTagger):
+        return [[word for word, _ in sentence] for sentence in itertools.islice(tagged_sentences(source), most)]
     return [tree.without_tree() for tree in itertools.islice(dependency_trees(source), most)]
 
 
-def main() -> int:
-    """Load a model, and measure each way to parse."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
-    parser.add_argument("source")
-    parser.add_argument("--sentences", type=int, default=300)
-    parser.add_argument("--n-best", type=int, default=50)
-    parser.add_argument("--jobs", type=int, default=2)
-    given = parser.parse_args()
-    model: Any = load(given.model)
-    sentences = sentences_of(model, given.source, given.sentences)
+def print_speeds(units: str, n: int, groups: list[dict[str, float]]) -> None:
+    """Print how many units a second each way handles, and the ratio to the first way of its group."""
+    columns = [f"{units}/s", "ratio"]
+    print_head([units], columns)
+    for rows in groups:
+        first, *_ = rows.values()
+        for name, seconds in rows.items():
+            whole = columns[:1] if n / seconds >= 1000 else ()
+            print_row([name], dict(zip(columns, (n / seconds, first / seconds), strict=True)), columns, whole)
+
+
+def parsing(model: Any, sentences: list[Any], n_best: int, jobs: int) -> list[dict[str, float]]:
+    """Measure the seconds of each way to parse."""
 
     def together(n_best: int = 1, jobs: int = 1) -> None:
         """Parse all sentences in batches."""
@@ -67,25 +78,71 @@ def main() -> int:
             model.parse(sentence)
 
     together(2)
-    together(jobs=given.jobs)
+    together(jobs=jobs)
     cpu = time.process_time
     wall = time.perf_counter
-    groups = [
+    return [
         {
             "`parse`": fastest(alone, cpu),
             "`parse_all`": fastest(together, cpu),
-            f"`parse_all`, {given.n_best} trees": fastest(lambda: together(given.n_best), cpu),
+            f"`parse_all`, {n_best} trees": fastest(lambda: together(n_best), cpu),
         },
         {
             "`parse_all`, one process, wall time": fastest(together, wall),
-            f"`parse_all`, {given.jobs} processes, wall time": fastest(lambda: together(jobs=given.jobs), wall),
+            f"`parse_all`, {jobs} processes, wall time": fastest(lambda: together(jobs=jobs), wall),
         },
     ]
-    print_head(["parsing"], COLUMNS)
-    for rows in groups:  # the ratio is to the first row of the group
-        first, *_ = rows.values()
-        for name, seconds in rows.items():
-            print_row([name], {"sentences/s": len(sentences) / seconds, "ratio": first / seconds}, COLUMNS, ())
+
+
+def engine_posteriors(decoder: Decoder, terminal: np.ndarray, start: np.ndarray) -> None:
+    """Compute the posteriors of tags as forests, with the inside-outside engine."""
+    builder = decoder.builder
+    candidates = builder.candidates(terminal)
+    candidates = candidates.where(decoder.likely[candidates.rule])
+    for operators in (decoder.coarse, decoder.latent):
+        trellis = builder.build(start, candidates)
+        inner = inside(operators, trellis.forest)
+        mu = marginals(operators, trellis.forest, inner, outside(operators, trellis.forest, inner))
+        best = np.maximum.reduceat(mu[trellis.spine], candidates.start[:-1])[candidates.position]
+        candidates = candidates.where(mu[trellis.spine] >= decoder.threshold * best)
+
+
+def tagging(model: LatentTagger, sentences: list[Any]) -> list[dict[str, float]]:
+    """Measure the seconds of each way to tag, and of both ways to compute posteriors."""
+    model.tag([["It", "rains"]])
+    cpu = time.process_time
+    first = fastest(lambda: model.tag(sentences), cpu, repeats=1)
+    decoder, terminal = model._decoder(sentences)
+    start = np.cumsum([0, *map(len, sentences)])
+    engine_posteriors(decoder, terminal, start)
+    return [
+        {
+            "`tag`, one sentence at a time": fastest(lambda: [model.tag([each]) for each in sentences], cpu),
+            "`tag`, the first time": first,
+            "`tag`": fastest(lambda: model.tag(sentences), cpu),
+        },
+        {
+            "posteriors, the engine": fastest(lambda: engine_posteriors(decoder, terminal, start), cpu),
+            "posteriors": fastest(lambda: decoder.posteriors(terminal, start), cpu),
+        },
+    ]
+
+
+def main() -> int:
+    """Load a model, and measure each way to parse or to tag."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("source")
+    parser.add_argument("--sentences", type=int, default=300)
+    parser.add_argument("--n-best", type=int, default=50)
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    model: Any = load(given.model)
+    sentences = sentences_of(model, given.source, given.sentences)
+    if isinstance(model, LatentTagger):
+        print_speeds("tokens", sum(map(len, sentences)), tagging(model, sentences))
+    else:
+        print_speeds("sentences", len(sentences), parsing(model, sentences, given.n_best, given.jobs))
     return 0
 
 

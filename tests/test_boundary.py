@@ -7,6 +7,7 @@ Python.  With NUMBA_BOUNDSCHECK=1 (`make test-bounds`) an index outside an array
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from spectral_latent.papers.brown import find_brown_clusters
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder
+from spectral_latent.sequence.passes import candidate_marginals
 from spectral_latent.trees import Forest, Rules, SkeletalTrees, Vocabulary
 
 FAR = [-(2**62), -(10**9), -7, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, 10**6, 10**9, 2**62]
@@ -99,6 +101,23 @@ def test_trellises(columns: dict[str, Any]) -> None:
         # Items of a last sequence that cannot begin have no root; else the columns are a forest.
         if not forest.n_items or (len(forest.root) and forest.root[-1] == forest.n_items - 1):
             check_forest(forest)
+
+
+@given(spoilt(TRELLIS | {"rule": np.array([0, 3, 1, 4, 2, 5])}))
+@settings(max_examples=150)
+def test_marginals_of_candidates(columns: dict[str, Any]) -> None:
+    ends, *candidates = columns.values()
+    operators = HMM.with_states_as_tags()
+    builder = TrellisBuilder(operators.rules, n_tags=2)
+    found = unless_refused(lambda: candidate_marginals(operators, builder, ends, Candidates(*candidates)))
+    assert found is None or found.shape == np.shape(columns["tag"])
+
+
+def test_trellises_need_spines_as_parents() -> None:
+    rules = HMM.with_states_as_tags().rules
+    crossed = replace(rules, unary=rules.unary[::-1, :1] * [1, 0] + rules.unary * [0, 1])
+    with pytest.raises(ValueError, match="must be the spine of the tag that it emits"):
+        TrellisBuilder(crossed, n_tags=2)
 
 
 @given(st.integers(-1, 4), st.sampled_from([HMM.with_states_as_tags(), HMM.operators()]))

@@ -29,7 +29,7 @@ from spectral_latent.estimation import (
     outside_templates,
     read_treebanks,
 )
-from spectral_latent.inference import Derivation, best_analyses, inside, marginals, outside, total_weight
+from spectral_latent.inference import Derivation, Derivations, best_analyses, inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import (
     FloatArray,
@@ -159,9 +159,12 @@ class Chart:
     position: list[int]
     weight: FloatArray
 
-    # Which object does a derivation stand for?
+    # Which objects do derivations stand for?
 
-    def analysis(self, derivation: Derivation) -> Expression:
+    def analyses(self, derivations: Derivations) -> list[Expression]:
+        return list(map(self._analysis, derivations))
+
+    def _analysis(self, derivation: Derivation) -> Expression:
         tree = derivation.tree(self.forest, self.rules)
         item = np.searchsorted(self.forest.start, derivation.edges, side="right") - 1
         spelling = [self.tokens[self.position[i]] for i in item]

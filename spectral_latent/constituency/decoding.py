@@ -23,9 +23,8 @@ import numpy as np
 
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled, compiled_part, with_room
 from spectral_latent.constituency.constituents import Chain, Constituents
-from spectral_latent.constituency.conversion import build_phrase
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.inference import Derivation
+from spectral_latent.inference import Derivations
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["PhraseForest", "bracketings"]
@@ -129,6 +128,7 @@ class PhraseForest(NamedTuple):
     weight: (E,) the gain of the constituent that an edge derives; zero if it derives none.
     chain: (I,) the number of the chain of labels that an item puts above its children; negative where it only joins
     them.
+    first: (I,) the first word below an item with a chain of labels.
     chains: the chains in the order of their numbers.
     words: the words of the sentence.
     """
@@ -136,20 +136,27 @@ class PhraseForest(NamedTuple):
     forest: Forest
     weight: FloatArray
     chain: IntArray
+    first: IntArray
     chains: Sequence[Chain]
     words: Sequence[str]
 
-    def analysis(self, derivation: Derivation) -> Phrase:
-        """Build the tree that a derivation stands for.
+    def analyses(self, derivations: Derivations) -> list[Phrase]:
+        """Build the trees that derivations stand for; they share the phrases of the parts that derivations share.
 
-        derivation: a derivation of `forest`.
+        derivations: derivations of `forest`.
         """
-        item = np.searchsorted(self.forest.start, derivation.edges, side="right") - 1
-        left = self.forest.left[derivation.edges]
-        right = self.forest.right[derivation.edges]
-        chains = [self.chains[number] if number >= 0 else () for number in self.chain[item].tolist()]
-        n_children = np.where(left < 0, 0, np.where(right < 0, 1, 2))
-        return build_phrase(chains, n_children.tolist(), self.words)
+        item = np.searchsorted(self.forest.start, derivations.edge, side="right") - 1
+        columns = (self.chain[item], self.first[item], derivations.left, derivations.right)
+        parts: list[tuple[Phrase | str, ...]] = []  # the phrases, or the word, that each part puts side by side
+        for chain, first, left, right in zip(*(column.tolist() for column in columns), strict=True):
+            row: tuple[Phrase | str, ...] = (self.words[first],) if left < 0 else parts[left]
+            if right >= 0:
+                row += parts[right]
+            if chain >= 0:
+                for label in reversed(self.chains[chain]):
+                    row = (Phrase(label, row),)
+            parts.append(row)
+        return [tree for root in derivations.root.tolist() for tree in parts[root] if isinstance(tree, Phrase)]
 
 
 def bracketings(
@@ -194,6 +201,7 @@ def bracketings(
     which = order[np.maximum(items, 0)]
     is_part = items < 0
     chain = np.where(is_part, items, constituents.chain[which])
+    first = np.where(is_part, -1, constituents.first[which])
     left, right = np.ascontiguousarray(edges.T)
     forest = Forest(
         symbol=chain,
@@ -205,4 +213,4 @@ def bracketings(
         component=np.zeros(n_tops, dtype=np.int64),
     )
     weight = np.repeat(np.where(is_part, 0.0, gain[which]), np.diff(starts))
-    return PhraseForest(forest, weight, chain, chains, words)
+    return PhraseForest(forest, weight, chain, first, chains, words)

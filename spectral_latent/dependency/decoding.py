@@ -15,7 +15,7 @@ import numpy as np
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent.dependency.forests import ArcForest, projective
 from spectral_latent.inference import (
-    Derivation,
+    Derivations,
     best_analyses,
     edge_marginals,
     inside,
@@ -99,11 +99,15 @@ class _ProjectiveTrees(NamedTuple):
         """The forest."""
         return self.arcs.forest
 
-    def analysis(self, derivation: Derivation) -> tuple[int, ...]:
-        """Collect the heads of the tree that a derivation stands for."""
-        edges = derivation.edges[self.arcs.governor[derivation.edges] >= 0]
+    def analyses(self, derivations: Derivations) -> list[tuple[int, ...]]:
+        """Collect the heads of the tree that each derivation stands for."""
+        return [self._heads(derivation.edges) for derivation in derivations]
+
+    def _heads(self, edges: IntArray) -> tuple[int, ...]:
+        """Collect the heads of the tree that has the arcs of edges (n,)."""
+        arcs = edges[self.arcs.governor[edges] >= 0]
         heads = np.zeros(self.n, dtype=np.int64)
-        heads[self.arcs.dependant[edges] - 1] = self.arcs.governor[edges]
+        heads[self.arcs.dependant[arcs] - 1] = self.arcs.governor[arcs]
         return tuple(heads.tolist())
 
 

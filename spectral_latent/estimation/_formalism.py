@@ -8,7 +8,7 @@ A formalism answers five questions.
 | Which features do its nodes have? | `Formalism.shard` |
 | How is a terminal scored that was never seen? | `Priors`, which are given to `estimate` with the treebank |
 | Which forest does a bare input have? | `inference.Analyses.forest` |
-| Which object does a derivation stand for? | `inference.Analyses.analysis` |
+| Which objects do derivations stand for? | `inference.Analyses.analyses` |
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from spectral_latent.inference._checks import check_forest
 from spectral_latent.inference.analyses import Analyses, best_analyses
 from spectral_latent.inference.counting import ExpectedCounts, expected_counts
-from spectral_latent.inference.decoding import Derivation, best_derivation, n_best_derivations
+from spectral_latent.inference.decoding import Derivation, Derivations, best_derivation, n_best_derivations
 from spectral_latent.inference.generative_means import collapse, mean_node_counts
 from spectral_latent.inference.inside_outside import (
     ScaledVectors,
@@ -21,6 +21,7 @@ from spectral_latent.inference.sampling import SampledTrees, sample_trees
 __all__ = [
     "Analyses",
     "Derivation",
+    "Derivations",
     "ExpectedCounts",
     "LeftCorners",
     "SampledTrees",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-from spectral_latent.inference.decoding import Derivation, best_derivation, n_best_derivations
+from spectral_latent.inference.decoding import Derivations, n_best_derivations
 from spectral_latent.trees import FloatArray, Forest
 
 __all__ = ["Analyses", "best_analyses"]
@@ -16,7 +17,7 @@ AnalysisOut = TypeVar("AnalysisOut", covariant=True)
 class Analyses(Protocol[AnalysisOut]):
     """The analyses of one input: a forest in which each has one derivation.
 
-    A formalism answers two questions here: which forest a bare input has, and which object a derivation stands for.
+    A formalism answers two questions here: which forest a bare input has, and which objects derivations stand for.
     """
 
     @property
@@ -27,10 +28,10 @@ class Analyses(Protocol[AnalysisOut]):
     def weight(self) -> FloatArray:
         """The weight that each edge adds to the score of an analysis, (E,)."""
 
-    def analysis(self, derivation: Derivation) -> AnalysisOut:
-        """Make the analysis that a derivation stands for.
+    def analyses(self, derivations: Derivations) -> Sequence[AnalysisOut]:
+        """Make the analysis that each derivation stands for.
 
-        derivation: a derivation of `forest`.
+        derivations: derivations of `forest`.
         """
 
 
@@ -46,15 +47,10 @@ def best_analyses(analyses: Analyses[Analysis], n_best: int) -> list[Analysis]:
     ... class Choice:
     ...     forest: Forest
     ...     weight: FloatArray
-    ...     def analysis(self, derivation): return "ab"[derivation.edges[0]]
+    ...     def analyses(self, derivations): return ["ab"[derivation.edges[0]] for derivation in derivations]
     >>> none = np.array([-1, -1])
     >>> forest = Forest(np.array([0]), np.array([0, 2]), np.array([0, 1]), none, none, np.array([0]), np.array([0]))
     >>> best_analyses(Choice(forest, np.array([0.2, 0.8])), 2)
     ['b', 'a']
     """
-    if n_best == 1:
-        best = best_derivation(analyses.forest, analyses.weight)
-        derivations = [] if best is None else [best]
-    else:
-        derivations = n_best_derivations(analyses.forest, analyses.weight, n_best)
-    return [analyses.analysis(derivation) for derivation in derivations]
+    return list(analyses.analyses(n_best_derivations(analyses.forest, analyses.weight, n_best)))

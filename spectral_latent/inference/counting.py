@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column
+from spectral_latent._compiled import check_column, place
 from spectral_latent.inference._kernels import block, compiled_pass, dot, pass_part
 from spectral_latent.inference.inside_outside import ScaledVectors, inside, item_component, outside, root_sums
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
@@ -91,7 +91,7 @@ def _add_outer(total: FloatArray, at: int, scale: float, above: FloatArray, y: F
         for j in range(len(y)):
             weight = scale * above[h] * y[j]
             for k in range(len(z)):
-                total[at + k] += weight * z[k]
+                total[place(at + k)] += weight * z[k]
             at += len(z)
 
 
@@ -122,20 +122,20 @@ def _add_to_factors(
     for h in range(len(above)):
         weight = scale * above[h]
         for q in range(width):
-            total[at + q] += weight * in_left[q] * in_right[q]
+            total[place(at + q)] += weight * in_left[q] * in_right[q]
             in_above[q] += weight * matrix[h, q]
         at += width
     # second factor (Q, m_b): the left child's inside vector times what the others have in the term
     for q in range(width):
         weight = in_above[q] * in_right[q]
         for j in range(len(y)):
-            total[at + j] += weight * y[j]
+            total[place(at + j)] += weight * y[j]
         at += len(y)
     # third factor (Q, m_c): likewise the right child's
     for q in range(width):
         weight = in_above[q] * in_left[q]
         for k in range(len(z)):
-            total[at + k] += weight * z[k]
+            total[place(at + k)] += weight * z[k]
         at += len(z)
 
 

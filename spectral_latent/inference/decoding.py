@@ -6,15 +6,18 @@ recall, the minimum-Bayes-risk tree of the long paper's section 6.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, overload
 
 import numpy as np
 
-from spectral_latent._compiled import ZERO, check_column, compiled, compiled_part, with_room
+from spectral_latent._compiled import check_column, compiled, compiled_part, with_room
 from spectral_latent.inference._checks import check_forest, check_weights
-from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, SkeletalTrees, ranges
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, ranges
 
-__all__ = ["Derivation", "best_derivation", "n_best_derivations"]
+__all__ = ["Derivation", "Derivations", "best_derivation", "n_best_derivations"]
 
 _MOST = np.iinfo(np.int64).max  # derivations of an item, for compiled code: more than any memory holds
 
@@ -82,6 +85,83 @@ class Derivation(NamedTuple):
 
 
 @compiled
+def _mark_needed(left: IntArray, right: IntArray, needed: BoolArray) -> None:
+    """Mark all parts (P,) that the parts marked before are made of; parts come before those that are made of them."""
+    for part in range(len(needed) - 1, -1, -1):
+        if needed[part] and left[part] >= 0:
+            needed[left[part]] = True
+        if needed[part] and right[part] >= 0:
+            needed[right[part]] = True
+
+
+@dataclass(frozen=True, eq=False)
+class Derivations(Sequence[Derivation]):
+    """The n best derivations of a forest, the best first, with the parts that they share.
+
+    A part is a derivation of an item.  Parts come before those that are made of them.
+
+    edge: (P,) the edge at the top of each part.
+    left: (P,) the part that derives the edge's left child; -1 without one.
+    right: (P,) the part that derives its right child; likewise.
+    root: (n,) the part that each derivation is.
+    score: (n,) the sum of the weights of the edges of each derivation.
+
+    >>> shared = Derivations(*np.array([[0, 1, 2], [-1, 0, 0], [-1, -1, -1]]), np.array([1, 2]), np.array([0.5, 0.25]))
+    >>> len(shared), shared[1]
+    (2, Derivation(edges=array([0, 2]), score=0.25))
+    """
+
+    edge: IntArray
+    left: IntArray
+    right: IntArray
+    root: IntArray
+    score: FloatArray
+
+    @cached_property
+    def _columns(self) -> tuple[list[int], list[int], list[int]]:
+        """The parts as Python's own numbers, which are faster one by one than those of arrays."""
+        return self.edge.tolist(), self.left.tolist(), self.right.tolist()
+
+    def __len__(self) -> int:
+        return len(self.root)
+
+    @overload
+    def __getitem__(self, at: int) -> Derivation: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Derivation]: ...
+
+    def __getitem__(self, at: int | slice) -> Derivation | list[Derivation]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        edge, left, right = self._columns
+        edges: list[int] = []
+        stack = [int(self.root[at])]
+        while stack:  # root, right subtree, left subtree: post-order backwards
+            part = stack.pop()
+            edges.append(edge[part])
+            stack += [child for child in (left[part], right[part]) if child >= 0]
+        return Derivation(np.array(edges[::-1]), float(self.score[at]))
+
+
+def _of_parts(edge: IntArray, left: IntArray, right: IntArray, root: IntArray, score: FloatArray) -> Derivations:
+    """Take the parts that derivations need from all that there are.
+
+    edge: (P,) as in `Derivations`.
+    left: (P,) as in `Derivations`.
+    right: (P,) as in `Derivations`.
+    root: (n,) as in `Derivations`.
+    score: (n,) as in `Derivations`.
+    """
+    needed = np.zeros(len(edge), dtype=np.bool_)
+    needed[root] = True
+    _mark_needed(left, right, needed)
+    kept = np.flatnonzero(needed)
+    number = np.append(np.cumsum(needed) - 1, -1)  # -1 stays -1
+    return Derivations(edge[kept], number[left[kept]], number[right[kept]], number[root], score)
+
+
+@compiled
 def _find_best_edges(forest: Forest, weights: FloatArray, score: FloatArray, best: IntArray) -> None:
     """Find the score (I,) of the best derivation below each item, -inf before, and its edge (I,), -1 before."""
     for item in range(len(forest.symbol)):
@@ -110,25 +190,19 @@ def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
     >>> best_derivation(forest, np.array([0.25, 0.5]))
     Derivation(edges=array([1]), score=0.5)
     """
-    check_weights(forest, weights)
+    return next(iter(n_best_derivations(forest, weights, 1)), None)
+
+
+def _best(forest: Forest, weights: FloatArray) -> Derivations:
+    """Find the best derivation of a forest with edges of these weights (E,), if there is one."""
     score = np.full(forest.n_items, -np.inf)
     best = np.full(forest.n_items, -1)
     _find_best_edges(forest, weights, score, best)
-    if (best[forest.root] < 0).all():
-        return None
-    root = int(forest.root[np.argmax(score[forest.root])])
-    # The loop runs over Python's own numbers, which are faster one by one than those of arrays.
-    edge_of, left, right = best.tolist(), forest.left.tolist(), forest.right.tolist()
-    edges: list[int] = []
-    stack = [root]
-    while stack:  # root, right subtree, left subtree: post-order backwards
-        edge = edge_of[stack.pop()]
-        edges.append(edge)
-        if left[edge] >= 0:
-            stack.append(left[edge])
-        if right[edge] >= 0:
-            stack.append(right[edge])
-    return Derivation(np.array(edges[::-1]), float(score[root]))
+    root = forest.root[np.argmax(score[forest.root], keepdims=True)] if len(forest.root) else forest.root
+    root = root[best[root] >= 0]
+    if not len(root):
+        best = best[:0]
+    return _of_parts(best, forest.left[best], forest.right[best], root, score[root])
 
 
 @compiled_part
@@ -245,38 +319,6 @@ def _rank(
     return choices[:n_choices]
 
 
-@compiled
-def _edges_below(forest: Forest, choices: FloatArray, start: IntArray, choice: int, room: IntArray) -> IntArray:
-    """List the edges of the derivation that begins with a choice, in post-order.
-
-    choices: (n, 4) as `_rank` makes them.
-    start: (I + 1,) where the choices of each item begin.
-    room: (n, 2) room for edges and for choices that are yet to be looked at; it grows.
-    """
-    n_edges = ZERO
-    size = ZERO
-    room[size, 1] = choice
-    size += 1
-    while size > 0:
-        size -= 1
-        at = room[size, 1]
-        edge = int(choices[at, 1])
-        room = with_room(room, max(n_edges, size + 1))
-        room[n_edges, 0] = edge
-        n_edges += 1
-        # The left child is put down first, so that the right subtree comes before it: post-order backwards.
-        if forest.left[edge] >= 0:
-            room[size, 1] = start[forest.left[edge]] + int(choices[at, 2])
-            size += 1
-        if forest.right[edge] >= 0:
-            room[size, 1] = start[forest.right[edge]] + int(choices[at, 3])
-            size += 1
-    edges = np.empty(n_edges, dtype=np.int64)
-    for k in range(n_edges):
-        edges[k] = room[n_edges - 1 - k, 0]
-    return edges
-
-
 class _Choices:
     """The n best derivations of every item, as choices of an edge and of derivations of its children.
 
@@ -292,21 +334,25 @@ class _Choices:
         self.start = np.zeros(forest.n_items + 1, dtype=np.int64)
         self.choices = _rank(forest, weights, n_best, self.start, np.empty((1024, 4)), np.empty((64, 4)))
 
-    def best_of_roots(self, n_best: int) -> list[Derivation]:
+    def best_of_roots(self, n_best: int) -> Derivations:
         """List the n best derivations of all roots."""
         roots = self.forest.root
         choice, which = ranges(self.start[roots], self.start[roots + 1])
         cost = self.choices[choice, 0]
         best = np.lexsort((choice, roots[which], cost))[:n_best]
-        room = np.full((256, 2), -1, dtype=np.int64)
-        return [
-            Derivation(_edges_below(self.forest, self.choices, self.start, at, room), -lowest)
-            for at, lowest in zip(choice[best].tolist(), cost[best].tolist(), strict=True)
-        ]
+        edge, left_rank, right_rank = self.choices[:, 1:].T.astype(np.int64)
+        left = self.forest.left[edge]
+        right = self.forest.right[edge]
+        # A choice is a part, which is made of the choices of its edge's children.
+        left = np.where(left < 0, -1, self.start[left] + left_rank)
+        right = np.where(right < 0, -1, self.start[right] + right_rank)
+        return _of_parts(edge, left, right, choice[best], -cost[best])
 
 
-def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> list[Derivation]:
+def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Derivations:
     """List up to `n_best` derivations of a one-component forest, by falling sum of edge weights.
+
+    The first of equal derivations is that of `best_derivation`.
 
     forest: of E edges.
     weights: (E,) the weight of each edge.
@@ -325,4 +371,6 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> list
     if n_best < 1:
         raise ValueError(f"the number of derivations must be at least 1, not {n_best}")
     check_weights(forest, weights)
+    if n_best == 1:
+        return _best(forest, weights)
     return _Choices(forest, weights, min(n_best, _MOST)).best_of_roots(n_best)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from spectral_latent._compiled import ZERO, check_column, check_range
+from spectral_latent._compiled import ZERO, check_column, check_range, place
 from spectral_latent.inference._kernels import block, compiled_pass, dot
 from spectral_latent.inference.generative_means import mean_children
 from spectral_latent.operators import ObservableOperators, PackedOperators, row_sums
@@ -170,7 +170,7 @@ def _right_children(
                 if len(second) == 0:
                     for j in range(states[b]):
                         for k in range(states[c]):
-                            total[k] += y[j] * pair[j * states[c] + k]
+                            total[k] += y[j] * pair[place(j * states[c] + k)]
             # The third factor is applied once for all items.
             for q in range(len(third)):
                 for k in range(states[c]):

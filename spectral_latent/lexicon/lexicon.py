@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from spectral_latent.trees import IntArray, Vocabulary
 __all__ = ["Lexicon", "LexiconOptions"]
 
 _PREFIX = "spelling."
+_REMEMBERED = 50_000  # words whose signature is looked for once
 
 _SPELLINGS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 _SPELLINGS |= {escape: bracket for bracket, escape in _SPELLINGS.items()}  # bracketed trees escape their brackets
@@ -64,16 +65,21 @@ class Lexicon:
         self.words = list(dict.fromkeys(words))
         of_words = chain.from_iterable(map(signatures, self.words))
         self.terminals: Vocabulary[str | Signature] = Vocabulary(chain(self.words, [()], of_words))
+        self._signatures: dict[str, int] = {}
 
-    def terminals_of(self, words: Sequence[str]) -> IntArray:
-        """Look up the terminal of each word of a sentence: the word, or the finest signature that a known word has too.
+    def terminals_of(self, words: Sequence[str], first: Collection[int] = (0,)) -> IntArray:
+        """Look up the terminal of each word: the word, or the finest signature that a known word has too.
 
         An unknown word that opens a sentence is looked up in lower case, and an unknown bracket, such as `(` or
         `-LRB-`, in its other spelling.
 
-        words: the n words of a sentence; the result is (n,).
+        words: the n words of a sentence, or of several ones after another; the result is (n,).
+        first: the places of the words that open a sentence.
         """
-        return np.array([self.terminal(word, opens=at == 0) for at, word in enumerate(words)], dtype=np.int64)
+        terminals = self.terminals.numbers(words)
+        for at in np.flatnonzero(terminals < 0).tolist():
+            terminals[at] = self.terminal(words[at], opens=at in first)
+        return terminals
 
     @property
     def known(self) -> list[str]:
@@ -115,7 +121,12 @@ class Lexicon:
 
         word: the word, known or not.
         """
-        return next(self.terminals[signature] for signature in signatures(word) if signature in self.terminals)
+        terminal = self._signatures.get(word)
+        if terminal is None:
+            terminal = next(self.terminals[signature] for signature in signatures(word) if signature in self.terminals)
+            if len(self._signatures) < _REMEMBERED:
+                self._signatures[word] = terminal
+        return terminal
 
     def signature_chains(self) -> IntArray:
         """List the signatures of each terminal, coarsest first, as terminals (T, DEPTH); -1 beyond the finest.

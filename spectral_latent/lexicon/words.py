@@ -18,6 +18,7 @@ the place of s.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 import numpy as np
@@ -145,20 +146,21 @@ class WordEncoder:
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag; a word that was never seen
         with its tag counts as unseen.
         """
-        places = [(word, at == 0) for sentence in sentences for at, word in enumerate(sentence)]
-        terminal = np.array([self.lexicon.terminal(word, opens=opens) for word, opens in places], dtype=np.int64)
+        sentences = [sentence for sentence in sentences if len(sentence)]
+        words = list(chain.from_iterable(sentences))
+        opening = set(accumulate(map(len, sentences), initial=0))
+        terminal = self.lexicon.terminals_of(words, opening)
         tag = np.full(len(terminal), -1) if tags is None else tags
-        is_unseen = np.zeros(len(terminal), dtype=np.bool_)
-        if self.spelling is not None:
-            first, end = self._rows_with(terminal, tag)
-            is_unseen = (terminal >= len(self.lexicon.known)) | ((tag >= 0) & (first == end))
         # Known words with the same terminal and tag share a number; unseen words do if word, place and tag agree.
-        keys, number = np.unique(self._key(terminal, tag)[~is_unseen], return_inverse=True)
+        keys, which = np.unique(self._key(terminal, tag), return_inverse=True)
+        key_is_unseen = self._are_unseen(keys)
+        is_unseen = key_is_unseen[which]
+        keys = keys[~key_is_unseen]
+        word = (np.cumsum(~key_is_unseen) - 1)[which]
         unseen: Vocabulary[_Unseen] = Vocabulary()
-        word = np.empty(len(terminal), dtype=np.int64)
-        word[~is_unseen] = number
         word[is_unseen] = [
-            len(keys) + unseen.add((*places[at], int(tag[at]))) for at in np.flatnonzero(is_unseen).tolist()
+            len(keys) + unseen.add((words[at], at in opening, int(tag[at])))
+            for at in np.flatnonzero(is_unseen).tolist()
         ]
         any_word = len(keys) + len(unseen)
         parts = [
@@ -169,9 +171,18 @@ class WordEncoder:
             parts.append(self._rules_of_unseen(unseen.names, len(keys)))
         rows = _Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         symbol = self._symbol[rows.source]
-        order = np.lexsort((rows.word, symbol))
+        order = np.argsort(symbol * (any_word + 1) + rows.word)
         rules = np.stack([symbol, rows.word], axis=1)[order]
         return EncodedWords(word, any_word, rules, rows.source[order], rows.factor[order], rows.likely[order])
+
+    def _are_unseen(self, keys: IntArray) -> BoolArray:
+        """Tell which keys (k,) are those of signatures, or of words that were never seen with the key's tag."""
+        if self.spelling is None:
+            return np.zeros(len(keys), dtype=np.bool_)
+        terminal, tag = np.divmod(keys, self._n_tags + 1)
+        rows = np.searchsorted(self._keys, keys, "right") - np.searchsorted(self._keys, keys)
+        unseen: BoolArray = (terminal >= len(self.lexicon.known)) | ((tag > 0) & (rows == 0))
+        return unseen
 
     def _rules_of_known(self, keys: IntArray, number: IntArray, factor: float) -> _Rows:
         """List the rules of known words, given their keys (k,), their numbers (k,) and what to multiply them with."""
@@ -187,8 +198,11 @@ class WordEncoder:
         tag_of_word = np.array([tag for _, _, tag in words], dtype=np.int64)[:, None]
         signature = np.array([self.lexicon.signature(name) for name, _, _ in words], dtype=np.int64)
         # The rules of each word's signature, or else of the signature of all words, by tag: (words, tags).
-        first, end = self._rows_with(signature[:, None], every_tag)
+        signatures, which = np.unique(signature, return_inverse=True)
+        first, end = self._rows_with(signatures[:, None], every_tag)
         first, end = np.where(first < end, [first, end], self._rows_with(np.array([[self.lexicon.unknown]]), every_tag))
+        first = first[which]
+        end = end[which]
         p = self._posterior([(name, opens) for name, opens, _ in words])
         # A word with a given tag can have no other tag, and can always have this one.
         only = (tag_of_word == every_tag) & (tag_of_word >= 0)

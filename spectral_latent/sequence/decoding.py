@@ -23,10 +23,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from spectral_latent._compiled import TINY
-from spectral_latent.inference import edge_marginals, inside, marginals, n_best_derivations, outside
+from spectral_latent.inference import edge_marginals, inside, n_best_derivations, outside
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.forests import Trellis, TrellisBuilder
+from spectral_latent.sequence.forests import Candidates, TrellisBuilder
+from spectral_latent.sequence.passes import candidate_marginals
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
 __all__ = ["Decoder", "Path", "batches", "in_batches", "likely_rules", "state_marginals"]
@@ -135,26 +136,18 @@ class Decoder:
         """Make the builder of trellises over the rules of these operators."""
         return TrellisBuilder(self.latent.rules, self.n_tags)
 
-    def _marginals(self, operators: ObservableOperators, trellis: Trellis) -> FloatArray:
-        """Compute |μ| (C,) of candidates."""
-        inside_vectors = inside(operators, trellis.forest)
-        outside_vectors = outside(operators, trellis.forest, inside_vectors)
-        mu = marginals(operators, trellis.forest, inside_vectors, outside_vectors)
-        return np.abs(mu[trellis.spine])
-
-    def trellis(self, terminal: IntArray, start: IntArray) -> tuple[Trellis, FloatArray]:
-        """Build the pruned trellis of sequences, and compute the coarse marginals of its candidates.
+    def pruned(self, terminal: IntArray, start: IntArray) -> tuple[Candidates, FloatArray]:
+        """Find the likely candidates of sequences, and compute their coarse marginals, up to a factor at each position.
 
         terminal: (N,) the terminal of each position.
         start: (T + 1,) where each sequence begins, and N.
         """
         # First the rules that are likely by themselves, then the candidates that are likely by their marginals.
         candidates = self.builder.candidates(terminal)
-        trellis = self.builder.build(start, candidates.where(self.likely[candidates.rule]))
-        mu = self._marginals(self.coarse, trellis)
-        best = np.maximum.reduceat(mu, trellis.candidates.start[:-1])[trellis.candidates.position]
-        keep = mu >= self.threshold * best
-        return self.builder.build(start, trellis.candidates.where(keep)), mu[keep]
+        candidates = candidates.where(self.likely[candidates.rule])
+        mu = np.abs(candidate_marginals(self.coarse, self.builder, start, candidates))
+        keep = mu >= self.threshold * np.maximum.reduceat(mu, candidates.start[:-1])[candidates.position]
+        return candidates.where(keep), mu[keep]
 
     def posteriors(self, terminal: IntArray, start: IntArray) -> FloatArray:
         """Compute the posteriors (N, K) of the tags of all positions.
@@ -164,18 +157,21 @@ class Decoder:
         terminal: (N,) the terminal of each position.
         start: (T + 1,) where each sequence begins, and N.
         """
-        trellis, coarse = self.trellis(terminal, start)
-        candidates = trellis.candidates
-        mu = coarse if self.latent is self.coarse else self._marginals(self.latent, trellis)
-        lost = np.maximum.reduceat(mu, candidates.start[:-1]) <= TINY
+        candidates, mu = self.pruned(terminal, start)
+        position = candidates.position
+        if self.latent is not self.coarse:
+            latent = np.abs(candidate_marginals(self.latent, self.builder, start, candidates))
+            is_lost = np.maximum.reduceat(latent, candidates.start[:-1]) <= TINY
+            mu = np.where(is_lost[position], mu, latent)
         rows = np.zeros((len(terminal), self.n_tags))
-        rows[candidates.position, candidates.tag] = np.where(lost[candidates.position], coarse, mu)
+        rows[position, candidates.tag] = mu
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
     def _chain(self, terminal: IntArray) -> tuple[Forest, FloatArray]:
         """Build the forest of one sequence, and compute the log-factor (E,) of each edge in a path's probability."""
-        trellis, _ = self.trellis(terminal, np.array([0, len(terminal)]))
-        forest = trellis.forest
+        start = np.array([0, len(terminal)])
+        candidates, _ = self.pruned(terminal, start)
+        forest = self.builder.build(start, candidates).forest
         for operators in (self.latent, self.coarse):  # the coarse ones where all latent estimates are zero
             inside_vectors = inside(operators, forest)
             outside_vectors = outside(operators, forest, inside_vectors)

@@ -144,6 +144,10 @@ class TrellisBuilder:
         check_range("right children of binary rules", rules.binary[:, 2], n_tags, 2 * n_tags)
         check_range("left children of binary rules", rules.binary[:, 1], 0, n_tags)
         check_range("children of unary rules", rules.unary[:, 1], 0, n_tags)
+        spine, emission = np.concatenate([rules.unary, rules.binary[:, :2]]).T
+        if not np.array_equal(spine, n_tags + emission):
+            raise ValueError("the parent of a rule must be the spine of the tag that it emits")
+        self.rules = rules
         self.n_tags = n_tags
         self.leaf_tag, terminal = rules.leaf.T
         self.by_terminal = np.argsort(terminal, kind="stable")
@@ -173,11 +177,19 @@ class TrellisBuilder:
         candidates: the candidates of N positions, with tags 0 ... K - 1.
         Raises ValueError if these do not fit together.
         """
+        self.check(ends, candidates)
+        *columns, emission, spine = _fill(ends, *candidates, self.last, self.following)
+        return Trellis(Forest(*columns), candidates, emission, spine)
+
+    def check(self, ends: IntArray, candidates: Candidates) -> None:
+        """Raise ValueError unless candidates fit sequences and tags.
+
+        ends: (T + 1,) the first position of each sequence, and N.
+        candidates: the candidates of N positions, with tags 0 ... K - 1.
+        """
         start, tag, rule = candidates
         check_starts("starts of candidates", start, np.size(tag))
         check_starts("starts of sequences", ends, len(start) - 1)
         check_column("tags of candidates", tag, (np.size(tag),), np.int64)
         check_column("leaf rules of candidates", rule, (np.size(tag),), np.int64)
         check_range("tags of candidates", tag, 0, self.n_tags)
-        *columns, emission, spine = _fill(ends, *candidates, self.last, self.following)
-        return Trellis(Forest(*columns), candidates, emission, spine)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -64,7 +65,7 @@ class Vocabulary(Generic[Name]):
         >>> Vocabulary(["S", "NP"]).numbers(["NP", "X"])
         array([ 1, -1])
         """
-        return np.array([self.get(name) for name in names], dtype=np.int64)
+        return np.fromiter(map(self._index.get, names, repeat(-1)), dtype=np.int64)
 
     def __getitem__(self, name: Name) -> int:
         return self._index[name]

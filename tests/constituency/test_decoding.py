@@ -70,6 +70,15 @@ def test_the_best_trees_are_the_first_of_all(case: tuple[list[str], dict[tuple[i
     assert [every[tree] for tree in trees] == pytest.approx(sorted(every.values(), reverse=True)[:k], abs=1e-9)
 
 
+def test_trees_share_the_phrases_that_they_have_in_common() -> None:
+    rows = [*((i, i + 1, 0) for i in range(4)), (0, 2, 1), (2, 4, 1), (0, 4, 2)]
+    gain = np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.2, 0.1])
+    trees = best_analyses(bracketings(constituents(rows), gain, CHAINS, list("abcd")), 4)
+    phrases = {id(node): node for tree in trees for node in tree.nodes() if isinstance(node, Phrase)}
+    assert len(trees) == 4
+    assert len(phrases) == 4 + 2 + 2 * len(trees)  # tags, both phrases in the middle, and a chain of two at each top
+
+
 def test_the_order_of_constituents_does_not_matter() -> None:
     rng = np.random.default_rng(0)
     rows = [(i, j, c) for i in range(4) for j in range(i + 1, 5) for c in range(2)]

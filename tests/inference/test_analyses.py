@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from spectral_latent.inference import Derivation, best_analyses
+from spectral_latent.inference import Derivations, best_analyses
 from spectral_latent.trees import FloatArray, Forest
 
 
@@ -17,9 +17,8 @@ class Letters(NamedTuple):
     forest: Forest
     weight: FloatArray
 
-    def analysis(self, derivation: Derivation) -> str:
-        (edge,) = derivation.edges
-        return "abc"[edge]
+    def analyses(self, derivations: Derivations) -> list[str]:
+        return ["abc"[edge] for (edge,) in (derivation.edges for derivation in derivations)]
 
 
 @pytest.mark.parametrize(("n_best", "expected"), [(1, ["b"]), (2, ["b", "c"]), (4, ["b", "c", "a"])])

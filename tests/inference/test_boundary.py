@@ -393,7 +393,7 @@ def test_a_forest_without_items_and_one_without_roots() -> None:
         assert marginals(operators, each, within, without).tolist() == [0.0] * n_items
         assert edge_marginals(operators, each, within, without).tolist() == [0.0] * n_items
         assert best_derivation(each, np.zeros(n_items)) is None
-        assert n_best_derivations(each, np.zeros(n_items), 2) == []
+        assert list(n_best_derivations(each, np.zeros(n_items), 2)) == []
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,9 @@ def test_n_best_derivations_are_the_first_k_of_all_trees(seed: int, n: int, k: i
     trees = [nested(derivation.tree(parsed.forest, model.rules()))[0] for derivation in found]
     assert len(set(trees)) == len(trees)
     assert [every[tree] for tree in trees] == pytest.approx([derivation.score for derivation in found])
+    parts = list(zip(found.edge.tolist(), found.left.tolist(), found.right.tolist(), strict=True))
+    assert len(set(parts)) == len(parts) <= sum(len(derivation.edges) for derivation in found)
+    assert len(found[1:]) == len(found) - 1
 
 
 @given(seeds, st.integers(1, 5))
@@ -172,10 +175,10 @@ def test_a_forest_without_a_derivation_has_none() -> None:
     forest = Forest.of_trees(skeletal, skeletal.rules)
     forest = forest._replace(rule=np.array([0, -1, 0]))
     assert best_derivation(forest, np.ones(3)) is None
-    assert n_best_derivations(forest, np.ones(3), 4) == []
+    assert list(n_best_derivations(forest, np.ones(3), 4)) == []
     no_root = forest._replace(root=np.empty(0, dtype=np.int64), component=np.empty(0, dtype=np.int64))
     assert best_derivation(no_root, np.ones(3)) is None
-    assert n_best_derivations(no_root, np.ones(3), 4) == []
+    assert list(n_best_derivations(no_root, np.ones(3), 4)) == []
 
 
 def test_more_derivations_may_be_asked_for_than_any_number_of_the_machine_counts() -> None:

@@ -199,8 +199,8 @@ def test_pruning_leaves_what_the_coarse_model_holds_likely(
     keep = (mu >= threshold * mu.max(axis=1, keepdims=True)) & is_likely[:, x].T
     margin = np.abs(mu - threshold * mu.max(axis=1, keepdims=True))
     assume(threshold in (0.0, 1.0) or margin.min() > 1e-9)
-    trellis, _ = decoder.trellis(np.array(x), whole(x))
-    candidates = set(zip(trellis.candidates.position.tolist(), trellis.candidates.tag.tolist(), strict=True))
+    pruned, _ = decoder.pruned(np.array(x), whole(x))
+    candidates = set(zip(pruned.position.tolist(), pruned.tag.tolist(), strict=True))
     assert candidates == {(i, t) for i, t in zip(*np.nonzero(keep), strict=True)}
     weights = {tags: p for tags, p in latent.paths(x).items() if all((i, t) in candidates for i, t in enumerate(tags))}
     found = decoder.posteriors(np.array(x), whole(x))

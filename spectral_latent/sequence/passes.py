@@ -1,0 +1,227 @@
+"""Compute the marginals of the tags of sequences, by a backward and a forward pass over their candidates.
+
+The marginals are those of the spines of a trellis (`inference.marginals`).  But no items and edges are made: each
+candidate is joined with every candidate of the next position, and the rule that joins them stands in a table of tags.
+
+| here | shape | meaning |
+| --- | --- | --- |
+| `inner` | (C, M) | inside vectors of the candidates' spines: the candidate and all that follows |
+| `outer` | (C, M) | outside vectors of the spines: all that goes before |
+| `pair` | (Q,) | an emission and the next spine in the pair space of their rule; see `operators.Tensors` |
+
+The vectors of all candidates of a position are scaled by the same power of two.
+
+As in `inference._kernels`, functions that run once for every pair take arrays one by one and no parts of arrays.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from spectral_latent._compiled import check_range, compiler, part_compiler, place
+from spectral_latent.operators import ObservableOperators, PackedOperators
+from spectral_latent.sequence.forests import Candidates, TrellisBuilder
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["candidate_marginals"]
+
+# Sums may be taken in any order, so that the processor adds several numbers at once.
+_ANY_ORDER = {"contract", "reassoc"}
+_compiled_pass = compiler(fastmath=_ANY_ORDER)
+_pass_part = part_compiler(fastmath=_ANY_ORDER)
+
+
+@_pass_part
+def _normalise(vectors: FloatArray, first: int, end: int) -> None:
+    """Scale vectors[first:end] (C, M) together, to a largest entry in [1/2, 1)."""
+    largest = 0.0
+    for c in range(first, end):
+        for h in range(vectors.shape[1]):
+            largest = max(largest, abs(vectors[c, h]))
+    # A power of two rounds nothing; the largest one is not enough for the smallest numbers.
+    scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))
+    for c in range(first, end):
+        for h in range(vectors.shape[1]):
+            vectors[c, h] *= scale
+
+
+@_pass_part
+def _add_inner(
+    data: FloatArray,
+    at: int,
+    terms: int,
+    m_a: int,
+    m_b: int,
+    m_c: int,
+    leaf: FloatArray,
+    rule: int,
+    inner: FloatArray,
+    c: int,
+    d: int,
+    pair: FloatArray,
+) -> None:
+    """Add to inner[c] the inside vector of a position with the emission leaf[rule], before the spine of inner[d].
+
+    data, at, terms: the numbers of all tensors, where those of the rule that joins both begin, and its factors.
+    m_a, m_b, m_c: the numbers of states of the spine, of its emission and of the next spine.
+    leaf: (R0, M).
+    inner: (C, M).
+    pair: (Q,) room for a vector in pair space.
+    """
+    width = terms if terms else m_b * m_c
+    second = at + m_a * width
+    third = second + terms * m_b
+    # Coordinate q is (second[q] · y) (third[q] · z) in factors, and multiplied out a number of the outer product.
+    for q in range(terms):
+        of_emission = 0.0
+        for j in range(m_b):
+            of_emission += data[place(second + q * m_b + j)] * leaf[rule, j]
+        of_next = 0.0
+        for k in range(m_c):
+            of_next += data[place(third + q * m_c + k)] * inner[d, k]
+        pair[q] = of_emission * of_next
+    if terms == 0:
+        for j in range(m_b):
+            for k in range(m_c):
+                pair[place(j * m_c + k)] = leaf[rule, j] * inner[d, k]
+    # Then one matrix from there to the spine.
+    for h in range(m_a):
+        row = at + h * width
+        total = 0.0
+        for q in range(width):
+            total += data[place(row + q)] * pair[q]
+        inner[c, h] += total
+
+
+@_pass_part
+def _add_outer(
+    data: FloatArray,
+    at: int,
+    terms: int,
+    m_a: int,
+    m_b: int,
+    m_c: int,
+    leaf: FloatArray,
+    rule: int,
+    outer: FloatArray,
+    c: int,
+    d: int,
+    pair: FloatArray,
+) -> None:
+    """Add to outer[d] the outside vector of a spine that comes after outer[c] and the emission leaf[rule].
+
+    outer: (C, M); all else is as in `_add_inner`.
+    """
+    width = terms if terms else m_b * m_c
+    second = at + m_a * width
+    third = second + terms * m_b
+    # The transpose of the matrix leads into pair space.
+    for q in range(width):
+        pair[q] = 0.0
+    for h in range(m_a):
+        row = at + h * width
+        for q in range(width):
+            pair[q] += outer[c, h] * data[place(row + q)]
+    # From there to the next spine, where the emission is filled in.
+    for q in range(terms):
+        of_emission = 0.0
+        for j in range(m_b):
+            of_emission += data[place(second + q * m_b + j)] * leaf[rule, j]
+        for k in range(m_c):
+            outer[d, k] += pair[q] * of_emission * data[place(third + q * m_c + k)]
+    if terms == 0:
+        for j in range(m_b):
+            for k in range(m_c):
+                outer[d, k] += leaf[rule, j] * pair[place(j * m_c + k)]
+
+
+@_compiled_pass
+def _marginal_pass(
+    operators: PackedOperators,
+    last: IntArray,
+    following: IntArray,
+    ends: IntArray,
+    start: IntArray,
+    tag: IntArray,
+    rule: IntArray,
+    inner: FloatArray,
+    outer: FloatArray,
+    pair: FloatArray,
+    marginals: FloatArray,
+) -> None:
+    """Compute the marginals of the candidates of sequences that lie at ends[s] ... ends[s + 1] - 1.
+
+    operators: the operators as flat arrays.
+    last: (K,) the unary rule of each tag, or -1.
+    following: (K, K) the binary rule of each pair of tags, or -1.
+    ends: (T + 1,) as in `TrellisBuilder.build`.
+    start: (N + 1,) of `Candidates`.
+    tag: (C,) of `Candidates`.
+    rule: (C,) of `Candidates`.
+    inner: (C, M) zeros, which the inside vectors are added to.
+    outer: (C, M) zeros, which the outside vectors are added to.
+    pair: (Q,) room for a vector in pair space.
+    marginals: (C,) room for the marginals, those of each position up to a factor.
+    """
+    states, root, leaf, unary = operators.states, operators.root, operators.leaf, operators.unary
+    offset, terms, data = operators.offset, operators.terms, operators.data
+    n_tags = len(last)
+    for s in range(len(ends) - 1):
+        # Backwards: the vectors of the next position are finished when they are needed.
+        for i in range(ends[s + 1] - 1, ends[s] - 1, -1):
+            for c in range(start[i], start[i + 1]):
+                m_a, m_b = states[n_tags + tag[c]], states[tag[c]]
+                r = last[tag[c]]
+                if i + 1 == ends[s + 1] and r >= 0:
+                    for h in range(m_a):
+                        for j in range(m_b):
+                            inner[c, h] += unary[r, h, j] * leaf[rule[c], j]
+                if i + 1 < ends[s + 1]:
+                    for d in range(start[i + 1], start[i + 2]):
+                        r = following[tag[c], tag[d]]
+                        if r >= 0:
+                            m_c = states[n_tags + tag[d]]
+                            _add_inner(data, offset[r], terms[r], m_a, m_b, m_c, leaf, rule[c], inner, c, d, pair)
+            _normalise(inner, start[i], start[i + 1])
+        # Forwards: a position's vectors are finished, multiplied, and pushed to the next position.
+        for c in range(start[ends[s]], start[ends[s] + 1]):
+            for h in range(root.shape[1]):
+                outer[c, h] = root[n_tags + tag[c], h]
+        for i in range(ends[s], ends[s + 1]):
+            _normalise(outer, start[i], start[i + 1])
+            for c in range(start[i], start[i + 1]):
+                marginals[c] = 0.0
+                for h in range(root.shape[1]):
+                    marginals[c] += inner[c, h] * outer[c, h]
+                if i + 1 < ends[s + 1]:
+                    m_a, m_b = states[n_tags + tag[c]], states[tag[c]]
+                    for d in range(start[i + 1], start[i + 2]):
+                        r = following[tag[c], tag[d]]
+                        if r >= 0:
+                            m_c = states[n_tags + tag[d]]
+                            _add_outer(data, offset[r], terms[r], m_a, m_b, m_c, leaf, rule[c], outer, c, d, pair)
+
+
+def candidate_marginals(
+    operators: ObservableOperators, builder: TrellisBuilder, ends: IntArray, candidates: Candidates
+) -> FloatArray:
+    """Compute the marginals (C,) of the candidates of T sequences, those of each position up to a factor.
+
+    operators: operators over the rules of the builder.
+    builder: the rules by tags.
+    ends: (T + 1,) the first position of each sequence, and N.
+    candidates: the candidates of N positions.
+    Raises ValueError if these do not fit together.
+    """
+    builder.check(ends, candidates)
+    if not operators.rules.equals(builder.rules):
+        raise ValueError("candidates are weighed by operators over the rules of their builder")
+    check_range("leaf rules of candidates", candidates.rule, 0, len(operators.leaf))
+    n = len(candidates.tag)
+    inner, outer = np.zeros((2, n, operators.root.shape[1]))
+    pair = np.empty(int(operators.binary.widths.max(initial=0)))
+    marginals = np.empty(n)
+    _marginal_pass(operators.packed, builder.last, builder.following, ends, *candidates, inner, outer, pair, marginals)
+    return marginals
