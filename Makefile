@@ -11,6 +11,9 @@ LOCK := requirements-dev.lock
 GUIDED := $(VENV)/guided
 RUNS ?= 1000000
 
+# Byte code is written where it is first used: most modules of the packages never are.
+INSTALL := python -m pip install --quiet --disable-pip-version-check --no-compile
+
 # Modules are compiled to byte code once, and not again by each of the hundreds of processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -20,7 +23,7 @@ COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/
   tests/reranking/test_perceptron.py
 OUTSIDE := $(VENV)/outside
 
-.PHONY: demo compile test test-bounds test-lowest test-wheel coverage mutants fuzz guided kill soak processors lint types \
+.PHONY: demo compile test test-lowest test-wheel coverage mutants fuzz guided kill soak processors lint types \
   docs lock dist licences bench clean
 
 demo: $(LIBRARY)
@@ -36,11 +39,6 @@ compile: $(COMPILED)
 $(COMPILED): $(INSTALLED) $(shell find spectral_latent -name '*.py')
 	PYTHONPATH=.:adapters $(BIN)/python tests/smoke.py
 	@touch $@
-
-# With every index checked.  numba keeps compiled code without noting this setting, so that a cache of its own is needed.
-test-bounds: $(INSTALLED)
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(VENV))/numba-boundscheck $(BIN)/python -m pytest -m 'not corpus' \
-	  $(COMPILED_TESTS)
 
 # Lines and branches that the tests reach: all tests without corpora, which take 20 CPU minutes, then those of compiled
 # functions once more without compilation, because coverage does not see compiled code.
@@ -68,7 +66,7 @@ guided: $(GUIDED)/installed
 
 $(GUIDED)/installed: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv --clear $(GUIDED)
-	$(GUIDED)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable . atheris
+	$(GUIDED)/bin/$(INSTALL) --constraint $(LOCK) --editable . atheris
 	@touch $@
 
 # Hundreds of processes killed while they save, train and parse: minutes.
@@ -83,14 +81,18 @@ soak: $(INSTALLED)
 processors: $(INSTALLED)
 	PYTHONPATH=.:adapters $(BIN)/python -m tests.processors
 
-# The demonstration and a smoke test with the lowest versions that pyproject.toml allows, in an environment of their own.
+# With the lowest versions that pyproject.toml allows, in an environment of their own, and with every index checked: the
+# demonstration, a smoke test, and tests that go through all compiled code.  numba keeps compiled code without noting that
+# indices are checked, so that a cache of its own is needed.
 test-lowest: $(LOWEST)/installed
-	export PYTHONPATH=.:adapters NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba && \
-	  $(LOWEST)/bin/python tests/smoke.py && $(LOWEST)/bin/python -m spectral_latent demo --quiet
+	export PYTHONPATH=.:adapters NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba && \
+	  $(LOWEST)/bin/python tests/smoke.py && $(LOWEST)/bin/python -m spectral_latent demo --quiet && \
+	  $(LOWEST)/bin/python -m pytest -m 'not corpus' $(COMPILED_TESTS)
 
-$(LOWEST)/installed: pyproject.toml .ci/lowest.py $(INSTALLED)
-	$(BIN)/python -m venv --clear $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python .ci/lowest.py)
+$(LOWEST)/installed: pyproject.toml .ci/lowest.py $(LOCK)
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/$(INSTALL) $$($(PYTHON) .ci/lowest.py)
+	$(LOWEST)/bin/$(INSTALL) --constraint $(LOCK) hypothesis pytest
 	@touch $@
 
 # The wheel and the source distribution, made twice to the same bytes.
@@ -104,17 +106,17 @@ dist: $(INSTALLED)
 # Tests of the wheel outside the checkout, in an environment of its own with the newest versions that PyPI has.
 test-wheel: dist
 	$(PYTHON) -m venv --clear $(VENV)/wheel
-	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[parquet,pictures,sklearn,spacy]"
+	$(VENV)/wheel/bin/$(INSTALL) "$$(ls dist/*.whl)[parquet,pictures,sklearn,spacy]"
 	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r tests docs README.md pyproject.toml $(OUTSIDE)
 	cd $(OUTSIDE) && ../wheel/bin/python tests/smoke.py && ../wheel/bin/spectral-latent demo --quiet
-	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check hypothesis psutil pytest
+	$(VENV)/wheel/bin/$(INSTALL) hypothesis psutil pytest
 	cd $(OUTSIDE) && ../wheel/bin/python -m pytest -o pythonpath=. -o testpaths=tests -m 'not corpus' \
 	  tests/conformance tests/operators tests/inference tests/adapters tests/cli
 
 # The licences of what is installed with the library.
 licences: $(INSTALLED)
 	$(PYTHON) -m venv --clear $(VENV)/wheel
-	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check .
+	$(VENV)/wheel/bin/$(INSTALL) .
 	$(BIN)/pip-licenses --python=$(VENV)/wheel/bin/python --order=name --format=markdown
 
 lint: $(INSTALLED)
@@ -134,7 +136,7 @@ bench: $(INSTALLED)
 # The versions that development and CI install, made anew: the newest ones that pyproject.toml allows.
 lock:
 	$(PYTHON) -m venv --clear $(VENV)/lock
-	$(VENV)/lock/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,docs]'
+	$(VENV)/lock/bin/$(INSTALL) '.[dev,docs]'
 	$(VENV)/lock/bin/python -m pip freeze --disable-pip-version-check --exclude spectral-latent > $(LOCK)
 
 # The library alone; then the tools of development on top of it; then those of the site, only where it is built.
@@ -143,15 +145,15 @@ $(LIBRARY): pyproject.toml $(LOCK)
 	  "spectral_latent needs Python 3.11 or later; '$(PYTHON)' is not. Name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Installing into $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable .
+	@$(BIN)/$(INSTALL) --constraint $(LOCK) --editable .
 	@touch $@
 
 $(INSTALLED): $(LIBRARY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable '.[dev]'
+	@$(BIN)/$(INSTALL) --constraint $(LOCK) --editable '.[dev]'
 	@touch $@
 
 $(DOCUMENTED): $(INSTALLED)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint $(LOCK) --editable '.[docs]'
+	@$(BIN)/$(INSTALL) --constraint $(LOCK) --editable '.[docs]'
 	@touch $@
 
 # Everything that make and the tools have made, the virtual environment included.

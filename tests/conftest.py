@@ -1,5 +1,6 @@
 """Fixtures for data that does not come with the project, and the settings of property tests."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,17 @@ hypothesis.settings.load_profile("default")
 def pytest_xdist_auto_num_workers() -> int:
     """Take one process more than there are processors, because some tests wait for processes of their own."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection() -> None:
+    """Look for no garbage while tests are collected, because all modules and tests live to the end."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of every later search for garbage, which would take 6 % of the time of the tests."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,7 +1,7 @@
 """The boundary of compiled code above the passes: columns that are spoilt are refused with a ValueError.
 
 What is not refused must be a forest by `check_forest`, which `tests/inference/test_boundary.py` compares with plain
-Python.  With NUMBA_BOUNDSCHECK=1 (`make test-bounds`) an index outside an array is an IndexError here.
+Python.  With NUMBA_BOUNDSCHECK=1 (`make test-lowest`) an index outside an array is an IndexError here.
 """
 
 from __future__ import annotations

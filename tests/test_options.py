@@ -435,7 +435,7 @@ def train_states(options: HMMOptions) -> None:
 
 
 def train_estimator(options: EstimatorOptions) -> None:
-    """All estimators, on trees and on sequences without tags."""
+    """All estimators, on trees and on sequences without tags, where nothing is chosen on folds."""
     for name in get_args(EstimatorName):
         if options.rank is not None and name == "spectral":
             continue  # it has no rank
@@ -443,7 +443,8 @@ def train_estimator(options: EstimatorOptions) -> None:
             train_phrases(ConstituencyOptions(estimator=replace(options, estimator=name)))
         if options.rank is None and name in ("spectral", "clustering", "em", "clusters-em"):
             with suppress(EstimationError):
-                train_states(HMMOptions(estimator=replace(options, estimator=name)))
+                of_name = replace(options, estimator=name)
+                train_states(HMMOptions(estimator=of_name, choose_states=False, floor=0.01))
 
 
 def train_lexicon(options: LexiconOptions) -> None:

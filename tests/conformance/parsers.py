@@ -5,10 +5,10 @@ A test module inherits from `ParserConformance` and gives the three functions th
 
 import copy
 import math
-import multiprocessing
 import pickle
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
@@ -228,10 +228,9 @@ class ParserConformance:
             with pytest.raises(FileNotFoundError, match="none"):
                 call(tmp_path / "none" / "model")
 
-    def test_a_pool_of_processes_parses(self, parser: Any) -> None:
+    def test_a_pool_of_processes_parses(self, parser: Any, pool: Pool) -> None:
         sentences = [*self.sentences()[:3], ODD[0]]
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            found = pool.map(parser.parse_one, sentences)
+        found = pool.map(parser.parse_one, sentences)
         assert self.contents(found) == self.contents(map(parser.parse_one, sentences))
         assert found == list(map(parser.parse_one, sentences))
 

@@ -6,12 +6,12 @@ A test module inherits from `TaggerConformance`, from `LearntTaggerConformance` 
 
 import itertools
 import math
-import multiprocessing
 import pickle
 import random
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
 
@@ -268,9 +268,8 @@ class LearntTaggerConformance(TaggerConformance):
             with pytest.raises(FileNotFoundError, match="none"):
                 call(tmp_path / "none" / "model")
 
-    def test_a_pool_of_processes_tags(self, tagger: Any) -> None:
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            assert pool.map(tagger.tag, self.sentences()) == self.all_tags(tagger)
+    def test_a_pool_of_processes_tags(self, tagger: Any, pool: Pool) -> None:
+        assert pool.map(tagger.tag, self.sentences()) == self.all_tags(tagger)
 
     def test_the_last_of_a_chain(self, tagger: Any) -> None:
         """NLTK's taggers ask for the tags that they do not know."""
