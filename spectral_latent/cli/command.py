@@ -41,24 +41,6 @@ _INTERRUPTED = 130  # the exit status that shells give for Ctrl-C: 128 and the n
 class CommandGroup(Commands):
     """A group whose commands end with a message, not a traceback, for errors that a user can put right."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the names of all commands, in the order of use.
-
-        ctx: the command line.
-        """
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None if it does not exist.
-
-        ctx: the command line.
-        cmd_name: the name of the command.
-        """
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = getattr(import_module(f"spectral_latent.cli.{cmd_name}"), cmd_name)
-        return command
-
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command.
 
@@ -77,6 +59,28 @@ class CommandGroup(Commands):
                 if message is None:
                     raise
                 raise click.ClickException(message) from error
+
+
+class _ImportedCommands(CommandGroup):
+    """The group of all commands of the library, each of which is imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the names of all commands, in the order of use.
+
+        ctx: the command line.
+        """
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None if it does not exist.
+
+        ctx: the command line.
+        cmd_name: the name of the command.
+        """
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"spectral_latent.cli.{cmd_name}"), cmd_name)
+        return command
 
 
 def _users_error(error: Exception) -> str | None:
@@ -100,7 +104,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     click.echo(f"Warning: {message}", err=True)
 
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_ImportedCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def main() -> None:
     """Latent-variable grammars and taggers by spectral learning.

@@ -190,7 +190,7 @@ def test_models_that_cannot_tag() -> None:
         LatentHMMTagger.train_unsupervised(words(), 2, options=HMMOptions())
     with pytest.raises(ValueError, match="the estimator spectral finds no states"):
         LatentHMMTagger.train_unsupervised(words(), 2, preset="spectral")
-    with pytest.raises(ValueError, match="preset='fast' gives the options"):
+    with pytest.raises(ValueError, match="preset='fast' chooses the options"):
         LatentHMMTagger.train_unsupervised(words(), 2, preset="fast", options=HMMOptions())
     with pytest.raises(ValueError, match="spectral operators have no states"):
         LatentHMMTagger(LatentHMM.train(words()))

@@ -82,9 +82,9 @@ def test_group_names(name: str, group: str) -> None:
 
 def test_refused() -> None:
     table = FeatureTable.measures({"a": [1.0, 2.0]}, [2], ["s"])
-    with pytest.raises(ValueError, match="of other lists"):
+    with pytest.raises(ValueError, match="of different lists"):
         table.joined(FeatureTable.measures({"b": [1.0, 2.0]}, [2], ["t"]))
-    with pytest.raises(ValueError, match="of other lists"):
+    with pytest.raises(ValueError, match="of different lists"):
         table.joined(FeatureTable.measures({"b": [1.0]}, [1], ["s"]))
     with pytest.raises(ValueError, match="two features have one name"):
         table.joined(table)
