@@ -33,9 +33,9 @@ def verify(model: str, sources: tuple[str, ...], jobs: int, quiet: bool) -> None
     """Train a model again, and compare it with its file to the last bit.
 
     MODEL is a file that `train` has written.  The record in it, which `info` shows, has the command and a digest of the
-    content of each source.  Give the sources in the order of that command, those of --choose-states last.  Without
-    SOURCE they have the names of the record: files in this folder, or corpora of NLTK.  Training does not begin if
-    a source has other content than the record says.
+    content of each source.  Give the sources in the order of that command, those of --choose-states or --text last.
+    Without SOURCE they have the names of the record: files in this folder, or corpora of NLTK.  Training does not begin
+    if a source has other content than the record says.
 
     The exit status is 0 if both models are the same.  Otherwise it is 1, and the differences are printed.  The number
     of processes does not change a model.  Other versions of the library, of NumPy and of SciPy, and other kinds of
@@ -98,7 +98,9 @@ def _command_of(model: str, record: dict[str, Any], sources: tuple[str, ...], ou
         raise click.UsageError(f"{model} is made of {len(names)} sources, not {len(sources)}: {', '.join(names)}")
     sources = sources or names
     n_learnt_from = len(context.params["sources"])
-    given = {"sources": sources[:n_learnt_from], "held_out": sources[n_learnt_from:], "jobs": jobs}
+    # A command has sources of at most one other kind.
+    others = {name: sources[n_learnt_from:] for name in ("held_out", "text") if context.params.get(name)}
+    given = {"sources": sources[:n_learnt_from], "jobs": jobs, **others}
     context.params |= {name: value for name, value in given.items() if name in context.params}
     return context
 

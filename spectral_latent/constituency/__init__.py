@@ -1,7 +1,7 @@
 """Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
 from spectral_latent.constituency.cleaning import base_label, clean
-from spectral_latent.constituency.completion import completed
+from spectral_latent.constituency.completion import completed, self_train
 from spectral_latent.constituency.constituents import Constituent
 from spectral_latent.constituency.constraints import Bracket, Constraints, PartialTree
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol
@@ -33,4 +33,5 @@ __all__ = [
     "completed",
     "prepare",
     "preset",
+    "self_train",
 ]

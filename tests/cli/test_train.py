@@ -215,6 +215,28 @@ def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
         assert refused.exit_code == 2 and message in refused.stderr
 
 
+def test_text_is_parsed_and_learnt_from(run: Run, treebank: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.tok"
+    text.write_text("They see it .\n\nThey see sheep .\n")
+    plain, taught = tmp_path / "plain", tmp_path / "taught"
+    assert run("train", "constituency", treebank, "-o", plain).exit_code == 0
+    assert run("train", "constituency", treebank, "-o", taught, "--text", text).exit_code == 0
+    silver = tmp_path / "silver.mrg"
+    silver.write_text(run("parse", plain, text).stdout)
+    by_hand = tmp_path / "by_hand"
+    weights = ("--weight", "1", "--weight", "0.25")
+    assert run("train", "constituency", treebank, silver, "-o", by_hand, *weights).exit_code == 0
+    fingerprints = [ConstituencyModel.load(model).fingerprint for model in (taught, by_hand)]
+    assert fingerprints[0] == fingerprints[1]
+    words = ConstituencyModel.load(taught).members[0].grammar.lexicon.words
+    assert "sheep" in words and "sheep" not in ConstituencyModel.load(plain).members[0].grammar.lexicon.words
+    refused = run("train", "constituency", treebank, "-o", plain, "--text", text, "--choose-states", treebank)
+    assert (refused.exit_code, "--text goes without --choose-states" in refused.stderr) == (2, True)
+    assert (
+        run("train", "constituency", treebank, "-o", text, "--text", text).exit_code == 1
+    )  # which would be overwritten
+
+
 def test_the_preset_fast_is_the_default_and_may_have_other_states(run: Run, treebank: Path, tmp_path: Path) -> None:
     for name, extra in (("default", []), ("named", ["--preset", "fast"]), ("few", ["--n-states", "3"])):
         assert run("train", "constituency", treebank, "-o", tmp_path / name, *extra).exit_code == 0

@@ -62,6 +62,17 @@ def test_every_training_of_the_command_line_can_be_done_again(
     assert verify(*arguments) == (0, f"{tmp_path / 'model'}: trained again, the same model\n", "")
 
 
+def test_the_sources_of_text_come_last(run: Run, verify: Verify, treebank: Path, tmp_path: Path) -> None:
+    text = tmp_path / "text.tok"
+    text.write_text("They see it .\nThey sleep .\n")
+    model = tmp_path / "model"
+    assert run("train", "constituency", treebank, "-o", model, "--text", text, "-q").exit_code == 0
+    assert verify(model, treebank, text) == (0, f"{model}: trained again, the same model\n", "")
+    other = tmp_path / "other.tok"
+    other.write_text("They see it .\n")
+    assert "other content than source 2" in verify(model, treebank, other)[2]
+
+
 def test_the_names_of_the_record_are_those_of_this_folder(
     run: Run, model: Path, treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from spectral_latent.constituency import (
     PartialTree,
     PhraseSymbol,
     completed,
+    self_train,
 )
 from spectral_latent.constituency.conversion import skeletal_trees
 from spectral_latent.corpora import parse_brackets, parse_partial
@@ -68,3 +69,15 @@ def test_one_tree_weighs_one_and_sentences_without_a_tree_are_left_out(model: Co
     assert weight == 1.0
     with pytest.raises(ValueError, match="n_best must be at least 1"):
         next(completed(model, known, 0))
+
+
+def test_self_training_is_training_on_what_a_first_parser_finds(model: ConstituencyModel) -> None:
+    trees = list(parse_brackets(TREES * 5))
+    sentences = [WORDS, [], ["a", "b"]]
+    found = self_train(trees, sentences, model.options, weight=0.5)
+    silver = [parses[0].tree for parses in model.parse_all([words for words in sentences if words])]
+    weights = [1.0] * len(trees) + [0.5] * len(silver)
+    assert found.fingerprint == ConstituencyModel.train([*trees, *silver], model.options, weights=weights).fingerprint
+    assert self_train(trees, sentences, model.options, weight=0.0).fingerprint == model.fingerprint
+    with pytest.raises(ValueError, match="weight"):
+        self_train(trees, sentences, model.options, weight=-1.0)
