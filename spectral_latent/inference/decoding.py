@@ -339,7 +339,7 @@ class _Choices:
         roots = self.forest.root
         choice, which = ranges(self.start[roots], self.start[roots + 1])
         cost = self.choices[choice, 0]
-        best = np.lexsort((choice, roots[which], cost))[:n_best]
+        best = np.lexsort((choice, which, cost))[:n_best]
         edge, left_rank, right_rank = self.choices[:, 1:].T.astype(np.int64)
         left = self.forest.left[edge]
         right = self.forest.right[edge]

@@ -120,6 +120,11 @@ def test_ties_go_to_the_first_edge_and_the_first_root() -> None:
         best = best_derivation(forest, np.array(weights)[forest.item])
         assert best is not None
         assert best.edges.tolist() == edges
+    reversed_roots = forest._replace(root=forest.root[::-1])
+    for roots in (forest, reversed_roots):
+        every = [found.edges.tolist() for found in n_best_derivations(roots, np.zeros(7), 9)]
+        assert [found.edges.tolist() for found in n_best_derivations(roots, np.zeros(7), 1)] == every[:1]
+    assert every == [[1, 5], [2, 5], [3, 6], [4, 6], [3], [4], [1], [2]]
 
 
 @given(seeds, st.integers(2, 6))
