@@ -41,13 +41,11 @@ class Trellis(NamedTuple):
     """A forest with one component for each sequence, and the items of its candidates.
 
     forest: the items and edges.
-    candidates: the tags of each position.
     emission: (C,) the item of each candidate's emission.
     spine: (C,) the item of each candidate's spine.
     """
 
     forest: Forest
-    candidates: Candidates
     emission: IntArray
     spine: IntArray
 
@@ -135,8 +133,9 @@ class TrellisBuilder:
 
     >>> rules = Rules(np.array([[0, 7], [1, 7], [1, 8]]), np.array([[2, 0], [3, 1]]), np.array([[2, 0, 3], [3, 1, 2]]))
     >>> builder = TrellisBuilder(rules, n_tags=2)
-    >>> trellis = builder.build(np.array([0, 2]), builder.candidates(np.array([7, 8])))
-    >>> trellis.candidates.tag, trellis.forest.n_items, trellis.forest.n_edges, trellis.forest.root
+    >>> candidates = builder.candidates(np.array([7, 8]))
+    >>> trellis = builder.build(np.array([0, 2]), candidates)
+    >>> candidates.tag, trellis.forest.n_items, trellis.forest.n_edges, trellis.forest.root
     (array([0, 1, 1]), 6, 6, array([4, 5]))
     """
 
@@ -179,10 +178,10 @@ class TrellisBuilder:
         """
         self.check(ends, candidates)
         *columns, emission, spine = _fill(ends, *candidates, self.last, self.following)
-        return Trellis(Forest(*columns), candidates, emission, spine)
+        return Trellis(Forest(*columns), emission, spine)
 
     def check(self, ends: IntArray, candidates: Candidates) -> None:
-        """Raise ValueError unless candidates fit sequences and tags.
+        """Raise ValueError unless candidates fit sequences and tags, or if a sequence is empty.
 
         ends: (T + 1,) the first position of each sequence, and N.
         candidates: the candidates of N positions, with tags 0 ... K - 1.
@@ -190,6 +189,9 @@ class TrellisBuilder:
         start, tag, rule = candidates
         check_starts("starts of candidates", start, np.size(tag))
         check_starts("starts of sequences", ends, len(start) - 1)
+        length = np.diff(ends)
+        if (length == 0).any():
+            raise ValueError(f"sequence {int(np.argmin(length)) + 1} is empty")
         check_column("tags of candidates", tag, (np.size(tag),), np.int64)
         check_column("leaf rules of candidates", rule, (np.size(tag),), np.int64)
         check_range("tags of candidates", tag, 0, self.n_tags)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from spectral_latent.inference import inside, n_best_derivations, total_weight, 
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
+from spectral_latent.sequence.passes import candidate_marginals
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import TaggedModel, random_hmm, random_tagged
 
@@ -21,17 +23,18 @@ seeds = st.integers(0, 2**32 - 1)
 strings = st.lists(st.lists(st.integers(0, N - 1), min_size=1, max_size=4), min_size=1, max_size=4)
 
 
-def trellis(model: TaggedModel, rows: list[list[int]]) -> tuple[ObservableOperators, Trellis]:
+def trellis(model: TaggedModel, rows: list[list[int]]) -> tuple[ObservableOperators, Candidates, Trellis]:
     operators, sequences = model.operators(), Sequences.of(rows)
     builder = TrellisBuilder(operators.rules, len(model.initial))
-    return operators, builder.build(sequences.start, builder.candidates(sequences.terminal))
+    candidates = builder.candidates(sequences.terminal)
+    return operators, candidates, builder.build(sequences.start, candidates)
 
 
 @settings(max_examples=40)
 @given(seeds, strings)
 def test_the_weight_of_a_trellis_is_the_sum_over_tags(seed: int, rows: list[list[int]]) -> None:
     model = random_tagged(np.random.default_rng(seed), K, 2, N, proper=False, missing=0.3)
-    operators, found = trellis(model, rows)
+    operators, _, found = trellis(model, rows)
     weight = total_weight(operators, found.forest, inside(operators, found.forest))
     expected = [sum(model.paths(row).values()) for row in rows]
     size = [sum(map(abs, model.paths(row).values())) for row in rows]
@@ -44,7 +47,7 @@ def test_derivations_are_the_tags_with_rules(seed: int, rows: list[list[int]]) -
     """The trellis of one sequence, derivation by derivation; weights are those of the trees on their own."""
     model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.4)
     row = rows[0]
-    operators, found = trellis(model, [row])
+    operators, _, found = trellis(model, [row])
     derivations = n_best_derivations(found.forest, np.zeros(found.forest.n_edges), K ** len(row) + 1)
     trees = [derivation.tree(found.forest, operators.rules) for derivation in derivations]
     tags = [tuple(Sequences.of_trees(tree).tag.tolist()) for tree in trees]
@@ -71,8 +74,8 @@ def test_one_tag_gives_the_forest_of_the_tree(seed: int, rows: list[list[int]]) 
 @given(seeds, strings)
 def test_items_of_candidates(seed: int, rows: list[list[int]]) -> None:
     model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.3)
-    operators, found = trellis(model, rows)
-    forest, candidates = found.forest, found.candidates
+    operators, candidates, found = trellis(model, rows)
+    forest = found.forest
     terminal = np.array([x for row in rows for x in row])
     assert list(zip(candidates.position.tolist(), candidates.tag.tolist(), strict=True)) == [
         (i, t) for i, x in enumerate(terminal) for t in range(K) if model.known[t, x]
@@ -86,6 +89,18 @@ def test_items_of_candidates(seed: int, rows: list[list[int]]) -> None:
     assert forest.n_components == len(rows)
     used = np.concatenate([forest.left, forest.right])
     assert (used < np.tile(forest.item, 2)).all()  # children before parents
+
+
+@pytest.mark.parametrize("ends", [[0, 0, 2], [0, 1, 1, 2], [0, 2, 2]])
+def test_empty_sequences_are_refused(ends: list[int]) -> None:
+    """A sequence begins with its first position; after the last of all there is none."""
+    operators = random_tagged(np.random.default_rng(1), K, 1, N, missing=0.0).operators()
+    builder = TrellisBuilder(operators.rules, K)
+    candidates = builder.candidates(np.array([0, 1]))
+    number = 1 + int(np.argmin(np.diff(ends)))
+    for of in (builder.build, partial(candidate_marginals, operators, builder)):
+        with pytest.raises(ValueError, match=f"sequence {number} is empty"):
+            of(np.array(ends), candidates)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=5), st.integers(0, 2**20 - 1))

@@ -110,7 +110,8 @@ def test_the_reduction_with_states_as_tags(seed: int) -> None:
     strings = [*draw_strings(model, 40, np.random.default_rng(seed)), [0], [1] * 200]
     sequences, operators = Sequences.of(strings), model.with_states_as_tags()
     builder = TrellisBuilder(operators.rules, m)
-    trellis = builder.build(sequences.start, builder.candidates(sequences.terminal))
+    candidates = builder.candidates(sequences.terminal)
+    trellis = builder.build(sequences.start, candidates)
     inner = inside(operators, trellis.forest)
     outer = outside(operators, trellis.forest, inner)
     expected = [forward_backward(model, x) for x in strings]
@@ -123,7 +124,7 @@ def test_the_reduction_with_states_as_tags(seed: int) -> None:
     by_edge = edge_marginals(operators, trellis.forest, inner, outer)
     pairs = [
         by_edge[trellis.forest.start[item] : trellis.forest.start[item + 1]]
-        for item, is_last in zip(trellis.spine, sequences.is_last[trellis.candidates.position], strict=True)
+        for item, is_last in zip(trellis.spine, sequences.is_last[candidates.position], strict=True)
         if not is_last
     ]
     xi = np.concatenate([found.xi.reshape(-1, m) for found in expected])
