@@ -84,6 +84,13 @@ def test_parses_are_drawn_with_their_scores(parser: ConstituencyModel, dependenc
         assert pickle.loads(pickle.dumps(parses)) == copy.deepcopy(parses) == parses
 
 
+def test_parses_without_scores_have_captions_and_no_shares(parser: ConstituencyModel) -> None:
+    (parses,) = parser.parse_all([WORDS], 3, scored=False)
+    assert [caption for caption, _ in parses.drawings] == ["Tree 1", "Tree 2", "Tree 3"]
+    with pytest.raises(ValueError, match="parse with scored=True"):
+        _ = parses.shares
+
+
 def test_the_table_of_spans_has_the_likeliest_labels(parser: ConstituencyModel) -> None:
     found = cells(parser.draw_posteriors(WORDS))
     expected = {}

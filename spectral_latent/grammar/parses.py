@@ -32,6 +32,12 @@ class _Drawn(Protocol):
 _Parse = TypeVar("_Parse", bound=_Drawn)
 
 
+def _caption(rank: int, parse: _Drawn) -> str:
+    """Name a parse by its rank, with its score if that was computed."""
+    score = "" if np.isnan(parse.log) else f": log |p̂| = {parse.log:.2f}"
+    return f"Tree {rank}{', FALLBACK' * parse.is_fallback}{score}"
+
+
 class Parses(list[_Parse]):
     """The parses of a sentence, the best first: a list that notebooks draw, each parse under its score.
 
@@ -44,10 +50,7 @@ class Parses(list[_Parse]):
     @property
     def drawings(self) -> list[tuple[str, str]]:
         """The caption of each parse, and its drawing as SVG."""
-        return [
-            (f"Tree {rank}{', FALLBACK' * parse.is_fallback}: log |p̂| = {parse.log:.2f}", parse._repr_svg_() or "")
-            for rank, parse in enumerate(self, start=1)
-        ]
+        return [(_caption(rank, parse), parse._repr_svg_() or "") for rank, parse in enumerate(self, start=1)]
 
     @property
     def shares(self) -> list[float]:
@@ -55,11 +58,15 @@ class Parses(list[_Parse]):
 
         A fallback has none.  Estimates of spectral models may all be negative; the first parse has the whole then.
 
+        Raises ValueError if probabilities were not computed.
+
         >>> from spectral_latent.constituency import Parse, Phrase
         >>> tree = Phrase("UH", ("Yes",))
         >>> [round(share, 2) for share in Parses([Parse(tree, 1, -1.0), Parse(tree, 1, -2.0)]).shares]
         [0.73, 0.27]
         """
+        if any(np.isnan(parse.log) for parse in self):
+            raise ValueError("parses without probabilities have no shares; parse with scored=True")
         log = np.array([parse.log if parse.sign > 0 else -np.inf for parse in self])
         if np.isneginf(log).all():
             return [float(rank == 0 and not parse.is_fallback) for rank, parse in enumerate(self)]
