@@ -194,7 +194,8 @@ def _backward(
         largest = 0.0
         for h in range(m):
             ahead[h] = model.emission[x[i], h] * behind[h]
-            largest = max(largest, ahead[h])
+            if ahead[h] > largest:
+                largest = ahead[h]
         if largest > 0.0:
             for h in range(m):
                 ahead[h] /= largest
@@ -220,7 +221,8 @@ def _expectation(
     # One table of forward vectors serves all sequences.
     longest = 0
     for t in range(len(start) - 1):
-        longest = max(longest, start[t + 1] - start[t])
+        if start[t + 1] - start[t] > longest:
+            longest = start[t + 1] - start[t]
     forward = np.empty((longest, len(model.initial)))
     log_likelihood = 0.0
     for t in range(len(start) - 1):

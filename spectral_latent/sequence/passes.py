@@ -39,7 +39,8 @@ def _normalise(vectors: FloatArray, first: int, end: int) -> None:
     largest = 0.0
     for c in range(first, end):
         for h in range(vectors.shape[1]):
-            largest = max(largest, abs(vectors[c, h]))
+            if abs(vectors[c, h]) > largest:
+                largest = abs(vectors[c, h])
     # A power of two rounds nothing; the largest one is not enough for the smallest numbers.
     scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))
     for c in range(first, end):
