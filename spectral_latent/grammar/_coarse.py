@@ -23,21 +23,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import (
-    EMPTY,
-    ZERO,
-    check_column,
-    check_range,
-    compiled,
-    compiled_part,
-    with_room,
-)
+from spectral_latent._compiled import EMPTY, ZERO, check_column, check_range, compiled, compiled_part, with_room
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
 __all__ = ["CoarseGrammar", "CoarseLeaves", "InsideChart", "LimitError", "inside_chart", "likely_edges"]
-
 
 PlaceArray = NDArray[np.uint64]
 NumberArray = NDArray[np.uint32]
@@ -148,9 +139,9 @@ class CoarseLeaves(NamedTuple):
         return CoarseLeaves(start - start[0], self.rule[rules], self.symbol[rules], self.weight[rules])
 
     def with_others(self, others: CoarseLeaves) -> CoarseLeaves:
-        """Add other leaf rules over the same words.
+        """Join these leaf rules with others over the same n words.
 
-        others: the leaf rules over each of n words, too.
+        others: the other leaf rules.
         """
         every = np.arange(len(self.start) - 1)
         word = np.concatenate([np.repeat(every, np.diff(leaves.start)) for leaves in (self, others)])

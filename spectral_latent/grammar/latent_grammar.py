@@ -202,8 +202,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     ) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float]]:
         """List the rules, leaf rules and beams to try until a sentence is derived, each allowing more.
 
-        First come unseen rules, then the beam of short sentences, and last all items however unlikely, with any word in
-        the place of those that fit nowhere.
+        The rules that the treebank has come first.  All rules are next, then the beam of short sentences, and last a
+        chart without a beam, where any word may also stand in the place of each word.
 
         leaves: the leaf rules of the sentence.
         """

@@ -30,7 +30,7 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, r
 __all__ = ["EncodedWords", "WordEncoder"]
 
 _REMEMBERED = 50_000  # words whose spelling is weighed once
-_ANY = 1e-3  # what the rules of any word are multiplied with, so that those of the word itself are preferred
+_ANY = 1e-3  # the factor of the rules of any word, so that those of the word itself are preferred
 _FLOOR = 1e-12  # least P(f | x) of the tag that a word is known to have
 _Unseen = tuple[str, bool, int]  # a word, whether it opens a sentence, and its only tag or -1
 
@@ -40,13 +40,13 @@ class EncodedWords(NamedTuple):
 
     Equal words have the same number, unless they are given with different tags, or are unseen and only one of them
     opens a sentence.  One more number, `any_word`, stands for the signature that all words share, and so for any word
-    that fits nowhere; its rules have a thousandth of their weight.
+    at all.  The rules of this signature have a thousandth of their weight there.
 
     word: (n,) the number of each word, one sentence after another.
     any_word: the number of the signature that all words share; it is the largest number.
     rules: (R, 2) symbol and number of a word, in lexicographic order.
     source: (R,) the leaf rule of the grammar whose vector each takes.
-    factor: (R,) what that vector is multiplied with.
+    factor: (R,) the factor of that vector.
     likely: (R,) whether the rule is likely enough for a chart.
     """
 
@@ -179,9 +179,10 @@ class WordEncoder:
         """Tell which keys (k,) are those of signatures, or of words that were never seen with the key's tag."""
         if self.spelling is None:
             return np.zeros(len(keys), dtype=np.bool_)
-        terminal, tag = np.divmod(keys, self._n_tags + 1)
-        rows = np.searchsorted(self._keys, keys, "right") - np.searchsorted(self._keys, keys)
-        unseen: BoolArray = (terminal >= len(self.lexicon.known)) | ((tag > 0) & (rows == 0))
+        terminal = keys // (self._n_tags + 1)
+        has_tag = keys % (self._n_tags + 1) > 0
+        has_rules = np.searchsorted(self._keys, keys, "left") < np.searchsorted(self._keys, keys, "right")
+        unseen: BoolArray = (terminal >= len(self.lexicon.known)) | (has_tag & ~has_rules)
         return unseen
 
     def _rules_of_known(self, keys: IntArray, number: IntArray, factor: float) -> _Rows:
