@@ -139,18 +139,20 @@ class CoarseLeaves(NamedTuple):
         return CoarseLeaves(start - start[0], self.rule[rules], self.symbol[rules], self.weight[rules])
 
     def with_others(self, others: CoarseLeaves) -> CoarseLeaves:
-        """Join these leaf rules with others over the same n words.
+        """Add the other leaf rules of symbols that have none over a word, so that no tree is derived twice.
 
-        others: the other leaf rules.
+        others: leaf rules over the same n words.
         """
         every = np.arange(len(self.start) - 1)
         word = np.concatenate([np.repeat(every, np.diff(leaves.start)) for leaves in (self, others)])
-        order = np.argsort(word, kind="stable")
+        symbol = np.append(self.symbol, others.symbol)
+        # Of equal words and symbols the first is taken, in the order of words.
+        _, kept = np.unique(np.stack([word, symbol]), axis=1, return_index=True)
         return CoarseLeaves(
-            self.start + others.start,
-            np.append(self.rule, others.rule)[order],
-            np.append(self.symbol, others.symbol)[order],
-            np.append(self.weight, others.weight)[order],
+            np.searchsorted(word[kept], np.arange(len(self.start))),
+            np.append(self.rule, others.rule)[kept],
+            symbol[kept],
+            np.append(self.weight, others.weight)[kept],
         )
 
 

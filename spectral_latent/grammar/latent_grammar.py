@@ -203,7 +203,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         """List the rules, leaf rules and beams to try until a sentence is derived, each allowing more.
 
         The rules that the treebank has come first.  All rules are next, then the beam of short sentences, and last a
-        chart without a beam, where any word may also stand in the place of each word.
+        chart without a beam, where each word also has the symbols of any word.
 
         leaves: the leaf rules of the sentence.
         """

@@ -209,6 +209,7 @@ def test_words_that_fit_are_kept_where_another_is_given_up() -> None:
     sentence, (spans,) = training(unseen=False).estimate().charts([["bat", "ant", "bee"]])
     assert spans is not None
     forest = spans.forest
+    assert np.bincount(forest.item[forest.left < 0]).max() == 1  # no tree is derived twice
     vectors = inside(sentence.latent, forest)
     mu = edge_marginals(sentence.latent, forest, vectors, outside(sentence.latent, forest, vectors))
     at = np.flatnonzero((forest.left < 0) & (mu > 0.5))
