@@ -34,7 +34,7 @@ PlaceArray = NDArray[np.uint64]
 NumberArray = NDArray[np.uint32]
 
 _LENGTHS = 16  # of cells between two looks at the clock
-_ONE = np.uint64(1)  # the sum of a place, which has no sign, and a number that has one is no integer
+_ONE = np.uint64(1)  # for places, which have no sign: the sum with a signed 1 would be a floating-point number
 _PAIRS_WITHOUT_RULES = 16  # numbers that all pairs without rules share
 
 
@@ -265,7 +265,7 @@ class _Pairs(NamedTuple):
 
     score: (P + _PAIRS_WITHOUT_RULES,) the sum over all splits.
     is_left: (S,) whether a symbol is the left one of a pair.
-    left: (S + 1,) these symbols; `_join` counts them.
+    left: (S + 1,) the symbols that are the left one of a pair; `_join` counts them.
     right: (S,) the inside scores of the cell on the right of one split, zero between two splits.
     """
 
@@ -328,7 +328,7 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, pairs: _P
             n_lefts += not is_left[b]
             is_left[b] = True
             score = splits.scale[split] * inside[x]
-            # Look up all that may stand beside b, or all that does: fewer in a grammar of many symbols, or in a beam.
+            # Go over the symbols that rules put beside b, or over those that stand there, whichever are fewer.
             if of_left[b + _ONE] - of_left[b] < end - first:
                 for pair in range(of_left[b], of_left[b + _ONE]):
                     pair_score[pair] += score * right_score[right_of[pair]]

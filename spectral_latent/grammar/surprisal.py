@@ -22,8 +22,8 @@ class Surprisal(NamedTuple):
     An infinite surprisal is that of a word with which no sentence goes on, and of all words after it.
 
     total: (n,) the surprisal of each word.
-    lexical: (n,) the part of it that the word adds to its tags.
-    syntactic: (n,) the part of its tags: the surprisal of any tag that the word may have.
+    lexical: (n,) the surprisal of the word once it is known that it has one of its tags.
+    syntactic: (n,) the surprisal of its tags: of any tag that the word may have.
     end: the surprisal of the end of the sentence after its last word.
     """
 
@@ -36,9 +36,9 @@ class Surprisal(NamedTuple):
 class Prefixes(NamedTuple):
     """Natural logarithms of the probabilities of the prefixes of a sentence of n words; -inf for zero.
 
-    words: (n + 1,) that a sentence begins with the first i words, for i from 0 to n.
-    tags: (n,) that it begins with the first i words, and goes on with a tag that word i may have.
-    sentence: that it is the n words, and ends.
+    words: (n + 1,) the probability that a sentence begins with the first i words, for i from 0 to n.
+    tags: (n,) the probability that it begins with the first i words, and goes on with a tag that word i may have.
+    sentence: the probability that it begins with all n words, and ends there.
     """
 
     words: FloatArray
@@ -49,7 +49,7 @@ class Prefixes(NamedTuple):
     def mean(several: list[Prefixes]) -> Prefixes:
         """Average the probabilities under several grammars.
 
-        several: those of one sentence under each.
+        several: the probabilities of one sentence under each grammar.
 
         >>> both = [Prefixes(np.log([1.0, p]), np.log([p]), np.log(p)) for p in (0.2, 0.4)]
         >>> np.exp(Prefixes.mean(both).words).round(12)
@@ -62,7 +62,7 @@ class Prefixes(NamedTuple):
     def surprisal(self, unit: Unit) -> Surprisal:
         """Compute the surprisal of each word, of its tags, and of the end of the sentence.
 
-        unit: of the logarithms: "bits" for those to the base 2, "nats" for natural ones.
+        unit: the unit of the result: "bits" for logarithms to the base 2, "nats" for natural ones.
 
         Raises ValueError for another unit.
 
@@ -101,7 +101,7 @@ class NextWords(NamedTuple):
     def mean(several: Sequence[NextWords]) -> NextWords:
         """Average the probabilities under several grammars of the same lexicon.
 
-        several: those of one sentence under each.
+        several: the probabilities of one sentence under each grammar.
 
         >>> one = NextWords(np.log([1.0, 0.3]), np.array([[1.0, 0.0], [1.0, 0.0]]))
         >>> other = NextWords(np.log([1.0, 0.1]), np.array([[0.0, 1.0], [0.0, 1.0]]))
@@ -121,7 +121,7 @@ def entropies(following: FloatArray, unit: Unit) -> FloatArray:
     """Compute the entropy (n,) of each of n distributions.
 
     following: (n, X) rows of probabilities.
-    unit: of the logarithms: "bits" for those to the base 2, "nats" for natural ones.
+    unit: the unit of the result: "bits" for logarithms to the base 2, "nats" for natural ones.
 
     Raises ValueError for another unit.
 

@@ -145,7 +145,7 @@ class Derivations(Sequence[Derivation]):
 
 
 def _of_parts(edge: IntArray, left: IntArray, right: IntArray, root: IntArray, score: FloatArray) -> Derivations:
-    """Take the parts that derivations need from all that there are.
+    """Make derivations of numbered parts, and leave out the parts that none of them needs.
 
     edge: (P,) as in `Derivations`.
     left: (P,) as in `Derivations`.

@@ -82,7 +82,7 @@ class Weight(NamedTuple):
 
     @staticmethod
     def unknown(size: int) -> Weight:
-        """Stand for numbers that are not computed: their signs are 0, and their logarithms NaN.
+        """Make the weights of C numbers that are not computed: all signs are 0, and all logarithms NaN.
 
         size: C.
 

@@ -186,7 +186,7 @@ class WordEncoder:
         return unseen
 
     def _rules_of_known(self, keys: IntArray, number: IntArray, factor: float) -> _Rows:
-        """List the rules of known words, given their keys (k,), their numbers (k,) and what to multiply them with."""
+        """List the rules of known words, given the words' keys (k,) and numbers (k,), and the factor of the rules."""
         # Without a tag, a terminal has the rules of all tags.
         width = np.where(keys % (self._n_tags + 1) == 0, self._n_tags + 1, 1)
         row, which = ranges(np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys + width))

@@ -77,7 +77,7 @@ class GivenFeature:
         """Number the values of the feature (N,); -1 at parts of nodes.
 
         graphs: the graphs.
-        encoded: their s-trees of N nodes.
+        encoded: the s-trees of the graphs, of N nodes.
         is_node: (N,) whether each is a node of its graph, and not a part of one.
         first: the number of the first graph, for messages.
         """

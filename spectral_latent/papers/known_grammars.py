@@ -55,7 +55,7 @@ def finite_model(seed: int) -> ObservableOperators:
 
     S, A and B are symbols 0, 1 and 2, with two states each.
 
-    seed: of the probabilities.
+    seed: the seed of the probabilities.
     """
     rng = np.random.default_rng(seed)
     words = 3
@@ -83,7 +83,7 @@ def finite_model(seed: int) -> ObservableOperators:
 def all_trees(rules: Rules) -> SkeletalTrees:
     """List all trees with symbol 0 at the root.
 
-    rules: of leaves and pairs, by which no symbol derives itself.
+    rules: leaf and binary rules, by which no symbol derives itself.
 
     >>> len(all_trees(finite_model(0).rules).root)
     180
@@ -103,7 +103,7 @@ def all_trees(rules: Rules) -> SkeletalTrees:
         return trees
 
     def add(tree: Nested) -> int:
-        """Append the nodes of a tree, and give its root."""
+        """Append the nodes of a tree, and return its root."""
         is_leaf = len(tree) == 2
         children = (-1, -1) if is_leaf else (add(tree[1]), add(tree[2]))
         symbol.append(tree[0])
@@ -120,7 +120,7 @@ def all_trees(rules: Rules) -> SkeletalTrees:
 def features_of(trees: SkeletalTrees) -> FeatureColumns:
     """Choose the features of nodes: the rules at a node and below it, and one and two rules above it.
 
-    trees: of any grammar.
+    trees: the trees of any grammar.
 
     >>> features = features_of(all_trees(finite_model(0).rules))
     >>> features.inside.shape[1], features.outside.shape[1]
@@ -134,8 +134,8 @@ def features_of(trees: SkeletalTrees) -> FeatureColumns:
 def charts_of(trees: SkeletalTrees, rules: Rules, longest: int) -> Forest:
     """Build the unpruned charts of the sentences of trees, a component each.
 
-    trees: with symbol 0 at the root.
-    rules: of leaves and pairs.
+    trees: trees with symbol 0 at the root.
+    rules: leaf and binary rules.
     longest: the most words of a sentence; longer ones are left out.
 
     >>> model = recursive_model()
@@ -148,7 +148,7 @@ def charts_of(trees: SkeletalTrees, rules: Rules, longest: int) -> Forest:
         if x >= 0:
             words_of.setdefault(tree, []).append(x)
     symbol: list[int] = []
-    edges: list[list[tuple[int, int, int]]] = []  # of each item: rule, left and right child
+    edges: list[list[tuple[int, int, int]]] = []  # rule, left and right child of each edge of each item
     root: list[int] = []
     for words in words_of.values():
         n = len(words)
