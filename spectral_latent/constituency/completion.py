@@ -11,6 +11,7 @@ model of spans.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from spectral_latent.constituency.constraints import PartialTree
@@ -18,7 +19,7 @@ from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import Listener, Progress, silent
-from spectral_latent.grammar import check_n_best
+from spectral_latent.grammar import check_n_best, check_words
 
 __all__ = ["completed", "self_train"]
 
@@ -72,14 +73,20 @@ def self_train(
     weights: for each of `phrases` how many trees it stands for; 1 if not given.
     jobs: the number of threads, and of processes that parse; the result does not depend on it.
     listener: told how far the work is.
-    Raises ValueError for a weight below 0 or not finite, and errors as `ConstituencyModel.train` does.
+    Raises ValueError for a weight below 0 or not finite, TypeError for a string in the place of a sentence, both before
+    anything is learnt, and errors as `ConstituencyModel.train` does.
 
     >>> from spectral_latent.corpora.embedded import embedded_treebank
     >>> text = ["the dog saw a cat in the garden".split()]
     >>> self_train(embedded_treebank(60), text).parse(text[0]).is_fallback
     False
     """
+    if not 0.0 <= weight < math.inf:
+        raise ValueError(f"the weight of the tree of a sentence must be a finite number of at least 0, not {weight}")
     trees = list(phrases)
+    sentences = list(sentences)
+    for words in sentences:
+        check_words(words)
     times = [1.0] * len(trees) if weights is None else list(weights)
     teacher = ConstituencyModel.train(trees, options, weights=times, jobs=jobs, listener=listener)
     unknown = [PartialTree.unknown(tuple(words)) for words in sentences if len(words)]

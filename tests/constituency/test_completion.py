@@ -17,7 +17,7 @@ from spectral_latent.constituency import (
 )
 from spectral_latent.constituency.conversion import skeletal_trees
 from spectral_latent.corpora import parse_brackets, parse_partial
-from spectral_latent.estimation import EstimatorOptions, TreebankCounts
+from spectral_latent.estimation import EstimatorOptions, Progress, TreebankCounts
 from spectral_latent.inference import expected_counts
 from spectral_latent.trees import Rules, Vocabulary
 from tests.constituency.test_constraints import TREES, WORDS
@@ -79,5 +79,14 @@ def test_self_training_is_training_on_what_a_first_parser_finds(model: Constitue
     weights = [1.0] * len(trees) + [0.5] * len(silver)
     assert found.fingerprint == ConstituencyModel.train([*trees, *silver], model.options, weights=weights).fingerprint
     assert self_train(trees, sentences, model.options, weight=0.0).fingerprint == model.fingerprint
-    with pytest.raises(ValueError, match="weight"):
-        self_train(trees, sentences, model.options, weight=-1.0)
+
+
+def test_what_self_training_cannot_use_is_refused_before_anything_is_learnt(model: ConstituencyModel) -> None:
+    trees = list(parse_brackets(TREES * 5))
+    told: list[Progress] = []
+    for weight in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=f"the weight of the tree of a sentence must be .* not {weight}"):
+            self_train(trees, [WORDS], model.options, weight=weight, listener=told.append)
+    with pytest.raises(TypeError, match="not the string 'a b'"):
+        self_train(trees, [WORDS, "a b"], model.options, listener=told.append)
+    assert not told
