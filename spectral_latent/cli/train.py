@@ -76,7 +76,7 @@ def constituency(
     Examples:
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors
       spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate
-      spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate --text nltk:conll2000
+      spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate --text news.tok
       spectral-latent train constituency sections/ -o wsj.safetensors --estimator clusters-em --n-states 24 --jobs 4
     """
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset, self_train

@@ -74,7 +74,7 @@ def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -
         shutil.copy(treebank, folder / f"parsed/mrg/wsj/{section:02}/wsj.mrg")
     (folder / "treebank").mkdir()
     shutil.copy(treebank, folder / "treebank")
-    for name in ("sentences.txt", "text.txt", "new.txt", "long.txt"):
+    for name in ("sentences.txt", "text.txt", "new.txt", "long.txt", "news.tok"):
         (folder / name).write_text("They see it .\n" * 3)
     models = {}
     for kind, source in SOURCES.items():
