@@ -1,4 +1,4 @@
-"""What whole processes cost before and for a first sentence: CPU seconds and peak memory.
+"""Measure whole processes that start, or parse a first sentence: CPU seconds and peak memory.
 
     python benchmarks/startup.py wsj.safetensors
     python benchmarks/startup.py wsj.safetensors --runs 10

@@ -26,8 +26,10 @@ __all__ = [
     "check_starts",
     "compiled",
     "compiled_part",
+    "compiled_pass",
     "compiler",
     "part_compiler",
+    "pass_part",
     "place",
     "read_only",
     "with_room",
@@ -88,6 +90,15 @@ compiled = compiler()
 
 compiled_part = part_compiler()
 """Compile a function as `part_compiler` says, with exact arithmetic."""
+
+# Sums may be taken in any order, so that the processor adds several numbers at once.
+_ANY_ORDER = {"contract", "reassoc"}
+
+compiled_pass = compiler(fastmath=_ANY_ORDER)
+"""Compile a function as `compiler` says, with sums in any order."""
+
+pass_part = part_compiler(fastmath=_ANY_ORDER)
+"""Compile a function as `part_compiler` says, with sums in any order."""
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, check_starts
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, inside_chart, likely_edges
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar._inside_chart import inside_chart
+from spectral_latent.grammar._likely_edges import likely_edges
 from spectral_latent.grammar.options import Limits
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.trees import Forest, IntArray

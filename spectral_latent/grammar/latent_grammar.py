@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, ShortRepr, counted
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar._inside_chart import LimitError
 from spectral_latent.grammar.forests import SpanForest, pruned_forest
 from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.permits import Permits

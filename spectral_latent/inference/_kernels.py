@@ -23,19 +23,14 @@ import math
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiler, part_compiler, place
+from spectral_latent._compiled import EMPTY, ZERO, compiled_pass, pass_part, place
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["block", "compiled_pass", "dot", "edge_pass", "inside_pass", "outside_pass", "pass_part", "room"]
+__all__ = ["block", "dot", "edge_pass", "inside_pass", "outside_pass", "room"]
 
 _SMALL = 1e-100  # vectors with entries between these two are added without normalising them
 _LARGE = 1e100
-
-# Sums may be taken in any order, so that the processor adds several numbers at once.
-_ANY_ORDER = {"contract", "reassoc"}
-compiled_pass = compiler(fastmath=_ANY_ORDER)
-pass_part = part_compiler(fastmath=_ANY_ORDER)
 
 
 @pass_part

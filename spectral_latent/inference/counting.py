@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, place
-from spectral_latent.inference._kernels import block, compiled_pass, dot, pass_part
+from spectral_latent._compiled import check_column, compiled_pass, pass_part, place
+from spectral_latent.inference._kernels import block, dot
 from spectral_latent.inference.inside_outside import ScaledVectors, inside, item_component, outside, root_sums
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
 from spectral_latent.trees import FloatArray, Forest, IntArray

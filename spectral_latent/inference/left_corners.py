@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from spectral_latent._compiled import ZERO, check_column, check_range, place
-from spectral_latent.inference._kernels import block, compiled_pass, dot
+from spectral_latent._compiled import ZERO, check_column, check_range, compiled_pass, place
+from spectral_latent.inference._kernels import block, dot
 from spectral_latent.inference.generative_means import mean_children
 from spectral_latent.operators import ObservableOperators, PackedOperators, row_sums
 from spectral_latent.trees import FloatArray, IntArray

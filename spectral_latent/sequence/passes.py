@@ -20,20 +20,15 @@ import math
 
 import numpy as np
 
-from spectral_latent._compiled import check_range, compiler, part_compiler, place
+from spectral_latent._compiled import check_range, compiled_pass, pass_part, place
 from spectral_latent.operators import ObservableOperators, PackedOperators
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["candidate_marginals"]
 
-# Sums may be taken in any order, so that the processor adds several numbers at once.
-_ANY_ORDER = {"contract", "reassoc"}
-_compiled_pass = compiler(fastmath=_ANY_ORDER)
-_pass_part = part_compiler(fastmath=_ANY_ORDER)
 
-
-@_pass_part
+@pass_part
 def _normalise(vectors: FloatArray, first: int, end: int) -> None:
     """Scale vectors[first:end] (C, M) together, to a largest entry in [1/2, 1)."""
     largest = 0.0
@@ -48,7 +43,7 @@ def _normalise(vectors: FloatArray, first: int, end: int) -> None:
             vectors[c, h] *= scale
 
 
-@_pass_part
+@pass_part
 def _add_inner(
     data: FloatArray,
     at: int,
@@ -96,7 +91,7 @@ def _add_inner(
         inner[c, h] += total
 
 
-@_pass_part
+@pass_part
 def _add_outer(
     data: FloatArray,
     at: int,
@@ -138,7 +133,7 @@ def _add_outer(
                 outer[d, k] += leaf[rule, j] * pair[place(j * m_c + k)]
 
 
-@_compiled_pass
+@compiled_pass
 def _marginal_pass(
     operators: PackedOperators,
     last: IntArray,

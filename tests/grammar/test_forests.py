@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from spectral_latent.grammar import SpanForest
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, LimitError, inside_chart
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar._inside_chart import LimitError, inside_chart
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.inference import edge_marginals, inside, marginals, outside, total_weight
@@ -345,7 +346,7 @@ def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.Monke
     def without_memory(*_: object) -> None:
         raise MemoryError("Allocation failed")
 
-    monkeypatch.setattr("spectral_latent.grammar._coarse._with_lengths", without_memory)
+    monkeypatch.setattr("spectral_latent.grammar._inside_chart._with_lengths", without_memory)
     operators = random_grammar(np.random.default_rng(0))
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
     with pytest.raises(LimitError, match="2 words under 5 symbols is larger than memory"):
@@ -367,7 +368,7 @@ def test_cells_are_filled_alike_however_many_lengths_at_a_time(monkeypatch: pyte
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
     expected = inside_chart(grammar, leaves, 1e-3, 1 << 20)
     for lengths in (1, 3, 100):
-        monkeypatch.setattr("spectral_latent.grammar._coarse._LENGTHS", lengths)
+        monkeypatch.setattr("spectral_latent.grammar._inside_chart._LENGTHS", lengths)
         for found, wanted in zip(inside_chart(grammar, leaves, 1e-3, 1 << 20), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
 

@@ -1,0 +1,259 @@
+"""Walk down the inside chart of a sentence, and list the items and edges that are likely.
+
+Outside scores are computed only of the items that are kept.
+
+| here | meaning |
+| --- | --- |
+| cell, item, inside[item] · 2^exponent[cell] | as in `_inside_chart` |
+| outside[item] | outside score, in units that make inside · outside the posterior of the item |
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent._compiled import ZERO, compiled, compiled_part, with_room
+from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, PlaceArray
+from spectral_latent.grammar._inside_chart import InsideChart
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
+
+__all__ = ["likely_edges"]
+
+
+class _Extents(NamedTuple):
+    """The places where a sentence has items of each symbol, (n + 1, S); n + 1 and 0 where it has none.
+
+    For each place: the least and the largest end of the items that begin there, and the least and the largest beginning
+    of those that end there.
+    """
+
+    first_end: PlaceArray
+    last_end: PlaceArray
+    first_begin: PlaceArray
+    last_begin: PlaceArray
+
+    @staticmethod
+    def empty(n_words: int, n_symbols: int) -> _Extents:
+        """Make the extents of n words without items.
+
+        n_words: n.
+        n_symbols: S.
+        """
+        first_end, first_begin = np.full((2, n_words + 1, n_symbols), n_words + 1, dtype=np.uint64)
+        last_end, last_begin = np.zeros((2, n_words + 1, n_symbols), dtype=np.uint64)
+        return _Extents(first_end, last_end, first_begin, last_begin)
+
+
+@compiled_part
+def _set_extents(chart: InsideChart, n: int, extents: _Extents) -> None:
+    """Set the extents of the items of a sentence of n words, which are empty before."""
+    # By rising ends, and rising beginnings within: the last of each that is seen is the largest.
+    for j in range(1, n + 1):
+        for i in range(j):
+            cell = j * (j - 1) // 2 + i
+            for item in range(chart.first[cell], chart.end[cell]):
+                a = chart.symbol[item]
+                extents.last_end[i, a] = j
+                if j < extents.first_end[i, a]:
+                    extents.first_end[i, a] = j
+                if i < extents.first_begin[j, a]:
+                    extents.first_begin[j, a] = i
+                extents.last_begin[j, a] = i
+
+
+class _Outside(NamedTuple):
+    """The state of the walk down.
+
+    outside: (N,).  wanted: (N,) whether a kept edge has the item as a child.
+    left, right: (n + 1, S) in a span (i, j), the items over (i, k) and over (k, j), by k and symbol; else -1.
+    scale: (n + 1,) 2^(exponents of the cells on both sides of split k - that of their whole).
+    """
+
+    outside: FloatArray
+    wanted: BoolArray
+    extents: _Extents
+    left: IntArray
+    right: IntArray
+    scale: FloatArray
+    threshold: float
+
+
+@compiled_part
+def _enter(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
+    """Prepare the walk for the splits of (i, j)."""
+    whole = chart.exponent[j * (j - 1) // 2 + i]
+    for k in range(i + 1, j):
+        b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
+        walk.scale[k] = math.ldexp(1.0, int(min(max(chart.exponent[b] + chart.exponent[c] - whole, -1100), 1000)))
+        for item in range(chart.first[b], chart.end[b]):
+            walk.left[k, chart.symbol[item]] = item
+        for item in range(chart.first[c], chart.end[c]):
+            walk.right[k, chart.symbol[item]] = item
+
+
+@compiled_part
+def _leave(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
+    """Undo what `_enter` wrote into the tables of items."""
+    for k in range(i + 1, j):
+        b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
+        for item in range(chart.first[b], chart.end[b]):
+            walk.left[k, chart.symbol[item]] = -1
+        for item in range(chart.first[c], chart.end[c]):
+            walk.right[k, chart.symbol[item]] = -1
+
+
+@compiled_part
+def _expand(
+    grammar: CoarseGrammar,
+    chart: InsideChart,
+    walk: _Outside,
+    item: int,
+    i: int,
+    j: int,
+    edges: IntArray,
+    n_edges: int,
+) -> tuple[IntArray, int]:
+    """Push an item's outside score to its children; append the edges above the threshold, or the best one.
+
+    edges: (n, 3) room for the edges, of which `n_edges` are in use.
+    """
+    a = chart.symbol[item]
+    above = walk.outside[item]
+    extents = walk.extents
+    before = n_edges
+    best = 0.0
+    best_rule = -1
+    best_left = -1
+    best_right = -1
+    for r in range(grammar.of_parent[a], grammar.of_parent[a + 1]):
+        b, c = grammar.rules[r, 1], grammar.rules[r, 2]
+        # Only between these splits are there items of both children.
+        first = max(extents.first_end[i, b], extents.first_begin[j, c])
+        last = min(extents.last_end[i, b], extents.last_begin[j, c])
+        for k in range(first, last + ONE):
+            left, right = walk.left[k, b], walk.right[k, c]
+            if left < 0 or right < 0:
+                continue
+            weight = above * grammar.weight[r] * walk.scale[k]
+            walk.outside[left] += weight * chart.inside[right]
+            walk.outside[right] += weight * chart.inside[left]
+            # The edge is kept if it is likely; the best of the others is remembered.
+            posterior = weight * chart.inside[left] * chart.inside[right]
+            if posterior > walk.threshold:
+                edges = with_room(edges, n_edges)
+                edges[n_edges, 0] = grammar.number[r]
+                edges[n_edges, 1] = left
+                edges[n_edges, 2] = right
+                n_edges += 1
+            elif posterior > best:
+                best = posterior
+                best_rule = grammar.number[r]
+                best_left = left
+                best_right = right
+    # An item whose edges are all unlikely keeps the best, so that every item that is kept has a derivation.
+    if n_edges == before and best > 0.0:
+        edges = with_room(edges, n_edges)
+        edges[n_edges, 0] = best_rule
+        edges[n_edges, 1] = best_left
+        edges[n_edges, 2] = best_right
+        n_edges += 1
+    return edges, n_edges
+
+
+def likely_edges(
+    grammar: CoarseGrammar, chart: InsideChart, leaves: CoarseLeaves, threshold: float
+) -> tuple[IntArray, IntArray]:
+    """List the items and edges whose posterior is above `threshold`, from the widest span down.
+
+    Of an item all of whose edges are less likely, the best edge is kept.
+
+    grammar: the binary rules.
+    chart: the chart that `inside_chart` has made with them.
+    leaves: the leaf rules over each word.
+    threshold: the least posterior of an item or edge that is kept for its own sake.
+
+    Returns items (I, 4): number in the chart, first word, next word and number of edges; and edges (E, 3): rule, left
+    item, right item, both -1 for a leaf rule.
+    """
+    n = len(leaves.start) - 1
+    n_symbols = len(grammar.root)
+    n_items = len(chart.symbol)
+    left, right = np.full((2, n + 1, n_symbols), -1, dtype=np.int64)
+    extents = _Extents.empty(n, n_symbols)
+    unwanted = np.zeros(n_items, dtype=np.bool_)
+    walk = _Outside(np.zeros(n_items), unwanted, extents, left, right, np.empty(n + 1), threshold)
+    items = np.empty((256, 4), dtype=np.int64)
+    edges = np.full((1024, 3), -1, dtype=np.int64)
+    return _walk_down(grammar, chart, leaves, walk, items, edges)
+
+
+@compiled
+def _walk_down(
+    grammar: CoarseGrammar, chart: InsideChart, leaves: CoarseLeaves, walk: _Outside, items: IntArray, edges: IntArray
+) -> tuple[IntArray, IntArray]:
+    """List the likely items and edges, as `likely_edges` says.
+
+    grammar: the binary rules.
+    chart: the inside scores.
+    leaves: the leaf rules over each word.
+    walk: the state of the walk before it begins.
+    items: (256, 4) room for items; it grows.
+    edges: (1024, 3) room for edges, all -1; it grows.
+    """
+    n = len(leaves.start) - 1
+    _set_extents(chart, n, walk.extents)
+    n_items = ZERO
+    n_edges = ZERO
+    # Over the whole sentence, the outside score is the root's share of the sentence's probability.
+    top = n * (n - 1) // 2
+    total = 0.0
+    best = 0.0
+    best_item = chart.first[top]
+    for item in range(chart.first[top], chart.end[top]):
+        total += chart.inside[item] * grammar.root[chart.symbol[item]]
+    if total > 0.0:
+        for item in range(chart.first[top], chart.end[top]):
+            walk.outside[item] = grammar.root[chart.symbol[item]] / total
+            posterior = walk.outside[item] * chart.inside[item]
+            if posterior > best:
+                best = posterior
+                best_item = item
+        walk.wanted[best_item] = True
+    # From the widest span down, so that the outside score of an item is whole before its children's.
+    for length in range(n, 0, -1):
+        for i in range(n - length + 1):
+            j = i + length
+            cell = j * (j - 1) // 2 + i
+            is_entered = False
+            for item in range(chart.first[cell], chart.end[cell]):
+                # Keep what is likely by itself, and what a kept edge needs.
+                if not walk.wanted[item] and walk.outside[item] * chart.inside[item] <= walk.threshold:
+                    continue
+                before = n_edges
+                # A word keeps the leaf rules of the item's symbol; a longer item the edges to its children.
+                if length == 1:
+                    for at in range(leaves.start[i], leaves.start[i + 1]):
+                        if leaves.symbol[at] == chart.symbol[item]:
+                            edges = with_room(edges, n_edges)
+                            edges[n_edges, 0] = leaves.rule[at]
+                            n_edges += 1
+                else:
+                    if not is_entered:
+                        _enter(chart, walk, i, j)
+                        is_entered = True
+                    edges, n_edges = _expand(grammar, chart, walk, item, i, j, edges, n_edges)
+                    for e in range(before, n_edges):
+                        walk.wanted[edges[e, 1]] = True
+                        walk.wanted[edges[e, 2]] = True
+                items = with_room(items, n_items)
+                items[n_items, 0] = item
+                items[n_items, 1] = i
+                items[n_items, 2] = j
+                items[n_items, 3] = n_edges - before
+                n_items += 1
+            if is_entered:
+                _leave(chart, walk, i, j)
+    return items[:n_items], edges[:n_edges]
