@@ -28,8 +28,8 @@ _NEXT = {  # the command to try first with a model
     "anchors": "spectral-latent anchors {model}",
 }
 _FEW = 10  # examples that teach next to nothing
-_PARTS = 4  # parts of a stage, at the ends of which its scores are printed
-_LONG_STEPS = ("folds",)  # the stages whose steps take long, so that each is printed
+_PARTS = 4  # parts of a stage, at the ends of which a step is printed
+_LONG = ("folds", "sentences without trees")  # the stages that take long, so that they are printed without scores
 _T = TypeVar("_T")
 
 
@@ -105,7 +105,7 @@ class Training:
         return counted(self.record.examples, self.record.kind.removesuffix("s"))
 
     def on_progress(self, progress: Progress) -> None:
-        """Print how far training is: a line with the time left on a terminal, elsewhere a few steps and all long ones.
+        """Print how far training is: a line with the time left on a terminal, elsewhere a few steps.
 
         progress: the step that an estimator reports.
         """
@@ -149,12 +149,12 @@ class Training:
 
 
 def _is_told(progress: Progress) -> bool:
-    """Tell whether a step is printed: if it is long, or if it has a score and ends a part of its stage.
+    """Tell whether a step is printed: if it has a score or its stage takes long, and it ends a part of its stage.
 
     progress: the step.
     """
-    if progress.score is None:
-        return progress.stage in _LONG_STEPS and progress.done > 0
+    if progress.score is None and (progress.stage not in _LONG or not progress.done):
+        return False
     part = max(math.ceil(progress.total / _PARTS), 1)
     return progress.done % part == 0 or progress.done == progress.total
 

@@ -6,7 +6,7 @@ treebank, is the M-step.
 
 Self-training completes sentences of which nothing is known.  It helps a parser whose trees are better than those of its
 grammars alone, because something else judges them, too: a reranker (McClosky, Charniak and Johnson 2006), or here the
-model of spans.
+model of spans.  As that reranker, it learns from the treebank alone, and serves the second parser, too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def completed(
     [(4, 1.0)]
     """
     check_n_best(n_best)
-    for parses in model.parse_all(trees, n_best, jobs=jobs):
+    for parses in model.parse_all(trees, n_best, scored=n_best > 1, jobs=jobs):
         for parse, share in zip(parses, parses.shares, strict=True):
             if share > 0.0:
                 yield parse.tree, share
@@ -64,7 +64,8 @@ def self_train(
 ) -> ConstituencyModel:
     """Learn from trees, parse sentences that have none, and learn once more from both.
 
-    Trees and sentences are kept in memory.  A sentence without words, or that no grammar derives, is left out.
+    The second parser keeps the model of spans of the first one, if there is one.  Trees and sentences are kept in
+    memory.  A sentence without words, or that no grammar derives, is left out.
 
     phrases: the trees.
     sentences: the words of each sentence, spelt as the trees spell them.
@@ -90,8 +91,9 @@ def self_train(
     times = [1.0] * len(trees) if weights is None else list(weights)
     teacher = ConstituencyModel.train(trees, options, weights=times, jobs=jobs, listener=listener)
     unknown = [PartialTree.unknown(tuple(words)) for words in sentences if len(words)]
+    listener(Progress("sentences without trees", 0, len(unknown)))
     for number, (tree, share) in enumerate(completed(teacher, unknown, jobs=jobs), start=1):
         trees.append(tree)
         times.append(weight * share)
         listener(Progress("sentences without trees", number, len(unknown)))
-    return ConstituencyModel.train(trees, options, weights=times, jobs=jobs, listener=listener)
+    return ConstituencyModel.train(trees, options, weights=times, spans=teacher.spans, jobs=jobs, listener=listener)

@@ -85,6 +85,7 @@ class ConstituencyModel(StoredModel):
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
         *,
         weights: Iterable[float] | None = None,
+        spans: SpanModel | None = None,
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> ConstituencyModel:
@@ -92,11 +93,13 @@ class ConstituencyModel(StoredModel):
 
         A large treebank is kept in temporary files, which all workers must be able to read.
 
-        phrases: the trees, which are read once and cleaned first; for a model of spans they are kept in memory.
+        phrases: the trees, which are read once and cleaned first; to learn a model of spans they are kept in memory.
         options: the options of one grammar, or of each of several with the same `span_penalty`, `spans` and
         `function_labels`; None for those of the preset `fast` (see `presets`).  Function labels are learnt by one more
         grammar, with the first options.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
+        spans: the model of spans of another parser, to be used with its own options; None to learn one if `options` ask
+        for it.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
         names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
         listener: told how far the work is.
@@ -106,7 +109,7 @@ class ConstituencyModel(StoredModel):
         options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         find = partial(_span_examples, jobs=jobs)
-        parts = train_parser(phrases, several, find, weights=weights, jobs=jobs, listener=listener)
+        parts = train_parser(phrases, several, find, weights=weights, spans=spans, jobs=jobs, listener=listener)
         return ConstituencyModel(*parts)
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:

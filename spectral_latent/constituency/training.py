@@ -130,33 +130,38 @@ def train_parser(
     find_examples: FindExamples,
     *,
     weights: Iterable[float] | None = None,
+    spans: SpanModel | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[tuple[PhraseGrammar, ...], SpanModel | None, FunctionLabeller | None]:
     """Learn the grammars of a parser, and the model of spans and the labeller that the options ask for.
 
-    phrases: treebank trees, which are read once; for a model of spans they are kept in memory.
+    phrases: treebank trees, which are read once; to learn a model of spans they are kept in memory.
     options: the options of each grammar.
     find_examples: parses the trees on which a model of spans is learnt.
     weights: the weight of each phrase; see `read_treebanks`.
+    spans: a model of spans that is ready, whatever the options ask for; None to learn the one that they ask for.
     jobs: the number of threads; the result does not depend on it.
     listener: told how far the work is.
     Raises ValueError if the options are not those of one parser, and EstimationError as `prepare`.
     """
     check_together(options)
+    to_learn = options[0].spans if spans is None else None
+    if spans is not None:
+        options = [replace(settings, spans=spans.options) for settings in options]
     labelling = options[:1] if options[0].function_labels else []
     options = [replace(settings, function_labels=False) for settings in options]
-    if options[0].spans is not None:  # the trees are read again, fold by fold
+    if to_learn is not None:  # the trees are read again, fold by fold
         phrases = list(phrases)
         weights = None if weights is None else list(weights)
     grammars = _train_grammars(phrases, weights, [*options, *labelling], jobs, listener)
     members = grammars[: len(options)]
     functions = FunctionLabeller(grammars[-1]) if labelling else None
-    if options[0].spans is None:
-        return members, None, functions
+    if to_learn is None:
+        return members, spans, functions
     times = repeat(1.0) if weights is None else weights
     weighted = [(tree, weight) for tree, weight in zip(phrases, times, strict=False) if weight > 0.0]
-    spans = _train_spans(weighted, members, options[0].spans, find_examples, jobs, listener)
+    spans = _train_spans(weighted, members, to_learn, find_examples, jobs, listener)
     return members, spans, functions
 
 

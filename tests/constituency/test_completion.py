@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from spectral_latent.constituency import (
     Constraints,
     PartialTree,
     PhraseSymbol,
+    SpanOptions,
     completed,
     self_train,
 )
@@ -79,6 +82,26 @@ def test_self_training_is_training_on_what_a_first_parser_finds(model: Constitue
     weights = [1.0] * len(trees) + [0.5] * len(silver)
     assert found.fingerprint == ConstituencyModel.train([*trees, *silver], model.options, weights=weights).fingerprint
     assert self_train(trees, sentences, model.options, weight=0.0).fingerprint == model.fingerprint
+
+
+def test_self_training_tells_how_far_it_is(model: ConstituencyModel) -> None:
+    told: list[Progress] = []
+    self_train(parse_brackets(TREES * 5), [WORDS, ["a", "b"]], model.options, listener=told.append)
+    steps = [(each.done, each.total) for each in told if each.stage == "sentences without trees"]
+    assert steps == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_the_second_parser_keeps_the_model_of_spans_of_the_first(model: ConstituencyModel) -> None:
+    trees = list(parse_brackets(TREES * 5))
+    options = replace(model.options, spans=SpanOptions(folds=2, iterations=3))
+    first, second = ConstituencyModel.train(trees, options), self_train(trees, [WORDS], options)
+    assert first.spans is not None and second.spans is not None and first.spans.weights.any()
+    assert second.spans.slope == first.spans.slope
+    np.testing.assert_array_equal(second.spans.weights, first.spans.weights)
+    by_hand = ConstituencyModel.train(
+        [*trees, first.parse(WORDS).tree], options, weights=[1.0] * len(trees) + [0.25], spans=first.spans
+    )
+    assert second.fingerprint == by_hand.fingerprint != first.fingerprint
 
 
 def test_what_self_training_cannot_use_is_refused_before_anything_is_learnt(model: ConstituencyModel) -> None:

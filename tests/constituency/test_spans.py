@@ -266,6 +266,18 @@ def test_one_tree_teaches_no_model_of_spans(trees: list[Phrase]) -> None:
     assert model.spans.slope == 1.0 and not model.spans.weights.any()
 
 
+def test_a_model_of_spans_serves_other_grammars(parser: ConstituencyModel, trees: list[Phrase], tmp_path: Path) -> None:
+    """With its own options, and after a file."""
+    plain = ConstituencyModel.train(trees, replace(OPTIONS, spans=None))
+    other = ConstituencyModel.train(trees, replace(OPTIONS, spans=None), spans=parser.spans)
+    assert other.spans is parser.spans and [member.options.spans for member in other.members] == [SPANS]
+    words = ["the", "dog", "sees", "a", "cat"]
+    posteriors = replace(plain, spans=parser.spans).posteriors(words)
+    assert other.posteriors(words) == posteriors != plain.posteriors(words)
+    other.save(tmp_path / "model")
+    assert ConstituencyModel.load(tmp_path / "model").posteriors(words) == posteriors
+
+
 def test_wrong_settings_and_files_are_refused(parser: ConstituencyModel) -> None:
     with pytest.raises(ValueError, match="must have the same spans, not None and SpanOptions"):
         ConstituencyModel.train([], [replace(OPTIONS, spans=None), OPTIONS])
