@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from nltk.grammar import PCFG
 from nltk.tree import Tree
 
 from spectral_latent._names import AnyPresetName
-from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions
+from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, self_train
 from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation.progress import shown
@@ -56,6 +56,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         preset: AnyPresetName | None = None,
         progress: bool | None = None,
         weights: Iterable[float] | None = None,
+        text: Iterable[Iterable[str]] | None = None,
         jobs: int | None = 1,
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
     ) -> SpectralParser:
@@ -67,12 +68,15 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         "spectral"; see `spectral_latent.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
+        text: the tokens of sentences without trees, spelt as in the trees, to learn from them, too; it takes several
+        times as long; see `spectral_latent.constituency.self_train`.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
         does not depend on it.
         options: the settings of one grammar, or of each of several, in the place of a preset.
 
-        Raises TypeError or ValueError for what is not a treebank tree, ValueError for a preset that does not exist or
-        is given together with options, and EstimationError, a ValueError, if a tree has no words or there is no tree.
+        Raises TypeError or ValueError for what is not a treebank tree or a sentence, ValueError for a preset that does
+        not exist or is given together with options, and EstimationError, a ValueError, if a tree has no words or there
+        is no tree.
         """
         if isinstance(trees, Tree):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
@@ -81,8 +85,11 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         if n_states is not None:
             several = tuple(replace(one, estimator=replace(one.estimator, n_states=n_states)) for one in several)
         phrases = each(trees, phrase_from_nltk, "tree")
+        learn = ConstituencyModel.train
+        if text is not None:
+            learn = partial(self_train, sentences=list(each(text, tokens_of, "sentence")))
         with shown(progress) as listener:
-            return cls(ConstituencyModel.train(phrases, several, weights=weights, jobs=jobs, listener=listener))
+            return cls(learn(phrases, options=several, weights=weights, jobs=jobs, listener=listener))
 
     def with_subtree_probs(self, tree: Tree) -> ParseTree:
         """Copy a tree, and give each of its subtrees a probability, as parsers of NLTK's do with a plain PCFG.

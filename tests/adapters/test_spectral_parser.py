@@ -13,7 +13,7 @@ from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
 from nltk.tree import ParentedTree, Tree
 
-from spectral_latent.constituency import Binarisation, ConstituencyOptions, Constraints, preset
+from spectral_latent.constituency import Binarisation, ConstituencyOptions, Constraints, preset, self_train
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent_nltk import FALLBACK, ParseTree, SpectralParser
@@ -112,6 +112,15 @@ def test_trees_of_weight_zero_are_left_out() -> None:
     other = Tree("S", [Tree("NNS", ["cats"]), Tree("VBP", ["purr"])])
     parser = SpectralParser.train([*treebank(), other], weights=[1.0] * len(treebank()) + [0.0])
     assert parser.model.fingerprint == SpectralParser.train(treebank()).model.fingerprint
+
+
+def test_text_without_trees_is_learnt_from_too() -> None:
+    sentence = ["They", "see", "unheard-of", "dogs", "."]
+    parser = SpectralParser.train(treebank(), text=[iter(sentence)])
+    taught = self_train(map(phrase_from_nltk, treebank()), [sentence])
+    assert parser.model.fingerprint == taught.fingerprint != SpectralParser.train(treebank()).model.fingerprint
+    with pytest.raises(TypeError, match="sentence 2: expected a list of tokens, got the string 'They see'"):
+        SpectralParser.train(treebank(), text=[sentence, "They see"])
 
 
 def test_reranked() -> None:
