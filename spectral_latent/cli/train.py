@@ -60,7 +60,7 @@ def train() -> None:
     multiple=True,
     help="Also learn from the sentences of SOURCE, which have no trees: a first parser parses them, and MODEL is "
     "learnt from these trees, too, four of which count as one.  It helps the presets accurate and best, and takes "
-    "seven times as long for 10,000 sentences; goes without --choose-states.",
+    "four times as long for 10,000 sentences; goes without --choose-states.",
 )
 def constituency(
     given: TrainingRequest[AnyPresetName], held_out: tuple[str, ...], function_labels: bool, text: tuple[str, ...]
