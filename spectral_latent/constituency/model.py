@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -307,10 +308,12 @@ class ConstituencyModel(StoredModel):
         word that was never seen is replaced by its signature, with the probabilities of tags that its spelling gives.
 
         phrases: the trees, which are cleaned as for training.
-        Raises EstimationError if a tree has no word.
+        Raises EstimationError if a tree has no word, and ValueError for a tree with several words below one label, or
+        words beside phrases.
         """
-        trees = list(cleaned(phrases))
-        return Weight.mean([member.score(trees) for member in self.members])
+        # Several trees over the same words are the list of one sentence.
+        by_words = groupby(cleaned(phrases), key=lambda tree: tuple(tree.words()))
+        return self.parser.score([list(trees) for _, trees in by_words])
 
     @cached_property
     def _subtree_grammars(self) -> list[SubtreeGrammar]:

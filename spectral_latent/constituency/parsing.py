@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent._options import counted
+from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import ChainLabels, Constituents, LabelledConstituents, constituents_of
 from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
 from spectral_latent.constituency.decoding import bracketings
@@ -187,7 +188,8 @@ class PhraseParser:
                 )
         constituents = self.constituents(charts)
         trees = [self._trees(*each, n_best) for each in zip(sentences, constituents, strict=True)]
-        weight = self._weight(trees, charts) if scored else Weight.unknown(sum(map(len, trees)))
+        grammars = [charts_of.grammar for charts_of in charts]
+        weight = self.score(trees, grammars) if scored else Weight.unknown(sum(map(len, trees)))
         weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         parses: list[Parses[Parse]] = []
         for at, (sentence, found, of_sentence) in enumerate(zip(sentences, trees, constituents, strict=True)):
@@ -221,12 +223,18 @@ class PhraseParser:
             required |= is_over & np.array(fits)[constituents.chain]
         return required
 
-    def _weight(self, trees: Sequence[Sequence[Phrase]], charts: Sequence[Charts]) -> Weight:
-        """Estimate the probabilities of the trees of each sentence, one sentence after another."""
-        every = list(chain.from_iterable(trees))
-        times = np.array([len(of_sentence) for of_sentence in trees])
-        pairs = zip(self.members, charts, strict=True)
-        return Weight.mean([member.score(every, charts_of.grammar.repeated(times)) for member, charts_of in pairs])
+    def score(self, lists: Sequence[Sequence[Phrase]], grammars: Sequence[SentenceGrammar] | None = None) -> Weight:
+        """Estimate the probabilities of the trees of each sentence, one sentence after another.
+
+        lists: for each sentence, cleaned trees over its words; parts that they share are weighed once.
+        grammars: each member's grammar of the sentences; None to look up the words, if no list is empty.
+        """
+        if grammars is None:
+            sentences = [list(trees[0].words()) for trees in lists]
+            grammars = [member.grammar.for_sentences(sentences) for member in self.members]
+        columns = PhraseColumns.of(lists, grammars[0].start.tolist())
+        pairs = zip(self.members, grammars, strict=True)
+        return Weight.mean([member.score(columns, grammar) for member, grammar in pairs])
 
     def _fallback(self, sentence: PartialTree, grammar: SentenceGrammar, at: int) -> Parse:
         """Make a tree with the label FALLBACK over what constraints require and each word's most frequent tag.
