@@ -1,12 +1,14 @@
 """Apply a function of a model to many sentences, one by one or in batches, in this process or in several.
 
 Models are large, and their first call is slow.  They are therefore not sent with the sentences: a model is saved once,
-and every process reads that file once and keeps the model.
+and every process reads that file once and keeps the model.  The file is there as long as the model is.
 """
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
@@ -75,7 +77,8 @@ def map_batches(
     be used for other work.
 
     function: a function that other processes can import.
-    model: the model; other processes read it from a temporary file, which all of them must be able to open.
+    model: the model; other processes read it from a temporary file, which all of them must be able to open, and which
+    is removed with the model.
     items: the sentences.
     jobs: the number of processes, which does not change the answers; None for all workers of the engine that
     `joblib.parallel_config` names, such as a Dask cluster.
@@ -93,13 +96,25 @@ def map_batches(
         for batch in batches:
             yield from function(model, batch, *args)
         return
-    with tempfile.TemporaryDirectory(prefix="spectral-latent-", ignore_cleanup_errors=True) as folder:
+    task = (function, type(model), _saved(model), args)
+    while some := list(islice(batches, max(_AHEAD // size, 1) * n_jobs)):
+        answers = list(parallel_map(_map_batch, some, jobs, *task, prefer="processes"))
+        yield from chain.from_iterable(answers)
+
+
+_FILES: weakref.WeakKeyDictionary[StoredModel, str] = weakref.WeakKeyDictionary()
+
+
+def _saved(model: StoredModel) -> str:
+    """Save a model, unless that was done before, to a temporary file, which is removed with the model."""
+    file = _FILES.get(model)
+    if file is None:
+        folder = tempfile.mkdtemp(prefix="spectral-latent-")
+        weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
         file = str(Path(folder, "model"))
         model.save(file)
-        task = (function, type(model), file, args)
-        while some := list(islice(batches, max(_AHEAD // size, 1) * n_jobs)):
-            answers = list(parallel_map(_map_batch, some, jobs, *task, prefer="processes"))
-            yield from chain.from_iterable(answers)
+        _FILES[model] = file
+    return file
 
 
 def _n_processes(jobs: int | None) -> int:
