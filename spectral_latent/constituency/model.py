@@ -17,7 +17,7 @@ from spectral_latent.constituency.constraints import ANY_TREE, Constraints, Part
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions, check_together
-from spectral_latent.constituency.parsing import Parse, PhraseParser
+from spectral_latent.constituency.parsing import Parse, ParsesOfBatch, PhraseParser
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
@@ -408,4 +408,4 @@ def _parses_of(
     """Find the trees of each of several sentences; those without words have none."""
     trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in sentences]
     found = iter(model.parser.parses([tree for tree in trees if tree.words], n_best, scored=scored))
-    return [next(found) if tree.words else Parses() for tree in trees]
+    return ParsesOfBatch(next(found) if tree.words else Parses() for tree in trees)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from spectral_latent.constituency.constraints import ANY_TREE, Constraints, Part
 from spectral_latent.constituency.decoding import bracketings
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.phrase import FlatPhrases, Phrase
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.grammar import Charts, Parses, SentenceGrammar, check_kind
 from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.trees import BoolArray, IntArray, Vocabulary
 
-__all__ = ["FALLBACK", "Parse", "PhraseParser"]
+__all__ = ["FALLBACK", "Parse", "ParsesOfBatch", "PhraseParser"]
 
 FALLBACK = "FALLBACK"
 """The label over a flat tree for a sentence that the grammar cannot derive."""
@@ -52,6 +52,21 @@ class Parse(NamedTuple):
     def _repr_svg_(self) -> str:
         """Draw the tree, for notebooks."""
         return self.tree._repr_svg_()
+
+
+class ParsesOfBatch(list[Parses[Parse]]):
+    """The parses of several sentences, which go from one process to another with each phrase once."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the trees of all sentences together."""
+        flat = FlatPhrases.of([parse.tree for parses in self for parse in parses])
+        return _parses_of_batch, (flat, [[tuple(parse[1:]) for parse in parses] for parses in self])
+
+
+def _parses_of_batch(flat: FlatPhrases, rest: list[list[tuple[Any, ...]]]) -> ParsesOfBatch:
+    """Make parses of flat trees, and of what each parse has besides its tree."""
+    trees = iter(flat.trees())
+    return ParsesOfBatch(Parses(Parse(next(trees), *each) for each in of_sentence) for of_sentence in rest)
 
 
 @dataclass(frozen=True, eq=False)
