@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import cleaned, without_functions
-from spectral_latent.constituency.constituents import Constituent, constituents_of, spans_html
+from spectral_latent.constituency.constituents import Constituent, spans_html
 from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -170,14 +170,7 @@ class ConstituencyModel(StoredModel):
         the posteriors of a tree are those of its own words.
         Raises EstimationError if a tree has no word.
         """
-        posteriors_of: dict[tuple[str, ...], dict[Constituent, float]] = {}
-        rows = []
-        for tree in cleaned(trees):
-            words = tuple(tree.words())
-            if words not in posteriors_of:
-                posteriors_of[words] = self.posteriors(words)
-            rows.append(np.array([posteriors_of[words].get(part, 0.0) for part in constituents_of(tree)]))
-        return rows
+        return self.parser.part_posteriors(_by_words(cleaned(trees)))
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.
@@ -311,9 +304,7 @@ class ConstituencyModel(StoredModel):
         Raises EstimationError if a tree has no word, and ValueError for a tree with several words below one label, or
         words beside phrases.
         """
-        # Several trees over the same words are the list of one sentence.
-        by_words = groupby(cleaned(phrases), key=lambda tree: tuple(tree.words()))
-        return self.parser.score([list(trees) for _, trees in by_words])
+        return self.parser.score(_by_words(cleaned(phrases)))
 
     @cached_property
     def _subtree_grammars(self) -> list[SubtreeGrammar]:
@@ -388,6 +379,11 @@ class ConstituencyModel(StoredModel):
         spans = SpanModel.from_arrays(arrays, members[0].options.spans)
         functions = FunctionLabeller(labelling[0]) if labelling else None
         return ConstituencyModel(members, spans, functions)
+
+
+def _by_words(trees: Iterable[Phrase]) -> list[list[Phrase]]:
+    """Divide trees into lists of those over the same words, one after another."""
+    return [list(of_sentence) for _, of_sentence in groupby(trees, key=lambda tree: tuple(tree.words()))]
 
 
 def _span_examples(

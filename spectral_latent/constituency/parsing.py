@@ -24,8 +24,9 @@ from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import FlatPhrases, Phrase
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.grammar import Charts, Parses, SentenceGrammar, check_kind
+from spectral_latent.grammar.batches import batches_of
 from spectral_latent.inference import Weight, best_analyses
-from spectral_latent.trees import BoolArray, IntArray, Vocabulary
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["FALLBACK", "Parse", "ParsesOfBatch", "PhraseParser"]
 
@@ -250,6 +251,21 @@ class PhraseParser:
         columns = PhraseColumns.of(lists, grammars[0].start.tolist())
         pairs = zip(self.members, grammars, strict=True)
         return Weight.mean([member.score(columns, grammar) for member, grammar in pairs])
+
+    def part_posteriors(self, lists: Sequence[Sequence[Phrase]]) -> list[FloatArray]:
+        """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
+
+        lists: for each sentence, one cleaned tree over its words or more.
+        """
+        rows: list[FloatArray] = []
+        for batch in batches_of(lists):
+            sentences = [PartialTree.unknown(tuple(trees[0].words())) for trees in batch]
+            constituents = self.constituents(self.charts(sentences))
+            for trees, sentence, found in zip(batch, sentences, constituents, strict=True):
+                parts = self.labelled(found, sentence.words)
+                posterior = dict(zip(parts.named(self.labels.names), parts.posterior.tolist(), strict=True))
+                rows += [np.array([posterior.get(part, 0.0) for part in constituents_of(tree)]) for tree in trees]
+        return rows
 
     def _fallback(self, sentence: PartialTree, grammar: SentenceGrammar, at: int) -> Parse:
         """Make a tree with the label FALLBACK over what constraints require and each word's most frequent tag.
