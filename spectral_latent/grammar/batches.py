@@ -18,9 +18,11 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack
 from spectral_latent.estimation import parallel_map
 from spectral_latent.operators import StoredModel
 
-__all__ = ["batches_of", "map_batches", "map_sentences"]
+__all__ = ["BATCH_SIZE", "batches_of", "map_batches", "map_sentences"]
 
-_BATCH_SIZE = 16  # items, parsed in tenths of a second, so that processes end together
+BATCH_SIZE = 16
+"""The number of items in a batch, which are parsed in tenths of a second, so that processes end together."""
+
 _AHEAD = 256  # items for each process that are read before their answers are asked for
 
 
@@ -56,7 +58,7 @@ def map_sentences(
     >>> list(map_sentences(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
     [10, 20, 30]
     """
-    size = 1 if _n_processes(jobs) == 1 else _BATCH_SIZE
+    size = 1 if _n_processes(jobs) == 1 else BATCH_SIZE
     return map_batches(_each, model, items, jobs, function, args, size=size)
 
 
@@ -66,7 +68,7 @@ def map_batches(
     items: Iterable[Item],
     jobs: int | None,
     *args: *Rest,
-    size: int = _BATCH_SIZE,
+    size: int = BATCH_SIZE,
 ) -> Iterator[Answer]:
     """Apply a function to batches of items, in order: function(model, batch, ...) lists the answer to each item.
 
@@ -126,7 +128,7 @@ def _n_processes(jobs: int | None) -> int:
     return int(effective_n_jobs(jobs))
 
 
-def batches_of(items: Iterable[Item], size: int = _BATCH_SIZE) -> Iterator[list[Item]]:
+def batches_of(items: Iterable[Item], size: int = BATCH_SIZE) -> Iterator[list[Item]]:
     """Divide items into batches; those before an error make the last batch, and the error comes after it.
 
     items: the items, which are read batch by batch.
