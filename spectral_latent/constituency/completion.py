@@ -46,7 +46,7 @@ def completed(
     [(4, 1.0)]
     """
     check_n_best(n_best)
-    for parses in model.parse_all(trees, n_best, jobs=jobs):
+    for parses in model.parse_all(trees, n_best, scored=n_best > 1, jobs=jobs):
         for parse, share in zip(parses, parses.shares, strict=True):
             if share > 0.0:
                 yield parse.tree, share

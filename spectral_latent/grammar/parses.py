@@ -56,15 +56,18 @@ class Parses(list[_Parse]):
     def shares(self) -> list[float]:
         """The share of each parse in the estimated probability of them all.
 
-        A fallback has none.  Estimates of spectral models may all be negative; the first parse has the whole then.
+        A fallback has none, and the only parse has the whole.  Estimates of spectral models may all be negative; the
+        first parse has the whole then.
 
-        Raises ValueError if probabilities were not computed.
+        Raises ValueError if there are several parses whose probabilities were not computed.
 
         >>> from spectral_latent.constituency import Parse, Phrase
         >>> tree = Phrase("UH", ("Yes",))
         >>> [round(share, 2) for share in Parses([Parse(tree, 1, -1.0), Parse(tree, 1, -2.0)]).shares]
         [0.73, 0.27]
         """
+        if len(self) == 1:
+            return [float(not self[0].is_fallback)]
         if any(np.isnan(parse.log) for parse in self):
             raise ValueError("parses without probabilities have no shares; parse with scored=True")
         log = np.array([parse.log if parse.sign > 0 else -np.inf for parse in self])
