@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from spectral_latent._compiled import check_starts
-from spectral_latent.constituency import Phrase, PhraseSymbol
+from spectral_latent.constituency import PhraseSymbol
+from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.decoding import bracketings
 from spectral_latent.constituency.forests import DerivationBuilder
@@ -222,10 +223,11 @@ def test_trees_of_constituents(columns: dict[str, Any], n: int) -> None:
 
 
 TREES = {
-    "chain": np.array([0, 0, 1, 0, 1]),
-    "label": np.array([0, 0, 1, 0, 1]),
-    "children": np.array([0, 0, 2, 0, 2]),
-    "root": np.array([4]),
+    "chain": np.array([0, 0, 1, 1]),
+    "start": np.array([0, 0, 0, 2, 4]),
+    "child": np.array([0, 1, 2, 0]),
+    "place": np.array([0, 1, -1, -1]),
+    "root": np.array([2, 3]),
 }
 
 
@@ -244,11 +246,12 @@ def derivation_case() -> Case:
 @settings(max_examples=300)
 def test_derivations_of_trees(columns: dict[str, Any]) -> None:
     builder = derivation_case().builder
-    given_trees = builder.columns([Phrase("S", (Phrase("A", ("a",)),) * 2)])._replace(**columns)
-    forest = unless_refused(lambda: builder.forest(given_trees, np.zeros(2, dtype=np.int64), np.array([[0, 0]])))
-    if forest is not None:
+    given_trees = PhraseColumns(**columns, n_phrases=np.ones(2, dtype=np.int64), chains=[("A",), ("S",)])
+    found = unless_refused(lambda: builder.forest(given_trees, np.zeros(2, dtype=np.int64), np.array([[0, 0]])))
+    if found is not None:
+        forest, tree = found
         check_forest(forest)
-        assert forest.n_components == len(columns["root"])
+        assert set(tree.tolist()) == set(range(len(columns["root"])))
 
 
 def test_derivations_need_all_symbols() -> None:

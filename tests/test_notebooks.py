@@ -89,6 +89,8 @@ def test_parses_without_scores_have_captions_and_no_shares(parser: ConstituencyM
     assert [caption for caption, _ in parses.drawings] == ["Tree 1", "Tree 2", "Tree 3"]
     with pytest.raises(ValueError, match="parse with scored=True"):
         _ = parses.shares
+    (parses,) = parser.parse_all([WORDS], scored=False)
+    assert parses.shares == [1.0]
 
 
 def test_the_table_of_spans_has_the_likeliest_labels(parser: ConstituencyModel) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import tee
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from spectral_latent.cli.answer_options import AnswerRequest, answer_options
 from spectral_latent.cli.answers import Answers
-from spectral_latent.cli.conllu import filled_conllu, in_conllu
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
@@ -25,16 +23,19 @@ from spectral_latent.cli.outputs import OutputFile, OutputForm, results
 from spectral_latent.cli.partial import known_tree, read_partial
 from spectral_latent.cli.pictures import DrawnSentence, PictureFile, page_of_sentences, write_pictures
 from spectral_latent.cli.sentences import InputSentence
+from spectral_latent.cli.tree_texts import dependency_text, drawings_of, phrase_text
 
 if TYPE_CHECKING:
-    from spectral_latent.constituency import ConstituencyModel, Parse
+    from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.corpora import Format
     from spectral_latent.corpora.rows import Column
-    from spectral_latent.dependency import DependencyModel, DependencyParse
-    from spectral_latent.dependency.sentence import DependencySentence, TagColumn
+    from spectral_latent.dependency import DependencyModel
     from spectral_latent.grammar import Parses
+    from spectral_latent.reranking import Reranker
 
 __all__ = ["parse"]
+
+_Answer = TypeVar("_Answer")
 
 _OF_MODEL = "  [default: the limit that the model has]"
 _PHRASES: MappingProxyType[str, Column] = MappingProxyType(
@@ -204,14 +205,13 @@ def parse(
     # The answer to a line may be awaited before the next is written.
     one_by_one = wanted.jobs == 1 and given.length is None
     scored = n_best > 1 or form_of_answers != "text" or page is not None or picture is not None
-    search = _Search(
-        n_best, not non_projective, scored, candidates or CANDIDATES, rerank, models, wanted.jobs, one_by_one
-    )
+    search = _Search(n_best, not non_projective, scored, candidates or CANDIDATES, rerank, models)
+    work = _Work(parser, search, wanted.jobs, one_by_one)
     is_dependency = isinstance(parser, DependencyModel)
     if non_projective and not is_dependency:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
     if page or picture:
-        drawn = _drawn(given, search, parser)
+        drawn = _drawn(given, work)
         if picture is not None:
             write_pictures(drawn, picture, [model, file])
         elif page is not None:
@@ -223,10 +223,7 @@ def parse(
     columns = _DEPENDENCIES if is_dependency else _PHRASES
     with wanted.answers(columns, [model, file], console) as answers:
         try:
-            if isinstance(parser, DependencyModel):
-                _write_dependencies(parser, given, search, form_of_answers, answers, console)
-            else:
-                _write_phrases(parser, given, search, form_of_answers, answers, console)
+            _write_answers(given, work, form_of_answers, answers, console)
         finally:
             answers.report(given.unit, console)
 
@@ -240,8 +237,6 @@ class _Search(NamedTuple):
     candidates: the number of trees that the reranker chooses among.
     reranker: the file of a reranker, if there is one.
     models: the latent models of the reranker, as given on the command line.
-    jobs: the number of processes.
-    one_by_one: whether a sentence is parsed before the next is read.
     """
 
     n_best: int
@@ -250,8 +245,6 @@ class _Search(NamedTuple):
     candidates: int
     reranker: str | None
     models: tuple[str, ...]
-    jobs: int
-    one_by_one: bool
 
     def parse(self, parser: Any, given: Iterable[InputSentence]) -> Iterator[Parses[Any]]:
         """Find the parses of each sentence.
@@ -262,111 +255,92 @@ class _Search(NamedTuple):
         from spectral_latent.dependency import DependencyModel
 
         is_dependency = isinstance(parser, DependencyModel)
-        sentences = (known_tree(sentence, is_dependency) for sentence in given)
-        parse_all: Callable[[Iterable[Any]], Iterator[Parses[Any]]]
-        if not self.projective:
-            parse_all = partial(parser.parse_all, projective=False, scored=self.scored, jobs=self.jobs)
-        elif self.reranker is None:
-            parse_all = partial(parser.parse_all, n_best=self.n_best, scored=self.scored, jobs=self.jobs)
-        else:
-            from spectral_latent.reranking import Reranker
+        sentences: Iterator[Any] = (known_tree(sentence, is_dependency) for sentence in given)
+        if self.reranker is not None:
+            reranker = _reranker(self.reranker, self.models, parser)
+            return reranker.parse_all(parser, sentences, n_best=self.n_best, n_candidates=self.candidates)
+        options = {} if self.projective else {"projective": False}
+        found: Iterator[Parses[Any]] = parser.parse_all(sentences, self.n_best, scored=self.scored, **options)
+        return found
 
-            reranker = Reranker.load(self.reranker, load_models(self.models), parser=parser)
-            parse_all = partial(
-                reranker.parse_all, parser, n_best=self.n_best, n_candidates=self.candidates, jobs=self.jobs
-            )
-        parts: Iterable[Iterable[Any]] = ([sentence] for sentence in sentences) if self.one_by_one else [sentences]
+
+@lru_cache(maxsize=1)
+def _reranker(file: str, models: tuple[str, ...], parser: Any) -> Reranker:
+    """Load a reranker and its latent models, once in each process."""
+    from spectral_latent.reranking import Reranker
+
+    return Reranker.load(file, load_models(models), parser=parser)
+
+
+_Write = Callable[[InputSentence, "Parses[Any]"], _Answer]
+
+
+def _answers_of(
+    parser: Any, sentences: Sequence[InputSentence], search: _Search, write: _Write[_Answer]
+) -> list[tuple[_Answer, bool]]:
+    """Find the trees of sentences, write them, and tell which are fallbacks."""
+    found = zip(sentences, search.parse(parser, sentences), strict=True)
+    return [(write(sentence, parses), any(parse.is_fallback for parse in parses)) for sentence, parses in found]
+
+
+class _Work(NamedTuple):
+    """The parser, its way to find trees, and how sentences are divided among processes.
+
+    one_by_one: whether a sentence is parsed before the next is read.
+    """
+
+    parser: ConstituencyModel | DependencyModel
+    search: _Search
+    jobs: int
+    one_by_one: bool
+
+    def answers(
+        self, sentences: Iterable[InputSentence], write: _Write[_Answer]
+    ) -> Iterator[tuple[InputSentence, _Answer, bool]]:
+        """Find and write the trees of each sentence, and tell whether one is a fallback.
+
+        The processes that parse write the trees, too, which would have to be sent otherwise.
+
+        sentences: the sentences.
+        write: a function from a sentence and its parses to an answer, which other processes can import.
+        """
+        from spectral_latent.grammar.batches import BATCH_SIZE, map_batches
+
+        kept, read = tee(sentences)
+        size = 1 if self.one_by_one else BATCH_SIZE
         with users_errors():
-            for part in parts:
-                yield from parse_all(part)
+            if self.search.reranker is not None:
+                _reranker(self.search.reranker, self.search.models, self.parser)  # an error before a sentence is read
+            found = map_batches(_answers_of, self.parser, read, self.jobs, self.search, write, size=size)
+            for sentence, (answer, is_fallback) in zip(kept, found, strict=True):
+                yield sentence, answer, is_fallback
 
 
-def _drawn(given: Input, search: _Search, parser: ConstituencyModel | DependencyModel) -> Iterator[DrawnSentence]:
+def _drawn(given: Input, work: _Work) -> Iterator[DrawnSentence]:
     """Find the trees of the sentences that have words, and draw them."""
-    sentences, read = tee(sentence for sentence in given.sentences if sentence.forms)
-    for sentence, parses in zip(sentences, search.parse(parser, read), strict=True):
-        yield DrawnSentence(f"{sentence.sent_id}: {' '.join(sentence.forms)}", parses.drawings)
+    for sentence, drawings, _ in work.answers((each for each in given.sentences if each.forms), drawings_of):
+        yield DrawnSentence(f"{sentence.sent_id}: {' '.join(sentence.forms)}", drawings)
 
 
-def _write_phrases(
-    parser: ConstituencyModel, given: Input, search: _Search, form: OutputForm, answers: Answers, console: Console
-) -> None:
-    """Write the trees of sentences in brackets, in JSON, or as rows."""
-    sentences, read = tee(answers.rest_of(given.sentences))
-    parses_of = search.parse(parser, read)
-    shown = console.beside_output.bar(parses_of, "Parsing", given.length, answers.sentences)
-    for sentence, parses in zip(sentences, shown, strict=True):
-        match form:
-            case "text":
-                text = _bracketed(parses, search.n_best)
-            case "json":
-                text = _json(parses, sentence)
-            case "parquet":
-                text = "".join(
-                    _row(sentence, rank, parse, tree=parse.tree.bracketed()) for rank, parse in enumerate(parses, 1)
-                )
-        answers.add(sentence, text, any(parse.is_fallback for parse in parses))
+def _write_answers(given: Input, work: _Work, form: OutputForm, answers: Answers, console: Console) -> None:
+    """Write the trees of sentences as text, in JSON, or as rows."""
+    from spectral_latent.dependency import DependencyModel
 
-
-def _bracketed(parses: Sequence[Parse], n_best: int) -> str:
-    """Write the trees of a sentence: one tree, or a block of trees with scores."""
-    if n_best == 1:
-        return "".join(parse.tree.bracketed() for parse in parses) + "\n"
-    return "".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses) + "\n"
-
-
-def _json(parses: Sequence[Parse] | Sequence[DependencyParse], sentence: InputSentence) -> str:
-    """Write the trees of a sentence as a line of JSON."""
-    from spectral_latent.corpora.nbest_output import write_nbest
-    from spectral_latent.reranking import parses_to_nbest
-
-    return "".join(write_nbest([parses_to_nbest(parses, sentence.sent_id)], "json"))
-
-
-def _row(sentence: InputSentence, rank: int, parse: Parse | DependencyParse, **columns: Any) -> str:
-    """Write a tree of a sentence as the row of a table."""
-    row = {"sent_id": sentence.sent_id, "rank": rank, **columns, "score": parse.log, "fallback": parse.is_fallback}
-    return json.dumps(row) + "\n"
-
-
-def _write_dependencies(
-    parser: DependencyModel, given: Input, search: _Search, form: OutputForm, answers: Answers, console: Console
-) -> None:
-    """Write the trees of sentences in CoNLL-U, in JSON, or as rows."""
-    sentences, read = tee(answers.rest_of(given.sentences))
-    parses_of = search.parse(parser, read)
+    parser = work.parser
+    n_best = work.search.n_best
     unknown_tags: Counter[str] = Counter()
-    column = parser.options.tags
+    write: _Write[str]
+    if isinstance(parser, DependencyModel):
+        write = partial(dependency_text, form=form, given=given.form, column=parser.options.tags, n_best=n_best)
+    else:
+        write = partial(phrase_text, form=form, n_best=n_best)
     try:
-        shown = console.beside_output.bar(parses_of, "Parsing", given.length, answers.sentences)
-        for sentence, parses in zip(sentences, shown, strict=True):
-            unknown_tags.update(parser.unknown_tags(sentence.sentence))
-            match form:
-                case "text":
-                    text = _conllu(sentence, given.form, parses, column, search.n_best)
-                case "json":
-                    text = _json(parses, sentence)
-                case "parquet":
-                    text = "".join(
-                        _row(sentence, rank, parse, **_columns(parse.sentence, column))
-                        for rank, parse in enumerate(parses, 1)
-                    )
-            answers.add(sentence, text, any(parse.is_fallback for parse in parses))
+        found = work.answers(answers.rest_of(given.sentences), write)
+        shown = console.beside_output.bar(found, "Parsing", given.length, answers.sentences)
+        for sentence, text, is_fallback in shown:
+            if isinstance(parser, DependencyModel):
+                unknown_tags.update(parser.unknown_tags(sentence.sentence))
+            answers.add(sentence, text, is_fallback)
     finally:
-        warn_of_unknown_tags(parser, unknown_tags, console)
-
-
-def _conllu(
-    sentence: InputSentence, form: Format, parses: Sequence[DependencyParse], column: TagColumn, n_best: int
-) -> str:
-    """Write the trees of a sentence in CoNLL-U, with their ranks if several were asked for."""
-    if not parses:
-        return ""
-    table = sentence if form == "conllu" else in_conllu(sentence, column)
-    ranked = enumerate(parses, start=1)
-    return "".join(filled_conllu(table, parse, column, rank if n_best > 1 else None) for rank, parse in ranked)
-
-
-def _columns(tree: DependencySentence, column: TagColumn) -> dict[str, Any]:
-    """Collect the columns of a tree."""
-    return {"words": tree.forms, "tags": tree.tags(column), "heads": tree.heads, "relations": tree.relations}
+        if isinstance(parser, DependencyModel):
+            warn_of_unknown_tags(parser, unknown_tags, console)

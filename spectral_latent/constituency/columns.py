@@ -1,13 +1,13 @@
-"""Number the nodes of given trees, so that compiled code can read them."""
+"""Number the nodes of given trees, each only once where trees share it, so that compiled code can read them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range
+from spectral_latent._compiled import check_column, check_range, check_starts
 from spectral_latent.constituency.constituents import Chain
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import IntArray, Vocabulary
@@ -16,79 +16,165 @@ __all__ = ["PhraseColumns"]
 
 
 class PhraseColumns(NamedTuple):
-    """T trees of N nodes.
+    """The N distinct nodes of T trees, children before parents.
 
-    chain: (N,) the number of the chain of labels; -1 if the grammar does not have this chain.
-    label: (N,) the number of the chain's last label; -1 if the grammar does not have this label.
-    children: (N,) the number of children of each node; 0 over a word.
+    A node is a phrase with its chain of labels, or a word with the chain that ends in its tag.  Nodes that have the
+    same chain over the same children, or over a word at the same place, are one node.
+
+    chain: (N,) the number of the chain of labels.
+    start: (N + 1,) node i has the children child[start[i]] ... child[start[i+1] - 1]; none over a word.
+    child: (C,) the nodes that are children, those of a node from left to right.
+    place: (N,) the place of the word below a node over a word, among the words of all sentences; -1 for a phrase.
     root: (T,) the root of each tree.
-    words: the words of all trees.
+    n_phrases: (T,) the number of phrases in each tree, where a chain of labels counts once.
+    chains: the chains in the order of their numbers.
     """
 
     chain: IntArray
-    label: IntArray
-    children: IntArray
+    start: IntArray
+    child: IntArray
+    place: IntArray
     root: IntArray
-    words: list[str]
+    n_phrases: IntArray
+    chains: list[Chain]
 
     @staticmethod
-    def of(phrases: Iterable[Phrase], chains: Vocabulary[Chain], labels: Vocabulary[str]) -> PhraseColumns:
-        """Number the nodes of cleaned phrases.
+    def of(lists: Iterable[Sequence[Phrase]], first: Iterable[int]) -> PhraseColumns:
+        """Number the nodes of the trees of sentences.
 
-        phrases: T trees, which `cleaning` has cleaned.
-        chains: the chains of labels, as the grammar numbers them.
-        labels: the last labels of chains, as the grammar numbers them.
+        lists: for each sentence, cleaned trees over its words (`cleaning`).
+        first: the place of the first word of each sentence.
+        Raises ValueError for a tree with several words below one label, or words beside phrases.
 
-        >>> tree = Phrase("S", (Phrase("NN", ("rain",)), Phrase("VB", ("falls",))))
-        >>> columns = PhraseColumns.of([tree], Vocabulary([("S",), ("NN",)]), Vocabulary(["S", "NN", "VB"]))
-        >>> columns.chain, columns.label, columns.children
-        (array([ 1, -1,  0]), array([1, 2, 0]), array([0, 0, 2]))
+        >>> def leaf(tag, word): return Phrase(tag, (word,))
+        >>> trees = [Phrase("S", (leaf("NN", "rain"), leaf(tag, "falls"))) for tag in ("NNS", "VBZ")]
+        >>> columns = PhraseColumns.of([trees], [0])
+        >>> columns.place, columns.child, columns.root
+        (array([ 0,  1, -1,  1, -1]), array([0, 1, 0, 3]), array([2, 4]))
         """
-        nodes: list[tuple[int, int, int]] = []
-        words: list[str] = []
-        root: list[int] = []
-        for phrase in phrases:
-            n_nodes = len(nodes)
-            n_words = len(words)
-            stack: list[Phrase] = [phrase]
-            while stack:  # parents before children, right to left: post-order backwards
-                node = stack.pop()
-                names = [node.label]
-                while len(node.children) == 1 and isinstance(node.children[0], Phrase):
-                    node = node.children[0]
-                    names.append(node.label)
-                below = [child for child in node.children if isinstance(child, Phrase)]
-                words += [child for child in node.children if isinstance(child, str)]
-                nodes.append((chains.get(tuple(names)), labels.get(node.label), len(below)))
-                stack += below
-            nodes[n_nodes:] = nodes[n_nodes:][::-1]
-            words[n_words:] = words[n_words:][::-1]
-            root.append(len(nodes) - 1)
-        chain, label, children = np.array(nodes, dtype=np.int64).reshape(-1, 3).T
-        return PhraseColumns(chain, label, children, np.array(root, dtype=np.int64), words)
+        numbering = _Numbering()
+        roots: list[int] = []
+        for trees, place in zip(lists, first, strict=False):
+            numbering.begin_sentence()
+            roots += [numbering.add(tree, place) for tree in trees]
+        root = np.array(roots, dtype=np.int64)
+        return PhraseColumns(
+            chain=np.array(numbering.chain, dtype=np.int64),
+            start=np.array(numbering.start, dtype=np.int64),
+            child=np.array(numbering.child, dtype=np.int64),
+            place=np.array(numbering.place, dtype=np.int64),
+            root=root,
+            n_phrases=np.array(numbering.n_phrases, dtype=np.int64)[root],
+            chains=numbering.chains.names,
+        )
 
-    def check(self, n_chains: int, n_labels: int) -> None:
-        """Raise ValueError unless the columns are trees in post-order, with chains and labels of a grammar.
-
-        n_chains: the number of chains of labels.
-        n_labels: the number of labels.
-        """
-        chain, label, children, root, _ = self
+    def check(self) -> None:
+        """Raise ValueError unless children come before parents, and the last node is a root."""
+        chain, start, child, place, root, _, chains = self
         n = np.size(chain)
         for name, column, size in (
-            ("chains", chain, n),
-            ("labels", label, n),
-            ("numbers of children", children, n),
-            ("roots", root, np.size(root)),
+            ("chains of trees", chain, n),
+            ("children of trees", child, np.size(child)),
+            ("places of words of trees", place, n),
+            ("roots of trees", root, np.size(root)),
         ):
-            check_column(f"{name} of trees", column, (size,), np.int64)
-        check_range("chains of trees", chain, -1, n_chains)
-        check_range("labels of trees", label, -1, n_labels)
-        check_range("numbers of children of trees", children, 0, n + 1)
-        # Subtrees that wait for their parents: every node needs its children, and each tree leaves its root alone.
-        waiting = np.cumsum(1 - children)
-        finished = np.searchsorted(root, np.arange(n))  # trees before each node
-        if (np.diff(root, prepend=-1) <= 0).any() or (len(root) and root[-1] != n - 1) or (n and not len(root)):
-            raise ValueError("roots of trees must rise, and the last node must be one")
-        if (waiting <= finished).any() or (waiting[root] != np.arange(1, len(root) + 1)).any():
-            raise ValueError("nodes of trees must come in post-order, each after as many subtrees as it has children")
+            check_column(name, column, (size,), np.int64)
+        check_starts("starts of children of trees", start, len(child))
+        check_column("starts of children of trees", start, (n + 1,), np.int64)
+        check_range("chains of trees", chain, 0, len(chains))
+        check_range("children of trees", child, 0, n)
+        check_range("roots of trees", root, 0, n)
+        n_children = np.diff(start)
+        if (n_children == 1).any():
+            raise ValueError("a phrase of trees has one child, which belongs to the chain of its labels")
+        if (child >= np.repeat(np.arange(n), n_children)).any():
+            raise ValueError("children of trees must come before their parents")
+        if n and (not len(root) or root.max() != n - 1):
+            raise ValueError("the last node of trees must be a root")
+
+
+class _Open(NamedTuple):
+    """A phrase whose children are being numbered: the object, its first word, its chain, and its children."""
+
+    phrase: Phrase
+    first: int
+    chain: Chain
+    rest: Iterator[Phrase]
+    children: list[int]
+
+
+class _Numbering:
+    """The columns of `PhraseColumns` as they grow."""
+
+    def __init__(self) -> None:
+        self.chains = Vocabulary[Chain]()
+        self.chain: list[int] = []
+        self.start = [0]
+        self.child: list[int] = []
+        self.place: list[int] = []
+        self.n_phrases: list[int] = []
+        self.begin_sentence()
+
+    def begin_sentence(self) -> None:
+        """Forget the nodes so far, which trees of another sentence do not share."""
+        # By its chain, the place of its word, and its children, each node.
+        self._nodes: dict[tuple[int, int, tuple[int, ...]], int] = {}
+        # By the object and the place of its first word, the node of a phrase, and the place after its last word.
+        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def add(self, tree: Phrase, place: int) -> int:
+        """Number the new nodes of a tree, and return its root.
+
+        tree: a tree, which must not be deleted before another sentence begins.
+        place: the place of its first word.
+        """
+        opened: list[_Open] = []
+        phrase = tree
+        while True:
+            found = self._known.get((id(phrase), place))
+            if found is None:
+                chain, children = _divided(phrase)
+                if children:
+                    rest = iter(children)
+                    opened.append(_Open(phrase, place, chain, rest, []))
+                    phrase = next(rest)
+                    continue
+                found = self._number(chain, place, ()), place + 1
+                self._known[id(phrase), place] = found
+            # The phrase is done, and with it all those whose last child was the one before.
+            node, place = found
+            while opened:
+                opened[-1].children.append(node)
+                following = next(opened[-1].rest, None)
+                if following is not None:
+                    phrase = following
+                    break
+                done = opened.pop()
+                node = self._number(done.chain, -1, tuple(done.children))
+                self._known[id(done.phrase), done.first] = node, place
+            else:
+                return node
+
+    def _number(self, chain: Chain, place: int, children: tuple[int, ...]) -> int:
+        """Return the number of a node, which is entered if it is new."""
+        number = self.chains.add(chain)
+        node = self._nodes.setdefault((number, place, children), len(self.chain))
+        if node == len(self.chain):
+            self.chain.append(number)
+            self.child += children
+            self.start.append(len(self.child))
+            self.place.append(place)
+            self.n_phrases.append(sum([self.n_phrases[child] for child in children], int(place < 0)))
+        return node
+
+
+def _divided(phrase: Phrase) -> tuple[Chain, list[Phrase]]:
+    """Divide a phrase into its chain of labels, and the children below the chain; none if a word is there."""
+    chain = [phrase.label]
+    while len(phrase.children) == 1 and isinstance(phrase.children[0], Phrase):
+        phrase = phrase.children[0]
+        chain.append(phrase.label)
+    children = [child for child in phrase.children if isinstance(child, Phrase)]
+    if len(children) < len(phrase.children) > 1:
+        raise ValueError(f"a phrase {phrase.label} holds several words, or words beside phrases; give each word a tag")
+    return tuple(chain), children

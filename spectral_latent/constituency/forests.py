@@ -5,14 +5,14 @@ where the head is.  Its probability is the sum over them.
 
 | here | meaning |
 | --- | --- |
-| node | a phrase with the chain of labels above it, or a word with the chain that ends in its tag; in post-order |
+| node | a phrase with the chain of labels above it, or a word with the chain that ends in its tag; trees share nodes |
 | range | some of a phrase's children in a row; two or more, but not all, make a bar |
 | row | the first child of a phrase, or the first few, drawn one by one; see `rows` |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ import numpy as np
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled, compiled_part, with_room
 from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.conversion import PhraseSymbol
-from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import BoolArray, Forest, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["DerivationBuilder"]
@@ -198,7 +197,6 @@ class _Room(NamedTuple):
     items: (n, 2), edges: (n, 3) of -1, ways: (n, 4); all three grow.
     span_of: (N, 2) the first item of each node and the one after its last.
     span: (M, M + 1, 2) the items of each range of the children of a node.
-    stack: (N,) nodes whose parent is yet to come.
     """
 
     items: IntArray
@@ -206,26 +204,24 @@ class _Room(NamedTuple):
     ways: IntArray
     span_of: IntArray
     span: IntArray
-    stack: IntArray
 
     @staticmethod
-    def of(children: IntArray) -> _Room:
-        """Make room for nodes; children: (N,) the number of children of each node."""
-        n = len(children)
-        most = int(children.max(initial=1))
+    def of(start: IntArray) -> _Room:
+        """Make room for nodes; start: (N + 1,) the first child of each node."""
+        n = len(start) - 1
+        most = int(np.diff(start).max(initial=1))
         return _Room(
             items=np.empty((4 * n + 16, 2), dtype=np.int64),
             edges=np.full((4 * n + 16, 3), -1, dtype=np.int64),
             ways=np.empty((64, 4), dtype=np.int64),
             span_of=np.zeros((n, 2), dtype=np.int64),
             span=np.zeros((most, most + 1, 2), dtype=np.int64),
-            stack=np.empty(n, dtype=np.int64),
         )
 
 
 @compiled
 def _all_derivations(
-    columns: tuple[IntArray, IntArray, IntArray, BoolArray],
+    columns: tuple[IntArray, IntArray, IntArray, IntArray, BoolArray],
     grammar: _Grammar,
     rows: _Rows,
     leaf_start: IntArray,
@@ -234,22 +230,22 @@ def _all_derivations(
 ) -> tuple[IntArray, IntArray]:
     """List all items and edges of trees of N nodes.
 
-    columns: (N,) chain, label, number of children, and whether a node is a root; nodes are in post-order.
+    columns: (N,) chain and label of each node, (N + 1,) where its children begin, (C,) the children, which come before
+    their parents, and (N,) whether a node is a root.
     grammar: symbols and rules.
     rows: the rules of rows.
-    leaf_start: (n + 1,) the place among the leaves where the rules of each of n words begin.
-    leaves: (L, 2) symbol and rule of each leaf rule over the words.
+    leaf_start: (n + 1,) the place among the leaves where the rules of each of n nodes over a word begin.
+    leaves: (L, 2) symbol and rule of each leaf rule of these nodes.
     room: the arrays to fill; the items of each node are written into one of them.
     Returns items (I, 2): symbol and end of its edges; and edges (E, 3): rule, left, right.
     """
-    chain, label, children, is_root = columns
-    items, edges, ways, span_of, span, stack = room
+    chain, label, start, child, is_root = columns
+    items, edges, ways, span_of, span = room
     n_items = ZERO
     n_edges = ZERO
-    depth = 0  # of the stack
-    word = 0  # the next word
+    word = 0  # the next node over a word
     for node in range(len(chain)):
-        m = children[node]
+        m = start[node + 1] - start[node]
         first = n_items
         if m == 0:
             begin = leaf_start[word]
@@ -257,11 +253,10 @@ def _all_derivations(
             items, n_items, edges, n_edges = _add_word(leaves, begin, end, items, n_items, edges, n_edges)
             word += 1
         else:
-            # A phrase: take its children from the stack, and fill the chart of their ranges, the short ones first.
-            depth -= m
+            # A phrase: fill the chart of the ranges of its children, the short ones first.
             for c in range(m):
-                span[c, c + 1, 0] = span_of[stack[depth + c], 0]
-                span[c, c + 1, 1] = span_of[stack[depth + c], 1]
+                span[c, c + 1, 0] = span_of[child[start[node] + c], 0]
+                span[c, c + 1, 1] = span_of[child[start[node] + c], 1]
             for width in range(2, m + 1):
                 # All children make the phrase itself, some of them a bar of it.
                 kind, wanted = (grammar.chain, chain[node]) if width == m else (grammar.bar, label[node])
@@ -284,8 +279,6 @@ def _all_derivations(
             n_items += 1
         span_of[node, 0] = first
         span_of[node, 1] = n_items
-        stack[depth] = node
-        depth += 1
     return items[:n_items], edges[:n_edges]
 
 
@@ -324,38 +317,40 @@ class DerivationBuilder:
             symbols=self._symbols,
         )
 
-    def columns(self, phrases: Iterable[Phrase]) -> PhraseColumns:
-        """Number the nodes of cleaned phrases as this grammar does.
+    def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> tuple[Forest, IntArray]:
+        """Build the forest of the derivations of trees, and tell the tree (K,) of each of its roots, which never falls.
 
-        phrases: T trees, which `cleaning` has cleaned.
-        """
-        return PhraseColumns.of(phrases, self.chains, self.names)
+        Trees share items, so that the forest has one component.  A tree that the grammar does not derive has a root
+        without edges.
 
-    def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> Forest:
-        """Build a forest with a component for each tree; one that the grammar does not derive is an item without edges.
-
-        columns: the nodes of T trees, as `columns` numbers them.
-        word: (n,) the number of each word of the columns.
+        columns: the nodes of T trees.
+        word: (n,) the number of the word at each place.
         leaf_rules: (R, 2) the grammar's table of symbols and numbers of words, in lexicographic order.
-        Raises ValueError if the columns are not those of trees.
+        Raises ValueError if the columns are not those of trees over these words.
         """
-        columns.check(len(self.chains), len(self.names))
-        check_column("words of trees", word, (int((columns.children == 0).sum()),), np.int64)
+        columns.check()
+        check_column("words of trees", word, (np.size(word),), np.int64)
         check_column("leaf rules", leaf_rules, (len(leaf_rules), 2), np.int64)
+        is_over_word = np.diff(columns.start) == 0
+        place = columns.place[is_over_word]
+        check_range("places of words of trees", place, 0, len(word))
+        number = self.chains.numbers(columns.chains)[columns.chain]
+        label = self.names.numbers(chain[-1] for chain in columns.chains)[columns.chain]
         # Every symbol that has the chain of labels above a word, and its rule for that word.
-        chain = columns.chain[columns.children == 0]
-        row, place = ranges(self._start[chain], np.where(chain < 0, self._start[chain], self._start[chain + 1]))
+        chain = number[is_over_word]
+        row, node = ranges(self._start[chain], np.where(chain < 0, self._start[chain], self._start[chain + 1]))
         symbol = self._symbols[row]
-        rule = Rules.find(leaf_rules, np.stack([symbol, word[place]], axis=1))
+        rule = Rules.find(leaf_rules, np.stack([symbol, word[place[node]]], axis=1))
         known = np.flatnonzero(rule >= 0)
-        leaf_start = np.searchsorted(place[known], np.arange(len(chain) + 1))
+        leaf_start = np.searchsorted(node[known], np.arange(len(chain) + 1))
         leaves = np.stack([symbol[known], rule[known]], axis=1)
-        is_root = np.zeros(len(columns.chain), dtype=np.bool_)
+        is_root = np.zeros(len(number), dtype=np.bool_)
         is_root[columns.root] = True
-        nodes = (columns.chain, columns.label, columns.children, is_root)
-        room = _Room.of(columns.children)
+        nodes = (number, label, columns.start, columns.child, is_root)
+        room = _Room.of(columns.start)
         items, edges = _all_derivations(nodes, self._grammar, self._rows, leaf_start, leaves, room)
         root, tree = ranges(*room.span_of[columns.root].T)
         rules, left, right = np.ascontiguousarray(edges.T)
         item_start = np.concatenate([[0], items[:, 1]])
-        return Forest(np.ascontiguousarray(items[:, 0]), item_start, rules, left, right, root, tree)
+        component = np.zeros(len(root), dtype=np.int64)
+        return Forest(np.ascontiguousarray(items[:, 0]), item_start, rules, left, right, root, component), tree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
+from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.constituency.options import ConstituencyOptions
-from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.rows import with_rows
 from spectral_latent.grammar import Charts, LatentGrammar, Limits, SentenceGrammar
-from spectral_latent.inference import Weight, inside, marginals, outside, total_weight, tree_weights
+from spectral_latent.inference import Weight, inside, marginals, outside, total_weight
 from spectral_latent.operators import Distinct, ObservableOperators, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
@@ -114,27 +114,20 @@ class PhraseGrammar(ShortRepr):
     def _derivation_builder(self) -> DerivationBuilder:
         return DerivationBuilder(self.symbols, self._operators_with_rows.rules, self.chains)
 
-    def score(
-        self, phrases: Sequence[Phrase], grammar: SentenceGrammar | None = None, *, root: FloatArray | None = None
-    ) -> Weight:
-        """Estimate the probabilities of T cleaned phrases, summed over derivations; see `ConstituencyModel.score`.
+    def score(self, trees: PhraseColumns, grammar: SentenceGrammar, *, root: FloatArray | None = None) -> Weight:
+        """Estimate the probabilities of T trees, summed over derivations; see `ConstituencyModel.score`.
 
-        phrases: the trees.
-        grammar: the grammar of their words, a sentence for each phrase; None to look up the words.
+        trees: the nodes of the trees.
+        grammar: the grammar of their sentences.
         root: (S, M) other weights of the states at the top of a phrase; None for the grammar's root weights.
         """
-        if grammar is None:
-            grammar = self.grammar.for_sentences([list(phrase.words()) for phrase in phrases])
         operators = grammar.words.restrict(self._operators_with_rows)
         if root is not None:
             operators = replace(operators, root=np.append(root, np.zeros((1, root.shape[1])), axis=0))
-        columns = self._derivation_builder.columns(phrases)
-        weight = tree_weights(
-            operators, self._derivation_builder.forest(columns, grammar.words.word, operators.rules.leaf)
-        )
-        is_phrase = np.append(0, columns.children > 0)
-        n_phrases = np.diff(np.cumsum(is_phrase)[columns.root + 1], prepend=0)
-        return Weight(weight.sign, weight.log + n_phrases * np.log1p(-self.options.rows))
+        forest, tree = self._derivation_builder.forest(trees, grammar.words.word, operators.rules.leaf)
+        # The roots of a tree are summed as those of a component are.
+        weight = total_weight(operators, forest._replace(component=tree), inside(operators, forest))
+        return Weight(weight.sign, weight.log + trees.n_phrases * np.log1p(-self.options.rows))
 
     def settings(self) -> dict[str, Any]:
         """Collect the settings of the grammar, for a model file."""

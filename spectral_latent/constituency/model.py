@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import cleaned, without_functions
-from spectral_latent.constituency.constituents import Constituent, constituents_of, spans_html
+from spectral_latent.constituency.constituents import Constituent, spans_html
 from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions, check_together
-from spectral_latent.constituency.parsing import Parse, PhraseParser
+from spectral_latent.constituency.parsing import Parse, ParsesOfBatch, PhraseParser
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
@@ -172,14 +173,7 @@ class ConstituencyModel(StoredModel):
         the posteriors of a tree are those of its own words.
         Raises EstimationError if a tree has no word.
         """
-        posteriors_of: dict[tuple[str, ...], dict[Constituent, float]] = {}
-        rows = []
-        for tree in cleaned(trees):
-            words = tuple(tree.words())
-            if words not in posteriors_of:
-                posteriors_of[words] = self.posteriors(words)
-            rows.append(np.array([posteriors_of[words].get(part, 0.0) for part in constituents_of(tree)]))
-        return rows
+        return self.parser.part_posteriors(_by_words(cleaned(trees)))
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.
@@ -310,10 +304,10 @@ class ConstituencyModel(StoredModel):
         word that was never seen is replaced by its signature, with the probabilities of tags that its spelling gives.
 
         phrases: the trees, which are cleaned as for training.
-        Raises EstimationError if a tree has no word.
+        Raises EstimationError if a tree has no word, and ValueError for a tree with several words below one label, or
+        words beside phrases.
         """
-        trees = list(cleaned(phrases))
-        return Weight.mean([member.score(trees) for member in self.members])
+        return self.parser.score(_by_words(cleaned(phrases)))
 
     @cached_property
     def _subtree_grammars(self) -> list[SubtreeGrammar]:
@@ -390,6 +384,11 @@ class ConstituencyModel(StoredModel):
         return ConstituencyModel(members, spans, functions)
 
 
+def _by_words(trees: Iterable[Phrase]) -> list[list[Phrase]]:
+    """Divide trees into lists of those over the same words, one after another."""
+    return [list(of_sentence) for _, of_sentence in groupby(trees, key=lambda tree: tuple(tree.words()))]
+
+
 def _span_examples(
     members: tuple[PhraseGrammar, ...], trees: Iterable[Phrase], options: SpanOptions, *, jobs: int | None
 ) -> Iterator[SpanExamples]:
@@ -408,4 +407,4 @@ def _parses_of(
     """Find the trees of each of several sentences; those without words have none."""
     trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in sentences]
     found = iter(model.parser.parses([tree for tree in trees if tree.words], n_best, scored=scored))
-    return [next(found) if tree.words else Parses() for tree in trees]
+    return ParsesOfBatch(next(found) if tree.words else Parses() for tree in trees)

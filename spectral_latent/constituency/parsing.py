@@ -9,24 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spectral_latent._options import counted
+from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import ChainLabels, Constituents, LabelledConstituents, constituents_of
 from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
 from spectral_latent.constituency.decoding import bracketings
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.phrase import FlatPhrases, Phrase
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.grammar import Charts, Parses, SentenceGrammar, check_kind
+from spectral_latent.grammar.batches import batches_of
 from spectral_latent.inference import Weight, best_analyses
-from spectral_latent.trees import BoolArray, IntArray, Vocabulary
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
-__all__ = ["FALLBACK", "Parse", "PhraseParser"]
+__all__ = ["FALLBACK", "Parse", "ParsesOfBatch", "PhraseParser"]
 
 FALLBACK = "FALLBACK"
 """The label over a flat tree for a sentence that the grammar cannot derive."""
@@ -51,6 +53,21 @@ class Parse(NamedTuple):
     def _repr_svg_(self) -> str:
         """Draw the tree, for notebooks."""
         return self.tree._repr_svg_()
+
+
+class ParsesOfBatch(list[Parses[Parse]]):
+    """The parses of several sentences, which go from one process to another with each phrase once."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the trees of all sentences together."""
+        flat = FlatPhrases.of([parse.tree for parses in self for parse in parses])
+        return _parses_of_batch, (flat, [[tuple(parse[1:]) for parse in parses] for parses in self])
+
+
+def _parses_of_batch(flat: FlatPhrases, rest: list[list[tuple[Any, ...]]]) -> ParsesOfBatch:
+    """Make parses of flat trees, and of what each parse has besides its tree."""
+    trees = iter(flat.trees())
+    return ParsesOfBatch(Parses(Parse(next(trees), *each) for each in of_sentence) for of_sentence in rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +204,8 @@ class PhraseParser:
                 )
         constituents = self.constituents(charts)
         trees = [self._trees(*each, n_best) for each in zip(sentences, constituents, strict=True)]
-        weight = self._weight(trees, charts) if scored else Weight.unknown(sum(map(len, trees)))
+        grammars = [charts_of.grammar for charts_of in charts]
+        weight = self.score(trees, grammars) if scored else Weight.unknown(sum(map(len, trees)))
         weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         parses: list[Parses[Parse]] = []
         for at, (sentence, found, of_sentence) in enumerate(zip(sentences, trees, constituents, strict=True)):
@@ -221,12 +239,33 @@ class PhraseParser:
             required |= is_over & np.array(fits)[constituents.chain]
         return required
 
-    def _weight(self, trees: Sequence[Sequence[Phrase]], charts: Sequence[Charts]) -> Weight:
-        """Estimate the probabilities of the trees of each sentence, one sentence after another."""
-        every = list(chain.from_iterable(trees))
-        times = np.array([len(of_sentence) for of_sentence in trees])
-        pairs = zip(self.members, charts, strict=True)
-        return Weight.mean([member.score(every, charts_of.grammar.repeated(times)) for member, charts_of in pairs])
+    def score(self, lists: Sequence[Sequence[Phrase]], grammars: Sequence[SentenceGrammar] | None = None) -> Weight:
+        """Estimate the probabilities of the trees of each sentence, one sentence after another.
+
+        lists: for each sentence, cleaned trees over its words; parts that they share are weighed once.
+        grammars: each member's grammar of the sentences; None to look up the words, if no list is empty.
+        """
+        if grammars is None:
+            sentences = [list(trees[0].words()) for trees in lists]
+            grammars = [member.grammar.for_sentences(sentences) for member in self.members]
+        columns = PhraseColumns.of(lists, grammars[0].start.tolist())
+        pairs = zip(self.members, grammars, strict=True)
+        return Weight.mean([member.score(columns, grammar) for member, grammar in pairs])
+
+    def part_posteriors(self, lists: Sequence[Sequence[Phrase]]) -> list[FloatArray]:
+        """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
+
+        lists: for each sentence, one cleaned tree over its words or more.
+        """
+        rows: list[FloatArray] = []
+        for batch in batches_of(lists):
+            sentences = [PartialTree.unknown(tuple(trees[0].words())) for trees in batch]
+            constituents = self.constituents(self.charts(sentences))
+            for trees, sentence, found in zip(batch, sentences, constituents, strict=True):
+                parts = self.labelled(found, sentence.words)
+                posterior = dict(zip(parts.named(self.labels.names), parts.posterior.tolist(), strict=True))
+                rows += [np.array([posterior.get(part, 0.0) for part in constituents_of(tree)]) for tree in trees]
+        return rows
 
     def _fallback(self, sentence: PartialTree, grammar: SentenceGrammar, at: int) -> Parse:
         """Make a tree with the label FALLBACK over what constraints require and each word's most frequent tag.

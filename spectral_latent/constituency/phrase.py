@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from spectral_latent.drawing import tree_svg
 
-__all__ = ["Phrase"]
+__all__ = ["FlatPhrases", "Phrase"]
 
 _WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "_"))  # in labels and words
 
@@ -42,7 +42,7 @@ class Phrase(NamedTuple):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle the tree as flat lists, since nested tuples cannot be pickled at any depth."""
-        return _phrase_of, self._flat()
+        return _phrase_of, (FlatPhrases.of([self]),)
 
     def __eq__(self, other: object) -> bool:
         return self._flat() == other._flat() if isinstance(other, Phrase) else NotImplemented
@@ -100,12 +100,60 @@ class Phrase(NamedTuple):
         return tree_svg(*self._flat(), self.bracketed())
 
 
-def _phrase_of(names: tuple[str, ...], sizes: tuple[int, ...]) -> Phrase:
-    """Make the phrase whose nodes have these labels or words and numbers of children, parents before children."""
-    made: list[Phrase | str] = []
-    for name, size in zip(reversed(names), reversed(sizes), strict=True):
-        # from the last node to the first: the children of a node are what was made last, the first child on top
-        made.append(name if size < 0 else Phrase(name, tuple(made.pop() for _ in range(size))))
-    (root,) = made
-    assert isinstance(root, Phrase)
-    return root
+class FlatPhrases(NamedTuple):
+    """The N distinct phrases of trees as flat lists, children before parents; trees may have phrases in common.
+
+    labels: (N,) the label of each phrase.
+    children: (N,) the words and the numbers of phrases that each has as children.
+    roots: (T,) the numbers of the trees.
+
+    >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VBP", ("bark",))))
+    >>> flat = FlatPhrases.of([tree, tree.children[0]])
+    >>> flat
+    FlatPhrases(labels=['NNS', 'NP', 'VBP', 'S'], children=[('dogs',), (0,), ('bark',), (1, 2)], roots=[3, 1])
+    >>> flat.trees()
+    [<Phrase: (S (NP (NNS dogs)) (VBP bark))>, <Phrase: (NP (NNS dogs))>]
+    """
+
+    labels: list[str]
+    children: list[tuple[str | int, ...]]
+    roots: list[int]
+
+    @staticmethod
+    def of(trees: Sequence[Phrase]) -> FlatPhrases:
+        """List the phrases of trees; what is one object becomes one phrase.
+
+        trees: the T trees.
+        """
+        labels: list[str] = []
+        children: list[tuple[str | int, ...]] = []
+        number: dict[int, int] = {}  # of each object
+        for tree in trees:
+            stack = [tree]
+            while stack:
+                node = stack[-1]
+                new = [child for child in node.children if isinstance(child, Phrase) and id(child) not in number]
+                if new:
+                    stack += reversed(new)
+                    continue
+                stack.pop()
+                if id(node) not in number:
+                    number[id(node)] = len(labels)
+                    labels.append(node.label)
+                    children.append(
+                        tuple([child if isinstance(child, str) else number[id(child)] for child in node.children])
+                    )
+        return FlatPhrases(labels, children, [number[id(tree)] for tree in trees])
+
+    def trees(self) -> list[Phrase]:
+        """Build the trees."""
+        made: list[Phrase] = []
+        for label, children in zip(self.labels, self.children, strict=True):
+            made.append(Phrase(label, tuple([child if isinstance(child, str) else made[child] for child in children])))
+        return [made[root] for root in self.roots]
+
+
+def _phrase_of(flat: FlatPhrases) -> Phrase:
+    """Build the only tree of flat lists."""
+    (tree,) = flat.trees()
+    return tree

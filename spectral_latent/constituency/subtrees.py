@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Weight, mean_node_counts
@@ -83,7 +84,10 @@ class SubtreeGrammar(NamedTuple):
         tree: a tree without traces and function labels.
         """
         chains = chains_of(tree)
-        of_tops = self.grammar.score([top for top, _ in chains], root=self.nodes)
+        tops = [top for top, _ in chains]
+        words = self.grammar.grammar.for_sentences([list(top.words()) for top in tops])
+        columns = PhraseColumns.of([[top] for top in tops], words.start.tolist())
+        of_tops = self.grammar.score(columns, words, root=self.nodes)
         n_phrases = np.array([self.n_phrases.get(labels, 0.0) for _, labels in chains])
         known = n_phrases > 0.0
         log = np.where(known, of_tops.log - np.log(np.where(known, n_phrases, 1.0)), -np.inf)

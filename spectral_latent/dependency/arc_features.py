@@ -15,15 +15,15 @@ section 3, without those that did not raise the accuracy of `RelationModel` on a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, compress
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.trees import IntArray, Vocabulary
+from spectral_latent.trees import BoolArray, IntArray, Rules, Vocabulary
 
-__all__ = ["ArcFeatures", "TaggedTree"]
+__all__ = ["ArcFeatures", "FeaturesOfArcs", "TaggedTree"]
 
 _ENDING = 3  # last characters of a word
 _N_SIDES = 3  # left, right, and none from the root
@@ -70,22 +70,33 @@ class TaggedTree(NamedTuple):
 
 
 class _Arcs(NamedTuple):
-    """The arcs of sentences, one for each of n words, in the order of words.
+    """The m distinct arcs of trees over the same sentences.
 
-    n_places: the number N of places.
-    near: (n,) by its name, each place near an arc; the place of a root where there is no such word.
-    side: (n,) 0 if the governor is the root, 1 if it is to the left, 2 to the right.
-    distance: (n,) the number of binary digits of the distance from governor to dependant; 0 from the root.
+    Two arcs over a sentence are the same if all places near them are.
+
+    sentences: the words and tags of different sentences, each with the heads of one of its trees.
+    which: (n,) the number of the arc to each word of each tree.
+    near: (m,) by its name, each place near an arc; the place of a root where there is no such word.
+    side: (m,) 0 if the governor is the root, 1 if it is to the left, 2 to the right.
+    distance: (m,) the number of binary digits of the distance from governor to dependant; 0 from the root.
     """
 
-    n_places: int
+    sentences: list[TaggedTree]
+    which: IntArray
     near: dict[str, IntArray]
     side: IntArray
     distance: IntArray
 
 
-def _arcs(trees: Sequence[TaggedTree]) -> _Arcs:
-    """List the arcs of trees.
+def _are_words(length: IntArray) -> BoolArray:
+    """Tell which places are words, where each sentence has a place for its root and so many words; one ends it all."""
+    is_word = np.ones(int(length.sum()) + len(length) + 1, dtype=np.bool_)
+    is_word[np.cumsum(length + 1) - (length + 1)] = is_word[-1] = False
+    return is_word
+
+
+def _heads(trees: Sequence[TaggedTree], length: IntArray) -> IntArray:
+    """List the heads (n,) of all words.
 
     Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
     """
@@ -93,20 +104,43 @@ def _arcs(trees: Sequence[TaggedTree]) -> _Arcs:
         if not len(words) == len(tags) == len(heads):
             counts = f"{len(words)} words, {len(tags)} tags and {len(heads)} heads"
             raise ValueError(f"sentence {number} has {counts}; give each word one tag and one head")
-        if not all(0 <= head <= len(words) for head in heads):
-            raise ValueError(f"sentence {number}: a head is neither 0 nor the number of one of its {len(words)} words")
+    head = np.fromiter(chain.from_iterable(tree.heads for tree in trees), np.int64, int(length.sum()))
+    for word in np.flatnonzero((head < 0) | (head > np.repeat(length, length)))[:1].tolist():
+        at = int(np.searchsorted(np.cumsum(length), word, side="right"))
+        raise ValueError(f"sentence {at + 1}: a head is neither 0 nor the number of one of its {length[at]} words")
+    return head
+
+
+def _arcs(trees: Sequence[TaggedTree]) -> _Arcs:
+    """List the arcs of trees, of which those over one sentence come one after another.
+
+    Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
+    """
     length = np.array([len(tree.words) for tree in trees], dtype=np.int64)
+    head = _heads(trees, length)
+    # Places within trees: each has places of its own.
+    is_word = _are_words(length)
     root = np.cumsum(length + 1) - (length + 1)
-    is_word = np.ones(int(length.sum()) + len(trees) + 1, dtype=np.bool_)
-    is_word[root] = is_word[-1] = False
     d = np.flatnonzero(is_word)
-    g = np.fromiter(chain.from_iterable(tree.heads for tree in trees), np.int64, len(d)) + np.repeat(root, length)
-    head = np.zeros(len(is_word), dtype=np.int64)
-    head[d] = g
+    g = head + np.repeat(root, length)
+    head_of = np.zeros(len(is_word), dtype=np.int64)
+    head_of[d] = g
+    columns = {"d": d, "g": g, "above": head_of[g], **_children(d, g, len(is_word))}
+    # Places within sentences, where arcs of different trees may be the same.
+    is_new = [at == 0 or tree[:2] != trees[at - 1][:2] for at, tree in enumerate(trees)]
+    sentences = list(compress(trees, is_new))
+    sentence = np.cumsum(is_new, dtype=np.int64) - 1
+    length_of = length[np.array(is_new, dtype=np.bool_)]
+    root_of = np.cumsum(length_of + 1) - (length_of + 1)
+    shift = np.append(np.repeat(root_of[sentence] - root, length + 1), 0)  # no arc is near the place that ends it all
+    rows, which = Rules.distinct(np.stack([place + shift[place] for place in columns.values()], axis=1))
+    near = dict(zip(columns, np.ascontiguousarray(rows.T), strict=True))
+    is_word = _are_words(length_of)
+    d, g = near["d"], near["g"]
     side = np.where(is_word[g], np.where(g < d, 1, 2), 0)
     distance = np.where(is_word[g], np.minimum(np.frexp(np.abs(g - d).astype(float))[1], _FARTHEST), 0)
-    near = {"d": d, "g": g, "above": head[g], "before": d - 1, "after": d + 1, "second": d - 1 - is_word[d - 1]}
-    return _Arcs(len(is_word), near | _children(d, g, len(is_word)), side, distance)
+    near |= {"before": d - 1, "after": d + 1, "second": d - 1 - is_word[d - 1]}
+    return _Arcs(sentences, which, near, side, distance)
 
 
 def _children(d: IntArray, g: IntArray, n_places: int) -> dict[str, IntArray]:
@@ -137,15 +171,30 @@ def _children(d: IntArray, g: IntArray, n_places: int) -> dict[str, IntArray]:
     }
 
 
+class FeaturesOfArcs(NamedTuple):
+    """The features of m distinct arcs.
+
+    features: (m, T) one for each of T templates.
+    is_from_root: (m,) whether the governor is the root.
+    which: (n,) the number of the arc to each word of all trees, in their order.
+    """
+
+    features: IntArray
+    is_from_root: BoolArray
+    which: IntArray
+
+
 class ArcFeatures:
     """The features of arcs over known tags and words.
 
     tags: the known tags.
     words: the known words, in lower case.
 
-    >>> trees = [TaggedTree(["Big", "dogs", "bark"], ["A", "N", "V"], (2, 3, 0))]
-    >>> ArcFeatures.known(trees).compute(trees).shape
-    (3, 20)
+    >>> words, tags = ["Big", "dogs", "bark", "loudly"], ["A", "N", "V", "R"]
+    >>> trees = [TaggedTree(words, tags, heads) for heads in ((2, 3, 0, 3), (3, 3, 0, 3))]
+    >>> arcs = ArcFeatures.known(trees).compute(trees)
+    >>> arcs.features.shape, arcs.which
+    ((7, 20), array([0, 3, 5, 6, 1, 2, 4, 6]))
     """
 
     def __init__(self, tags: Iterable[str], words: Iterable[str]) -> None:
@@ -168,16 +217,17 @@ class ArcFeatures:
         """A number above those of all features."""
         return len(_TEMPLATES) * max(prod(map(self._n_values, template)) for template in _TEMPLATES)
 
-    def compute(self, trees: Sequence[TaggedTree]) -> IntArray:
-        """Number the features (n, T) of the arcs to all words, in their order: one for each of T templates.
+    def compute(self, trees: Sequence[TaggedTree]) -> FeaturesOfArcs:
+        """Number the features of the distinct arcs of trees, one for each of T templates.
 
-        Two features have the same number only if the columns of a template have more than 2⁶³ / T values together.
+        Trees over one sentence, one after another, have most arcs in common.  Two features have the same number only if
+        the columns of a template have more than 2⁶³ / T values together.
 
         trees: n words in all.
         Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
         """
         arcs = _arcs(trees)
-        columns = self._columns(trees, arcs)
+        columns = self._columns(arcs)
         size = len(_TEMPLATES)
         features = np.empty((len(arcs.side), size), dtype=np.int64)
         for number, template in enumerate(_TEMPLATES):
@@ -185,7 +235,7 @@ class ArcFeatures:
             for name in template:
                 key = key * self._n_values(name) + columns[name]
             features[:, number] = key * size + number
-        return features
+        return FeaturesOfArcs(features, arcs.side == 0, arcs.which)
 
     @property
     def _names(self) -> dict[str, Vocabulary[str]]:
@@ -200,17 +250,19 @@ class ArcFeatures:
             return _FARTHEST + 1
         return len(self._names[column.partition(".")[0]]) + 2
 
-    def _columns(self, trees: Sequence[TaggedTree], arcs: _Arcs) -> dict[str, IntArray]:
-        """Compute each column (n,)."""
-        words = [word.lower() for tree in trees for word in tree.words]
+    def _columns(self, arcs: _Arcs) -> dict[str, IntArray]:
+        """Compute each column (m,)."""
+        words = [word.lower() for sentence in arcs.sentences for word in sentence.words]
         values = {
-            "tag": chain.from_iterable(tree.tags for tree in trees),
+            "tag": chain.from_iterable(sentence.tags for sentence in arcs.sentences),
             "word": words,
             "ending": (word[-_ENDING:] for word in words),
         }
+        is_word = _are_words(np.array([len(sentence.words) for sentence in arcs.sentences], dtype=np.int64))
         columns = {"side": arcs.side, "distance": arcs.distance}
         for attribute, names in self._names.items():
-            value_at = np.zeros(arcs.n_places, dtype=np.int64)
-            value_at[arcs.near["d"]] = [names.get(value) + 1 or len(names) + 1 for value in values[attribute]]
+            number = names.numbers(values[attribute])
+            value_at = np.zeros(len(is_word), dtype=np.int64)
+            value_at[is_word] = np.where(number < 0, len(names), number) + 1
             columns |= {f"{attribute}.{name}": value_at[place] for name, place in arcs.near.items()}
         return columns

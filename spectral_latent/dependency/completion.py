@@ -44,7 +44,7 @@ def completed(
     >>> [(tree.heads, round(weight, 1)) for tree, weight in completed(model, known)]
     [((0, 1, 1), 1.0)]
     """
-    for parses in model.parse_all(trees, n_best, projective=projective, jobs=jobs):
+    for parses in model.parse_all(trees, n_best, projective=projective, scored=n_best > 1, jobs=jobs):
         for parse, share in zip(parses, parses.shares, strict=True):
             if share > 0.0:
                 yield parse.sentence, share

@@ -101,14 +101,13 @@ class _ProjectiveTrees(NamedTuple):
 
     def analyses(self, derivations: Derivations) -> list[tuple[int, ...]]:
         """Collect the heads of the tree that each derivation stands for."""
-        return [self._heads(derivation.edges) for derivation in derivations]
-
-    def _heads(self, edges: IntArray) -> tuple[int, ...]:
-        """Collect the heads of the tree that has the arcs of edges (n,)."""
-        arcs = edges[self.arcs.governor[edges] >= 0]
-        heads = np.zeros(self.n, dtype=np.int64)
-        heads[self.arcs.dependant[arcs] - 1] = self.arcs.governor[arcs]
-        return tuple(heads.tolist())
+        edges, start = derivations.edges
+        tree = np.repeat(np.arange(len(derivations)), np.diff(start))
+        has_arc = self.arcs.governor[edges] >= 0
+        arcs = edges[has_arc]
+        heads = np.zeros((len(derivations), self.n), dtype=np.int64)
+        heads[tree[has_arc], self.arcs.dependant[arcs] - 1] = self.arcs.governor[arcs]
+        return list(map(tuple, heads.tolist()))
 
 
 def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:

@@ -114,9 +114,11 @@ class RelationModel:
         known = ArcFeatures.known(trees)
         length = [len(tree.words) for tree in trees]
         times = np.repeat(np.ones(len(trees)) if weights is None else weights, length)[annotated]
-        fitted = _fit(known.compute(trees)[annotated], np.eye(len(names))[label], times, options or RelationOptions())
+        features, is_from_root, which = known.compute(trees)
+        which = which[annotated]
+        fitted = _fit(features[which], np.eye(len(names))[label], times, options or RelationOptions())
         possible = np.zeros((2, len(names)), dtype=np.bool_)
-        possible[_from_root(trees)[annotated], label] = True
+        possible[is_from_root[which].astype(np.int64), label] = True
         return RelationModel(known, names, fitted, possible | ~possible.any(axis=1, keepdims=True))
 
     def posterior(self, trees: Sequence[TaggedTree]) -> FloatArray:
@@ -128,24 +130,26 @@ class RelationModel:
         trees: the words, tags and heads of sentences, of n words in all.
         Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
         """
-        return np.asarray(scipy.special.softmax(self._scores(trees), axis=1))
+        scores, which = self._scores(trees)
+        return np.asarray(scipy.special.softmax(scores, axis=1))[which]
 
     def relations(self, trees: Sequence[TaggedTree]) -> list[tuple[str, ...]]:
         """Find the likeliest relation of the arc to each word.  Raises ValueError as `posterior` does.
 
         trees: the words, tags and heads of sentences.
         """
-        best = iter([self.names[label] for label in self._scores(trees).argmax(axis=1).tolist()])
+        scores, which = self._scores(trees)
+        best = iter([self.names[label] for label in scores.argmax(axis=1)[which].tolist()])
         return [tuple(islice(best, len(tree.words))) for tree in trees]
 
-    def _scores(self, trees: Sequence[TaggedTree]) -> FloatArray:
-        """Compute φ·W (n, K); -inf where a relation is not possible."""
-        features = self._features.compute(trees)
+    def _scores(self, trees: Sequence[TaggedTree]) -> tuple[FloatArray, IntArray]:
+        """Compute φ·W (m, K) of distinct arcs, -inf where a relation is not possible; and the arc (n,) to each word."""
+        features, is_from_root, which = self._features.compute(trees)
         size = len(self.names)
-        row, which = matches(self._weights.feature, features.ravel())
-        cell = which // features.shape[1] * size + self._weights.relation[row]
+        row, entry = matches(self._weights.feature, features.ravel())
+        cell = entry // features.shape[1] * size + self._weights.relation[row]
         scores = np.bincount(cell, self._weights.weight[row], minlength=len(features) * size).reshape(-1, size)
-        return np.where(self._possible[_from_root(trees)], scores, -np.inf)
+        return np.where(self._possible[is_from_root.astype(np.int64)], scores, -np.inf), which
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the arrays of the model, named `relations.field`, for a model file."""
@@ -180,11 +184,6 @@ class RelationModel:
         if not possible.any(axis=1).all():
             raise ValueError("no relation is possible")
         return RelationModel(features, names, _Weights(feature, relation, weight), possible)
-
-
-def _from_root(trees: Sequence[TaggedTree]) -> IntArray:
-    """Tell for each arc (n,) whether it comes from the root (1) or from a word (0)."""
-    return np.array([int(head == 0) for tree in trees for head in tree.heads], dtype=np.int64)
 
 
 def _fit(features: IntArray, target: FloatArray, times: FloatArray, options: RelationOptions) -> _Weights:

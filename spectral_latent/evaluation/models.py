@@ -63,7 +63,7 @@ class GoldTree(NamedTuple):
 class _Evaluation(Generic[_AnyParse, _AnyScore]):
     """The evaluation of a parser.
 
-    parses: the parses of the gold sentences.
+    parses: the parses of the gold sentences, without their probabilities.
     score: the score of the parses against the gold trees.
     seconds: the CPU time of parsing, in seconds.
     """
@@ -188,8 +188,8 @@ def _parse_all(
     model: Any, sentences: Sequence[Any], jobs: int | None, progress: _Progress, **options: bool
 ) -> tuple[list[Any], float]:
     """Parse sentences, with options for `parse`, and add up the seconds of CPU time."""
-    for sentence in sentences[:1]:
-        model.parse(sentence, **options)
+    for _ in model.parse_all(sentences[:1], scored=False, **options):
+        pass
     answered = map_batches(_timed_parses, model, sentences, jobs, options)
     timed = [answer for _, answer in zip(progress(sentences), answered, strict=True)]
     return [parse for parse, _ in timed], sum(seconds for _, seconds in timed)
@@ -198,7 +198,7 @@ def _parse_all(
 def _timed_parses(model: Any, sentences: Sequence[Any], options: dict[str, bool]) -> list[tuple[Any, float]]:
     """Parse sentences, and measure the seconds of CPU time, of which each sentence has an equal share."""
     start = time.process_time()
-    parses_of_each = list(model.parse_all(sentences, **options))
+    parses_of_each = list(model.parse_all(sentences, scored=False, **options))
     share = (time.process_time() - start) / len(sentences)
     if not all(parses_of_each):
         raise ValueError("an empty sentence has no parse")

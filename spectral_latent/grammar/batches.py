@@ -1,12 +1,14 @@
 """Apply a function of a model to many sentences, one by one or in batches, in this process or in several.
 
 Models are large, and their first call is slow.  They are therefore not sent with the sentences: a model is saved once,
-and every process reads that file once and keeps the model.
+and every process reads that file once and keeps the model.  The file is there as long as the model is.
 """
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
@@ -16,9 +18,11 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack
 from spectral_latent.estimation import parallel_map
 from spectral_latent.operators import StoredModel
 
-__all__ = ["batches_of", "map_batches", "map_sentences"]
+__all__ = ["BATCH_SIZE", "batches_of", "map_batches", "map_sentences"]
 
-_BATCH_SIZE = 16  # items, parsed in tenths of a second, so that processes end together
+BATCH_SIZE = 16
+"""The number of items in a batch, which are parsed in tenths of a second, so that processes end together."""
+
 _AHEAD = 256  # items for each process that are read before their answers are asked for
 
 
@@ -54,7 +58,7 @@ def map_sentences(
     >>> list(map_sentences(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
     [10, 20, 30]
     """
-    size = 1 if _n_processes(jobs) == 1 else _BATCH_SIZE
+    size = 1 if _n_processes(jobs) == 1 else BATCH_SIZE
     return map_batches(_each, model, items, jobs, function, args, size=size)
 
 
@@ -64,7 +68,7 @@ def map_batches(
     items: Iterable[Item],
     jobs: int | None,
     *args: *Rest,
-    size: int = _BATCH_SIZE,
+    size: int = BATCH_SIZE,
 ) -> Iterator[Answer]:
     """Apply a function to batches of items, in order: function(model, batch, ...) lists the answer to each item.
 
@@ -75,7 +79,8 @@ def map_batches(
     be used for other work.
 
     function: a function that other processes can import.
-    model: the model; other processes read it from a temporary file, which all of them must be able to open.
+    model: the model; other processes read it from a temporary file, which all of them must be able to open, and which
+    is removed with the model.
     items: the sentences.
     jobs: the number of processes, which does not change the answers; None for all workers of the engine that
     `joblib.parallel_config` names, such as a Dask cluster.
@@ -93,13 +98,25 @@ def map_batches(
         for batch in batches:
             yield from function(model, batch, *args)
         return
-    with tempfile.TemporaryDirectory(prefix="spectral-latent-", ignore_cleanup_errors=True) as folder:
+    task = (function, type(model), _saved(model), args)
+    while some := list(islice(batches, max(_AHEAD // size, 1) * n_jobs)):
+        answers = list(parallel_map(_map_batch, some, jobs, *task, prefer="processes"))
+        yield from chain.from_iterable(answers)
+
+
+_FILES: weakref.WeakKeyDictionary[StoredModel, str] = weakref.WeakKeyDictionary()
+
+
+def _saved(model: StoredModel) -> str:
+    """Save a model, unless that was done before, to a temporary file, which is removed with the model."""
+    file = _FILES.get(model)
+    if file is None:
+        folder = tempfile.mkdtemp(prefix="spectral-latent-")
+        weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
         file = str(Path(folder, "model"))
         model.save(file)
-        task = (function, type(model), file, args)
-        while some := list(islice(batches, max(_AHEAD // size, 1) * n_jobs)):
-            answers = list(parallel_map(_map_batch, some, jobs, *task, prefer="processes"))
-            yield from chain.from_iterable(answers)
+        _FILES[model] = file
+    return file
 
 
 def _n_processes(jobs: int | None) -> int:
@@ -111,7 +128,7 @@ def _n_processes(jobs: int | None) -> int:
     return int(effective_n_jobs(jobs))
 
 
-def batches_of(items: Iterable[Item], size: int = _BATCH_SIZE) -> Iterator[list[Item]]:
+def batches_of(items: Iterable[Item], size: int = BATCH_SIZE) -> Iterator[list[Item]]:
     """Divide items into batches; those before an error make the last batch, and the error comes after it.
 
     items: the items, which are read batch by batch.

@@ -56,10 +56,10 @@ class Parses(list[_Parse]):
     def shares(self) -> list[float]:
         """The share of each parse in the estimated probability of them all.
 
-        A fallback has none.  A parse that is alone has the whole, and so has the first one if no estimate is above
-        zero, which is possible for spectral models.
+        A fallback has none, and the only parse has the whole.  Estimates of spectral models may all be negative; the
+        first parse has the whole then.
 
-        Raises ValueError for several parses whose probabilities were not computed.
+        Raises ValueError if there are several parses whose probabilities were not computed.
 
         >>> from spectral_latent.constituency import Parse, Phrase
         >>> tree = Phrase("UH", ("Yes",))

@@ -13,9 +13,10 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, compiled, compiled_part, with_room
+from spectral_latent._compiled import check_column, compiled
 from spectral_latent.inference._checks import check_forest, check_weights
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, ranges
+from spectral_latent.inference._ranking import Room, rank
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees
 
 __all__ = ["Derivation", "Derivations", "best_derivation", "n_best_derivations"]
 
@@ -94,6 +95,39 @@ def _mark_needed(left: IntArray, right: IntArray, needed: BoolArray) -> None:
             needed[right[part]] = True
 
 
+@compiled
+def _collect_edges(
+    edge: IntArray, left: IntArray, right: IntArray, root: IntArray, start: IntArray, stack: IntArray, edges: IntArray
+) -> None:
+    """Write the edges of each derivation in post-order; without room for edges, only count them.
+
+    edge, left, right: (P,) as in `Derivations`.
+    root: (n,) as in `Derivations`.
+    start: (n + 1,) of which the first is 0; is filled with where the edges of each derivation begin.
+    stack: (P + 1,) room for parts.
+    edges: (start[n],) room for the edges, or none.
+    """
+    for k in range(len(root)):
+        at = start[k + 1]
+        n_edges = 0
+        stack[0] = root[k]
+        depth = 1
+        # Root, right subtree, left subtree: post-order backwards.
+        while depth > 0:
+            depth -= 1
+            part = stack[depth]
+            n_edges += 1
+            if len(edges):
+                edges[at - n_edges] = edge[part]
+            if left[part] >= 0:
+                stack[depth] = left[part]
+                depth += 1
+            if right[part] >= 0:
+                stack[depth] = right[part]
+                depth += 1
+        start[k + 1] = start[k] + n_edges
+
+
 @dataclass(frozen=True, eq=False)
 class Derivations(Sequence[Derivation]):
     """The n best derivations of a forest, the best first, with the parts that they share.
@@ -118,9 +152,15 @@ class Derivations(Sequence[Derivation]):
     score: FloatArray
 
     @cached_property
-    def _columns(self) -> tuple[list[int], list[int], list[int]]:
-        """The parts as Python's own numbers, which are faster one by one than those of arrays."""
-        return self.edge.tolist(), self.left.tolist(), self.right.tolist()
+    def edges(self) -> tuple[IntArray, IntArray]:
+        """The edges of all derivations, one after the other, each in post-order; and where each begins, (n + 1,)."""
+        start = np.zeros(len(self.root) + 1, dtype=np.int64)
+        stack = np.empty(len(self.edge) + 1, dtype=np.int64)
+        columns = (self.edge, self.left, self.right, self.root, start, stack)
+        _collect_edges(*columns, np.empty(0, dtype=np.int64))
+        edges = np.empty(start[-1], dtype=np.int64)
+        _collect_edges(*columns, edges)
+        return edges, start
 
     def __len__(self) -> int:
         return len(self.root)
@@ -134,14 +174,10 @@ class Derivations(Sequence[Derivation]):
     def __getitem__(self, at: int | slice) -> Derivation | list[Derivation]:
         if isinstance(at, slice):
             return [self[place] for place in range(*at.indices(len(self)))]
-        edge, left, right = self._columns
-        edges: list[int] = []
-        stack = [int(self.root[at])]
-        while stack:  # root, right subtree, left subtree: post-order backwards
-            part = stack.pop()
-            edges.append(edge[part])
-            stack += [child for child in (left[part], right[part]) if child >= 0]
-        return Derivation(np.array(edges[::-1]), float(self.score[at]))
+        score = float(self.score[at])  # an IndexError beyond the last
+        edges, start = self.edges
+        number = at % len(self)
+        return Derivation(edges[start[number] : start[number + 1]], score)
 
 
 def _of_parts(edge: IntArray, left: IntArray, right: IntArray, root: IntArray, score: FloatArray) -> Derivations:
@@ -205,150 +241,6 @@ def _best(forest: Forest, weights: FloatArray) -> Derivations:
     return _of_parts(best, forest.left[best], forest.right[best], root, score[root])
 
 
-@compiled_part
-def _is_better(rows: FloatArray, row: int, other: int) -> bool:
-    """Tell whether a choice of rows (n, 4) comes before another: by cost, then by edge, then by ranks."""
-    for column in range(4):
-        if rows[row, column] != rows[other, column]:
-            return bool(rows[row, column] < rows[other, column])
-    return False
-
-
-@compiled_part
-def _swap(rows: FloatArray, row: int, other: int) -> None:
-    """Swap two of rows (n, 4)."""
-    for column in range(4):
-        rows[row, column], rows[other, column] = rows[other, column], rows[row, column]
-
-
-@compiled_part
-def _pop(heap: FloatArray, size: int) -> None:
-    """Move the best choice of a heap (n, 4), of which `size` rows are in use, behind a heap of the others."""
-    last = size - 1
-    _swap(heap, 0, last)
-    at = 0
-    # Let the choice on top sink below its better child, until it has none.
-    while 2 * at + 1 < last:
-        child = 2 * at + 1
-        if child + 1 < last and _is_better(heap, child + 1, child):
-            child += 1
-        if not _is_better(heap, child, at):
-            break
-        _swap(heap, at, child)
-        at = child
-
-
-@compiled_part
-def _push(
-    forest: Forest,
-    weights: FloatArray,
-    choices: FloatArray,
-    start: IntArray,
-    edge: int,
-    left_rank: int,
-    right_rank: int,
-    heap: FloatArray,
-    size: int,
-) -> tuple[FloatArray, int]:
-    """Put the choice of an edge with children's derivations of these ranks on the heap, if the children have them.
-
-    weights: (E,) the weight of each edge.
-    choices: (n, 4) those of the children; see `_Choices`.
-    start: (I + 1,) where the choices of each item begin.
-    heap: (n, 4) of which the first `size` rows are in use; it grows.
-    """
-    left = forest.left[edge]
-    right = forest.right[edge]
-    cost = -weights[edge]
-    if left >= 0:
-        if left_rank >= start[left + 1] - start[left]:
-            return heap, size
-        cost += choices[start[left] + left_rank, 0]
-    if right >= 0:
-        if right_rank >= start[right + 1] - start[right]:
-            return heap, size
-        cost += choices[start[right] + right_rank, 0]
-    heap = with_room(heap, size)
-    heap[size, 0] = cost
-    heap[size, 1] = edge
-    heap[size, 2] = left_rank
-    heap[size, 3] = right_rank
-    # Let the choice rise above its worse parents.
-    at = size
-    while at > 0 and _is_better(heap, at, (at - 1) // 2):
-        _swap(heap, at, (at - 1) // 2)
-        at = (at - 1) // 2
-    return heap, size + 1
-
-
-@compiled
-def _rank(
-    forest: Forest, weights: FloatArray, n_best: int, start: IntArray, choices: FloatArray, heap: FloatArray
-) -> FloatArray:
-    """List the n best choices of every item, the best first; see `_Choices`.
-
-    weights: (E,) the weight of each edge.
-    start: (I + 1,) zeros, which the first choice of each item is written to.
-    choices: (n, 4) room for choices; it grows.
-    heap: (n, 4) room for the choices of an item that may be its next best; it grows.
-    """
-    n_choices = 0
-    for item in range(len(forest.symbol)):
-        start[item] = n_choices
-        # Begin with the best of each edge.
-        size = 0
-        for edge in range(forest.start[item], forest.start[item + 1]):
-            if forest.rule[edge] >= 0:
-                heap, size = _push(forest, weights, choices, start, edge, 0, 0, heap, size)
-        while size > 0 and n_choices - start[item] < n_best:
-            _pop(heap, size)
-            size -= 1
-            choices = with_room(choices, n_choices)
-            for column in range(4):
-                choices[n_choices, column] = heap[size, column]
-            n_choices += 1
-            # The next candidates take the next derivation of one child: of the left one only before any of the right.
-            edge = int(heap[size, 1])
-            left_rank = int(heap[size, 2])
-            right_rank = int(heap[size, 3])
-            if forest.right[edge] >= 0:
-                heap, size = _push(forest, weights, choices, start, edge, left_rank, right_rank + 1, heap, size)
-            if forest.left[edge] >= 0 and right_rank == 0:
-                heap, size = _push(forest, weights, choices, start, edge, left_rank + 1, 0, heap, size)
-        start[item + 1] = n_choices
-    return choices[:n_choices]
-
-
-class _Choices:
-    """The n best derivations of every item, as choices of an edge and of derivations of its children.
-
-    Huang and Chiang (2005), Algorithm 2: those of an item are found by a frontier over the ranks of its children's.
-
-    choices: (n, 4) cost (minus the sum of the edges' weights), edge, and the ranks of the left and the right child's
-    derivation, 0 for the best.
-    start: (I + 1,) item i has the choices start[i] ... start[i+1] - 1, the best first.
-    """
-
-    def __init__(self, forest: Forest, weights: FloatArray, n_best: int) -> None:
-        self.forest = forest
-        self.start = np.zeros(forest.n_items + 1, dtype=np.int64)
-        self.choices = _rank(forest, weights, n_best, self.start, np.empty((1024, 4)), np.empty((64, 4)))
-
-    def best_of_roots(self, n_best: int) -> Derivations:
-        """List the n best derivations of all roots."""
-        roots = self.forest.root
-        choice, which = ranges(self.start[roots], self.start[roots + 1])
-        cost = self.choices[choice, 0]
-        best = np.lexsort((choice, which, cost))[:n_best]
-        edge, left_rank, right_rank = self.choices[:, 1:].T.astype(np.int64)
-        left = self.forest.left[edge]
-        right = self.forest.right[edge]
-        # A choice is a part, which is made of the choices of its edge's children.
-        left = np.where(left < 0, -1, self.start[left] + left_rank)
-        right = np.where(right < 0, -1, self.start[right] + right_rank)
-        return _of_parts(edge, left, right, choice[best], -cost[best])
-
-
 def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Derivations:
     """List up to `n_best` derivations of a one-component forest, by falling sum of edge weights.
 
@@ -373,4 +265,7 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Deri
     check_weights(forest, weights)
     if n_best == 1:
         return _best(forest, weights)
-    return _Choices(forest, weights, min(n_best, _MOST)).best_of_roots(n_best)
+    rows, costs, found = rank(forest, weights, min(n_best, _MOST), Room.of(forest))
+    edge, left, right = np.ascontiguousarray(rows[:, :3].T)
+    root = found[:, 0]
+    return _of_parts(edge, left, right, root, -costs[root, 0])

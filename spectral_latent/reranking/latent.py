@@ -74,13 +74,21 @@ class LatentFeatures:
     def _columns(self, lists: Sequence[NBest]) -> Iterator[FloatArray]:
         """Compute the features (n, d) of each list that has candidates."""
         cleaned = [nbest.cleaned for nbest in lists if len(nbest)]
-        weight = self._weights(cleaned)
+        trees = [[candidate.tree for candidate in nbest.candidates] for nbest in cleaned]
+        if isinstance(self.model, ConstituencyModel):
+            phrases = list(map(_phrases, trees))
+            weight = self.model.parser.score(phrases)
+            posteriors = self.model.parser.part_posteriors(phrases)
+        else:
+            sentences = list(map(_sentences, trees))
+            weight = _score_rooted(self.model, list(chain.from_iterable(sentences)))
+            posteriors = list(chain.from_iterable(map(self.model.part_posteriors, sentences)))
         start = 0
         for nbest in cleaned:
             rows = slice(start, start + len(nbest))
             start += len(nbest)
             log = finite_scores(weight.log[rows])
-            parts = self._posteriors(nbest)
+            parts = posteriors[rows]
             n_parts = np.array([len(part) for part in parts])
             low = [np.maximum(part, _LEAST) for part in parts]
             total = np.array([part.sum() for part in parts])
@@ -97,20 +105,6 @@ class LatentFeatures:
                 ],
                 axis=1,
             )
-
-    def _weights(self, lists: Sequence[NBest]) -> Weight:
-        """Score all candidates, list after list."""
-        trees = [candidate.tree for nbest in lists for candidate in nbest.candidates]
-        if isinstance(self.model, ConstituencyModel):
-            return self.model.score(_phrases(trees))
-        return _score_rooted(self.model, _sentences(trees))
-
-    def _posteriors(self, nbest: NBest) -> list[FloatArray]:
-        """Compute the posteriors of each candidate's parts."""
-        trees = [candidate.tree for candidate in nbest.candidates]
-        if isinstance(self.model, ConstituencyModel):
-            return self.model.part_posteriors(_phrases(trees))
-        return self.model.part_posteriors(_sentences(trees))
 
 
 def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -> Weight:

@@ -1,6 +1,7 @@
 """Trees weighed over all their derivations, by enumeration; several grammars."""
 
 from collections import defaultdict
+from copy import deepcopy
 from dataclasses import replace
 from itertools import product
 
@@ -14,6 +15,7 @@ from spectral_latent.constituency import (
     Phrase,
     PhraseGrammar,
 )
+from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import ChainLabels, Constituent, Constituents
 from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.corpora import parse_brackets
@@ -130,6 +132,33 @@ def test_trees_beyond_the_grammar_have_weight_zero_among_others() -> None:
     weight = model.score(given)
     assert weight.sign.tolist() == [1, 0, 0, 1]
     assert weight.log[0] == weight.log[3] == model.score(given[:1]).log[0]
+
+
+def test_trees_that_share_phrases_weigh_as_much_as_alone() -> None:
+    model = ConstituencyModel.train(trees(), [replace(options(each), rows=0.02) for each in BINARISATIONS[:2]])
+    leaf = Phrase("A", ("a",))
+    twice = Phrase("S", (leaf, leaf))  # one object at several places
+    given = [
+        Phrase("S", (leaf, twice)),
+        Phrase("S", (twice, leaf)),
+        Phrase("S", (leaf,) * 3),
+        twice,
+        Phrase("S", (leaf, twice)),
+    ]
+    for some in (given, [parse.tree for parse in model.parse_nbest(WORDS, 20)]):
+        columns = PhraseColumns.of([some], [0])
+        assert len(columns.chain) < sum(len(PhraseColumns.of([[tree]], [0]).chain) for tree in some)
+        alone = [model.score([deepcopy(tree)]).log[0] for tree in some]
+        assert np.isfinite(alone).all()
+        np.testing.assert_allclose(model.score(some).log, alone, rtol=1e-12)
+        np.testing.assert_allclose(model.score(map(deepcopy, some)).log, alone, rtol=1e-12)
+
+
+@pytest.mark.parametrize("tree", [Phrase("S", ("a", "b")), Phrase("S", (Phrase("A", ("a",)), "b"))])
+def test_words_without_tags_of_their_own_are_refused(tree: Phrase) -> None:
+    model = ConstituencyModel.train(trees(), options(Binarisation()))
+    with pytest.raises(ValueError, match="a phrase S holds several words, or words beside phrases"):
+        model.score([tree])
 
 
 def test_several_grammars_average_posteriors_and_probabilities() -> None:

@@ -222,7 +222,7 @@ def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(
         assert member.symbols == whole.symbols
         assert member.grammar.lexicon.words == whole.grammar.lexicon.words
         assert member.grammar.operators.rules.equals(whole.grammar.operators.rules)
-        assert (member.score(trees[:5]).sign == 1).all()
+        assert (ConstituencyModel((member,)).score(trees[:5]).sign == 1).all()
     assert larger.grammar.lexicon.words != whole.grammar.lexicon.words
 
 

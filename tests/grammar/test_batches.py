@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 from collections.abc import Iterator
@@ -122,14 +123,17 @@ def test_errors_are_passed_on(jobs: int, threads: None) -> None:
         list(map_sentences(scaled, Scale(3), broken(), jobs, 0))
 
 
-def test_the_file_is_gone_after_the_last_answer(threads: None) -> None:
-    for ends in (False, True):
-        found = map_sentences(origin, Scale(3), range(20), 2)
-        (_, _, file) = next(found)
-        assert file is not None
-        assert Path(file).exists()
-        rest = list(found) if ends else found.close()
-        assert (rest is None or len(rest) == 19, Path(file).exists()) == (True, False)
+def test_a_model_is_saved_once_and_its_file_is_gone_with_it(threads: None) -> None:
+    model = Scale(3)
+    first = map_sentences(origin, model, range(20), 2)
+    (_, _, file) = next(first)
+    first.close()
+    assert {found for _, _, found in map_sentences(origin, model, range(20), 2)} == {file}
+    assert file is not None
+    assert Path(file).exists()
+    del first, model
+    gc.collect()
+    assert not Path(file).parent.exists()
 
 
 @pytest.mark.parametrize(("engine", "jobs"), [("loky", 2), ("dask", None)])
