@@ -83,8 +83,8 @@ class _Outside(NamedTuple):
 
 
 @compiled_part
-def _enter(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
-    """Prepare the walk for the splits of (i, j)."""
+def _mark(chart: InsideChart, walk: _Outside, i: int, j: int, is_entered: bool) -> None:
+    """Write the items and scales of the splits of (i, j) into the tables of the walk, or -1 again for the items."""
     whole = chart.exponent[j * (j - 1) // 2 + i]
     for k in range(i + 1, j):
         b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
@@ -92,20 +92,9 @@ def _enter(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
         exponent = -1100 if exponent < -1100 else 1000 if exponent > 1000 else exponent
         walk.scale[k] = math.ldexp(1.0, int(exponent))
         for item in range(chart.first[b], chart.end[b]):
-            walk.left[k, chart.symbol[item]] = item
+            walk.left[k, chart.symbol[item]] = np.int64(item) if is_entered else -1
         for item in range(chart.first[c], chart.end[c]):
-            walk.right[k, chart.symbol[item]] = item
-
-
-@compiled_part
-def _leave(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
-    """Undo what `_enter` wrote into the tables of items."""
-    for k in range(i + 1, j):
-        b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
-        for item in range(chart.first[b], chart.end[b]):
-            walk.left[k, chart.symbol[item]] = -1
-        for item in range(chart.first[c], chart.end[c]):
-            walk.right[k, chart.symbol[item]] = -1
+            walk.right[k, chart.symbol[item]] = np.int64(item) if is_entered else -1
 
 
 @compiled_part
@@ -204,7 +193,7 @@ def _walk_down(
         if n_edges + most > len(edges):
             return at, n_items, n_edges
         if not is_word and most > 0:
-            _enter(chart, walk, i, j)
+            _mark(chart, walk, i, j, True)
         for item in range(chart.first[cell], chart.end[cell]):
             if not walk.wanted[item]:
                 continue
@@ -228,7 +217,7 @@ def _walk_down(
             items[n_items, 3] = n_edges - before
             n_items += 1
         if not is_word and most > 0:
-            _leave(chart, walk, i, j)
+            _mark(chart, walk, i, j, False)
     return n_cells, n_items, n_edges
 
 
