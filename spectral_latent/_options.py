@@ -160,7 +160,9 @@ def counted(number: int, name: str) -> str:
     return f"{number} {name}{'' if number == 1 else 's'}"
 
 
-@cache
+_types_of = cache(get_type_hints)
+
+
 def field_types(options: type[Options]) -> dict[str, Any]:
     """Return the declared type of each field, with its limits.
 
@@ -172,7 +174,9 @@ def field_types(options: type[Options]) -> dict[str, Any]:
     >>> field_types(Cooking)
     {'minutes': typing.Annotated[float, Above(bound=0.0)]}
     """
-    return get_type_hints(options, include_extras=True)
+    # mypy takes the hash of the class's objects for that of the class.
+    types: dict[str, Any] = _types_of(options, include_extras=True)  # type: ignore[arg-type]
+    return types
 
 
 def _has_default(options: Options, field: Field[Any]) -> bool:

@@ -43,9 +43,10 @@ def _extend(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_
     edges: (E, 2), of which the first n_edges are in use.
     """
     for k in range(i + 1, j):
-        if row[i, k] >= 0 and phrase[k, j] >= 0:
-            edges[n_edges, 0] = row[i, k]
-            edges[n_edges, 1] = phrase[k, j]
+        left, right = row[i, k], phrase[k, j]
+        if left >= 0 and right >= 0:
+            edges[n_edges, 0] = left
+            edges[n_edges, 1] = right
             n_edges += 1
     return n_edges
 
@@ -79,11 +80,12 @@ def _build(
     first, end = cells
     for at in range(done, len(first)):
         i, j = first[at], end[at]
-        before = n_items
-        if n_edges + (of_cell[at + 1] - of_cell[at] + 1) * (j - i + 1) > len(edges):
+        begin, stop = of_cell[at], of_cell[at + 1]
+        if n_edges + (stop - begin + 1) * (j - i + 1) > len(edges):
             return at, n_items, n_edges
+        before = n_items
         # Every constituent over these words: a word, or a row and a phrase after it.
-        for constituent in range(of_cell[at], of_cell[at + 1]):
+        for constituent in range(begin, stop):
             items[n_items] = constituent
             starts[n_items] = n_edges
             if j == i + 1:
@@ -91,8 +93,10 @@ def _build(
             n_edges = _extend(row, phrase, i, j, edges, n_edges)
             n_items += 1
         # Any of them, as the child of another.
+        whole = -1
         if n_items > before and j - i < len(last):
-            phrase[i, j] = n_items
+            whole = n_items
+            phrase[i, j] = whole
             items[n_items] = _ANY
             starts[n_items] = n_edges
             for item in range(before, n_items):
@@ -103,11 +107,12 @@ def _build(
         if j < last[i]:
             items[n_items] = _ROW
             starts[n_items] = n_edges
-            if phrase[i, j] >= 0:
-                edges[n_edges, 0] = phrase[i, j]
+            first_edge = n_edges
+            if whole >= 0:
+                edges[n_edges, 0] = whole
                 n_edges += 1
             n_edges = _extend(row, phrase, i, j, edges, n_edges)
-            if n_edges > starts[n_items]:
+            if n_edges > first_edge:
                 row[i, j] = n_items
                 n_items += 1
     return len(first), n_items, n_edges

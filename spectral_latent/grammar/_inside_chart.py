@@ -40,6 +40,18 @@ class LimitError(Exception):
     """A sentence costs more than its limits allow."""
 
 
+class _Rules(NamedTuple):
+    """The columns of `CoarseGrammar` that tell what a pair of children makes."""
+
+    pair: NumberArray  # (S, S)
+    of_left: PlaceArray  # (S + 1,)
+    right: PlaceArray  # (P,)
+    of_pair: PlaceArray  # (P + 1,)
+    pair_parent: PlaceArray  # (R,)
+    pair_weight: FloatArray  # (R,)
+    prior: FloatArray  # (S,)
+
+
 class InsideChart(NamedTuple):
     """The items of a sentence that have an inside score, cell by cell; see this module."""
 
@@ -84,13 +96,15 @@ def _close(
     promising = 0.0
     row = permits.row[cell]
     for a in range(len(scores)):
-        if scores[a] > 0.0 and not permits.symbols[row, a]:
-            scores[a] = 0.0
-        if scores[a] > 0.0:
-            if scores[a] > largest:
-                largest = scores[a]
-            if scores[a] * prior[a] > promising:
-                promising = scores[a] * prior[a]
+        score = scores[a]
+        if score > 0.0 and not permits.symbols[row, a]:
+            score = scores[a] = 0.0
+        if score > 0.0:
+            if score > largest:
+                largest = score
+            score *= prior[a]
+            if score > promising:
+                promising = score
     chart.first[cell] = size
     if largest > 0.0:
         # Scale by a power of two, which rounds nothing, to a largest score in [1/2, 1).
@@ -98,9 +112,10 @@ def _close(
         scale = math.ldexp(1.0, -shift)
         chart.exponent[cell] += shift
         for a in range(len(scores)):
-            if scores[a] * prior[a] > promising * beam:
+            score = scores[a]
+            if score * prior[a] > promising * beam:
                 chart.symbol[size] = a
-                chart.inside[size] = scores[a] * scale
+                chart.inside[size] = score * scale
                 size += 1
             scores[a] = 0.0
     chart.end[cell] = size
@@ -126,15 +141,17 @@ def _split(chart: InsideChart, i: int, j: int, splits: _Splits) -> tuple[int, in
     for k in range(i + 1, j):
         b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
         if chart.first[b] < chart.end[b] and chart.first[c] < chart.end[c]:
+            exponent = chart.exponent[b] + chart.exponent[c]
+            if exponent > top:
+                top = exponent
             splits.left[count] = b
             splits.right[count] = c
-            if chart.exponent[b] + chart.exponent[c] > top:
-                top = chart.exponent[b] + chart.exponent[c]
+            splits.scale[count] = exponent  # until the largest is known
             count += 1
     # Scores of all splits are added, so that they need one exponent: the largest.
     for split in range(count):
-        exponent = chart.exponent[splits.left[split]] + chart.exponent[splits.right[split]] - top
-        splits.scale[split] = math.ldexp(1.0, int(exponent)) if exponent > -1100 else 0.0
+        shift = int(splits.scale[split] - top)
+        splits.scale[split] = math.ldexp(1.0, shift) if shift > -1100 else 0.0
     return count, top
 
 
@@ -182,18 +199,16 @@ class _Room(NamedTuple):
 
 
 @compiled_part
-def _join(
-    grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, n_splits: int, pairs: _Pairs, scores: FloatArray
-) -> None:
+def _join(rules: _Rules, chart: InsideChart, splits: _Splits, n_splits: int, pairs: _Pairs, scores: FloatArray) -> None:
     """Add to scores (S,) all that the cells on both sides of each split derive together."""
     symbol = chart.symbol
     inside = chart.inside
-    pair_of = grammar.pair
-    of_left = grammar.of_left
-    right_of = grammar.right
-    of_pair = grammar.of_pair
-    parent = grammar.pair_parent
-    weights = grammar.pair_weight
+    pair_of = rules.pair
+    of_left = rules.of_left
+    right_of = rules.right
+    of_pair = rules.of_pair
+    parent = rules.pair_parent
+    weights = rules.pair_weight
     pair_score, is_left, lefts, right_score = pairs
     n_lefts = 0
     # Add up the scores of equal pairs at all splits, without a branch, which the processor would often guess wrongly.
@@ -230,7 +245,7 @@ def _join(
 
 @compiled
 def _fill(
-    grammar: CoarseGrammar,
+    rules: _Rules,
     leaves: CoarseLeaves,
     chart: InsideChart,
     permits: Permits,
@@ -261,8 +276,8 @@ def _fill(
                 scores[leaves.symbol[leaf]] += leaves.weight[leaf]
         else:
             n_splits, chart.exponent[cell] = _split(chart, i, j, room.splits)
-            _join(grammar, chart, room.splits, n_splits, room.pairs, scores)
-        size = _close(grammar.prior, chart, permits, cell, scores, size, beam)
+            _join(rules, chart, room.splits, n_splits, room.pairs, scores)
+        size = _close(rules.prior, chart, permits, cell, scores, size, beam)
     return end, size
 
 
@@ -290,6 +305,7 @@ def inside_chart(
     permits = permits or Permits.all(n, n_symbols)
     # A cell needs all cells of fewer words: they come by length.
     cells = cells_by_length(n)
+    rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
     done = 0
     size = 0
     try:
@@ -301,7 +317,7 @@ def inside_chart(
             if time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
             end = min(done + _CELLS, len(chart.first))
-            done, size = _fill(grammar, leaves, chart, permits, room, cells, done, end, size, beam)
+            done, size = _fill(rules, leaves, chart, permits, room, cells, done, end, size, beam)
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
             if done < end:

@@ -16,12 +16,21 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import compiled, compiled_part
-from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, PlaceArray
+from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, NumberArray, PlaceArray
 from spectral_latent.grammar._inside_chart import InsideChart
 from spectral_latent.grammar.permits import cells_from_widest
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["likely_edges"]
+
+
+class _Rules(NamedTuple):
+    """The columns of `CoarseGrammar` that tell what a parent is made of."""
+
+    rules: NumberArray  # (R, 3)
+    number: IntArray  # (R,)
+    weight: FloatArray  # (R,)
+    of_parent: PlaceArray  # (S + 1,)
 
 
 class _Extents(NamedTuple):
@@ -99,7 +108,7 @@ def _mark(chart: InsideChart, walk: _Outside, i: int, j: int, is_entered: bool) 
 
 @compiled_part
 def _expand(
-    grammar: CoarseGrammar,
+    grammar: _Rules,
     chart: InsideChart,
     walk: _Outside,
     item: int,
@@ -156,7 +165,7 @@ def _expand(
 
 @compiled
 def _walk_down(
-    grammar: CoarseGrammar,
+    grammar: _Rules,
     chart: InsideChart,
     leaves: CoarseLeaves,
     walk: _Outside,
@@ -182,9 +191,11 @@ def _walk_down(
         i, j = first[at], last[at]
         cell = j * (j - 1) // 2 + i
         is_word = j == i + 1
+        begin, end = chart.first[cell], chart.end[cell]
+        first_leaf, end_leaf = leaves.start[i], leaves.start[j]
         # Keep what is likely by itself, and what a kept edge needs.
-        most = leaves.start[j] - leaves.start[i] if is_word else 0  # edges of the cell
-        for item in range(chart.first[cell], chart.end[cell]):
+        most = end_leaf - first_leaf if is_word else 0  # edges of the cell
+        for item in range(begin, end):
             if walk.outside[item] * chart.inside[item] > walk.threshold:
                 walk.wanted[item] = True
             if walk.wanted[item] and not is_word:
@@ -194,14 +205,15 @@ def _walk_down(
             return at, n_items, n_edges
         if not is_word and most > 0:
             _mark(chart, walk, i, j, True)
-        for item in range(chart.first[cell], chart.end[cell]):
+        for item in range(begin, end):
             if not walk.wanted[item]:
                 continue
             before = n_edges
             # A word keeps the leaf rules of the item's symbol; a longer item the edges to its children.
             if is_word:
-                for leaf in range(leaves.start[i], leaves.start[j]):
-                    if leaves.symbol[leaf] == chart.symbol[item]:
+                a = chart.symbol[item]
+                for leaf in range(first_leaf, end_leaf):
+                    if leaves.symbol[leaf] == a:
                         edges[n_edges, 0] = leaves.rule[leaf]
                         edges[n_edges, 1] = -1
                         edges[n_edges, 2] = -1
@@ -253,13 +265,14 @@ def likely_edges(
         wanted[top.start + np.argmax(outside[top] * chart.inside[top])] = True
     # From the widest span down, so that the outside score of an item is whole before its children's.
     cells = cells_from_widest(n)
+    rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
     items = np.empty((n_items, 4), dtype=np.int64)
     edges = np.empty((1 << 14, 3), dtype=np.int64)
     done = 0
     n_items = 0
     n_edges = 0
     while True:
-        done, n_items, n_edges = _walk_down(grammar, chart, leaves, walk, cells, done, items, n_items, edges, n_edges)
+        done, n_items, n_edges = _walk_down(rules, chart, leaves, walk, cells, done, items, n_items, edges, n_edges)
         if done == len(chart.first):
             return items[:n_items], edges[:n_edges]
         edges = np.concatenate([edges, np.empty_like(edges)])

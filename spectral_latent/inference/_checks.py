@@ -119,7 +119,7 @@ def _fault(
                 fault = _OTHER_SYMBOLS
             begin += 1
         if fault != _FINE:
-            return fault, item if fault not in (_BAD_ROOT, _BAD_COMPONENT) else root[k], edge
+            return fault, root[k] if _BAD_ROOT <= fault <= _BAD_COMPONENT else item, edge
     if k < len(root):  # behind the last item
         return _BAD_ROOT, root[k], -1
     return _FINE, -1, -1
