@@ -7,6 +7,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
+from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -159,6 +160,9 @@ def counted(number: int, name: str) -> str:
     return f"{number} {name}{'' if number == 1 else 's'}"
 
 
+_types_of = cache(get_type_hints)
+
+
 def field_types(options: type[Options]) -> dict[str, Any]:
     """Return the declared type of each field, with its limits.
 
@@ -170,7 +174,9 @@ def field_types(options: type[Options]) -> dict[str, Any]:
     >>> field_types(Cooking)
     {'minutes': typing.Annotated[float, Above(bound=0.0)]}
     """
-    return get_type_hints(options, include_extras=True)
+    # mypy takes the hash of the class's objects for that of the class.
+    types: dict[str, Any] = _types_of(options, include_extras=True)  # type: ignore[arg-type]
+    return types
 
 
 def _has_default(options: Options, field: Field[Any]) -> bool:

@@ -21,9 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import ZERO, check_column, check_range, compiled, compiled_part, with_room
+from spectral_latent._compiled import check_column, check_range, compiled, compiled_part
 from spectral_latent.constituency.constituents import Chain, Constituents
 from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.grammar import cells_by_length
 from spectral_latent.inference import Derivations
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -34,91 +35,87 @@ _ROW = -2
 
 
 @compiled_part
-def _extended(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> tuple[IntArray, int]:
-    """Append the ways to make (i, j) of a row from i and any phrase after it.
+def _extend(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> int:
+    """Append the ways to make (i, j) of a row from i and any phrase after it; return how many edges are in use then.
 
     row: (n + 1, n + 1) the item of a row over i ... j - 1, or -1.
     phrase: (n + 1, n + 1) the item of any phrase over i ... j - 1, or -1.
     edges: (E, 2), of which the first n_edges are in use.
     """
     for k in range(i + 1, j):
-        if row[i, k] >= 0 and phrase[k, j] >= 0:
-            edges = with_room(edges, n_edges)
-            edges[n_edges, 0] = row[i, k]
-            edges[n_edges, 1] = phrase[k, j]
+        left, right = row[i, k], phrase[k, j]
+        if left >= 0 and right >= 0:
+            edges[n_edges, 0] = left
+            edges[n_edges, 1] = right
             n_edges += 1
-    return edges, n_edges
+    return n_edges
 
 
 @compiled
 def _build(
-    first: IntArray,
-    end: IntArray,
+    cells: tuple[IntArray, IntArray],
+    of_cell: IntArray,
     last: IntArray,
     phrase: IntArray,
     row: IntArray,
+    done: int,
     items: IntArray,
     starts: IntArray,
+    n_items: int,
     edges: IntArray,
-) -> tuple[IntArray, IntArray, IntArray, int]:
-    """Build the items and edges of all trees over n words.
+    n_edges: int,
+) -> tuple[int, int, int]:
+    """Build the items and edges over the cells from number `done` on, as long as there is room for edges.
 
-    first: (K,) the first word of each constituent, which come in order of length, then of the first word.
-    end: (K,) the word after its last one.
+    cells: the first word of each cell, and the word after its last one, by length.
+    of_cell: (cells + 1,) where the constituents over each cell begin.
     last: (n,) the last end of the constituents of two words or more that begin at each word; -1 if none does.
-    phrase: (n + 1, n + 1) all -1; gets the item of any phrase over the words i ... j-1.
-    row: (n + 1, n + 1) all -1; gets the item of any row of phrases over these words.
-    items: (I,) room for the numbers of constituents, _ANY or _ROW.
-    starts: (I,) room for where the edges of each item begin.
-    edges: (1024, 2) all -1; gets the left and right child of edges, and grows.
-    Returns the used parts of items, starts and edges, and how many of the last items are over the whole sentence.
+    phrase: (n + 1, n + 1) -1 before; gets the item of any phrase over the words i ... j-1.
+    row: (n + 1, n + 1) -1 before; gets the item of any row of phrases over these words.
+    items: (I,) the numbers of constituents, _ANY or _ROW, of which `n_items` are in use.
+    starts: (I,) where the edges of each item begin.
+    edges: (E, 2) the left and right child of edges, of which `n_edges` are in use; -1 after these.
+    Returns how many cells are done then, and how many items and edges are in use.
     """
-    n = len(last)
-    n_items = ZERO
-    n_edges = ZERO
-    n_tops = 0
-    constituent = 0  # the next constituent
-    for length in range(1, n + 1):
-        for i in range(n - length + 1):
-            j = i + length
-            before = n_items
-            # Every constituent over these words: a word, or a row and a phrase after it.
-            while (
-                constituent < len(first) and end[constituent] - first[constituent] == length and first[constituent] == i
-            ):
-                items[n_items] = constituent
-                starts[n_items] = n_edges
-                if length == 1:
-                    edges = with_room(edges, n_edges)
-                    n_edges += 1
-                edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
+    first, end = cells
+    for at in range(done, len(first)):
+        i, j = first[at], end[at]
+        begin, stop = of_cell[at], of_cell[at + 1]
+        if n_edges + (stop - begin + 1) * (j - i + 1) > len(edges):
+            return at, n_items, n_edges
+        before = n_items
+        # Every constituent over these words: a word, or a row and a phrase after it.
+        for constituent in range(begin, stop):
+            items[n_items] = constituent
+            starts[n_items] = n_edges
+            if j == i + 1:
+                n_edges += 1
+            n_edges = _extend(row, phrase, i, j, edges, n_edges)
+            n_items += 1
+        # Any of them, as the child of another.
+        whole = -1
+        if n_items > before and j - i < len(last):
+            whole = n_items
+            phrase[i, j] = whole
+            items[n_items] = _ANY
+            starts[n_items] = n_edges
+            for item in range(before, n_items):
+                edges[n_edges, 0] = item
+                n_edges += 1
+            n_items += 1
+        # A row, if something longer begins here: one phrase, or a row and a phrase after it.
+        if j < last[i]:
+            items[n_items] = _ROW
+            starts[n_items] = n_edges
+            first_edge = n_edges
+            if whole >= 0:
+                edges[n_edges, 0] = whole
+                n_edges += 1
+            n_edges = _extend(row, phrase, i, j, edges, n_edges)
+            if n_edges > first_edge:
+                row[i, j] = n_items
                 n_items += 1
-                constituent += 1
-            # Any of them, as the child of another.
-            if length == n:
-                n_tops = n_items - before
-            elif n_items > before:
-                phrase[i, j] = n_items
-                items[n_items] = _ANY
-                starts[n_items] = n_edges
-                for item in range(before, n_items):
-                    edges = with_room(edges, n_edges)
-                    edges[n_edges, 0] = item
-                    n_edges += 1
-                n_items += 1
-            # A row, if something longer begins here: one phrase, or a row and a phrase after it.
-            if j < last[i]:
-                items[n_items] = _ROW
-                starts[n_items] = n_edges
-                if phrase[i, j] >= 0:
-                    edges = with_room(edges, n_edges)
-                    edges[n_edges, 0] = phrase[i, j]
-                    n_edges += 1
-                edges, n_edges = _extended(row, phrase, i, j, edges, n_edges)
-                if n_edges > starts[n_items]:
-                    row[i, j] = n_items
-                    n_items += 1
-    return items[:n_items], starts[:n_items], edges[:n_edges], n_tops
+    return len(first), n_items, n_edges
 
 
 class PhraseForest(NamedTuple):
@@ -188,15 +185,27 @@ def bracketings(
     check_range("chains of constituents", constituents.chain, 0, len(chains))
     for k in np.flatnonzero((constituents.first < 0) | (constituents.first >= constituents.end))[:1]:
         raise ValueError(f"constituent {k} is over the words {constituents.first[k]} ... {constituents.end[k] - 1}")
-    order = np.lexsort((constituents.first, constituents.end - constituents.first))
-    is_long = constituents.end - constituents.first > 1
+    width = constituents.end - constituents.first
+    # The number of each constituent's cell, where cells are in order of length.
+    cell = (width - 1) * (2 * n - width + 2) // 2 + constituents.first
+    order = np.argsort(cell, kind="stable")
+    cells = cells_by_length(n)
+    of_cell = np.searchsorted(cell[order], np.arange(len(cells[0]) + 1))
     last = np.full(n, -1, dtype=np.int64)
-    np.maximum.at(last, constituents.first[is_long], constituents.end[is_long])
+    np.maximum.at(last, constituents.first[width > 1], constituents.end[width > 1])
     phrase, row = np.full((2, n + 1, n + 1), -1, dtype=np.int64)
     items, starts = np.empty((2, len(order) + n * (n + 1)), dtype=np.int64)
-    edges = np.full((1024, 2), -1, dtype=np.int64)
-    begins, ends = constituents.first[order], constituents.end[order]
-    items, starts, edges, n_tops = _build(begins, ends, last, phrase, row, items, starts, edges)
+    edges = np.full((1 << 12, 2), -1, dtype=np.int64)
+    done = 0
+    n_items = 0
+    n_edges = 0
+    while True:
+        done, n_items, n_edges = _build(cells, of_cell, last, phrase, row, done, items, starts, n_items, edges, n_edges)
+        if done == len(cells[0]):
+            break
+        edges = np.concatenate([edges, np.full_like(edges, -1)])
+    items, starts, edges = items[:n_items], starts[:n_items], edges[:n_edges]
+    n_tops = np.count_nonzero(width == n)
     starts = np.append(starts, len(edges))
     which = order[np.maximum(items, 0)]
     is_part = items < 0

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError
-from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from itertools import islice
 from typing import Literal, TypeVar, TypeVarTuple, Unpack
@@ -22,7 +20,6 @@ from spectral_latent.estimation._options import EstimationError
 __all__ = ["parallel_map"]
 
 _ATTEMPTS = 3
-_LOST = (BrokenProcessPool, CancelledError)  # a worker was killed; with it went its task, or data that it kept for it
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -91,8 +88,13 @@ def parallel_map(
         if _n_workers(jobs, prefer) == 1:
             yield from (function(item, *args) for item in items)
             return
+        from concurrent.futures import CancelledError
+        from concurrent.futures.process import BrokenProcessPool
+
         from joblib import Parallel, delayed
 
+        # A worker was killed; with it went its task, or data that it kept for it.
+        lost = (BrokenProcessPool, CancelledError)
         while failures < _ATTEMPTS:
             tasks = (delayed(_call)(function, os.getpid(), item, *args) for item in islice(items, done, None))
             try:
@@ -101,7 +103,7 @@ def parallel_map(
                     done += 1
                     failures = 0
                 return
-            except _LOST:
+            except lost:
                 failures += 1
     raise EstimationError(
         f"worker processes were killed {_ATTEMPTS} times in a row, at part {done + 1}, as happens where "

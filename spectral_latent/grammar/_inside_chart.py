@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiled, compiled_part
+from spectral_latent._compiled import EMPTY, compiled, compiled_part
 from spectral_latent.grammar._coarse import (
     ONE,
     PAIRS_WITHOUT_RULES,
@@ -28,16 +28,28 @@ from spectral_latent.grammar._coarse import (
     NumberArray,
     PlaceArray,
 )
-from spectral_latent.grammar.permits import Permits
+from spectral_latent.grammar.permits import Permits, cells_by_length
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["InsideChart", "LimitError", "inside_chart"]
 
-_LENGTHS = 16  # of cells between two looks at the clock
+_CELLS = 1024  # that are filled between two looks at the clock
 
 
 class LimitError(Exception):
     """A sentence costs more than its limits allow."""
+
+
+class _Rules(NamedTuple):
+    """The columns of `CoarseGrammar` that tell what a pair of children makes."""
+
+    pair: NumberArray  # (S, S)
+    of_left: PlaceArray  # (S + 1,)
+    right: PlaceArray  # (P,)
+    of_pair: PlaceArray  # (P + 1,)
+    pair_parent: PlaceArray  # (R,)
+    pair_weight: FloatArray  # (R,)
+    prior: FloatArray  # (S,)
 
 
 class InsideChart(NamedTuple):
@@ -62,36 +74,37 @@ class InsideChart(NamedTuple):
         room = 4 * n_symbols + 16 * n_words
         return InsideChart(first, end, exponent, np.empty(room, dtype=np.uint32), np.empty(room))
 
+    def resized(self, size: int, room: int) -> InsideChart:
+        """Copy the first items to columns of another length.
 
-@compiled_part
-def _with_items(chart: InsideChart, size: int, more: int) -> InsideChart:
-    """Make room in a chart for more items after the first `size`."""
-    if size + more <= len(chart.symbol):
-        return chart
-    symbol = np.empty(2 * size + more, dtype=np.uint32)
-    inside = np.empty(2 * size + more)
-    for item in range(size):
-        symbol[item] = chart.symbol[item]
-        inside[item] = chart.inside[item]
-    return InsideChart(chart.first, chart.end, chart.exponent, symbol, inside)
+        size: the number of items to keep.
+        room: the new length of the columns.
+        """
+        symbol = np.empty(room, dtype=np.uint32)
+        inside = np.empty(room)
+        symbol[:size] = self.symbol[:size]
+        inside[:size] = self.inside[:size]
+        return self._replace(symbol=symbol, inside=inside)
 
 
 @compiled_part
 def _close(
-    grammar: CoarseGrammar, chart: InsideChart, permits: Permits, cell: int, scores: FloatArray, size: int, beam: float
+    prior: FloatArray, chart: InsideChart, permits: Permits, cell: int, scores: FloatArray, size: int, beam: float
 ) -> int:
     """Append a cell's items but those far below its best; empty its scores (S,); return how many items there are."""
     largest = 0.0
     promising = 0.0
     row = permits.row[cell]
     for a in range(len(scores)):
-        if scores[a] > 0.0 and not permits.symbols[row, a]:
-            scores[a] = 0.0
-        if scores[a] > 0.0:
-            if scores[a] > largest:
-                largest = scores[a]
-            if scores[a] * grammar.prior[a] > promising:
-                promising = scores[a] * grammar.prior[a]
+        score = scores[a]
+        if score > 0.0 and not permits.symbols[row, a]:
+            score = scores[a] = 0.0
+        if score > 0.0:
+            if score > largest:
+                largest = score
+            score *= prior[a]
+            if score > promising:
+                promising = score
     chart.first[cell] = size
     if largest > 0.0:
         # Scale by a power of two, which rounds nothing, to a largest score in [1/2, 1).
@@ -99,9 +112,10 @@ def _close(
         scale = math.ldexp(1.0, -shift)
         chart.exponent[cell] += shift
         for a in range(len(scores)):
-            if scores[a] * grammar.prior[a] > promising * beam:
+            score = scores[a]
+            if score * prior[a] > promising * beam:
                 chart.symbol[size] = a
-                chart.inside[size] = scores[a] * scale
+                chart.inside[size] = score * scale
                 size += 1
             scores[a] = 0.0
     chart.end[cell] = size
@@ -109,7 +123,10 @@ def _close(
 
 
 class _Splits(NamedTuple):
-    """Cells on both sides of each split of a cell where both have items, and 2^(their exponents - the largest)."""
+    """Cells on both sides of each split of a cell where both have items, and 2^(their exponents - the largest).
+
+    There is room for as many splits as a cell may have.
+    """
 
     left: PlaceArray
     right: PlaceArray
@@ -117,23 +134,25 @@ class _Splits(NamedTuple):
 
 
 @compiled_part
-def _splits(chart: InsideChart, i: int, j: int, room: _Splits) -> tuple[_Splits, int]:
-    """List the splits of (i, j), and their largest exponent; room: for as many as a cell may have."""
+def _split(chart: InsideChart, i: int, j: int, splits: _Splits) -> tuple[int, int]:
+    """List the splits of (i, j); return how many there are, and their largest exponent."""
     count = 0
     top = EMPTY
     for k in range(i + 1, j):
         b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
         if chart.first[b] < chart.end[b] and chart.first[c] < chart.end[c]:
-            room.left[count] = b
-            room.right[count] = c
-            if chart.exponent[b] + chart.exponent[c] > top:
-                top = chart.exponent[b] + chart.exponent[c]
+            exponent = chart.exponent[b] + chart.exponent[c]
+            if exponent > top:
+                top = exponent
+            splits.left[count] = b
+            splits.right[count] = c
+            splits.scale[count] = exponent  # until the largest is known
             count += 1
     # Scores of all splits are added, so that they need one exponent: the largest.
     for split in range(count):
-        exponent = chart.exponent[room.left[split]] + chart.exponent[room.right[split]]
-        room.scale[split] = math.ldexp(1.0, int(max(exponent - top, -1100)))
-    return _Splits(room.left[:count], room.right[:count], room.scale[:count]), top
+        shift = int(splits.scale[split] - top)
+        splits.scale[split] = math.ldexp(1.0, shift) if shift > -1100 else 0.0
+    return count, top
 
 
 class _Pairs(NamedTuple):
@@ -156,7 +175,7 @@ class _Room(NamedTuple):
 
     scores: (S,) the score of each symbol, zero between two cells.
     pairs: the scores of pairs of symbols.
-    splits: room for as many splits as a cell may have.
+    splits: the splits of the cell.
     """
 
     scores: FloatArray
@@ -180,20 +199,20 @@ class _Room(NamedTuple):
 
 
 @compiled_part
-def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, pairs: _Pairs, scores: FloatArray) -> None:
+def _join(rules: _Rules, chart: InsideChart, splits: _Splits, n_splits: int, pairs: _Pairs, scores: FloatArray) -> None:
     """Add to scores (S,) all that the cells on both sides of each split derive together."""
     symbol = chart.symbol
     inside = chart.inside
-    pair_of = grammar.pair
-    of_left = grammar.of_left
-    right_of = grammar.right
-    of_pair = grammar.of_pair
-    parent = grammar.pair_parent
-    weights = grammar.pair_weight
+    pair_of = rules.pair
+    of_left = rules.of_left
+    right_of = rules.right
+    of_pair = rules.of_pair
+    parent = rules.pair_parent
+    weights = rules.pair_weight
     pair_score, is_left, lefts, right_score = pairs
     n_lefts = 0
     # Add up the scores of equal pairs at all splits, without a branch, which the processor would often guess wrongly.
-    for split in range(len(splits.left)):
+    for split in range(n_splits):
         left, right = splits.left[split], splits.right[split]
         first, end = chart.first[right], chart.end[right]
         for y in range(first, end):
@@ -225,54 +244,41 @@ def _join(grammar: CoarseGrammar, chart: InsideChart, splits: _Splits, pairs: _P
 
 
 @compiled
-def _with_words(
-    grammar: CoarseGrammar, leaves: CoarseLeaves, chart: InsideChart, permits: Permits, room: _Room, beam: float
-) -> tuple[InsideChart, int]:
-    """Fill the cells of one word with the symbols of its leaf rules; also return how many items there are."""
-    n_symbols = len(grammar.root)
-    scores = room.scores
-    size = ZERO
-    # Add up the leaf rules of a symbol over a word, then keep what the beam leaves.
-    for i in range(len(leaves.start) - 1):
-        for leaf in range(leaves.start[i], leaves.start[i + 1]):
-            scores[leaves.symbol[leaf]] += leaves.weight[leaf]
-        chart = _with_items(chart, size, n_symbols)
-        size = _close(grammar, chart, permits, (i + 1) * i // 2 + i, scores, size, beam)
-    return chart, size
-
-
-@compiled
-def _with_lengths(
-    grammar: CoarseGrammar,
+def _fill(
+    rules: _Rules,
+    leaves: CoarseLeaves,
     chart: InsideChart,
     permits: Permits,
     room: _Room,
-    size: int,
-    n: int,
-    shortest: int,
+    cells: tuple[IntArray, IntArray],
+    done: int,
     end: int,
+    size: int,
     beam: float,
-    most: int,
-) -> tuple[InsideChart, int]:
-    """Fill the cells of shortest ... end - 1 words, each from two shorter ones at every split.
+) -> tuple[int, int]:
+    """Fill the cells with the numbers done ... end - 1, or fewer if the columns of the chart are too short.
 
-    size: how many items there are.
-    n: the length of the sentence.
-    most: no cell is filled once there are more items.
+    cells: the first word of each cell, and the word after its last one, by length.
+    done: how many cells are filled.
+    size: how many items they have.
+    Returns how many cells are filled then, and how many items they have.
     """
-    n_symbols = len(grammar.root)
-    # A cell needs all cells of fewer words: they come by length.
-    for length in range(shortest, end):
-        for i in range(n - length + 1):
-            if size > most:
-                return chart, size
-            j = i + length
-            cell = j * (j - 1) // 2 + i
-            splits, chart.exponent[cell] = _splits(chart, i, j, room.splits)
-            _join(grammar, chart, splits, room.pairs, room.scores)
-            chart = _with_items(chart, size, n_symbols)
-            size = _close(grammar, chart, permits, cell, room.scores, size, beam)
-    return chart, size
+    scores = room.scores
+    first, last = cells
+    for at in range(done, end):
+        if size + len(scores) > len(chart.symbol):
+            return at, size
+        i, j = first[at], last[at]
+        cell = j * (j - 1) // 2 + i
+        # A word has the symbols of its leaf rules; a longer cell is made of two shorter ones at every split.
+        if j == i + 1:
+            for leaf in range(leaves.start[i], leaves.start[j]):
+                scores[leaves.symbol[leaf]] += leaves.weight[leaf]
+        else:
+            n_splits, chart.exponent[cell] = _split(chart, i, j, room.splits)
+            _join(rules, chart, room.splits, n_splits, room.pairs, scores)
+        size = _close(rules.prior, chart, permits, cell, scores, size, beam)
+    return end, size
 
 
 def inside_chart(
@@ -294,20 +300,28 @@ def inside_chart(
     Raises LimitError if the chart has more items, or is not done at the deadline, or if memory does not hold it.
     """
     n = len(leaves.start) - 1
-    size_of_grammar = f"{n} words under {len(grammar.root)} symbols"
-    permits = permits or Permits.all(n, len(grammar.root))
+    n_symbols = len(grammar.root)
+    size_of_grammar = f"{n} words under {n_symbols} symbols"
+    permits = permits or Permits.all(n, n_symbols)
+    # A cell needs all cells of fewer words: they come by length.
+    cells = cells_by_length(n)
+    rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
+    done = 0
+    size = 0
     try:
         # NumPy makes the arrays, so that no function to make them need be compiled.
         room = _Room.of(grammar, n)
-        chart, size = _with_words(grammar, leaves, InsideChart.empty(n, len(grammar.root)), permits, room, beam)
-        # The clock is read outside compiled code, after so many lengths at a time.
-        for length in range(2, n + 1, _LENGTHS):
+        chart = InsideChart.empty(n, n_symbols)
+        while done < len(chart.first):
+            # The clock is read outside compiled code, after so many cells at a time.
             if time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
-            end = min(length + _LENGTHS, n + 1)
-            chart, size = _with_lengths(grammar, chart, permits, room, size, n, length, end, beam, most)
+            end = min(done + _CELLS, len(chart.first))
+            done, size = _fill(rules, leaves, chart, permits, room, cells, done, end, size, beam)
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
+            if done < end:
+                chart = chart.resized(size, 2 * size + n_symbols)
     except MemoryError:
         raise LimitError(f"the chart of {size_of_grammar} is larger than memory") from None
     return InsideChart(chart.first, chart.end, chart.exponent, chart.symbol[:size], chart.inside[:size])

@@ -15,12 +15,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import ZERO, compiled, compiled_part, with_room
-from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, PlaceArray
+from spectral_latent._compiled import compiled, compiled_part
+from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, NumberArray, PlaceArray
 from spectral_latent.grammar._inside_chart import InsideChart
+from spectral_latent.grammar.permits import cells_from_widest
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["likely_edges"]
+
+
+class _Rules(NamedTuple):
+    """The columns of `CoarseGrammar` that tell what a parent is made of."""
+
+    rules: NumberArray  # (R, 3)
+    number: IntArray  # (R,)
+    weight: FloatArray  # (R,)
+    of_parent: PlaceArray  # (S + 1,)
 
 
 class _Extents(NamedTuple):
@@ -67,7 +77,7 @@ def _set_extents(chart: InsideChart, n: int, extents: _Extents) -> None:
 class _Outside(NamedTuple):
     """The state of the walk down.
 
-    outside: (N,).  wanted: (N,) whether a kept edge has the item as a child.
+    outside: (N,).  wanted: (N,) whether the item is kept: it is likely, or a kept edge has it as a child.
     left, right: (n + 1, S) in a span (i, j), the items over (i, k) and over (k, j), by k and symbol; else -1.
     scale: (n + 1,) 2^(exponents of the cells on both sides of split k - that of their whole).
     """
@@ -82,32 +92,23 @@ class _Outside(NamedTuple):
 
 
 @compiled_part
-def _enter(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
-    """Prepare the walk for the splits of (i, j)."""
+def _mark(chart: InsideChart, walk: _Outside, i: int, j: int, is_entered: bool) -> None:
+    """Write the items and scales of the splits of (i, j) into the tables of the walk, or -1 again for the items."""
     whole = chart.exponent[j * (j - 1) // 2 + i]
     for k in range(i + 1, j):
         b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
-        walk.scale[k] = math.ldexp(1.0, int(min(max(chart.exponent[b] + chart.exponent[c] - whole, -1100), 1000)))
+        exponent = chart.exponent[b] + chart.exponent[c] - whole
+        exponent = -1100 if exponent < -1100 else 1000 if exponent > 1000 else exponent
+        walk.scale[k] = math.ldexp(1.0, int(exponent))
         for item in range(chart.first[b], chart.end[b]):
-            walk.left[k, chart.symbol[item]] = item
+            walk.left[k, chart.symbol[item]] = np.int64(item) if is_entered else -1
         for item in range(chart.first[c], chart.end[c]):
-            walk.right[k, chart.symbol[item]] = item
-
-
-@compiled_part
-def _leave(chart: InsideChart, walk: _Outside, i: int, j: int) -> None:
-    """Undo what `_enter` wrote into the tables of items."""
-    for k in range(i + 1, j):
-        b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
-        for item in range(chart.first[b], chart.end[b]):
-            walk.left[k, chart.symbol[item]] = -1
-        for item in range(chart.first[c], chart.end[c]):
-            walk.right[k, chart.symbol[item]] = -1
+            walk.right[k, chart.symbol[item]] = np.int64(item) if is_entered else -1
 
 
 @compiled_part
 def _expand(
-    grammar: CoarseGrammar,
+    grammar: _Rules,
     chart: InsideChart,
     walk: _Outside,
     item: int,
@@ -115,10 +116,11 @@ def _expand(
     j: int,
     edges: IntArray,
     n_edges: int,
-) -> tuple[IntArray, int]:
+) -> int:
     """Push an item's outside score to its children; append the edges above the threshold, or the best one.
 
-    edges: (n, 3) room for the edges, of which `n_edges` are in use.
+    edges: (n, 3) of which `n_edges` are in use; there must be room for all edges that the item may have.
+    Returns how many edges are in use then.
     """
     a = chart.symbol[item]
     above = walk.outside[item]
@@ -143,7 +145,6 @@ def _expand(
             # The edge is kept if it is likely; the best of the others is remembered.
             posterior = weight * chart.inside[left] * chart.inside[right]
             if posterior > walk.threshold:
-                edges = with_room(edges, n_edges)
                 edges[n_edges, 0] = grammar.number[r]
                 edges[n_edges, 1] = left
                 edges[n_edges, 2] = right
@@ -155,12 +156,81 @@ def _expand(
                 best_right = right
     # An item whose edges are all unlikely keeps the best, so that every item that is kept has a derivation.
     if n_edges == before and best > 0.0:
-        edges = with_room(edges, n_edges)
         edges[n_edges, 0] = best_rule
         edges[n_edges, 1] = best_left
         edges[n_edges, 2] = best_right
         n_edges += 1
-    return edges, n_edges
+    return n_edges
+
+
+@compiled
+def _walk_down(
+    grammar: _Rules,
+    chart: InsideChart,
+    leaves: CoarseLeaves,
+    walk: _Outside,
+    cells: tuple[IntArray, IntArray],
+    done: int,
+    items: IntArray,
+    n_items: int,
+    edges: IntArray,
+    n_edges: int,
+) -> tuple[int, int, int]:
+    """List the likely items and edges of the cells from number `done` on, as long as there is room for edges.
+
+    cells: the first word of each cell, and the word after its last one, from the widest cell down.
+    items: (N, 4) of which `n_items` are in use.
+    edges: (n, 3) of which `n_edges` are in use.
+    Returns how many cells are done then, and how many items and edges are in use.
+    """
+    first, last = cells
+    n_cells = len(first)
+    if done == 0:
+        _set_extents(chart, last[0], walk.extents)
+    for at in range(done, n_cells):
+        i, j = first[at], last[at]
+        cell = j * (j - 1) // 2 + i
+        is_word = j == i + 1
+        begin, end = chart.first[cell], chart.end[cell]
+        first_leaf, end_leaf = leaves.start[i], leaves.start[j]
+        # Keep what is likely by itself, and what a kept edge needs.
+        most = end_leaf - first_leaf if is_word else 0  # edges of the cell
+        for item in range(begin, end):
+            if walk.outside[item] * chart.inside[item] > walk.threshold:
+                walk.wanted[item] = True
+            if walk.wanted[item] and not is_word:
+                a = chart.symbol[item]
+                most += (j - i - 1) * np.int64(grammar.of_parent[a + 1] - grammar.of_parent[a])
+        if n_edges + most > len(edges):
+            return at, n_items, n_edges
+        if not is_word and most > 0:
+            _mark(chart, walk, i, j, True)
+        for item in range(begin, end):
+            if not walk.wanted[item]:
+                continue
+            before = n_edges
+            # A word keeps the leaf rules of the item's symbol; a longer item the edges to its children.
+            if is_word:
+                a = chart.symbol[item]
+                for leaf in range(first_leaf, end_leaf):
+                    if leaves.symbol[leaf] == a:
+                        edges[n_edges, 0] = leaves.rule[leaf]
+                        edges[n_edges, 1] = -1
+                        edges[n_edges, 2] = -1
+                        n_edges += 1
+            else:
+                n_edges = _expand(grammar, chart, walk, item, i, j, edges, n_edges)
+                for e in range(before, n_edges):
+                    walk.wanted[edges[e, 1]] = True
+                    walk.wanted[edges[e, 2]] = True
+            items[n_items, 0] = item
+            items[n_items, 1] = i
+            items[n_items, 2] = j
+            items[n_items, 3] = n_edges - before
+            n_items += 1
+        if not is_word and most > 0:
+            _mark(chart, walk, i, j, False)
+    return n_cells, n_items, n_edges
 
 
 def likely_edges(
@@ -183,77 +253,26 @@ def likely_edges(
     n_items = len(chart.symbol)
     left, right = np.full((2, n + 1, n_symbols), -1, dtype=np.int64)
     extents = _Extents.empty(n, n_symbols)
-    unwanted = np.zeros(n_items, dtype=np.bool_)
-    walk = _Outside(np.zeros(n_items), unwanted, extents, left, right, np.empty(n + 1), threshold)
-    items = np.empty((256, 4), dtype=np.int64)
-    edges = np.full((1024, 3), -1, dtype=np.int64)
-    return _walk_down(grammar, chart, leaves, walk, items, edges)
-
-
-@compiled
-def _walk_down(
-    grammar: CoarseGrammar, chart: InsideChart, leaves: CoarseLeaves, walk: _Outside, items: IntArray, edges: IntArray
-) -> tuple[IntArray, IntArray]:
-    """List the likely items and edges, as `likely_edges` says.
-
-    grammar: the binary rules.
-    chart: the inside scores.
-    leaves: the leaf rules over each word.
-    walk: the state of the walk before it begins.
-    items: (256, 4) room for items; it grows.
-    edges: (1024, 3) room for edges, all -1; it grows.
-    """
-    n = len(leaves.start) - 1
-    _set_extents(chart, n, walk.extents)
-    n_items = ZERO
-    n_edges = ZERO
+    outside = np.zeros(n_items)
+    wanted = np.zeros(n_items, dtype=np.bool_)
+    walk = _Outside(outside, wanted, extents, left, right, np.empty(n + 1), threshold)
     # Over the whole sentence, the outside score is the root's share of the sentence's probability.
-    top = n * (n - 1) // 2
-    total = 0.0
-    best = 0.0
-    best_item = chart.first[top]
-    for item in range(chart.first[top], chart.end[top]):
-        total += chart.inside[item] * grammar.root[chart.symbol[item]]
+    top = slice(int(chart.first[-n]), int(chart.end[-n]))
+    share = grammar.root[chart.symbol[top]]
+    total = np.cumsum(chart.inside[top] * share)[-1:].sum()
     if total > 0.0:
-        for item in range(chart.first[top], chart.end[top]):
-            walk.outside[item] = grammar.root[chart.symbol[item]] / total
-            posterior = walk.outside[item] * chart.inside[item]
-            if posterior > best:
-                best = posterior
-                best_item = item
-        walk.wanted[best_item] = True
+        outside[top] = share / total
+        wanted[top.start + np.argmax(outside[top] * chart.inside[top])] = True
     # From the widest span down, so that the outside score of an item is whole before its children's.
-    for length in range(n, 0, -1):
-        for i in range(n - length + 1):
-            j = i + length
-            cell = j * (j - 1) // 2 + i
-            is_entered = False
-            for item in range(chart.first[cell], chart.end[cell]):
-                # Keep what is likely by itself, and what a kept edge needs.
-                if not walk.wanted[item] and walk.outside[item] * chart.inside[item] <= walk.threshold:
-                    continue
-                before = n_edges
-                # A word keeps the leaf rules of the item's symbol; a longer item the edges to its children.
-                if length == 1:
-                    for at in range(leaves.start[i], leaves.start[i + 1]):
-                        if leaves.symbol[at] == chart.symbol[item]:
-                            edges = with_room(edges, n_edges)
-                            edges[n_edges, 0] = leaves.rule[at]
-                            n_edges += 1
-                else:
-                    if not is_entered:
-                        _enter(chart, walk, i, j)
-                        is_entered = True
-                    edges, n_edges = _expand(grammar, chart, walk, item, i, j, edges, n_edges)
-                    for e in range(before, n_edges):
-                        walk.wanted[edges[e, 1]] = True
-                        walk.wanted[edges[e, 2]] = True
-                items = with_room(items, n_items)
-                items[n_items, 0] = item
-                items[n_items, 1] = i
-                items[n_items, 2] = j
-                items[n_items, 3] = n_edges - before
-                n_items += 1
-            if is_entered:
-                _leave(chart, walk, i, j)
-    return items[:n_items], edges[:n_edges]
+    cells = cells_from_widest(n)
+    rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
+    items = np.empty((n_items, 4), dtype=np.int64)
+    edges = np.empty((1 << 14, 3), dtype=np.int64)
+    done = 0
+    n_items = 0
+    n_edges = 0
+    while True:
+        done, n_items, n_edges = _walk_down(rules, chart, leaves, walk, cells, done, items, n_items, edges, n_edges)
+        if done == len(chart.first):
+            return items[:n_items], edges[:n_edges]
+        edges = np.concatenate([edges, np.empty_like(edges)])

@@ -39,25 +39,29 @@ _Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, o
 
 
 @compiled_part
-def _last_roots(root: IntArray, component: IntArray, n_items: int) -> tuple[_Fault, IntArray]:
-    """Find a fault of the roots; if there is none, also the last root (C',) of each component that has roots."""
-    last = np.empty(len(root), dtype=np.int64)
-    n_found = 0
-    for k in range(len(root)):
-        if not 0 <= component[k] <= n_items or (k > 0 and component[k] < component[k - 1]):
-            return (_BAD_COMPONENT, root[k], -1), last
-        # Roots of one component come in any order, but all after the component before.
-        before = -1
-        if k == 0 or component[k] > component[k - 1]:
-            n_found += 1
-            last[n_found - 1] = -1
-        if n_found > 1:
-            before = last[n_found - 2]
+def _next_roots(root: IntArray, component: IntArray, k: int, before: int, n_items: int) -> tuple[int, int, int]:
+    """Find a fault of the roots of the component that root k belongs to.
+
+    root, component: (n,) columns of the forest.
+    k: the first root of the component, or n.
+    before: the last root of the component before; -1 before the first one.
+    Returns the fault, the last root of the component, and the root at which the next component begins, or the faulty
+    one.
+    """
+    if k == len(root):
+        return _ROOTLESS, before, k
+    number = component[k]
+    last = before
+    # Roots of one component come in any order, but all after the component before.
+    while k < len(root) and component[k] == number:
         if root[k] <= before or root[k] >= n_items:
-            return (_BAD_ROOT, root[k], -1), last
-        if root[k] > last[n_found - 1]:
-            last[n_found - 1] = root[k]
-    return (_FINE, -1, -1), last[:n_found]
+            return _BAD_ROOT, last, k
+        if root[k] > last:
+            last = root[k]
+        k += 1
+    if number < 0 or number > n_items or (k < len(root) and component[k] < number):
+        return _BAD_COMPONENT, last, k - 1
+    return _FINE, last, k
 
 
 @compiled
@@ -68,52 +72,56 @@ def _fault(
 
     leaf_rules: (R0, 2), unary_rules: (R1, 2), binary_rules: (R2, 3).
     """
-    symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
+    symbol, start, rule, left, right, root, component = forest
     n_items = len(symbol)
     n_edges = len(rule)
-    fault, last = _last_roots(forest.root, forest.component, n_items)
-    if fault[0] != _FINE:
-        return fault
     if start[0] != 0 or start[n_items] != n_edges:
-        return _BAD_EDGES, max(n_items - 1, 0), -1
-    component = 0
-    first = 0
+        return _BAD_EDGES, n_items - 1 if n_items else 0, -1
+    fault = _FINE
+    first = 0  # item of the component
+    last = -1  # root of the component
+    k = 0  # the first root of the next component
+    # A fault ends the search in one place: every other would need code that counts references to all arrays.
     for item in range(n_items):
+        edge = -1
         # Behind the last root of a component the next one begins, with its first item here.
-        if component < len(last) and item > last[component]:
+        if item > last and len(root) > 0:
             first = item
-            component += 1
-            if component == len(last):
-                return _ROOTLESS, item, -1
+            fault, last, k = _next_roots(root, component, k, last, n_items)
         begin, end = start[item], start[item + 1]
-        if end < begin or end > n_edges:
-            return _BAD_EDGES, item, -1
         a = symbol[item]
-        if has_rules and (a < -1 or a >= n_symbols):
-            return _BAD_SYMBOL, item, -1
-        for edge in range(begin, end):
+        if fault == _FINE and (end < begin or end > n_edges):
+            fault = _BAD_EDGES
+        elif fault == _FINE and has_rules and (a < -1 or a >= n_symbols):
+            fault = _BAD_SYMBOL
+        while fault == _FINE and begin < end:
+            edge = begin
             r, b, c = rule[edge], left[edge], right[edge]
-            if b == -1 and c >= 0:
-                return _ONLY_RIGHT, item, edge
-            # A child is absent, or an item of this component before this item.
-            left_fits = b == -1 or first <= b < item
-            right_fits = c == -1 or first <= c < item
-            if not (left_fits and right_fits):
-                return _BAD_CHILD, item, edge
-            if r == -1 or not has_rules:
-                continue
-            # As many rules as there are of the edge's arity; then the symbols that the rule is over.
+            # As many rules as there are of the edge's arity.
             n_rules = len(leaf_rules) if b < 0 else len(unary_rules) if c < 0 else len(binary_rules)
-            if r < 0 or r >= n_rules:
-                return _BAD_RULE, item, edge
-            if b < 0:
-                fits = leaf_rules[r, 0] == a
+            if b == -1 and c >= 0:
+                fault = _ONLY_RIGHT
+            # A child is absent, or an item of this component before this item.
+            elif not ((b == -1 or first <= b < item) and (c == -1 or first <= c < item)):
+                fault = _BAD_CHILD
+            elif has_rules and (r < -1 or r >= n_rules):
+                fault = _BAD_RULE
+            # The symbols that the rule is over.
+            elif not has_rules or r == -1:
+                pass
+            elif b < 0:
+                if leaf_rules[r, 0] != a:
+                    fault = _OTHER_SYMBOLS
             elif c < 0:
-                fits = unary_rules[r, 0] == a and unary_rules[r, 1] == symbol[b]
-            else:
-                fits = binary_rules[r, 0] == a and binary_rules[r, 1] == symbol[b] and binary_rules[r, 2] == symbol[c]
-            if not fits:
-                return _OTHER_SYMBOLS, item, edge
+                if unary_rules[r, 0] != a or unary_rules[r, 1] != symbol[b]:
+                    fault = _OTHER_SYMBOLS
+            elif binary_rules[r, 0] != a or binary_rules[r, 1] != symbol[b] or binary_rules[r, 2] != symbol[c]:
+                fault = _OTHER_SYMBOLS
+            begin += 1
+        if fault != _FINE:
+            return fault, root[k] if _BAD_ROOT <= fault <= _BAD_COMPONENT else item, edge
+    if k < len(root):  # behind the last item
+        return _BAD_ROOT, root[k], -1
     return _FINE, -1, -1
 
 

@@ -89,10 +89,11 @@ class Derivation(NamedTuple):
 def _mark_needed(left: IntArray, right: IntArray, needed: BoolArray) -> None:
     """Mark all parts (P,) that the parts marked before are made of; parts come before those that are made of them."""
     for part in range(len(needed) - 1, -1, -1):
-        if needed[part] and left[part] >= 0:
-            needed[left[part]] = True
-        if needed[part] and right[part] >= 0:
-            needed[right[part]] = True
+        if needed[part]:
+            if left[part] >= 0:
+                needed[left[part]] = True
+            if right[part] >= 0:
+                needed[right[part]] = True
 
 
 @compiled
@@ -204,10 +205,11 @@ def _find_best_edges(forest: Forest, weights: FloatArray, score: FloatArray, bes
         for edge in range(forest.start[item], forest.start[item + 1]):
             # The edge's own weight, and the best scores of its children, which come before.
             total = weights[edge]
-            if forest.left[edge] >= 0:
-                total += score[forest.left[edge]]
-            if forest.right[edge] >= 0:
-                total += score[forest.right[edge]]
+            left, right = forest.left[edge], forest.right[edge]
+            if left >= 0:
+                total += score[left]
+            if right >= 0:
+                total += score[right]
             if forest.rule[edge] >= 0 and total > score[item]:
                 score[item] = total
                 best[item] = edge

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 __all__ = ["DEPTH", "Signature", "character_class", "character_classes", "signatures", "without_runs"]
 
@@ -52,6 +53,7 @@ def character_classes(word: str) -> str:
     return word.translate(_CLASSES)
 
 
+@lru_cache(maxsize=1 << 12)
 def without_runs(classes: str) -> str:
     """Shorten runs of a class to one.
 

@@ -140,8 +140,10 @@ def _fault(
             f"has the shape {array.shape}, and must have ({', '.join('any' if n is None else str(n) for n in shape)})"
         )
     # products of three numbers must not overflow: the third root of the largest one, and less
-    if np.issubdtype(dtype, np.floating) and not (np.abs(array) <= float(np.finfo(array.dtype).max) ** 0.3).all():
-        return "has numbers that are not finite, or too large to be multiplied"
+    if array.size and np.issubdtype(dtype, np.floating):
+        most = float(np.finfo(array.dtype).max) ** 0.3
+        if not (array.min() >= -most and array.max() <= most):  # NaN, too, is neither
+            return "has numbers that are not finite, or too large to be multiplied"
     broken = next((limit for limit in limits if not np.all(limit.accepts(array))), None)
     return None if broken is None else f"must be {broken}"
 

@@ -31,15 +31,13 @@ __all__ = ["ObservableOperators", "PackedOperators"]
 
 
 class PackedOperators(NamedTuple):
-    """The operators as flat arrays, for compiled code and for files; see `RuleTable` and `Tensors`."""
+    """The operators as flat arrays, as compiled code reads them; see `RuleTable` and `Tensors`."""
 
     states: IntArray  # (S,)
     root: FloatArray  # (S, M)
     leaf: FloatArray  # (R0, M)
     unary: FloatArray  # (R1, M, M)
     binary_rules: IntArray  # (R2, 3)
-    unary_rules: IntArray  # (R1, 2)
-    leaf_rules: IntArray  # (R0, 2)
     offset: IntArray  # (R2 + 1,)
     terms: IntArray  # (R2,)
     data: FloatArray  # flat
@@ -106,9 +104,8 @@ class ObservableOperators(RuleTable):
     @cached_property
     def packed(self) -> PackedOperators:
         """View the operators as flat arrays; nothing is copied."""
-        tables = (self.rules.binary, self.rules.unary, self.rules.leaf)
         tensors = (self.binary.offset, self.binary.terms, self.binary.data)
-        return PackedOperators(self.states, self.root, self.leaf, self.unary, *tables, *tensors)
+        return PackedOperators(self.states, self.root, self.leaf, self.unary, self.rules.binary, *tensors)
 
     def rounded(self) -> ObservableOperators:
         """Round all numbers, so that a file holds most of them in two bytes.

@@ -32,16 +32,17 @@ def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[
     prefix: the first part of the arrays' names, such as `latent`.
     operators: the operators whose arrays are to be saved.
     """
-    packed = operators.packed
-    data_factor, data_share = divided(packed.data, operators.binary.parts)
+    rules = operators.rules
+    tensors = operators.binary
+    data_factor, data_share = divided(tensors.data, tensors.parts)
     fields = {
-        "states": packed.states,
-        "root": packed.root,
-        "unary": packed.unary,
-        "binary_rules": packed.binary_rules,
-        "unary_rules": packed.unary_rules,
-        "leaf_rules": packed.leaf_rules,
-        "terms": packed.terms,
+        "states": operators.states,
+        "root": operators.root,
+        "unary": operators.unary,
+        "binary_rules": rules.binary,
+        "unary_rules": rules.unary,
+        "leaf_rules": rules.leaf,
+        "terms": tensors.terms,
         "data_factor": data_factor,
         "data_share": data_share,
         **_leaf_arrays(operators),

@@ -346,7 +346,7 @@ def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.Monke
     def without_memory(*_: object) -> None:
         raise MemoryError("Allocation failed")
 
-    monkeypatch.setattr("spectral_latent.grammar._inside_chart._with_lengths", without_memory)
+    monkeypatch.setattr("spectral_latent.grammar._inside_chart._fill", without_memory)
     operators = random_grammar(np.random.default_rng(0))
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
     with pytest.raises(LimitError, match="2 words under 5 symbols is larger than memory"):
@@ -362,13 +362,13 @@ def test_a_chart_that_is_not_done_at_its_deadline_is_given_up() -> None:
     assert pruned_forest(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time() + 60.0) is not None
 
 
-def test_cells_are_filled_alike_however_many_lengths_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_are_filled_alike_however_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     operators = random_grammar(np.random.default_rng(7))
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 20)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
     expected = inside_chart(grammar, leaves, 1e-3, 1 << 20)
-    for lengths in (1, 3, 100):
-        monkeypatch.setattr("spectral_latent.grammar._inside_chart._LENGTHS", lengths)
+    for cells in (1, 7, 1 << 20):
+        monkeypatch.setattr("spectral_latent.grammar._inside_chart._CELLS", cells)
         for found, wanted in zip(inside_chart(grammar, leaves, 1e-3, 1 << 20), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
 
