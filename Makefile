@@ -34,13 +34,13 @@ demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
 
 # The tests of one file stay in one process, because they share models; files that read corpora come first.
-test: $(COMPILED)
+test: $(INSTALLED) $(COMPILED)
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
-# All functions are compiled once, before several processes need them.
+# All functions are compiled once, before several processes need them, and while tools are installed.
 compile: $(COMPILED)
 
-$(COMPILED): $(INSTALLED) $(shell find spectral_latent -name '*.py')
+$(COMPILED): $(LIBRARY) $(shell find spectral_latent -name '*.py')
 	PYTHONPATH=.:adapters $(BIN)/python tests/smoke.py
 	@touch $@
 
