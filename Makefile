@@ -17,6 +17,10 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check --no-compil
 # Modules are compiled to byte code once, and not again by each of the hundreds of processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Tests run in several processes, and the site is built beside them: a second thread of linear algebra waits for a
+# processor, and costs a seventh of the time of the tests.
+coverage docs test test-lowest: export OPENBLAS_NUM_THREADS := 1
+
 # Tests that go through every compiled function on small data.
 COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
   tests/constituency/test_forests.py tests/sequence/test_forests.py tests/dependency/test_forests.py \
@@ -30,13 +34,13 @@ demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
 
 # The tests of one file stay in one process, because they share models; files that read corpora come first.
-test: $(COMPILED)
+test: $(INSTALLED) $(COMPILED)
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
-# All functions are compiled once, before several processes need them.
+# All functions are compiled once, before several processes need them, and while tools are installed.
 compile: $(COMPILED)
 
-$(COMPILED): $(INSTALLED) $(shell find spectral_latent -name '*.py')
+$(COMPILED): $(LIBRARY) $(shell find spectral_latent -name '*.py')
 	PYTHONPATH=.:adapters $(BIN)/python tests/smoke.py
 	@touch $@
 

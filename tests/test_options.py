@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
@@ -101,6 +102,7 @@ class Field(NamedTuple):
         return inspect.isclass(self.kind) and issubclass(self.kind, Options)
 
 
+@cache
 def fields_of(options: type[Options]) -> list[Field]:
     return [Field.of(name, declared) for name, declared in field_types(options).items()]
 
@@ -149,6 +151,7 @@ def test_limits_of_different_kinds_differ() -> None:
 # What is accepted
 
 
+@cache
 def accepted(field: Field) -> st.SearchStrategy[Any]:
     """Values that a field accepts, whatever the others are."""
     if field.optional:

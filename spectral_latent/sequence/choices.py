@@ -123,7 +123,10 @@ def choose_states_and_floor(
     for m in numbers:
         scores.append(sum(fold.score(m, floor) for fold in folds))
         listener(Progress("states", len(scores), len(numbers), score=scores[-1]))
-    chosen = numbers[int(np.argmax(scores))]
-    floors = _FLOORS if chooses_floor else (floor,)
-    of_floors = [sum(fold.score(chosen, floor) for fold in folds) for floor in floors]
-    return chosen, floors[int(np.argmax(of_floors))]
+    best = int(np.argmax(scores))
+    chosen = numbers[best]
+    if not chooses_floor:
+        return chosen, floor
+    # The best number of states has been scored with one of the floors.
+    of_floors = [scores[best] if each == floor else sum(fold.score(chosen, each) for fold in folds) for each in _FLOORS]
+    return chosen, _FLOORS[int(np.argmax(of_floors))]

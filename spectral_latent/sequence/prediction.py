@@ -140,13 +140,20 @@ class Predictor:
         """Compute p̂ of all events (T, 2n) in states (T, K·M); zero if continuations have no positive total weight."""
         total = state @ self.sums.after
         scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-        return np.asarray((state @ self.sums.events) * scale[:, None])
+        return np.asarray((state * scale[:, None]) @ self.sums.events)
 
     def _probabilities(self, estimates: FloatArray) -> FloatArray:
         """Raise the estimates of all events (T, 2n), and divide them by their sums; zero where a sum is zero."""
         raised = np.maximum(estimates, self.least)
         total = raised.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(raised, total, out=np.zeros_like(raised), where=total > 0))
+
+    def _probability(self, estimates: FloatArray, event: IntArray) -> FloatArray:
+        """Compute what `_probabilities` has for one event (T,) of each sequence, without dividing all the others."""
+        raised = np.maximum(estimates, self.least)
+        total = raised.sum(axis=1)
+        own = raised[np.arange(len(event)), event]
+        return np.asarray(np.divide(own, total, out=np.zeros_like(own), where=total > 0))
 
     def _next(self, state: FloatArray, estimates: FloatArray, event: IntArray) -> FloatArray:
         """Compute f_{i+1} (T, K·M), up to a factor each.
@@ -186,9 +193,8 @@ class Predictor:
             is_last = (length[reading] == i + 1) & are_whole
             event = terminal[start[reading] + i] + self.n_terminals * is_last
             estimates = self._estimates(state[reading])
-            own = self._probabilities(estimates)[np.arange(len(event)), event]
             with np.errstate(divide="ignore"):
-                log[reading] += np.log(own)
+                log[reading] += np.log(self._probability(estimates, event))
             going_on = reading[~is_last]
             state[going_on] = self._next(state[going_on], estimates[~is_last], event[~is_last])
         return log, state

@@ -1,4 +1,4 @@
-"""Maps over processes and over a Dask cluster, whose workers may be killed."""
+"""Maps over threads and processes, which may be killed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import joblib
 import numpy as np
@@ -16,9 +16,6 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from spectral_latent.estimation import EstimationError, parallel_map
-
-if TYPE_CHECKING:
-    from dask.distributed import Client  # which processes that import this module do without
 
 
 def process(_number: int) -> int:
@@ -63,12 +60,6 @@ def test_linear_algebra_has_one_thread_in_every_worker(prefer: Literal["threads"
     assert linear_algebra_threads(0) == before
 
 
-def test_a_cluster_takes_part_whatever_the_number_of_jobs(cluster: Client) -> None:
-    cluster.wait_for_workers(2)
-    with joblib.parallel_config(backend="dask"):
-        assert os.getpid() not in parallel_map(process, range(4), 1)
-
-
 class Item:
     """Something that can be watched."""
 
@@ -108,15 +99,17 @@ def fragile(number: int, marker: Path, parent: int, table: np.ndarray) -> float:
     return number + float(table.sum())
 
 
-@pytest.mark.parametrize("engine", ["loky", "dask"])
-@pytest.mark.parametrize("size", [10, 300_000])
-def test_a_killed_worker_changes_nothing(engine: str, size: int, cluster: Client, tmp_path: Path) -> None:
-    cluster.wait_for_workers(2)
-    table, marker = np.linspace(0.0, 1.0, size), tmp_path / "killed"
-    with joblib.parallel_config(backend=engine):
-        found = list(parallel_map(fragile, range(8), 2, marker, os.getpid(), table))
+def check_that_a_killed_worker_changes_nothing(size: int, marker: Path) -> None:
+    """Send tables of a size to the processes of the engine that joblib has."""
+    table = np.linspace(0.0, 1.0, size)
+    found = list(parallel_map(fragile, range(8), 2, marker, os.getpid(), table, prefer="processes"))
     assert marker.exists()
     assert found == [number + float(table.sum()) for number in range(8)]
+
+
+@pytest.mark.parametrize("size", [10, 300_000])
+def test_a_killed_worker_changes_nothing(size: int, tmp_path: Path) -> None:
+    check_that_a_killed_worker_changes_nothing(size, tmp_path / "killed")
 
 
 def hopeless(number: int, parent: int) -> int:

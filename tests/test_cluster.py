@@ -1,0 +1,76 @@
+"""A Dask cluster computes what one process computes, also where its workers are killed.
+
+All tests of a cluster stand here, because they share one: its processes take longer to start than the tests.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import joblib
+import pytest
+from dask.distributed import Client, LocalCluster
+
+from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.corpora import parse_brackets
+from spectral_latent.estimation import estimate, parallel_map
+from tests.constituency.test_model import MEMBERS, SENTENCES
+from tests.estimation.test_estimators import bits, cut, every_estimator, options_of, sample
+from tests.estimation.test_parallel import check_that_a_killed_worker_changes_nothing, process
+from tests.grammar.test_batches import check_that_each_process_reads_the_model_once
+from tests.streams import make_shards
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Client]:
+    """The client of a cluster: two workers of this machine, each a process."""
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as workers,
+        Client(workers) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def engine(cluster: Client) -> Iterator[None]:
+    """Let the cluster do the work of joblib, as soon as both workers are there."""
+    cluster.wait_for_workers(2)
+    with joblib.parallel_config(backend="dask"):
+        yield
+
+
+def test_a_cluster_takes_part_whatever_the_number_of_jobs() -> None:
+    assert os.getpid() not in parallel_map(process, range(4), 1)
+
+
+def test_each_process_reads_the_model_once() -> None:
+    check_that_each_process_reads_the_model_once(None)
+
+
+@pytest.mark.parametrize("rank", [None, 1])
+@every_estimator
+def test_estimates_agree_to_the_bit(name: str, rank: int | None) -> None:
+    options = options_of(name, rank=None if name == "spectral" else rank)
+    treebank = cut(sample(), [70, 140, 210], memory=0)
+    found = bits(estimate(treebank, options))
+    with joblib.parallel_config(backend="sequential"):
+        assert bits(estimate(treebank, options, jobs=1)) == found
+
+
+def test_models_are_learnt_and_parse_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = list(parse_brackets(SENTENCES * 5))
+    make_shards(monkeypatch, 150, in_files=True)
+    ConstituencyModel.train(trees, MEMBERS, jobs=None).save(tmp_path / "distributed")
+    model = ConstituencyModel.load(tmp_path / "distributed")
+    sentences = [list(tree.words()) for tree in trees[:20]]
+    assert list(model.parse_all(sentences, jobs=None)) == [[model.parse(words)] for words in sentences]
+    with joblib.parallel_config(backend="sequential"):
+        ConstituencyModel.train(trees, MEMBERS, jobs=1).save(tmp_path / "alone")
+    assert (tmp_path / "distributed").read_bytes() == (tmp_path / "alone").read_bytes()
+
+
+@pytest.mark.parametrize("size", [10, 300_000])
+def test_a_killed_worker_changes_nothing(size: int, tmp_path: Path) -> None:
+    check_that_a_killed_worker_changes_nothing(size, tmp_path / "killed")
