@@ -30,6 +30,7 @@ from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["PhraseForest", "bracketings"]
 
+_ROOM = 1 << 12  # edges that there is room for at first
 _ANY = -1
 _ROW = -2
 
@@ -195,7 +196,7 @@ def bracketings(
     np.maximum.at(last, constituents.first[width > 1], constituents.end[width > 1])
     phrase, row = np.full((2, n + 1, n + 1), -1, dtype=np.int64)
     items, starts = np.empty((2, len(order) + n * (n + 1)), dtype=np.int64)
-    edges = np.full((1 << 12, 2), -1, dtype=np.int64)
+    edges = np.full((_ROOM, 2), -1, dtype=np.int64)
     done = 0
     n_items = 0
     n_edges = 0

@@ -23,6 +23,8 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["likely_edges"]
 
+_ROOM = 1 << 14  # edges that there is room for at first
+
 
 class _Rules(NamedTuple):
     """The columns of `CoarseGrammar` that tell what a parent is made of."""
@@ -267,7 +269,7 @@ def likely_edges(
     cells = cells_from_widest(n)
     rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
     items = np.empty((n_items, 4), dtype=np.int64)
-    edges = np.empty((1 << 14, 3), dtype=np.int64)
+    edges = np.empty((_ROOM, 3), dtype=np.int64)
     done = 0
     n_items = 0
     n_edges = 0

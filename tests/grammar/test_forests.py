@@ -373,6 +373,19 @@ def test_cells_are_filled_alike_however_many_at_a_time(monkeypatch: pytest.Monke
             np.testing.assert_array_equal(found, wanted)
 
 
+def test_edges_are_the_same_however_little_room_there_is_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    operators = random_grammar(np.random.default_rng(7))
+    terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 12)
+    grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
+    expected = pruned_forest(grammar, leaves, 0.0, 1e-6)
+    monkeypatch.setattr("spectral_latent.grammar._likely_edges._ROOM", 1)
+    found = pruned_forest(grammar, leaves, 0.0, 1e-6)
+    assert expected is not None and found is not None
+    assert found.forest.n_edges > 1000
+    for column, wanted in zip((*found.forest, *found[1:]), (*expected.forest, *expected[1:]), strict=True):
+        np.testing.assert_array_equal(column, wanted)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_permits_leave_the_derivations_of_what_they_permit(seed: int) -> None:
     """The full forest without the edges that make, or are made of, a symbol over words where it may not stand."""
