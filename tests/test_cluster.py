@@ -17,7 +17,7 @@ from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import estimate, parallel_map
 from tests.constituency.test_model import MEMBERS, SENTENCES
-from tests.estimation.test_estimators import bits, cut, every_estimator, options_of, sample
+from tests.estimation.test_estimators import bits, cut, options_of, sample, with_and_without_rank
 from tests.estimation.test_parallel import check_that_a_killed_worker_changes_nothing, process
 from tests.grammar.test_batches import check_that_each_process_reads_the_model_once
 from tests.streams import make_shards
@@ -49,10 +49,9 @@ def test_each_process_reads_the_model_once() -> None:
     check_that_each_process_reads_the_model_once(None)
 
 
-@pytest.mark.parametrize("rank", [None, 1])
-@every_estimator
+@with_and_without_rank
 def test_estimates_agree_to_the_bit(name: str, rank: int | None) -> None:
-    options = options_of(name, rank=None if name == "spectral" else rank)
+    options = options_of(name, rank=rank)
     treebank = cut(sample(), [70, 140, 210], memory=0)
     found = bits(estimate(treebank, options))
     with joblib.parallel_config(backend="sequential"):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -29,6 +27,7 @@ from spectral_latent.dependency.arc_features import ArcFeatures
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.dependency.trees import children, random_tree
+from tests.processes import outputs
 
 TEMPLATES = [
     "side tag.d tag.g",
@@ -325,13 +324,8 @@ def test_training_again_gives_the_same_bytes_in_another_process() -> None:
         "content = b''.join(v.tobytes() for v in model.arrays().values()) + json.dumps(model.settings()).encode()\n"
         "print(hashlib.sha256(content).hexdigest())"
     )
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert runs[0] == runs[1] != ""
+    one, other = outputs(script)
+    assert one == other != ""
 
 
 def damaged_arrays() -> dict[str, Callable[[np.ndarray], np.ndarray]]:

@@ -45,6 +45,9 @@ from tests.oracles import columns, moments_by_loops, numbers_of, same_moments, s
 
 OPTIONS = EstimatorOptions(n_states=3, iterations=3, smoothing=5.0)
 every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+with_and_without_rank = pytest.mark.parametrize(
+    ("name", "rank"), [(name, rank) for name in ESTIMATORS for rank in (None, 1) if not (name == "spectral" and rank)]
+)
 probabilistic = pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "spectral"])
 climbing = pytest.mark.parametrize("name", ["em", "clusters-em", "pivots-em", "hybrid"])
 
@@ -147,13 +150,10 @@ def test_estimators_have_different_results() -> None:
 # Shards
 
 
-@pytest.mark.parametrize("rank", [None, 1])
-@every_estimator
+@with_and_without_rank
 @settings(max_examples=6)
 @given(at=st.lists(st.integers(1, 299), max_size=4), memory=st.sampled_from([0, 1 << 28]))
 def test_shards_are_learnt_as_the_whole_is(name: str, rank: int | None, at: list[int], memory: int) -> None:
-    if name == "spectral":
-        rank = None
     options = options_of(name, rank=rank)
     found, wanted = (estimate(treebank, options) for treebank in (cut(sample(), at, memory), treebank_of(sample())))
     assert found.operators.states.tolist() == wanted.operators.states.tolist() == [3, 3]
@@ -258,10 +258,9 @@ def test_the_result_is_the_same_bit_for_bit_for_any_number_of_jobs_and_threads(n
         assert bits(estimate(treebank, options)) == expected
 
 
-@pytest.mark.parametrize("rank", [None, 1])
-@every_estimator
+@with_and_without_rank
 def test_engines_agree_to_the_bit(name: str, rank: int | None) -> None:
-    options = options_of(name, rank=None if name == "spectral" else rank)
+    options = options_of(name, rank=rank)
     treebank = cut(sample(), [70, 140, 210], memory=0)
     one, two = (bits(estimate(treebank, options, jobs=jobs)) for jobs in (1, 2))
     with joblib.parallel_config(backend="loky"):

@@ -164,18 +164,24 @@ def item_sums(parsed: Parsed, trees: list[tuple], weights: np.ndarray) -> np.nda
 UNARY = {1: ((0, 1), (2, 0)), 2: ((0, 1), (2, 0)), 3: ((2, 0),)}  # by sentence length: few enough trees to enumerate
 
 
+def check_sums(model: Lpcfg, sentence: list[int], trees: list[tuple], weights: list[float]) -> None:
+    """Compare the weight of a forest, and those of its items, with sums over all trees of its sentence."""
+    parsed = cky_forest(model, [sentence])
+    operators = model.operators()
+    total = total_weight(operators, parsed.forest, inside(operators, parsed.forest))
+    size = np.abs(weights).sum()
+    assert abs(values(total)[0] - sum(weights)) <= 1e-10 * size
+    mu = posteriors(operators, parsed.forest) * values(total)
+    assert np.abs(mu - item_sums(parsed, trees, np.array(weights))).max() <= 1e-10 * size
+
+
 @given(seeds, st.booleans(), st.lists(st.integers(0, 2), min_size=1, max_size=3))
 @settings(max_examples=30)
 def test_forests_sum_over_all_trees_and_hidden_states(seed: int, positive: bool, sentence: list[int]) -> None:
     rng = np.random.default_rng(seed)
     model = ambiguous(rng, positive=positive, states=[2, 3, 2], unary=UNARY[len(sentence)])
-    trees, parsed, operators = derivations(model, sentence), cky_forest(model, [sentence]), model.operators()
-    weights = np.array([by_enumeration(model, tree) for tree in trees])
-    total = total_weight(operators, parsed.forest, inside(operators, parsed.forest))
-    size = np.abs(weights).sum()
-    assert abs(values(total)[0] - weights.sum()) <= 1e-10 * size
-    mu = posteriors(operators, parsed.forest) * values(total)
-    assert np.abs(mu - item_sums(parsed, trees, weights)).max() <= 1e-10 * size
+    trees = derivations(model, sentence)
+    check_sums(model, sentence, trees, [by_enumeration(model, tree) for tree in trees])
 
 
 @given(seeds, st.booleans())
@@ -184,14 +190,9 @@ def test_forests_sum_over_all_trees_of_a_longer_sentence(seed: int, positive: bo
     rng = np.random.default_rng(seed)
     model = ambiguous(rng, positive=positive, unary=[(2, 0)])
     sentence = rng.integers(3, size=5).tolist()
-    trees, parsed, operators = derivations(model, sentence), cky_forest(model, [sentence]), model.operators()
-    weights = np.array([figure_4(model, tree) for tree in trees])
+    trees = derivations(model, sentence)
     assert len(trees) > 3000
-    total = total_weight(operators, parsed.forest, inside(operators, parsed.forest))
-    size = np.abs(weights).sum()
-    assert abs(values(total)[0] - weights.sum()) <= 1e-10 * size
-    mu = posteriors(operators, parsed.forest) * values(total)
-    assert np.abs(mu - item_sums(parsed, trees, weights)).max() <= 1e-10 * size
+    check_sums(model, sentence, trees, [figure_4(model, tree) for tree in trees])
 
 
 @given(seeds, st.booleans())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -12,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.lexicon.spelling import SpellingModel, SpellingOptions
+from tests.processes import outputs
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=10)  # surrogates and unassigned code points too
 words = st.one_of(any_text, st.text(alphabet="aAbB1-.", max_size=6), st.sampled_from(["walk", "walks", "Walk", "ß"]))
@@ -153,13 +152,8 @@ def test_training_again_gives_the_same_bytes_in_another_process() -> None:
         "model = SpellingModel.train(words, np.arange(8), np.array([0, 1, 2, 3, 2, 3, 1, 2]))\n"
         "print(hashlib.sha256(b''.join(v.tobytes() for v in model.arrays().values())).hexdigest())"
     )
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert runs[0] == runs[1] != ""
+    one, other = outputs(script)
+    assert one == other != ""
 
 
 def test_arrays_of_no_model_are_refused() -> None:
