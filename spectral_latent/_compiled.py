@@ -91,14 +91,15 @@ compiled = compiler()
 compiled_part = part_compiler()
 """Compile a function as `part_compiler` says, with exact arithmetic."""
 
-# Sums may be taken in any order, so that the processor adds several numbers at once.
-_ANY_ORDER = {"contract", "reassoc"}
+# Sums may be taken in any order, so that the processor adds several numbers at once.  Passes make no arrays, so that
+# references to arrays need not be counted, which would take as long as the arithmetic.
+_PASS: dict[str, Any] = {"fastmath": {"contract", "reassoc"}, "_nrt": False}
 
-compiled_pass = compiler(fastmath=_ANY_ORDER)
-"""Compile a function as `compiler` says, with sums in any order."""
+compiled_pass = compiler(**_PASS)
+"""Compile a function that makes no arrays as `compiler` says, with sums in any order."""
 
-pass_part = part_compiler(fastmath=_ANY_ORDER)
-"""Compile a function as `part_compiler` says, with sums in any order."""
+pass_part = part_compiler(**_PASS)
+"""Compile a function that makes no arrays as `part_compiler` says, with sums in any order."""
 
 _log = logging.getLogger(__name__)
 

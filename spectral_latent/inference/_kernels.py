@@ -1,20 +1,17 @@
 """Compiled passes over a forest: inside, outside, and the products of both at every edge.
 
-Every item's vector is kept as a vector whose largest entry lies in [1/2, 1) times a power of two, so that nothing
-under- or overflows however large the tree.  Edges of one item with the same rule (the split points of a span) are
-summed in the rule's pair space (see `PackedOperators`) before the rule's matrix is touched.
+Every item's vector is kept as a vector whose absolute values add up to a number in [1/2, 1), times a power of two, so
+that nothing under- or overflows however large the tree.  Edges of one item with the same rule (the split points of a
+span) are summed in the rule's pair space (see `PackedOperators`) before the rule's matrix is touched.
 
 No index is checked here: callers check operators and forest first (`_checks`).
-
-Functions that run once for every edge take arrays one by one and no parts of arrays: numba counts the references to an
-array that it takes out of a record or makes a part of, which takes as long as the arithmetic of an edge.
 
 | here | shape | meaning |
 | --- | --- | --- |
 | `inside`, `inside_exponents` | (I, M), (I,) | inside vectors inside[i] · 2^inside_exponents[i] |
 | `outside`, `outside_exponents` | (I, M), (I,) | outside vectors, likewise |
 | `matrix`, `second`, `third` | (m_a, Q), (Q, m_b), (Q, m_c) | the parts of a binary rule's tensor |
-| `pair` | (Q,) | two children in the rule's pair space |
+| `pair` | (3, Q) | vectors in the rule's pair space: a sum, and what each child has in each term |
 """
 
 from __future__ import annotations
@@ -24,10 +21,11 @@ import math
 import numpy as np
 
 from spectral_latent._compiled import EMPTY, ZERO, compiled_pass, pass_part, place
+from spectral_latent.inference._matrices import multiply, multiply_transposed
 from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["block", "dot", "edge_pass", "inside_pass", "outside_pass", "room"]
+__all__ = ["edge_pass", "inside_pass", "outside_pass", "room"]
 
 _SMALL = 1e-100  # vectors with entries between these two are added without normalising them
 _LARGE = 1e100
@@ -44,26 +42,26 @@ def _power(exponent: int) -> float:
 
 @pass_part
 def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
-    """Scale vectors[item, :m] to a largest entry in [1/2, 1); return the exponent that makes up for it.
+    """Scale vectors[item, :m] to absolute values whose sum is in [1/2, 1); return the exponent that makes up for it.
 
     vectors: (n, M).
     """
-    largest = 0.0
+    size = 0.0
     for i in range(m):
-        if abs(vectors[item, i]) > largest:
-            largest = abs(vectors[item, i])
-    if largest == 0.0:
-        return EMPTY
-    # A power of two changes exponents only, so that nothing is rounded.
-    shift = math.frexp(largest)[1]
-    if shift < -1000:  # 2^-shift may overflow
-        for i in range(m):
-            vectors[item, i] = math.ldexp(vectors[item, i], -shift)
-    else:
-        scale = math.ldexp(1.0, -shift)
-        for i in range(m):
-            vectors[item, i] *= scale
-    return exponent + shift
+        size += abs(vectors[item, i])
+    scaled = EMPTY
+    if size > 0.0:
+        # A power of two changes exponents only, so that nothing is rounded.
+        shift = math.frexp(size)[1]
+        scaled = exponent + shift
+        if shift < -1000:  # 2^-shift may overflow
+            for i in range(m):
+                vectors[item, i] = math.ldexp(vectors[item, i], -shift)
+        else:
+            scale = math.ldexp(1.0, -shift)
+            for i in range(m):
+                vectors[item, i] *= scale
+    return scaled
 
 
 @pass_part
@@ -77,21 +75,20 @@ def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, r
     size = 0.0
     for i in range(m):
         size += abs(parts[row, i])
-    if size == 0.0:
-        return
-    # Exponents tell which vector is larger only if the numbers are of a usual size.
-    if not _SMALL < size < _LARGE:
-        exponent = _normalise(parts, row, m, exponent)
-    # The sum is kept at the larger exponent of the two.
-    if exponent > exponents[item]:
-        scale = _power(exponents[item] - exponent)
-        for i in range(m):
-            total[item, i] = total[item, i] * scale + parts[row, i]
-        exponents[item] = exponent
-    else:
-        scale = _power(exponent - exponents[item])
-        for i in range(m):
-            total[item, i] += parts[row, i] * scale
+    if size > 0.0:
+        # Exponents tell which vector is larger only if the numbers are of a usual size.
+        if not _SMALL < size < _LARGE:
+            exponent = _normalise(parts, row, m, exponent)
+        # The sum is kept at the larger exponent of the two.
+        if exponent > exponents[item]:
+            scale = _power(exponents[item] - exponent)
+            for i in range(m):
+                total[item, i] = total[item, i] * scale + parts[row, i]
+            exponents[item] = exponent
+        else:
+            scale = _power(exponent - exponents[item])
+            for i in range(m):
+                total[item, i] += parts[row, i] * scale
 
 
 @pass_part
@@ -107,63 +104,13 @@ def _run_end(rule: IntArray, right: IntArray, edge: int, stop: int) -> int:
     return end
 
 
-@pass_part
-def block(
-    operators: PackedOperators, r: int, m_a: int, m_b: int, m_c: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find the (m_a, Q) matrix of a binary rule and its two (Q, m) factors, which are empty if multiplied out.
-
-    operators: the operators as flat arrays.
-    r: the number of the binary rule.
-    m_a: the number of states of the parent.
-    m_b: the number of states of the left child.
-    m_c: the number of states of the right child.
-    """
-    # The three parts lie one after the other; see `PackedOperators`.
-    terms = operators.terms[r]
-    size = terms if terms else m_b * m_c
-    at = operators.offset[r]
-    matrix = operators.data[at : at + m_a * size].reshape(m_a, size)
-    at += m_a * size
-    second = operators.data[at : at + terms * m_b].reshape(terms, m_b)
-    at += terms * m_b
-    third = operators.data[at : at + terms * m_c].reshape(terms, m_c)
-    return matrix, second, third
-
-
-@pass_part
-def dot(row: FloatArray, vector: FloatArray) -> float:
-    """Multiply row (n,) and vector (n,) and add up.
-
-    row: (n,).
-    vector: (n,).
-    """
-    total = 0.0
-    for i in range(len(row)):
-        total += row[i] * vector[i]
-    return total
-
-
 def room(operators: PackedOperators) -> tuple[FloatArray, FloatArray]:
-    """Make room for a vector in the pair space of any rule (Q,), and for the state vectors of two items (2, M).
+    """Make room for three vectors in the pair space of any rule (3, Q), and for the state vectors of two items (2, M).
 
     operators: the operators as flat arrays.
     """
     m_max = operators.leaf.shape[1]
-    return np.empty(max(m_max * m_max, operators.terms.max(initial=0))), np.empty((2, m_max))
-
-
-@pass_part
-def _in_term(data: FloatArray, at: int, inside: FloatArray, item: int, m: int) -> float:
-    """Multiply a row of a factor, data[at : at + m], with the inside vector of an item, and add up.
-
-    data: the numbers of all tensors, flat, (offset[-1],).
-    inside: (I, M).
-    """
-    total = 0.0
-    for i in range(m):
-        total += data[place(at + i)] * inside[item, i]
-    return total
+    return np.empty((3, max(m_max * m_max, operators.terms.max(initial=0)))), np.empty((2, m_max))
 
 
 @pass_part
@@ -179,24 +126,23 @@ def _to_pair(
     scale: float,
     pair: FloatArray,
 ) -> None:
-    """Add to pair (Q,) `scale` times the image of the children b and c in the pair space of a rule.
+    """Add to pair[0] `scale` times the image of the children b and c in the pair space of a rule.
 
     at: where the second factor of the rule begins in `data`, if its tensor is in factors.
     terms: the number of factors; 0 if the tensor is multiplied out.
     """
     if terms:
         # Coordinate q is (second[q] · y) (third[q] · z).
-        third = at + terms * m_b
+        multiply(data, at, terms, m_b, inside, b, pair, 1)
+        multiply(data, at + terms * m_b, terms, m_c, inside, c, pair, 2)
         for q in range(terms):
-            in_left = _in_term(data, at + q * m_b, inside, b, m_b)
-            in_right = _in_term(data, third + q * m_c, inside, c, m_c)
-            pair[q] += scale * in_left * in_right
+            pair[0, q] += scale * pair[1, q] * pair[2, q]
     else:
         # The outer product of y and z, row by row.
         for j in range(m_b):
             weight = scale * inside[b, j]
             for k in range(m_c):
-                pair[place(j * m_c + k)] += weight * inside[c, k]
+                pair[0, place(j * m_c + k)] += weight * inside[c, k]
 
 
 @pass_part
@@ -221,45 +167,40 @@ def _apply(
 ) -> int:
     """Set out[0, :m_a] to what a run of edges with one rule adds to their item; return its exponent.
 
-    pair: (Q,) room for a vector in pair space.
+    pair: (3, Q) room for vectors in pair space.
     """
     r, b, c = rule[edge], left[edge], right[edge]
-    for i in range(m_a):
-        out[0, i] = 0.0
-    # No rule, a leaf rule, a unary rule.
+    top = EMPTY
     if r < 0:
-        return EMPTY
-    if b < 0:
+        for i in range(m_a):
+            out[0, i] = 0.0
+    elif b < 0:
+        top = 0
         for i in range(m_a):
             out[0, i] = leaf[r, i]
-        return 0
-    m_b = states[symbol[b]]
-    if c < 0:
+    elif c < 0:
+        top = exponents[b]
         for i in range(m_a):
-            for j in range(m_b):
-                out[0, i] += unary[r, i, j] * inside[b, j]
-        return int(exponents[b])
-    m_c = states[symbol[c]]
-    width = terms[r] if terms[r] else m_b * m_c
-    for q in range(width):
-        pair[q] = 0.0
-    # A binary rule: sum its pairs of children in pair space, at the largest of their exponents.
-    top = EMPTY
-    for e in range(edge, end):
-        if exponents[left[e]] + exponents[right[e]] > top:
-            top = exponents[left[e]] + exponents[right[e]]
-    for e in range(edge, end):
-        scale = _power(exponents[left[e]] + exponents[right[e]] - top)
-        if scale > 0.0:
-            second = offset[r] + m_a * width
-            _to_pair(data, second, terms[r], inside, left[e], m_b, right[e], m_c, scale, pair)
-    # Then one matrix from there to the parent.
-    for i in range(m_a):
-        at = offset[r] + i * width
-        total = 0.0
+            total = 0.0
+            for j in range(states[symbol[b]]):
+                total += unary[r, i, j] * inside[b, j]
+            out[0, i] = total
+    else:
+        m_b, m_c = states[symbol[b]], states[symbol[c]]
+        width = terms[r] if terms[r] else m_b * m_c
         for q in range(width):
-            total += data[place(at + q)] * pair[q]
-        out[0, i] = total
+            pair[0, q] = 0.0
+        # Sum the pairs of children in pair space, at the largest of their exponents.
+        for e in range(edge, end):
+            if exponents[left[e]] + exponents[right[e]] > top:
+                top = exponents[left[e]] + exponents[right[e]]
+        for e in range(edge, end):
+            scale = _power(exponents[left[e]] + exponents[right[e]] - top)
+            if scale > 0.0:
+                second = offset[r] + m_a * width
+                _to_pair(data, second, terms[r], inside, left[e], m_b, right[e], m_c, scale, pair)
+        # Then one matrix from there to the parent.
+        multiply(data, offset[r], m_a, width, pair, 0, out, 0)
     return top
 
 
@@ -278,7 +219,7 @@ def inside_pass(
     forest: a forest of I items, whose rules are those of the operators.
     inside: (I, M) zeros, which the inside vectors are added to.
     exponents: (I,) the exponents of zero, which their exponents are written to.
-    pair: (Q,) as `room` makes it.
+    pair: (3, Q) as `room` makes it.
     out: (2, M) as `room` makes it.
     """
     states, leaf, unary, data = operators.states, operators.leaf, operators.unary, operators.data
@@ -308,7 +249,7 @@ def _from_pair(
     data: FloatArray,
     at: int,
     terms: int,
-    weights: FloatArray,
+    pair: FloatArray,
     inside: FloatArray,
     b: int,
     m_b: int,
@@ -316,31 +257,30 @@ def _from_pair(
     m_c: int,
     to_children: FloatArray,
 ) -> None:
-    """Set to_children (2, M) to the derivatives of weights (Q,) · pair(y, z) by the vectors y of b and z of c.
+    """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by the vectors y of b and z of c.
 
     at, terms: as in `_to_pair`.
     """
-    for j in range(m_b):
-        to_children[0, j] = 0.0
-    for k in range(m_c):
-        to_children[1, k] = 0.0
     if terms:
         # The derivative of weights[q] (second[q] · y) (third[q] · z) by y is along second[q].
         third = at + terms * m_b
+        multiply(data, at, terms, m_b, inside, b, pair, 1)
+        multiply(data, third, terms, m_c, inside, c, pair, 2)
         for q in range(terms):
-            in_left = weights[q] * _in_term(data, at + q * m_b, inside, b, m_b)
-            in_right = weights[q] * _in_term(data, third + q * m_c, inside, c, m_c)
-            for j in range(m_b):
-                to_children[0, j] += in_right * data[place(at + q * m_b + j)]
-            for k in range(m_c):
-                to_children[1, k] += in_left * data[place(third + q * m_c + k)]
+            in_left, in_right = pair[1, q], pair[2, q]
+            pair[1, q] = pair[0, q] * in_right
+            pair[2, q] = pair[0, q] * in_left
+        multiply_transposed(data, at, terms, m_b, pair, 1, to_children, 0)
+        multiply_transposed(data, third, terms, m_c, pair, 2, to_children, 1)
     else:
         # Weights are a matrix (m_b, m_c), applied to z, and its transpose to y.
+        for k in range(m_c):
+            to_children[1, k] = 0.0
         for j in range(m_b):
             total = 0.0
             for k in range(m_c):
-                total += weights[place(j * m_c + k)] * inside[c, k]
-                to_children[1, k] += weights[place(j * m_c + k)] * inside[b, j]
+                total += pair[0, place(j * m_c + k)] * inside[c, k]
+                to_children[1, k] += pair[0, place(j * m_c + k)] * inside[b, j]
             to_children[0, j] = total
 
 
@@ -352,7 +292,7 @@ def outside_pass(
     inside_exponents: IntArray,
     outside: FloatArray,
     exponents: IntArray,
-    weights: FloatArray,
+    pair: FloatArray,
     to_children: FloatArray,
 ) -> None:
     """Compute outside vectors from the result of `inside_pass` on the same forest.
@@ -363,7 +303,7 @@ def outside_pass(
     inside_exponents: (I,) their exponents.
     outside: (I, M) zeros, which the outside vectors are added to.
     exponents: (I,) the exponents of zero, which their exponents are written to.
-    weights: (Q,) as `room` makes it.
+    pair: (3, Q) as `room` makes it.
     to_children: (2, M) as `room` makes it.
     """
     states, unary, data = operators.states, operators.unary, operators.data
@@ -402,17 +342,12 @@ def outside_pass(
                 # A binary rule: the transpose of its matrix leads into pair space, once for all edges of the run.
                 m_b, m_c = states[symbol[b]], states[symbol[c]]
                 width = terms[r] if terms[r] else m_b * m_c
-                for q in range(width):
-                    weights[q] = 0.0
-                for i in range(m_a):
-                    at = offset[r] + i * width
-                    for q in range(width):
-                        weights[q] += outside[item, i] * data[place(at + q)]
+                multiply_transposed(data, offset[r], m_a, width, outside, item, pair, 0)
                 # From there to each child, where the other child's inside vector is filled in.
                 second = offset[r] + m_a * width
                 for e in range(edge, end):
                     b, c = left[e], right[e]
-                    _from_pair(data, second, terms[r], weights, inside, b, m_b, c, m_c, to_children)
+                    _from_pair(data, second, terms[r], pair, inside, b, m_b, c, m_c, to_children)
                     _add(outside, exponents, b, to_children, 0, m_b, above + inside_exponents[c])
                     _add(outside, exponents, c, to_children, 1, m_c, above + inside_exponents[b])
             edge = end
@@ -441,7 +376,7 @@ def edge_pass(
     outside_exponents: (I,) their exponents.
     products: (E,) zeros, which the products are written to.
     exponents: (E,) the exponents of zero, which theirs are written to: a product is products[e] · 2^exponents[e].
-    pair: (Q,) as `room` makes it.
+    pair: (3, Q) as `room` makes it.
     out: (2, M) as `room` makes it.
     """
     states, leaf, unary, data = operators.states, operators.leaf, operators.unary, operators.data

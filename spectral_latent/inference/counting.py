@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, compiled_pass, pass_part, place
-from spectral_latent.inference._kernels import block, dot
+from spectral_latent.inference._kernels import room
+from spectral_latent.inference._matrices import multiply, multiply_transposed
 from spectral_latent.inference.inside_outside import ScaledVectors, inside, item_component, outside, root_sums
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
 from spectral_latent.trees import FloatArray, Forest, IntArray
@@ -81,62 +82,75 @@ def _scale(
 
 
 @pass_part
-def _add_outer(total: FloatArray, at: int, scale: float, above: FloatArray, y: FloatArray, z: FloatArray) -> None:
+def _add_outer(
+    total: FloatArray,
+    at: int,
+    scale: float,
+    outside: FloatArray,
+    a: int,
+    m_a: int,
+    inside: FloatArray,
+    b: int,
+    m_b: int,
+    c: int,
+    m_c: int,
+) -> None:
     """Add `scale` times the outer product of three vectors to the numbers of a dense tensor, total[at:].
 
-    above, y, z: (m_a,), (m_b,) and (m_c,) the vectors of parent and children.
+    The vectors are outside[a, :m_a] of the parent, inside[b, :m_b] and inside[c, :m_c] of the children.
+
     total: (n,) the numbers of all tensors.
     """
-    for h in range(len(above)):
-        for j in range(len(y)):
-            weight = scale * above[h] * y[j]
-            for k in range(len(z)):
-                total[place(at + k)] += weight * z[k]
-            at += len(z)
+    for h in range(m_a):
+        for j in range(m_b):
+            weight = scale * outside[a, h] * inside[b, j]
+            for k in range(m_c):
+                total[place(at + k)] += weight * inside[c, k]
+            at += m_c
 
 
 @pass_part
 def _add_to_factors(
+    data: FloatArray,
+    terms: int,
     total: FloatArray,
     at: int,
     scale: float,
-    parts: tuple[FloatArray, FloatArray, FloatArray],
-    vectors: tuple[FloatArray, FloatArray, FloatArray],
+    outside: FloatArray,
+    a: int,
+    m_a: int,
+    inside: FloatArray,
+    b: int,
+    m_b: int,
+    c: int,
+    m_c: int,
+    pair: FloatArray,
 ) -> None:
-    """Add `scale` times the derivatives of a tensor in factors to its numbers, total[at:].
+    """Add `scale` times the derivatives of a tensor in factors, data[at:], to its numbers, total[at:].
 
-    parts: (m_a, Q), (Q, m_b) and (Q, m_c) the parts of the tensor; see `block`.
-    vectors: (m_a,), (m_b,) and (m_c,) outside vector of the parent and inside vectors of the children.
+    The vectors are those of `_add_outer`.
+
+    pair: (3, Q) as `room` makes it.
     """
-    matrix, second, third = parts
-    above, y, z = vectors
-    width = len(second)
-    # how much of each vector is in each term
-    in_above = np.zeros(width)
-    in_left = np.empty(width)
-    in_right = np.empty(width)
-    for q in range(width):
-        in_left[q] = dot(second[q], y)
-        in_right[q] = dot(third[q], z)
-    # first factor (m_a, Q): the parent's outside vector times what both children have in the term
-    for h in range(len(above)):
-        weight = scale * above[h]
-        for q in range(width):
-            total[place(at + q)] += weight * in_left[q] * in_right[q]
-            in_above[q] += weight * matrix[h, q]
-        at += width
-    # second factor (Q, m_b): the left child's inside vector times what the others have in the term
-    for q in range(width):
-        weight = in_above[q] * in_right[q]
-        for j in range(len(y)):
-            total[place(at + j)] += weight * y[j]
-        at += len(y)
-    # third factor (Q, m_c): likewise the right child's
-    for q in range(width):
-        weight = in_above[q] * in_left[q]
-        for k in range(len(z)):
-            total[place(at + k)] += weight * z[k]
-        at += len(z)
+    # How much of each vector is in each term.
+    second = at + m_a * terms
+    third = second + terms * m_b
+    multiply_transposed(data, at, m_a, terms, outside, a, pair, 0)
+    multiply(data, second, terms, m_b, inside, b, pair, 1)
+    multiply(data, third, terms, m_c, inside, c, pair, 2)
+    # The first factor (m_a, Q): the parent's outside vector times what both children have in the term.
+    for h in range(m_a):
+        weight = scale * outside[a, h]
+        for q in range(terms):
+            total[place(at + h * terms + q)] += weight * pair[1, q] * pair[2, q]
+    # The second and the third, (Q, m_b) and (Q, m_c): a child's inside vector times what both others have in the term.
+    for q in range(terms):
+        weight = scale * pair[0, q] * pair[2, q]
+        for j in range(m_b):
+            total[place(second + q * m_b + j)] += weight * inside[b, j]
+        weight = scale * pair[0, q] * pair[1, q]
+        for k in range(m_c):
+            total[place(third + q * m_c + k)] += weight * inside[c, k]
 
 
 @compiled_pass
@@ -147,38 +161,39 @@ def _add_derivatives(
     outside: ScaledVectors,
     totals: _Totals,
     derivatives: _Derivatives,
+    pair: FloatArray,
 ) -> None:
     """Add the derivatives at every edge of a forest.
 
     inside, outside: (I, M).
+    pair: (3, Q) as `room` makes it.
     """
-    states = operators.states
-    for item in range(len(forest.symbol)):
-        above = outside.vectors[item, : states[forest.symbol[item]]]
+    states, offset, terms, data = operators.states, operators.offset, operators.terms, operators.data
+    symbol = forest.symbol
+    above, below, total = outside.vectors, inside.vectors, derivatives.data
+    for item in range(len(symbol)):
+        m_a = states[symbol[item]]
         for edge in range(forest.start[item], forest.start[item + 1]):
-            r = forest.rule[edge]
+            r, b, c = forest.rule[edge], forest.left[edge], forest.right[edge]
             scale = _scale(forest, item, edge, inside, outside, totals)
             if r < 0 or scale == 0.0:
                 continue
-            left = forest.left[edge]
-            right = forest.right[edge]
-            # the derivative is the outer product of the parent's outside vector and the children's inside vectors
-            if left < 0:
-                for h in range(len(above)):
-                    derivatives.leaf[r, h] += scale * above[h]
-                continue
-            y = inside.vectors[left, : states[forest.symbol[left]]]
-            if right < 0:
-                for h in range(len(above)):
-                    for j in range(len(y)):
-                        derivatives.unary[r, h, j] += scale * above[h] * y[j]
-                continue
-            z = inside.vectors[right, : states[forest.symbol[right]]]
-            if operators.terms[r]:
-                parts = block(operators, r, len(above), len(y), len(z))
-                _add_to_factors(derivatives.data, operators.offset[r], scale, parts, (above, y, z))
+            # The derivative is the outer product of the parent's outside vector and the children's inside vectors.
+            if b < 0:
+                for h in range(m_a):
+                    derivatives.leaf[r, h] += scale * above[item, h]
+            elif c < 0:
+                for h in range(m_a):
+                    for j in range(states[symbol[b]]):
+                        derivatives.unary[r, h, j] += scale * above[item, h] * below[b, j]
             else:
-                _add_outer(derivatives.data, operators.offset[r], scale, above, y, z)
+                m_b, m_c = states[symbol[b]], states[symbol[c]]
+                if terms[r]:
+                    _add_to_factors(
+                        data, terms[r], total, offset[r], scale, above, item, m_a, below, b, m_b, c, m_c, pair
+                    )
+                else:
+                    _add_outer(total, offset[r], scale, above, item, m_a, below, b, m_b, c, m_c)
 
 
 def expected_counts(operators: ObservableOperators, forest: Forest, times: FloatArray | None = None) -> ExpectedCounts:
@@ -210,7 +225,8 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
     numbers = (operators.leaf, operators.unary, operators.binary.data)
     derivatives = _Derivatives(*(np.zeros_like(array) for array in numbers))
     totals = _Totals(total[component], exponent[component], times[component])
-    _add_derivatives(operators.packed, forest, inside_vectors, outside_vectors, totals, derivatives)
+    pair, _ = room(operators.packed)
+    _add_derivatives(operators.packed, forest, inside_vectors, outside_vectors, totals, derivatives, pair)
     root = np.zeros_like(operators.root)
     shift = np.clip(inside_vectors.exponents[forest.root] - exponent[forest.component], -1100, 1000).astype(np.intc)
     scale = np.ldexp(1.0, shift) / total[forest.component] * times[forest.component]

@@ -26,7 +26,8 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled_pass, place
-from spectral_latent.inference._kernels import block, dot
+from spectral_latent.inference._kernels import room
+from spectral_latent.inference._matrices import multiply, multiply_transposed
 from spectral_latent.inference.generative_means import mean_children
 from spectral_latent.operators import ObservableOperators, PackedOperators, row_sums
 from spectral_latent.trees import FloatArray, IntArray
@@ -109,7 +110,12 @@ class LeftCorners:
         check_column("inside vectors of items", inside, (k, self.first.shape[1]), np.float64)
         by_symbol = np.argsort(symbol, kind="stable")
         items = (first[by_symbol], symbol[by_symbol], inside[by_symbol])
-        right = _right_children(self.operators.packed, self.by_left, self.of_left, forward, *items)
+        packed = self.operators.packed
+        pair, _ = room(packed)
+        right = np.zeros_like(self.first)
+        rows = np.ascontiguousarray(forward).reshape(-1, self.first.shape[1])
+        total = np.empty((2, pair.shape[1]))
+        _add_right_children(packed, self.by_left, self.of_left, rows, *items, pair, total, right)
         predicted: FloatArray = self.factors.solve(right.ravel()).reshape(self.first.shape)
         return predicted
 
@@ -130,7 +136,7 @@ def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArra
 
 
 @compiled_pass
-def _right_children(
+def _add_right_children(
     operators: PackedOperators,
     by_left: IntArray,
     of_left: IntArray,
@@ -138,44 +144,51 @@ def _right_children(
     first: IntArray,
     symbol: IntArray,
     inside: FloatArray,
-) -> FloatArray:
-    """Add up f_i[a] · t(a → b c) · α_ij[b] over items and rules, (S, M) by c; items are in the order of symbols."""
-    states = operators.states
-    out = np.zeros(operators.root.shape)
+    pair: FloatArray,
+    total: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Add f_i[a] · t(a → b c) · α_ij[b] to out[c], over items and rules; items are in the order of symbols.
+
+    forward: (n S, M) f_i[a] is row i S + a.
+    pair: (3, Q) as `room` makes it.
+    total: (2, Q) room for sums over the items of a symbol, and for a vector of states.
+    out: (S, M).
+    """
+    states, offset, data = operators.states, operators.offset, operators.data
+    n_symbols = len(states)
     end = ZERO
     while end < len(symbol):
         # The items of one symbol b meet the same rules.
         begin = end
         b = symbol[begin]
+        m_b = states[b]
         while end < len(symbol) and symbol[end] == b:
             end += 1
         for at in range(of_left[b], of_left[b + 1]):
             r = by_left[at]
             a, c = operators.binary_rules[r, 0], operators.binary_rules[r, 2]
-            matrix, second, third = block(operators, r, states[a], states[b], states[c])
-            pair = np.zeros(matrix.shape[1])
-            total = np.zeros(max(len(second), states[c]))
+            m_a, m_c, terms = states[a], states[c], operators.terms[r]
+            width = terms if terms else m_b * m_c
+            second = offset[r] + m_a * width
+            for q in range(max(terms, m_c)):
+                total[0, q] = 0.0
             for item in range(begin, end):
                 # From the parent's states to the rule's pair space.
-                above = forward[first[item], a]
-                for q in range(len(pair)):
-                    pair[q] = 0.0
-                for h in range(states[a]):
-                    for q in range(len(pair)):
-                        pair[q] += above[h] * matrix[h, q]
-                y = inside[item, : states[b]]
+                multiply_transposed(
+                    data, operators.offset[r], m_a, width, forward, first[item] * n_symbols + a, pair, 0
+                )
                 # In factors, a number for each term remains; multiplied out, a number for each state of c.
-                for q in range(len(second)):
-                    total[q] += pair[q] * dot(second[q], y)
-                if len(second) == 0:
-                    for j in range(states[b]):
-                        for k in range(states[c]):
-                            total[k] += y[j] * pair[place(j * states[c] + k)]
+                if terms:
+                    multiply(data, second, terms, m_b, inside, item, pair, 1)
+                    for q in range(terms):
+                        total[0, q] += pair[0, q] * pair[1, q]
+                else:
+                    for j in range(m_b):
+                        for k in range(m_c):
+                            total[0, k] += inside[item, j] * pair[0, place(j * m_c + k)]
             # The third factor is applied once for all items.
-            for q in range(len(third)):
-                for k in range(states[c]):
-                    out[c, k] += total[q] * third[q, k]
-            if len(second) == 0:
-                for k in range(states[c]):
-                    out[c, k] += total[k]
-    return out
+            if terms:
+                multiply_transposed(data, second + terms * m_b, terms, m_c, total, 0, total, 1)
+            for k in range(m_c):
+                out[c, k] += total[1 if terms else 0, k]

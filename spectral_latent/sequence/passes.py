@@ -10,8 +10,6 @@ candidate is joined with every candidate of the next position, and the rule that
 | `pair` | (Q,) | an emission and the next spine in the pair space of their rule; see `operators.Tensors` |
 
 The vectors of all candidates of a position are scaled by the same power of two.
-
-As in `inference._kernels`, functions that run once for every pair take arrays one by one and no parts of arrays.
 """
 
 from __future__ import annotations
