@@ -128,8 +128,11 @@ def _to_pair(
 ) -> None:
     """Add to pair[0] `scale` times the image of the children b and c in the pair space of a rule.
 
+    data: the numbers of all tensors, flat, (offset[-1],).
     at: where the second factor of the rule begins in `data`, if its tensor is in factors.
     terms: the number of factors; 0 if the tensor is multiplied out.
+    inside: (I, M).
+    pair: (3, Q) as `room` makes it.
     """
     if terms:
         # Coordinate q is (second[q] · y) (third[q] · z).
