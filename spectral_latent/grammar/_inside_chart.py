@@ -313,10 +313,10 @@ def inside_chart(
         room = _Room.of(grammar, n)
         chart = InsideChart.empty(n, n_symbols)
         while done < len(chart.first):
-            # The clock is read outside compiled code, after so many cells at a time.
-            if time.thread_time() > deadline:
+            # The clock is read outside compiled code, after the cells of words, and then after so many cells at a time.
+            if done >= n and time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
-            end = min(done + _CELLS, len(chart.first))
+            end = n if done < n else min(done + _CELLS, len(chart.first))
             done, size = _fill(rules, leaves, chart, permits, room, cells, done, end, size, beam)
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")

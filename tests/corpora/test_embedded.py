@@ -86,7 +86,7 @@ def test_probability_of_a_tree_by_hand() -> None:
         n_words = np.count_nonzero(truth.grammar.operators.leaf[rules, state])
         return float(5.0**-3 / sum((rank + 4.0) ** -3 for rank in range(1, n_words + 1)))
 
-    weight = truth.score(list(parse_brackets("(S (NP (NNP Mary)) (VP (VB sleeps)) (. .))")))
+    weight = ConstituencyModel((truth,)).score(parse_brackets("(S (NP (NNP Mary)) (VP (VB sleeps)) (. .))"))
     sleep = 2  # after see[sg] and see[pl]
     p = 0.5 * (16 / 92) * (14 / 98) * first_word(("NP", "NNP"), 0) * first_word(("VP", "VB"), sleep)
     assert weight.sign[0] == 1 and weight.log[0] == pytest.approx(np.log(p))
