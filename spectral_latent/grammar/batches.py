@@ -6,6 +6,7 @@ and every process reads that file once and keeps the model.  The file is there a
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -104,19 +105,29 @@ def map_batches(
         yield from chain.from_iterable(answers)
 
 
-_FILES: weakref.WeakKeyDictionary[StoredModel, str] = weakref.WeakKeyDictionary()
+# The file of each model, and the process that has saved it.
+_FILES: weakref.WeakKeyDictionary[StoredModel, tuple[str, int]] = weakref.WeakKeyDictionary()
 
 
 def _saved(model: StoredModel) -> str:
-    """Save a model, unless that was done before, to a temporary file, which is removed with the model."""
-    file = _FILES.get(model)
-    if file is None:
+    """Save a model to a temporary file, which is removed with the model, unless this process has done so before.
+
+    It is saved once more if the file is gone, as where a service removes temporary files of some age.
+    """
+    file, process = _FILES.get(model, ("", 0))
+    if process != os.getpid() or not os.path.exists(file):
         folder = tempfile.mkdtemp(prefix="spectral-latent-")
-        weakref.finalize(model, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(model, _remove, folder, os.getpid())
         file = str(Path(folder, "model"))
         model.save(file)
-        _FILES[model] = file
+        _FILES[model] = file, os.getpid()
     return file
+
+
+def _remove(folder: str, process: int) -> None:
+    """Remove a folder, but not in the copy of its process that a fork makes, which ends or collects the model, too."""
+    if process == os.getpid():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _n_processes(jobs: int | None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import joblib
 import pytest
 
-from spectral_latent.grammar.batches import map_batches, map_sentences
+from spectral_latent.grammar.batches import _saved, map_batches, map_sentences
 
 MOST_AHEAD = 600  # items that two processes may have read without having given an answer
 
@@ -131,6 +132,31 @@ def test_a_model_is_saved_once_and_its_file_is_gone_with_it(threads: None) -> No
     del first, model
     gc.collect()
     assert not Path(file).parent.exists()
+
+
+def test_a_model_is_saved_again_if_its_file_is_gone(threads: None) -> None:
+    """Services remove old temporary files while models live on."""
+    model = Scale(3)
+    files = []
+    for _ in range(2):
+        files += {file for _, _, file in map_sentences(origin, model, range(20), 2)}
+        shutil.rmtree(Path(files[-1]).parent)
+    assert len(set(files)) == len(files) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX only")
+def test_a_forked_process_leaves_the_file_to_its_parent() -> None:
+    model = Scale(3)
+    file = _saved(model)
+    child = os.fork()
+    if child == 0:
+        own = _saved(model)
+        del model
+        gc.collect()
+        os._exit(0 if own != file and not Path(own).exists() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert _saved(model) == file
+    assert Path(file).exists()
 
 
 def check_that_each_process_reads_the_model_once(jobs: int | None) -> None:
