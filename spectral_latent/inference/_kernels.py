@@ -5,30 +5,45 @@ that nothing under- or overflows however large the tree.  Edges of one item with
 span) are summed in the rule's pair space (see `PackedOperators`) before the rule's matrix is touched.
 
 No index is checked here: callers check operators and forest first (`_checks`).
-
-| here | shape | meaning |
-| --- | --- | --- |
-| `inside`, `inside_exponents` | (I, M), (I,) | inside vectors inside[i] · 2^inside_exponents[i] |
-| `outside`, `outside_exponents` | (I, M), (I,) | outside vectors, likewise |
-| `matrix`, `second`, `third` | (m_a, Q), (Q, m_b), (Q, m_c) | the parts of a binary rule's tensor |
-| `pair` | (3, Q) | vectors in the rule's pair space: a sum, and what each child has in each term |
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiled_pass, pass_part, place
-from spectral_latent.inference._matrices import multiply, multiply_transposed
-from spectral_latent.operators import PackedOperators
+from spectral_latent._compiled import EMPTY, ZERO, compiled_pass, pass_part
+from spectral_latent.inference._blocks import Room, add_pair, block_of, pair_to_children, pair_to_parent, parent_to_pair
+from spectral_latent.operators import ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["edge_pass", "inside_pass", "outside_pass", "room"]
+__all__ = ["ScaledVectors", "edge_pass", "inside_pass", "outside_pass"]
 
 _SMALL = 1e-100  # vectors with entries between these two are added without normalising them
 _LARGE = 1e100
+
+
+class ScaledVectors(NamedTuple):
+    """Vectors of I items: item i has the vector vectors[i] · 2^exponents[i].
+
+    vectors: (I, M), padded with zeros beyond the states of the item's symbol.
+    exponents: (I,), very low (`EMPTY`) for a vector of zeros.
+    """
+
+    vectors: FloatArray
+    exponents: IntArray
+
+    @staticmethod
+    def zeros(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
+        """Make a vector of zeros for each item.
+
+        operators: the operators that weigh the rules, of symbols of up to M states.
+        forest: a forest of I items.
+        """
+        shape = forest.n_items, operators.root.shape[1]
+        return ScaledVectors(np.zeros(shape), np.full(forest.n_items, EMPTY))
 
 
 @pass_part
@@ -65,13 +80,13 @@ def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
 
 
 @pass_part
-def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, row: int, m: int, exponent: int) -> None:
-    """Add: total[item] 2^exponents[item] += parts[row, :m] 2^exponent.
+def _add(total: ScaledVectors, item: int, parts: FloatArray, row: int, m: int, exponent: int) -> None:
+    """Add parts[row, :m] 2^exponent to the vector of an item.
 
-    total: (I, M).
-    exponents: (I,).
+    total: the vectors of all items.
     parts: (n, M) with the vector that is added, which may be normalised in place.
     """
+    vectors, exponents = total
     size = 0.0
     for i in range(m):
         size += abs(parts[row, i])
@@ -83,96 +98,32 @@ def _add(total: FloatArray, exponents: IntArray, item: int, parts: FloatArray, r
         if exponent > exponents[item]:
             scale = _power(exponents[item] - exponent)
             for i in range(m):
-                total[item, i] = total[item, i] * scale + parts[row, i]
+                vectors[item, i] = vectors[item, i] * scale + parts[row, i]
             exponents[item] = exponent
         else:
             scale = _power(exponent - exponents[item])
             for i in range(m):
-                total[item, i] += parts[row, i] * scale
+                vectors[item, i] += parts[row, i] * scale
 
 
 @pass_part
-def _run_end(rule: IntArray, right: IntArray, edge: int, stop: int) -> int:
-    """Find the end of the run of edges that apply the same binary rule as `edge`; other edges stand alone.
-
-    rule, right: (E,) columns of the forest.
-    """
+def _run_end(forest: Forest, edge: int, stop: int) -> int:
+    """Find the end of the run of edges that apply the same binary rule as `edge`; other edges stand alone."""
     end = edge + 1
-    if right[edge] >= 0:
-        while end < stop and rule[end] == rule[edge] and right[end] >= 0:
+    if forest.right[edge] >= 0:
+        while end < stop and forest.rule[end] == forest.rule[edge] and forest.right[end] >= 0:
             end += 1
     return end
 
 
-def room(operators: PackedOperators) -> tuple[FloatArray, FloatArray]:
-    """Make room for three vectors in the pair space of any rule (3, Q), and for the state vectors of two items (2, M).
-
-    operators: the operators as flat arrays.
-    """
-    m_max = operators.leaf.shape[1]
-    return np.empty((3, max(m_max * m_max, operators.terms.max(initial=0)))), np.empty((2, m_max))
-
-
-@pass_part
-def _to_pair(
-    data: FloatArray,
-    at: int,
-    terms: int,
-    inside: FloatArray,
-    b: int,
-    m_b: int,
-    c: int,
-    m_c: int,
-    scale: float,
-    pair: FloatArray,
-) -> None:
-    """Add to pair[0] `scale` times the image of the children b and c in the pair space of a rule.
-
-    data: the numbers of all tensors, flat, (offset[-1],).
-    at: where the second factor of the rule begins in `data`, if its tensor is in factors.
-    terms: the number of factors; 0 if the tensor is multiplied out.
-    inside: (I, M).
-    pair: (3, Q) as `room` makes it.
-    """
-    if terms:
-        # Coordinate q is (second[q] · y) (third[q] · z).
-        multiply(data, at, terms, m_b, inside, b, pair, 1)
-        multiply(data, at + terms * m_b, terms, m_c, inside, c, pair, 2)
-        for q in range(terms):
-            pair[0, q] += scale * pair[1, q] * pair[2, q]
-    else:
-        # The outer product of y and z, row by row.
-        for j in range(m_b):
-            weight = scale * inside[b, j]
-            for k in range(m_c):
-                pair[0, place(j * m_c + k)] += weight * inside[c, k]
-
-
 @pass_part
 def _apply(
-    states: IntArray,
-    leaf: FloatArray,
-    unary: FloatArray,
-    offset: IntArray,
-    terms: IntArray,
-    data: FloatArray,
-    symbol: IntArray,
-    rule: IntArray,
-    left: IntArray,
-    right: IntArray,
-    inside: FloatArray,
-    exponents: IntArray,
-    edge: int,
-    end: int,
-    m_a: int,
-    out: FloatArray,
-    pair: FloatArray,
+    operators: PackedOperators, forest: Forest, inside: ScaledVectors, edge: int, end: int, m_a: int, room: Room
 ) -> int:
-    """Set out[0, :m_a] to what a run of edges with one rule adds to their item; return its exponent.
-
-    pair: (3, Q) room for vectors in pair space.
-    """
-    r, b, c = rule[edge], left[edge], right[edge]
+    """Set room.of_items[0, :m_a] to what a run of edges with one rule adds to their item; return its exponent."""
+    vectors, exponents = inside
+    pair, out = room
+    r, b, c = forest.rule[edge], forest.left[edge], forest.right[edge]
     top = EMPTY
     if r < 0:
         for i in range(m_a):
@@ -180,179 +131,111 @@ def _apply(
     elif b < 0:
         top = 0
         for i in range(m_a):
-            out[0, i] = leaf[r, i]
+            out[0, i] = operators.leaf[r, i]
     elif c < 0:
         top = exponents[b]
         for i in range(m_a):
             total = 0.0
-            for j in range(states[symbol[b]]):
-                total += unary[r, i, j] * inside[b, j]
+            for j in range(operators.states[forest.symbol[b]]):
+                total += operators.unary[r, i, j] * vectors[b, j]
             out[0, i] = total
     else:
-        m_b, m_c = states[symbol[b]], states[symbol[c]]
-        width = terms[r] if terms[r] else m_b * m_c
-        for q in range(width):
+        block = block_of(operators, r)
+        for q in range(block.width):
             pair[0, q] = 0.0
         # Sum the pairs of children in pair space, at the largest of their exponents.
         for e in range(edge, end):
-            if exponents[left[e]] + exponents[right[e]] > top:
-                top = exponents[left[e]] + exponents[right[e]]
+            exponent = exponents[forest.left[e]] + exponents[forest.right[e]]
+            if exponent > top:
+                top = exponent
         for e in range(edge, end):
-            scale = _power(exponents[left[e]] + exponents[right[e]] - top)
+            b, c = forest.left[e], forest.right[e]
+            scale = _power(exponents[b] + exponents[c] - top)
             if scale > 0.0:
-                second = offset[r] + m_a * width
-                _to_pair(data, second, terms[r], inside, left[e], m_b, right[e], m_c, scale, pair)
+                add_pair(block, vectors, b, vectors, c, scale, pair)
         # Then one matrix from there to the parent.
-        multiply(data, offset[r], m_a, width, pair, 0, out, 0)
+        pair_to_parent(block, pair, out)
     return top
 
 
 @compiled_pass
-def inside_pass(
-    operators: PackedOperators,
-    forest: Forest,
-    inside: FloatArray,
-    exponents: IntArray,
-    pair: FloatArray,
-    out: FloatArray,
-) -> None:
+def inside_pass(operators: PackedOperators, forest: Forest, inside: ScaledVectors, room: Room) -> None:
     """Compute inside vectors.
 
     operators: the operators as flat arrays.
     forest: a forest of I items, whose rules are those of the operators.
-    inside: (I, M) zeros, which the inside vectors are added to.
-    exponents: (I,) the exponents of zero, which their exponents are written to.
-    pair: (3, Q) as `room` makes it.
-    out: (2, M) as `room` makes it.
+    inside: zeros, which the inside vectors are added to.
+    room: as `Room.of` makes it.
     """
-    states, leaf, unary, data = operators.states, operators.leaf, operators.unary, operators.data
-    offset, terms = operators.offset, operators.terms
-    symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
+    vectors, exponents = inside
     # Children come before parents, so that their vectors are finished when they are needed.
-    for item in range(len(symbol)):
+    for item in range(len(forest.symbol)):
         # An unknown symbol has no states.
-        if symbol[item] < 0:
+        if forest.symbol[item] < 0:
             continue
-        m = states[symbol[item]]
-        edge, stop = start[item], start[item + 1]
+        m = operators.states[forest.symbol[item]]
+        edge, stop = forest.start[item], forest.start[item + 1]
         while edge < stop:
-            end = _run_end(rule, right, edge, stop)
-            exponent = _apply(
-                states, leaf, unary, offset, terms, data,
-                symbol, rule, left, right,
-                inside, exponents, edge, end, m, out, pair,
-            )  # fmt: skip
-            _add(inside, exponents, item, out, 0, m, exponent)
+            end = _run_end(forest, edge, stop)
+            exponent = _apply(operators, forest, inside, edge, end, m, room)
+            _add(inside, item, room.of_items, 0, m, exponent)
             edge = end
-        exponents[item] = _normalise(inside, item, m, exponents[item])
-
-
-@pass_part
-def _from_pair(
-    data: FloatArray,
-    at: int,
-    terms: int,
-    pair: FloatArray,
-    inside: FloatArray,
-    b: int,
-    m_b: int,
-    c: int,
-    m_c: int,
-    to_children: FloatArray,
-) -> None:
-    """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by the vectors y of b and z of c.
-
-    at, terms: as in `_to_pair`.
-    """
-    if terms:
-        # The derivative of weights[q] (second[q] · y) (third[q] · z) by y is along second[q].
-        third = at + terms * m_b
-        multiply(data, at, terms, m_b, inside, b, pair, 1)
-        multiply(data, third, terms, m_c, inside, c, pair, 2)
-        for q in range(terms):
-            in_left, in_right = pair[1, q], pair[2, q]
-            pair[1, q] = pair[0, q] * in_right
-            pair[2, q] = pair[0, q] * in_left
-        multiply_transposed(data, at, terms, m_b, pair, 1, to_children, 0)
-        multiply_transposed(data, third, terms, m_c, pair, 2, to_children, 1)
-    else:
-        # Weights are a matrix (m_b, m_c), applied to z, and its transpose to y.
-        for k in range(m_c):
-            to_children[1, k] = 0.0
-        for j in range(m_b):
-            total = 0.0
-            for k in range(m_c):
-                total += pair[0, place(j * m_c + k)] * inside[c, k]
-                to_children[1, k] += pair[0, place(j * m_c + k)] * inside[b, j]
-            to_children[0, j] = total
+        exponents[item] = _normalise(vectors, item, m, exponents[item])
 
 
 @compiled_pass
 def outside_pass(
-    operators: PackedOperators,
-    forest: Forest,
-    inside: FloatArray,
-    inside_exponents: IntArray,
-    outside: FloatArray,
-    exponents: IntArray,
-    pair: FloatArray,
-    to_children: FloatArray,
+    operators: PackedOperators, forest: Forest, inside: ScaledVectors, outside: ScaledVectors, room: Room
 ) -> None:
     """Compute outside vectors from the result of `inside_pass` on the same forest.
 
     operators: the operators as flat arrays.
     forest: a forest of I items, whose rules are those of the operators.
-    inside: (I, M) inside vectors.
-    inside_exponents: (I,) their exponents.
-    outside: (I, M) zeros, which the outside vectors are added to.
-    exponents: (I,) the exponents of zero, which their exponents are written to.
-    pair: (3, Q) as `room` makes it.
-    to_children: (2, M) as `room` makes it.
+    inside: the inside vectors.
+    outside: zeros, which the outside vectors are added to.
+    room: as `Room.of` makes it.
     """
-    states, unary, data = operators.states, operators.unary, operators.data
-    offset, terms = operators.offset, operators.terms
-    symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
-    n_items = len(symbol)
+    states, symbol = operators.states, forest.symbol
+    vectors, exponents = outside
+    pair, to_children = room
     for item in forest.root:
         if symbol[item] >= 0:
             m = states[symbol[item]]
             for i in range(m):
                 to_children[0, i] = operators.root[symbol[item], i]
-            _add(outside, exponents, item, to_children, 0, m, ZERO)
+            _add(outside, item, to_children, 0, m, ZERO)
     # Parents come after children, so that backwards every vector is finished when its turn comes.
-    for item in range(n_items - 1, -1, -1):
+    for item in range(len(symbol) - 1, -1, -1):
         if symbol[item] < 0:
             continue
         m_a = states[symbol[item]]
-        above = _normalise(outside, item, m_a, exponents[item])
+        above = _normalise(vectors, item, m_a, exponents[item])
         exponents[item] = above
         # Items that no derivation reaches have nothing to push down.
         if above <= EMPTY // 2:
             continue
-        edge, stop = start[item], start[item + 1]
+        edge, stop = forest.start[item], forest.start[item + 1]
         while edge < stop:
-            r, b, c = rule[edge], left[edge], right[edge]
-            end = _run_end(rule, right, edge, stop)
+            r, b, c = forest.rule[edge], forest.left[edge], forest.right[edge]
+            end = _run_end(forest, edge, stop)
             if r >= 0 and b >= 0 and c < 0:
                 # A unary rule: the transpose of its matrix.
                 m_b = states[symbol[b]]
                 for j in range(m_b):
                     to_children[0, j] = 0.0
                     for i in range(m_a):
-                        to_children[0, j] += outside[item, i] * unary[r, i, j]
-                _add(outside, exponents, b, to_children, 0, m_b, above)
+                        to_children[0, j] += vectors[item, i] * operators.unary[r, i, j]
+                _add(outside, b, to_children, 0, m_b, above)
             elif r >= 0 and b >= 0:
                 # A binary rule: the transpose of its matrix leads into pair space, once for all edges of the run.
-                m_b, m_c = states[symbol[b]], states[symbol[c]]
-                width = terms[r] if terms[r] else m_b * m_c
-                multiply_transposed(data, offset[r], m_a, width, outside, item, pair, 0)
+                block = block_of(operators, r)
+                parent_to_pair(block, vectors, item, pair)
                 # From there to each child, where the other child's inside vector is filled in.
-                second = offset[r] + m_a * width
                 for e in range(edge, end):
-                    b, c = left[e], right[e]
-                    _from_pair(data, second, terms[r], pair, inside, b, m_b, c, m_c, to_children)
-                    _add(outside, exponents, b, to_children, 0, m_b, above + inside_exponents[c])
-                    _add(outside, exponents, c, to_children, 1, m_c, above + inside_exponents[b])
+                    b, c = forest.left[e], forest.right[e]
+                    pair_to_children(block, pair, inside.vectors, b, inside.vectors, c, to_children)
+                    _add(outside, b, to_children, 0, block.m_b, above + inside.exponents[c])
+                    _add(outside, c, to_children, 1, block.m_c, above + inside.exponents[b])
             edge = end
 
 
@@ -360,45 +243,32 @@ def outside_pass(
 def edge_pass(
     operators: PackedOperators,
     forest: Forest,
-    inside: FloatArray,
-    inside_exponents: IntArray,
-    outside: FloatArray,
-    outside_exponents: IntArray,
+    inside: ScaledVectors,
+    outside: ScaledVectors,
     products: FloatArray,
     exponents: IntArray,
-    pair: FloatArray,
-    out: FloatArray,
+    room: Room,
 ) -> None:
     """Multiply the outside vector of each edge's item with what the edge adds to the item's inside vector.
 
     operators: the operators as flat arrays.
     forest: a forest of I items and E edges, whose rules are those of the operators.
-    inside: (I, M) inside vectors.
-    inside_exponents: (I,) their exponents.
-    outside: (I, M) outside vectors.
-    outside_exponents: (I,) their exponents.
+    inside: the inside vectors.
+    outside: the outside vectors.
     products: (E,) zeros, which the products are written to.
     exponents: (E,) the exponents of zero, which theirs are written to: a product is products[e] · 2^exponents[e].
-    pair: (3, Q) as `room` makes it.
-    out: (2, M) as `room` makes it.
+    room: as `Room.of` makes it.
     """
-    states, leaf, unary, data = operators.states, operators.leaf, operators.unary, operators.data
-    offset, terms = operators.offset, operators.terms
-    symbol, start, rule, left, right = forest.symbol, forest.start, forest.rule, forest.left, forest.right
-    for item in range(len(symbol)):
-        if outside_exponents[item] <= EMPTY // 2:
+    for item in range(len(forest.symbol)):
+        if outside.exponents[item] <= EMPTY // 2:
             continue
-        m = states[symbol[item]]
+        m = operators.states[forest.symbol[item]]
         # Each edge is a run of its own here.
-        for e in range(start[item], start[item + 1]):
-            exponent = _apply(
-                states, leaf, unary, offset, terms, data,
-                symbol, rule, left, right,
-                inside, inside_exponents, e, e + 1, m, out, pair,
-            )  # fmt: skip
+        for e in range(forest.start[item], forest.start[item + 1]):
+            exponent = _apply(operators, forest, inside, e, e + 1, m, room)
             if exponent > EMPTY // 2:
                 total = 0.0
                 for i in range(m):
-                    total += outside[item, i] * out[0, i]
+                    total += outside.vectors[item, i] * room.of_items[0, i]
                 products[e] = total
-                exponents[e] = outside_exponents[item] + exponent
+                exponents[e] = outside.exponents[item] + exponent

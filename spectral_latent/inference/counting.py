@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, compiled_pass, pass_part, place
-from spectral_latent.inference._kernels import room
+from spectral_latent.inference._blocks import Block, Room, block_of
 from spectral_latent.inference._matrices import multiply, multiply_transposed
 from spectral_latent.inference.inside_outside import ScaledVectors, inside, item_component, outside, root_sums
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
@@ -83,66 +83,50 @@ def _scale(
 
 @pass_part
 def _add_outer(
-    total: FloatArray,
-    at: int,
-    scale: float,
-    outside: FloatArray,
-    a: int,
-    m_a: int,
-    inside: FloatArray,
-    b: int,
-    m_b: int,
-    c: int,
-    m_c: int,
+    total: FloatArray, block: Block, scale: float, outside: FloatArray, a: int, inside: FloatArray, b: int, c: int
 ) -> None:
-    """Add `scale` times the outer product of three vectors to the numbers of a dense tensor, total[at:].
+    """Add `scale` times the outer product of three vectors to the numbers of a dense tensor.
 
-    The vectors are outside[a, :m_a] of the parent, inside[b, :m_b] and inside[c, :m_c] of the children.
+    The vectors are outside[a] of the parent, inside[b] and inside[c] of the children.
 
     total: (n,) the numbers of all tensors.
+    block: where those of the tensor lie.
     """
-    for h in range(m_a):
-        for j in range(m_b):
+    at = block.first
+    for h in range(block.m_a):
+        for j in range(block.m_b):
             weight = scale * outside[a, h] * inside[b, j]
-            for k in range(m_c):
+            for k in range(block.m_c):
                 total[place(at + k)] += weight * inside[c, k]
-            at += m_c
+            at += block.m_c
 
 
 @pass_part
 def _add_to_factors(
-    data: FloatArray,
-    terms: int,
     total: FloatArray,
-    at: int,
+    block: Block,
     scale: float,
     outside: FloatArray,
     a: int,
-    m_a: int,
     inside: FloatArray,
     b: int,
-    m_b: int,
     c: int,
-    m_c: int,
     pair: FloatArray,
 ) -> None:
-    """Add `scale` times the derivatives of a tensor in factors, data[at:], to its numbers, total[at:].
+    """Add `scale` times the derivatives of a tensor in factors to its numbers; the arguments are those of `_add_outer`.
 
-    The vectors are those of `_add_outer`.
-
-    pair: (3, Q) as `room` makes it.
+    pair: (3, Q) as in `Room`.
     """
+    data, first, second, third, terms, _, m_a, m_b, m_c = block
     # How much of each vector is in each term.
-    second = at + m_a * terms
-    third = second + terms * m_b
-    multiply_transposed(data, at, m_a, terms, outside, a, pair, 0)
+    multiply_transposed(data, first, m_a, terms, outside, a, pair, 0)
     multiply(data, second, terms, m_b, inside, b, pair, 1)
     multiply(data, third, terms, m_c, inside, c, pair, 2)
     # The first factor (m_a, Q): the parent's outside vector times what both children have in the term.
     for h in range(m_a):
         weight = scale * outside[a, h]
         for q in range(terms):
-            total[place(at + h * terms + q)] += weight * pair[1, q] * pair[2, q]
+            total[place(first + h * terms + q)] += weight * pair[1, q] * pair[2, q]
     # The second and the third, (Q, m_b) and (Q, m_c): a child's inside vector times what both others have in the term.
     for q in range(terms):
         weight = scale * pair[0, q] * pair[2, q]
@@ -166,13 +150,11 @@ def _add_derivatives(
     """Add the derivatives at every edge of a forest.
 
     inside, outside: (I, M).
-    pair: (3, Q) as `room` makes it.
+    pair: (3, Q) as in `Room`.
     """
-    states, offset, terms, data = operators.states, operators.offset, operators.terms, operators.data
-    symbol = forest.symbol
     above, below, total = outside.vectors, inside.vectors, derivatives.data
-    for item in range(len(symbol)):
-        m_a = states[symbol[item]]
+    for item in range(len(forest.symbol)):
+        m_a = operators.states[forest.symbol[item]]
         for edge in range(forest.start[item], forest.start[item + 1]):
             r, b, c = forest.rule[edge], forest.left[edge], forest.right[edge]
             scale = _scale(forest, item, edge, inside, outside, totals)
@@ -184,16 +166,14 @@ def _add_derivatives(
                     derivatives.leaf[r, h] += scale * above[item, h]
             elif c < 0:
                 for h in range(m_a):
-                    for j in range(states[symbol[b]]):
+                    for j in range(operators.states[forest.symbol[b]]):
                         derivatives.unary[r, h, j] += scale * above[item, h] * below[b, j]
             else:
-                m_b, m_c = states[symbol[b]], states[symbol[c]]
-                if terms[r]:
-                    _add_to_factors(
-                        data, terms[r], total, offset[r], scale, above, item, m_a, below, b, m_b, c, m_c, pair
-                    )
+                block = block_of(operators, r)
+                if block.terms:
+                    _add_to_factors(total, block, scale, above, item, below, b, c, pair)
                 else:
-                    _add_outer(total, offset[r], scale, above, item, m_a, below, b, m_b, c, m_c)
+                    _add_outer(total, block, scale, above, item, below, b, c)
 
 
 def expected_counts(operators: ObservableOperators, forest: Forest, times: FloatArray | None = None) -> ExpectedCounts:
@@ -225,7 +205,7 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
     numbers = (operators.leaf, operators.unary, operators.binary.data)
     derivatives = _Derivatives(*(np.zeros_like(array) for array in numbers))
     totals = _Totals(total[component], exponent[component], times[component])
-    pair, _ = room(operators.packed)
+    pair, _ = Room.of(operators.packed)
     _add_derivatives(operators.packed, forest, inside_vectors, outside_vectors, totals, derivatives, pair)
     root = np.zeros_like(operators.root)
     shift = np.clip(inside_vectors.exponents[forest.root] - exponent[forest.component], -1100, 1000).astype(np.intc)

@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import EMPTY, check_column
+from spectral_latent.inference._blocks import Room
 from spectral_latent.inference._checks import check_roots, check_rules
-from spectral_latent.inference._kernels import edge_pass, inside_pass, outside_pass, room
+from spectral_latent.inference._kernels import ScaledVectors, edge_pass, inside_pass, outside_pass
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -38,27 +39,6 @@ __all__ = [
 
 _LOWEST = -2000  # 2^-2000 is zero in double precision
 _HIGHEST = 900  # no marginal is as large as 2^900
-
-
-class ScaledVectors(NamedTuple):
-    """Vectors of I items: item i has the vector vectors[i] · 2^exponents[i].
-
-    vectors: (I, M), padded with zeros beyond the states of the item's symbol.
-    exponents: (I,), very low (`EMPTY`) for a vector of zeros.
-    """
-
-    vectors: FloatArray
-    exponents: IntArray
-
-    @staticmethod
-    def zeros(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
-        """Make a vector of zeros for each item.
-
-        operators: the operators that weigh the rules, of symbols of up to M states.
-        forest: a forest of I items.
-        """
-        shape = forest.n_items, operators.root.shape[1]
-        return ScaledVectors(np.zeros(shape), np.full(forest.n_items, EMPTY))
 
 
 class Weight(NamedTuple):
@@ -139,7 +119,7 @@ def inside(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
     """
     check_rules(operators, forest)
     vectors = ScaledVectors.zeros(operators, forest)
-    inside_pass(operators.packed, forest, *vectors, *room(operators.packed))
+    inside_pass(operators.packed, forest, vectors, Room.of(operators.packed))
     return vectors
 
 
@@ -153,7 +133,7 @@ def outside(operators: ObservableOperators, forest: Forest, inside_vectors: Scal
     check_rules(operators, forest)
     _check_vectors(operators, forest, inside_vectors)
     vectors = ScaledVectors.zeros(operators, forest)
-    outside_pass(operators.packed, forest, *inside_vectors, *vectors, *room(operators.packed))
+    outside_pass(operators.packed, forest, inside_vectors, vectors, Room.of(operators.packed))
     return vectors
 
 
@@ -285,6 +265,6 @@ def edge_marginals(
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
     product = np.zeros(forest.n_edges)
     exponent = np.full(forest.n_edges, EMPTY)
-    parts = (*inside_vectors, *outside_vectors, product, exponent)
-    edge_pass(operators.packed, forest, *parts, *room(operators.packed))
+    packed = operators.packed
+    edge_pass(packed, forest, inside_vectors, outside_vectors, product, exponent, Room.of(packed))
     return _posteriors(operators, forest, inside_vectors, item_component(forest)[forest.item], product, exponent)

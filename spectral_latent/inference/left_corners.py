@@ -26,7 +26,7 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled_pass, place
-from spectral_latent.inference._kernels import room
+from spectral_latent.inference._blocks import Room, block_of, parent_to_pair
 from spectral_latent.inference._matrices import multiply, multiply_transposed
 from spectral_latent.inference.generative_means import mean_children
 from spectral_latent.operators import ObservableOperators, PackedOperators, row_sums
@@ -111,7 +111,7 @@ class LeftCorners:
         by_symbol = np.argsort(symbol, kind="stable")
         items = (first[by_symbol], symbol[by_symbol], inside[by_symbol])
         packed = self.operators.packed
-        pair, _ = room(packed)
+        pair, _ = Room.of(packed)
         right = np.zeros_like(self.first)
         rows = np.ascontiguousarray(forward).reshape(-1, self.first.shape[1])
         total = np.empty((2, pair.shape[1]))
@@ -151,44 +151,39 @@ def _add_right_children(
     """Add f_i[a] · t(a → b c) · α_ij[b] to out[c], over items and rules; items are in the order of symbols.
 
     forward: (n S, M) f_i[a] is row i S + a.
-    pair: (3, Q) as `room` makes it.
+    pair: (3, Q) as in `Room`.
     total: (2, Q) room for sums over the items of a symbol, and for a vector of states.
     out: (S, M).
     """
-    states, offset, data = operators.states, operators.offset, operators.data
-    n_symbols = len(states)
+    n_symbols = len(operators.states)
     end = ZERO
     while end < len(symbol):
         # The items of one symbol b meet the same rules.
         begin = end
         b = symbol[begin]
-        m_b = states[b]
         while end < len(symbol) and symbol[end] == b:
             end += 1
         for at in range(of_left[b], of_left[b + 1]):
             r = by_left[at]
             a, c = operators.binary_rules[r, 0], operators.binary_rules[r, 2]
-            m_a, m_c, terms = states[a], states[c], operators.terms[r]
-            width = terms if terms else m_b * m_c
-            second = offset[r] + m_a * width
+            block = block_of(operators, r)
+            terms, m_c = block.terms, block.m_c
             for q in range(max(terms, m_c)):
                 total[0, q] = 0.0
             for item in range(begin, end):
                 # From the parent's states to the rule's pair space.
-                multiply_transposed(
-                    data, operators.offset[r], m_a, width, forward, first[item] * n_symbols + a, pair, 0
-                )
+                parent_to_pair(block, forward, first[item] * n_symbols + a, pair)
                 # In factors, a number for each term remains; multiplied out, a number for each state of c.
                 if terms:
-                    multiply(data, second, terms, m_b, inside, item, pair, 1)
+                    multiply(block.data, block.second, terms, block.m_b, inside, item, pair, 1)
                     for q in range(terms):
                         total[0, q] += pair[0, q] * pair[1, q]
                 else:
-                    for j in range(m_b):
+                    for j in range(block.m_b):
                         for k in range(m_c):
                             total[0, k] += inside[item, j] * pair[0, place(j * m_c + k)]
             # The third factor is applied once for all items.
             if terms:
-                multiply_transposed(data, second + terms * m_b, terms, m_c, total, 0, total, 1)
+                multiply_transposed(block.data, block.third, terms, m_c, total, 0, total, 1)
             for k in range(m_c):
                 out[c, k] += total[1 if terms else 0, k]

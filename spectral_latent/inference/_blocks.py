@@ -1,0 +1,175 @@
+"""Read the tensor of a binary rule, t(h, j, k | a → b c), where its numbers lie in one flat array.
+
+A tensor is a matrix (m_a, Q) that leads from the rule's pair space to the states of its parent; in factors, two more
+matrices, (Q, m_b) and (Q, m_c), lead from the states of its children to the Q terms (`operators.Tensors`).
+
+Vectors are rows of arrays, because a part of an array would be an array of its own, which compiled code makes anew.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent._compiled import pass_part, place
+from spectral_latent.inference._matrices import multiply, multiply_transposed
+from spectral_latent.operators import PackedOperators
+from spectral_latent.trees import FloatArray
+
+__all__ = [
+    "Block",
+    "Room",
+    "add_pair",
+    "block_of",
+    "pair_to_children",
+    "pair_to_parent",
+    "parent_to_pair",
+]
+
+
+class Block(NamedTuple):
+    """The places in a flat array at which the matrices of a binary rule a → b c begin.
+
+    data: the numbers of all tensors, flat, (offset[-1],).
+    first: the place of the matrix (m_a, Q).
+    second: the place of the factor (Q, m_b), if the tensor is in factors.
+    third: the place of the factor (Q, m_c), likewise.
+    terms: the number of factors; 0 if the tensor is multiplied out.
+    width: Q, the number of factors, or m_b m_c.
+    m_a: the number of states of the parent.
+    m_b: the number of states of the left child.
+    m_c: the number of states of the right child.
+    """
+
+    data: FloatArray
+    first: int
+    second: int
+    third: int
+    terms: int
+    width: int
+    m_a: int
+    m_b: int
+    m_c: int
+
+
+class Room(NamedTuple):
+    """Room for the vectors of one rule.
+
+    pair: (3, Q) vectors in the pair space of any rule: a sum, and what each child has in each term.
+    of_items: (2, M) state vectors of two items.
+    """
+
+    pair: FloatArray
+    of_items: FloatArray
+
+    @staticmethod
+    def of(operators: PackedOperators) -> Room:
+        """Make room for the rules of operators.
+
+        operators: the operators as flat arrays.
+        """
+        m_max = operators.leaf.shape[1]
+        width = max(m_max * m_max, operators.terms.max(initial=0))
+        return Room(np.empty((3, width)), np.empty((2, m_max)))
+
+
+@pass_part
+def block_of(operators: PackedOperators, r: int) -> Block:
+    """Find the matrices of a binary rule.
+
+    operators: the operators as flat arrays.
+    r: the number of the rule.
+    """
+    states, rules = operators.states, operators.binary_rules
+    m_a, m_b, m_c = states[rules[r, 0]], states[rules[r, 1]], states[rules[r, 2]]
+    first, terms = operators.offset[r], operators.terms[r]
+    width = terms if terms else m_b * m_c
+    second = first + m_a * width
+    return Block(operators.data, first, second, second + terms * m_b, terms, width, m_a, m_b, m_c)
+
+
+@pass_part
+def add_pair(block: Block, left: FloatArray, b: int, right: FloatArray, c: int, scale: float, pair: FloatArray) -> None:
+    """Add to pair[0] `scale` times the image of two children, y = left[b] and z = right[c], in pair space.
+
+    block: the tensor of the rule.
+    left: (n, M).
+    b: the row of the left child.
+    right: (n', M).
+    c: the row of the right child.
+    scale: a factor.
+    pair: (3, Q) as in `Room`.
+    """
+    if block.terms:
+        # Coordinate q is (second[q] · y) (third[q] · z).
+        multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
+        multiply(block.data, block.third, block.terms, block.m_c, right, c, pair, 2)
+        for q in range(block.terms):
+            pair[0, q] += scale * pair[1, q] * pair[2, q]
+    else:
+        # The outer product of y and z, row by row.
+        for j in range(block.m_b):
+            weight = scale * left[b, j]
+            for k in range(block.m_c):
+                pair[0, place(j * block.m_c + k)] += weight * right[c, k]
+
+
+@pass_part
+def pair_to_parent(block: Block, pair: FloatArray, out: FloatArray) -> None:
+    """Set out[0], (m_a,), to the parent's vector that pair[0] stands for.
+
+    block: the tensor of the rule.
+    pair: (3, Q) as in `Room`.
+    out: (n, M).
+    """
+    multiply(block.data, block.first, block.m_a, block.width, pair, 0, out, 0)
+
+
+@pass_part
+def parent_to_pair(block: Block, vectors: FloatArray, a: int, pair: FloatArray) -> None:
+    """Set pair[0] to the image of the parent's outside vector in pair space.
+
+    block: the tensor of the rule.
+    vectors: (n, M).
+    a: the row of the outside vector of the parent.
+    pair: (3, Q) as in `Room`.
+    """
+    multiply_transposed(block.data, block.first, block.m_a, block.width, vectors, a, pair, 0)
+
+
+@pass_part
+def pair_to_children(
+    block: Block, pair: FloatArray, left: FloatArray, b: int, right: FloatArray, c: int, to_children: FloatArray
+) -> None:
+    """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y = left[b] and by z = right[c].
+
+    block: the tensor of the rule.
+    pair: (3, Q) as in `Room`.
+    left: (n, M).
+    b: the row of the left child.
+    right: (n', M).
+    c: the row of the right child.
+    to_children: (2, M).
+    """
+    if block.terms:
+        # The derivative of weights[q] (second[q] · y) (third[q] · z) by y is along second[q].
+        multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
+        multiply(block.data, block.third, block.terms, block.m_c, right, c, pair, 2)
+        for q in range(block.terms):
+            in_left, in_right = pair[1, q], pair[2, q]
+            pair[1, q] = pair[0, q] * in_right
+            pair[2, q] = pair[0, q] * in_left
+        multiply_transposed(block.data, block.second, block.terms, block.m_b, pair, 1, to_children, 0)
+        multiply_transposed(block.data, block.third, block.terms, block.m_c, pair, 2, to_children, 1)
+    else:
+        # Weights are a matrix (m_b, m_c), applied to z, and its transpose to y.
+        for k in range(block.m_c):
+            to_children[1, k] = 0.0
+        for j in range(block.m_b):
+            total = 0.0
+            for k in range(block.m_c):
+                weight = pair[0, place(j * block.m_c + k)]
+                total += weight * right[c, k]
+                to_children[1, k] += weight * left[b, j]
+            to_children[0, j] = total
