@@ -6,14 +6,20 @@ Compiled code does not check whether an index lies inside an array.  The caller 
 from __future__ import annotations
 
 import gc
+import hashlib
 import logging
+import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
 from numba.core import event
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.dispatcher import Dispatcher
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
@@ -42,6 +48,54 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _COMMON: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
+class _CompiledFiles(FunctionCache):
+    """Files with the compiled code of a function, whose names tell what sources the code was made of.
+
+    numba compares the file of a function with the one that it compiled, but not the files of the parts that the
+    function calls, nor those of the records that it reads; and it cannot read what it kept if the class of a record
+    has moved.  So the names have a digest of all these sources, and what has changed is compiled anew.
+
+    function: the function.
+    Raises RuntimeError if there is no folder for them that can be written to.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        base = f"{self._impl.filename_base}.{_digest(function.__module__)}"
+        file: Any = IndexDataCacheFile
+        self._cache_file = file(self._cache_path, base, self._impl.locator.get_source_stamp())
+
+
+def _digest(module: str) -> str:
+    """Digest the sizes and times of the source of a module and of all sources of its package that it depends on."""
+    digest = hashlib.sha256()
+    for name in sorted(_dependencies(module)):
+        source = getattr(sys.modules[name], "__file__", None)
+        if source is not None and os.path.exists(source):
+            status = os.stat(source)
+            digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+def _dependencies(module: str) -> set[str]:
+    """Find a module, the modules of its package that define what it imports, and those that these depend on."""
+    package = module.partition(".")[0]
+    found = {module}
+    waiting = [module]
+    while waiting:
+        for value in list(vars(sys.modules[waiting.pop()]).values()):
+            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            if (
+                isinstance(name, str)
+                and name.partition(".")[0] == package
+                and name in sys.modules
+                and name not in found
+            ):
+                found.add(name)
+                waiting.append(name)
+    return found
+
+
 def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     """Make a decorator that compiles a function when it is first called, to run without the interpreter's lock.
 
@@ -57,11 +111,11 @@ def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     """
 
     def decorate(function: _Function) -> _Function:
-        dispatcher: Any
-        try:
-            dispatcher = njit(cache=True, **_COMMON, **settings)(function)
-        except RuntimeError:  # neither the folder of the source nor that of the user's caches can be written to
-            dispatcher = njit(**_COMMON, **settings)(function)
+        dispatcher = njit(**_COMMON, **settings)(function)
+        if isinstance(dispatcher, Dispatcher):  # and not a function that runs as it is, where nothing is compiled
+            # Without a folder that can be written to, that of the source or that of the user's caches, nothing is kept.
+            with suppress(RuntimeError):
+                dispatcher._cache = _CompiledFiles(function)  # type: ignore[attr-defined]
         return cast(_Function, dispatcher)
 
     return decorate

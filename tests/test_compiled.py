@@ -47,6 +47,62 @@ def test_the_library_is_imported_without_a_place_for_the_cache() -> None:
     assert done.returncode == 0, done.stderr
 
 
+RECORD = """
+from typing import NamedTuple
+class Pair(NamedTuple):
+    {fields}
+"""
+PART = """
+from spectral_latent._compiled import compiled_part
+@compiled_part
+def difference(pair):
+    return {result}
+"""
+WHOLE = """
+from spectral_latent._compiled import compiled
+from sources.part import difference
+from {module} import Pair
+@compiled
+def answer(pair):
+    return difference(pair)
+print(answer(Pair(5, 3)), sum(answer.stats.cache_hits.values()))
+"""
+
+
+def test_compiled_code_is_that_of_all_sources(tmp_path: Path) -> None:
+    """Code that was kept is used again, but not if a part or a record that it is made of has changed or moved."""
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    cache = tmp_path / "cache"
+
+    def run(
+        fields: str = "a: int; b: int", result: str = "pair.a - pair.b", module: str = "sources.record"
+    ) -> list[str]:
+        texts = {
+            "__init__": "",
+            module.partition(".")[2]: RECORD.format(fields=fields),
+            "part": PART.format(result=result),
+            "whole": WHOLE.format(module=module),
+        }
+        for source in folder.glob("*.py"):
+            if source.stem not in texts:
+                source.unlink()
+        for name, text in texts.items():
+            source = folder / f"{name}.py"
+            if not source.exists() or source.read_text() != text:
+                source.write_text(text)
+        paths = os.pathsep.join([str(tmp_path), *sys.path])
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-c", "import sources.whole"]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()
+
+    assert run() == ["2", "0"]
+    assert run() == ["2", "1"]
+    assert run(result="pair.b - pair.a") == ["-2", "0"]
+    assert run(fields="b: int; a: int", result="pair.b - pair.a") == ["2", "0"]
+    assert run(module="sources.moved") == ["2", "0"]
+
+
 def on_terminal(script: str, cache: Path) -> str:
     """What a script writes to standard error, which is a terminal."""
     screen, terminal = os.openpty()
