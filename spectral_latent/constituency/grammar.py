@@ -19,7 +19,7 @@ from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.rows import with_rows
 from spectral_latent.grammar import Charts, LatentGrammar, Limits, SentenceGrammar
 from spectral_latent.inference import Weight, inside, marginals, outside, total_weight
-from spectral_latent.operators import Distinct, ObservableOperators, setting_from
+from spectral_latent.operators import CompactOperators, Distinct, ObservableOperators, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["PhraseGrammar"]
@@ -41,7 +41,7 @@ class PhraseGrammar(ShortRepr):
     @property
     def sizes(self) -> str:
         """The sizes of the model."""
-        states = counted(int(self.grammar.operators.states.max()), "state")
+        states = counted(int(self.grammar.latent.rest.states.max()), "state")
         words = counted(len(self.grammar.lexicon.words), "word")
         return f"{counted(len(self.symbols), 'symbol')} of up to {states}, {words}"
 
@@ -107,7 +107,7 @@ class PhraseGrammar(ShortRepr):
         return [self.symbols[symbol].last for symbol in self.grammar.most_frequent_symbols(sentence).tolist()]
 
     @cached_property
-    def _operators_with_rows(self) -> ObservableOperators:
+    def _operators_with_rows(self) -> CompactOperators:
         return with_rows(self.grammar, self._is_bar, self.options.rows)
 
     @cached_property

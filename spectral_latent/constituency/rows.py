@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from spectral_latent.grammar import LatentGrammar, mean_inside_vectors
-from spectral_latent.operators import ObservableOperators, Tensors
+from spectral_latent.operators import CompactOperators, ObservableOperators, Tensors
 from spectral_latent.trees import BoolArray, FloatArray, Rules
 
 __all__ = ["with_rows"]
@@ -41,20 +41,20 @@ def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatAr
     return sums
 
 
-def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> ObservableOperators:
+def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> CompactOperators:
     """Add the symbol of rows, after all others, and its rules to the latent operators of a grammar.
 
     grammar: a grammar of phrases without unary rules.
     is_bar: (S,) whether each symbol is a bar.
     rows: ε, the probability of a row.
     """
-    operators = grammar.operators
+    operators = grammar.latent.rest
     rules = operators.rules
     n, width = operators.root.shape
     if operators.probabilities:
         whole = (np.arange(width) < operators.states[:, None]).astype(float)
     else:
-        whole = mean_inside_vectors(operators, grammar.coarse)
+        whole = mean_inside_vectors(grammar.operators, grammar.coarse)
     # The vectors of constituents as trees of their own, and of the phrases that rows may replace.
     weight = (operators.root * whole).sum(axis=1, keepdims=True)
     alone = np.divide(operators.root, weight, out=np.zeros_like(operators.root), where=weight > 0.0)
@@ -75,7 +75,7 @@ def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> Ob
     terms = np.append(operators.binary.terms, np.zeros_like(children))
     is_state = np.arange(width) < states[children, None]
     data = np.append(operators.binary.data, drawn[children][is_state])
-    return replace(
+    rest = replace(
         operators,
         rules=Rules(rules.leaf, unary, np.concatenate([rules.binary, binary])),
         states=states,
@@ -84,3 +84,4 @@ def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> Ob
         binary=Tensors(shapes, terms, data),
         singular_values=None,
     )
+    return replace(grammar.latent, rest=rest)

@@ -235,7 +235,7 @@ def learnt_without(whole: PhraseGrammar, rest: Training[PhraseGrammar], jobs: in
     rest: the treebank of these trees, under the same options.
     jobs: the number of threads; the result does not depend on it.
     """
-    if not whole.grammar.operators.probabilities:
+    if not whole.grammar.latent.rest.probabilities:
         return rest.estimate(jobs=jobs)
     symbol = Vocabulary(whole.symbols).numbers(rest.coarse.symbols)
     word = Vocabulary(whole.grammar.lexicon.words).numbers(rest.coarse.grammar.lexicon.words)

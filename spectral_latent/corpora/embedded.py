@@ -18,6 +18,7 @@ from spectral_latent.corpora.grammars import parse_grammar
 from spectral_latent.grammar import LatentGrammar
 from spectral_latent.inference import collapse, mean_node_counts, sample_trees
 from spectral_latent.lexicon import Lexicon
+from spectral_latent.operators import CompactOperators
 from spectral_latent.trees import SkeletalTrees
 
 __all__ = ["embedded_treebank", "embedded_truth"]
@@ -192,7 +193,7 @@ def embedded_truth() -> PhraseGrammar:
             seen=np.ones(len(grammar.operators.rules.binary), dtype=bool),
             prior=counts.sum(axis=1) / counts.sum(),
             coarse=collapse(grammar.operators),
-            operators=grammar.operators,
+            latent=CompactOperators.of(grammar.operators),
         ),
     )
 

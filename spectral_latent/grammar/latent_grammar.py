@@ -29,6 +29,7 @@ from spectral_latent.grammar.surprisal import NextWords, Prefixes
 from spectral_latent.inference import LeftCorners
 from spectral_latent.lexicon import EncodedWords, Lexicon, WordEncoder
 from spectral_latent.operators import (
+    CompactOperators,
     Distinct,
     ObservableOperators,
     array_from,
@@ -67,7 +68,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     seen: (R2,) whether the treebank has each binary rule; charts use only these rules at first.
     prior: (S,) share of each symbol among the nodes of the treebank.
     coarse: operators of one state a symbol, such as relative frequencies.
-    operators: the latent ones.
+    latent: the latent ones, of which `operators` makes those with all leaf rules.
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
@@ -78,17 +79,17 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     seen: BoolArray
     prior: FloatArray
     coarse: ObservableOperators
-    operators: ObservableOperators
+    latent: CompactOperators
     objective: tuple[float, ...] = ()
 
     @property
     def sizes(self) -> str:
         """The sizes of the model."""
-        states = counted(int(self.operators.states.max()), "state")
+        states = counted(int(self.latent.rest.states.max()), "state")
         return f"{counted(len(self.tags), 'tag')} of up to {states}, {counted(len(self.lexicon.words), 'word')}"
 
     def __post_init__(self) -> None:
-        if not self.coarse.rules.equals(self.operators.rules):
+        if not self.coarse.rules.equals(self.latent.rules):
             raise ValueError("the coarse and the latent grammar must number the same rules")
 
     def with_operators(
@@ -99,7 +100,12 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         operators: operators over the same rules as `coarse`.
         objective: the objective of the EM that made them; empty for other operators.
         """
-        return replace(self, operators=operators, objective=objective)
+        return replace(self, latent=CompactOperators.of(operators), objective=objective)
+
+    @property
+    def operators(self) -> ObservableOperators:
+        """The latent operators with all leaf rules, which are made whenever they are asked for."""
+        return self.latent.operators
 
     def with_limits(self, limits: Limits) -> LatentGrammar[OptionsKind]:
         """Replace the limits of what a sentence may cost.
@@ -132,7 +138,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         """
         words = self._encoded(sentences, tags)
         start = np.append(0, np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64))
-        return SentenceGrammar(words, start, words.restrict(self.coarse), words.restrict(self.operators))
+        return SentenceGrammar(words, start, words.restrict(self.coarse), words.restrict(self.latent))
 
     def _encoded(self, sentences: Sequence[Sequence[str]], tags: IntArray | None) -> EncodedWords:
         """Find the leaf rules of n words with tags (n,); arguments and errors are those of `for_sentences`."""
@@ -264,7 +270,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         check_words(words)
         if not len(words):
             raise ValueError("an empty sentence has no prefixes")
-        if not self.operators.probabilities:
+        if not self.latent.rest.probabilities:
             raise ValueError(
                 f"the estimator {self.options.estimator.estimator!r} gives estimates that may be negative, so that "
                 f"prefixes have no probabilities; train with the preset 'fast' or 'accurate', or with another estimator"
@@ -300,7 +306,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the arrays of the grammar, for a model file."""
         columns = {"prior": self.prior, "seen": self.seen}
-        return columns | arrays_of("coarse", self.coarse) | arrays_of("latent", self.operators) | self.lexicon.arrays()
+        coarse = CompactOperators.of(self.coarse)
+        return columns | arrays_of("coarse", coarse) | arrays_of("latent", self.latent) | self.lexicon.arrays()
 
     def settings(self) -> dict[str, Any]:
         """Collect the settings of the grammar, for a model file; the formalism stores the symbols."""
@@ -308,7 +315,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             "options": asdict(self.options),
             "tags": self.tags,
             "words": self.lexicon.words,
-            "probabilities": self.operators.probabilities,
+            "probabilities": self.latent.rest.probabilities,
             "objective": list(self.objective),
         }
 
@@ -333,12 +340,12 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         n_terminals = lexicon.n_terminals
         probabilities = setting_from("probabilities", settings, bool)
         objective = setting_from("objective", settings, tuple[float, ...])
-        coarse = operators_from("coarse", arrays, n_terminals, probabilities=True)
+        coarse = operators_from("coarse", arrays, n_terminals, probabilities=True).operators
         latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities)
         prior = array_from("prior", arrays, np.float64, (coarse.n_symbols,), Above(0.0), AtMost(1.0))
         seen = array_from("seen", arrays, np.bool_, (len(coarse.rules.binary),))
         # Every part has the same symbols; with spellings, every symbol over words has a tag.
-        fits = len(tag_of_symbol) == coarse.n_symbols == latent.n_symbols and (coarse.states == 1).all()
+        fits = len(tag_of_symbol) == coarse.n_symbols == latent.rest.n_symbols and (coarse.states == 1).all()
         if fits and lexicon.spelling is not None:
             over_words = tag_of_symbol[coarse.rules.leaf[:, 0]]
             fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())

@@ -19,7 +19,7 @@ from spectral_latent.estimation import (
 from spectral_latent.grammar.latent_grammar import LatentGrammar, OptionsKind
 from spectral_latent.grammar.options import GrammarOptions
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import CompactOperators, ObservableOperators, RuleTable
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
 __all__ = ["Training", "prepare_grammar", "spelling_of"]
@@ -118,5 +118,5 @@ def prepare_grammar(
     coarse = relative_frequencies(counts, priors).rounded()
     seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
     share = counts.symbol / counts.symbol.sum()
-    grammar = LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, share, coarse, coarse)
+    grammar = LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, share, coarse, CompactOperators.of(coarse))
     return Training(grammar, replace(treebank, priors=priors))

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.lexicon.lexicon import Lexicon
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.operators import CompactOperators, ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
 __all__ = ["EncodedWords", "WordEncoder"]
@@ -57,12 +57,12 @@ class EncodedWords(NamedTuple):
     factor: FloatArray
     likely: BoolArray
 
-    def restrict(self, operators: ObservableOperators) -> ObservableOperators:
+    def restrict(self, operators: ObservableOperators | CompactOperators) -> ObservableOperators:
         """Make operators whose leaf rules are those of these words.
 
         operators: operators of the whole grammar, whose leaf rules `source` numbers.
         """
-        return operators.with_leaf_rules(self.rules, operators.leaf[self.source] * self.factor[:, None])
+        return operators.with_leaves(self.rules, self.source, self.factor)
 
 
 class _Rows(NamedTuple):

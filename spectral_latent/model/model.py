@@ -29,6 +29,7 @@ from spectral_latent.inspection import NamedOperators
 from spectral_latent.model.features import Feature, place_of
 from spectral_latent.model.training import GraphFormalism
 from spectral_latent.operators import (
+    CompactOperators,
     Distinct,
     ObservableOperators,
     StoredModel,
@@ -263,7 +264,7 @@ class LatentTreeModel(StoredModel):
             "probabilities": self.operators.probabilities,
             "objective": list(self.objective),
         }
-        return arrays_of("latent", self.operators), settings
+        return arrays_of("latent", CompactOperators.of(self.operators)), settings
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTreeModel:
@@ -277,5 +278,5 @@ class LatentTreeModel(StoredModel):
         options = setting_from("options", settings, EstimatorOptions)
         probabilities = setting_from("probabilities", settings, bool)
         objective = setting_from("objective", settings, tuple[float, ...])
-        operators = operators_from("latent", arrays, len(terminals), probabilities=probabilities)
+        operators = operators_from("latent", arrays, len(terminals), probabilities=probabilities).operators
         return LatentTreeModel(options, symbols, terminals, operators, objective)

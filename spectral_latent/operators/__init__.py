@@ -1,5 +1,6 @@
 """Hold observable operators and their tensors, and read and write model files."""
 
+from spectral_latent.operators.compact import CompactOperators
 from spectral_latent.operators.contents import (
     Distinct,
     Shares,
@@ -19,6 +20,7 @@ from spectral_latent.operators.stored_operators import arrays_of, operators_from
 from spectral_latent.operators.tensors import Tensor, Tensors
 
 __all__ = [
+    "CompactOperators",
     "Distinct",
     "ModelFileError",
     "ObservableOperators",

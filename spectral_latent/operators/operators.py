@@ -170,6 +170,15 @@ class ObservableOperators(RuleTable):
         operators.__dict__.update(parts | {"rules": replace(self.rules, leaf=read_only(rules)), "leaf": leaf})
         return operators
 
+    def with_leaves(self, rules: IntArray, source: IntArray, factor: FloatArray) -> ObservableOperators:
+        """Replace all leaf rules by multiples of some of them; see `with_leaf_rules`.
+
+        rules: (n, 2) symbol and terminal.
+        source: (n,) the leaf rule whose vector each takes.
+        factor: (n,) the factor of that vector.
+        """
+        return self.with_leaf_rules(rules, self.leaf[source] * factor[:, None])
+
     def restricted(self, rules: Rules, symbol: IntArray, terminal: IntArray) -> ObservableOperators:
         """Select some symbols and rules, and number them as another table does.
 

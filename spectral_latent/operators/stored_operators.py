@@ -7,6 +7,7 @@ must add up.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,25 +15,28 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_range
 from spectral_latent._options import AtLeast, Below
+from spectral_latent.operators.compact import CompactOperators
 from spectral_latent.operators.contents import Shares, Sorted, array_from
 from spectral_latent.operators.operators import ObservableOperators
 from spectral_latent.operators.rounding import divided
 from spectral_latent.operators.storage import ModelFileError
 from spectral_latent.operators.tensors import Tensors
-from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
+from spectral_latent.trees import BoolArray, IntArray, Rules
 
 __all__ = ["arrays_of", "operators_from"]
 
 
-def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[Any]]:
+def arrays_of(prefix: str, compact: CompactOperators) -> dict[str, NDArray[Any]]:
     """List the arrays of operators, named `prefix.field`.
 
-    The vectors of leaf rules and the parts of tensors are divided into factors and shares; see `rounding`.
+    The parts of tensors are divided into factors and shares, as the vectors of leaf rules are; see `rounding`.
 
     prefix: the first part of the arrays' names, such as `latent`.
-    operators: the operators whose arrays are to be saved.
+    compact: the operators whose arrays are to be saved.
     """
-    rules = operators.rules
+    operators = compact.rest
+    rules = compact.rules
+    is_state = _are_states(compact.vector, rules.leaf[:, 0], operators.states, operators.root.shape[1])
     tensors = operators.binary
     data_factor, data_share = divided(tensors.data, tensors.parts)
     fields = {
@@ -45,60 +49,34 @@ def arrays_of(prefix: str, operators: ObservableOperators) -> dict[str, NDArray[
         "terms": tensors.terms,
         "data_factor": data_factor,
         "data_share": data_share,
-        **_leaf_arrays(operators),
+        "leaf_factor": compact.factor,
+        "leaf_vector": compact.vector,
+        "leaf_share": compact.shares[is_state].astype(np.float64),
     }
     if operators.singular_values is not None:
         fields["singular_values"] = operators.singular_values
     return {f"{prefix}.{name}": array for name, array in fields.items()}
 
 
-def _leaf_arrays(operators: ObservableOperators) -> dict[str, NDArray[Any]]:
-    """List the distinct vectors of leaf rules, and for each of R0 rules the number of its vector and its factor.
+def _are_states(vector: IntArray, symbol: IntArray, states: IntArray, m: int) -> BoolArray:
+    """Tell which numbers (V, m) of the vectors that leaf rules share are those of states.
 
-    Smoothing gives a symbol many terminals with vectors that differ in their factors only.
-    """
-    symbol = operators.rules.leaf[:, 0]
-    is_state = np.arange(operators.leaf.shape[1]) < operators.states[symbol][:, None]
-    factor, share = divided(operators.leaf[is_state], operators.states[symbol])
-    shares = np.zeros(operators.leaf.shape)
-    shares[is_state] = share
-    different: Vocabulary[tuple[int, bytes]] = Vocabulary()
-    vector = np.array([different.add((a, row.tobytes())) for a, row in zip(symbol.tolist(), shares, strict=True)], int)
-    first = np.unique(vector, return_index=True)[1]
-    return {"leaf_factor": factor, "leaf_vector": vector, "leaf_share": shares[first][is_state[first]]}
-
-
-def _leaf_from(
-    prefix: str, arrays: Mapping[str, NDArray[Any]], symbol: IntArray, states: IntArray, m: int
-) -> FloatArray:
-    """Make the vectors of leaf rules, (R0, m), of the arrays that `_leaf_arrays` listed.
-
-    symbol: (R0,) the parents of the rules.
+    vector: (R,) the vector of each leaf rule.
+    symbol: (R,) the symbol of each leaf rule.
     states: (S,) the numbers of states.
+    Raises ValueError if a vector is of no rule, or of several symbols.
     """
-    n = len(symbol)
-    factor = array_from(f"{prefix}.leaf_factor", arrays, np.float64, (n,), AtLeast(0.0))
-    vector = array_from(f"{prefix}.leaf_vector", arrays, np.int64, (n,), AtLeast(0), Below(max(n, 1)))
-    share = array_from(f"{prefix}.leaf_share", arrays, np.float64, (None,))
-    # Every vector is of some rule, and all rules that have it have the same parent.
-    n_vectors = int(vector.max(initial=-1)) + 1
-    parent = np.full(n_vectors, -1, dtype=np.int64)
+    parent = np.full(int(vector.max(initial=-1)) + 1, -1, dtype=np.int64)
     parent[vector] = symbol
     if (parent < 0).any() or (parent[vector] != symbol).any():
-        raise ValueError(f"the array {prefix}.leaf_vector does not fit the leaf rules")
-    is_state = np.arange(m) < states[parent][:, None]
-    if is_state.sum() != len(share):
-        raise ValueError(f"the array {prefix}.leaf_share has {len(share)} numbers, and must have {is_state.sum()}")
-    shares = np.zeros(is_state.shape)
-    shares[is_state] = share
-    leaf: FloatArray = shares[vector]
-    leaf *= factor[:, None]
-    return leaf
+        raise ValueError("the vectors do not fit the leaf rules")
+    are_states: BoolArray = np.arange(m) < states[parent, None]
+    return are_states
 
 
 def operators_from(
     prefix: str, arrays: Mapping[str, NDArray[Any]], n_terminals: int, *, probabilities: bool
-) -> ObservableOperators:
+) -> CompactOperators:
     """Make operators of the arrays that `arrays_of` listed.
 
     prefix: the first part of the arrays' names, such as `latent`.
@@ -117,7 +95,9 @@ def operators_from(
         return array_from(f"{prefix}.{name}", arrays, np.int64, shape, AtLeast(0))
 
     def rules_of(name: str, width: int) -> IntArray:
-        return array_from(f"{prefix}.{name}", arrays, np.int64, (None, width), AtLeast(0), Sorted())
+        rows = array_from(f"{prefix}.{name}", arrays, np.int64, (None, width), AtLeast(0), Sorted())
+        rows.setflags(write=False)  # so that operators need no copy
+        return rows
 
     try:
         states = integers("states", None)
@@ -134,23 +114,32 @@ def operators_from(
         root = numbers("root", len(states), None)
         if (states < 1).any() or root[np.arange(root.shape[1]) >= states[:, None]].any():
             raise ValueError("a root has numbers beyond its states")
+        n = len(rules.leaf)
+        vector = array_from(f"{prefix}.leaf_vector", arrays, np.int64, (n,), AtLeast(0), Below(max(n, 1)))
+        leaf_factor = array_from(f"{prefix}.leaf_factor", arrays, np.float64, (n,), AtLeast(0.0))
+        is_state = _are_states(vector, rules.leaf[:, 0], states, root.shape[1])
+        leaf_share = numbers("leaf_share", int(is_state.sum()))
+        shares = np.zeros(is_state.shape)
+        shares[is_state] = leaf_share
         products = {
-            f"{prefix}.leaf": _leaf_from(prefix, arrays, rules.leaf[:, 0], states, root.shape[1]),
+            f"{prefix}.leaf": leaf_share * leaf_factor.max(initial=0.0),
             f"{prefix}.data": share * np.repeat(factor, parts),
         }
+        for name in products:
+            array_from(name, products, np.float64, (None,), *limits)
         sigma = f"{prefix}.singular_values"
-        operators = ObservableOperators(
-            rules,
+        rest = ObservableOperators(
+            replace(rules, leaf=rules.leaf[:0]),
             states,
             root,
-            array_from(f"{prefix}.leaf", products, np.float64, (None, None), *limits),
+            np.empty((0, root.shape[1])),
             numbers("unary", len(rules.unary), None, None),
-            Tensors(states[rules.binary], terms, array_from(f"{prefix}.data", products, np.float64, (None,), *limits)),
+            Tensors(states[rules.binary], terms, products[f"{prefix}.data"]),
             probabilities,
             array_from(sigma, arrays, np.float64, (len(states), None), AtLeast(0.0)) if sigma in arrays else None,
         )
-        if probabilities and not Shares().accepts(operators.root.ravel()):
+        if probabilities and not Shares().accepts(root.ravel()):
             raise ValueError("the roots do not sum to one")
     except (IndexError, ValueError) as error:
         raise ModelFileError(f"the operators `{prefix}` of the model are damaged ({error}); train it again") from None
-    return operators
+    return CompactOperators(rest, rules.leaf, vector, leaf_factor, shares)

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import Above, AtLeast, AtMost, Below, ShortRepr, counted
-from spectral_latent.operators import ObservableOperators, array_from, arrays_of, operators_from, setting_from
+from spectral_latent.operators import (
+    CompactOperators,
+    ObservableOperators,
+    array_from,
+    arrays_of,
+    operators_from,
+    setting_from,
+)
 from spectral_latent.trees import FloatArray
 
 __all__ = ["SequenceParameters"]
@@ -97,7 +104,8 @@ class SequenceParameters(ShortRepr):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the arrays of a model file."""
-        return {"prior": self.prior, **arrays_of("coarse", self.coarse), **arrays_of("latent", self.latent)}
+        coarse, latent = map(CompactOperators.of, (self.coarse, self.latent))
+        return {"prior": self.prior, **arrays_of("coarse", coarse), **arrays_of("latent", latent)}
 
     def settings(self) -> dict[str, Any]:
         """Collect the settings of a model file."""
@@ -117,8 +125,8 @@ class SequenceParameters(ShortRepr):
         """
         prior = array_from("prior", arrays, np.float64, (None,), Above(0.0), AtMost(1.0))
         probabilities = setting_from("probabilities", settings, bool)
-        coarse = operators_from("coarse", arrays, n_terminals, probabilities=True)
-        latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities)
+        coarse = operators_from("coarse", arrays, n_terminals, probabilities=True).operators
+        latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities).operators
         floor = setting_from("floor", settings, Annotated[float, AtLeast(0.0), Below(1.0)])
         objective = setting_from("objective", settings, tuple[float, ...])
         return SequenceParameters(prior, coarse, latent, floor, objective)

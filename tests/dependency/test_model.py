@@ -695,7 +695,7 @@ def sample(require_corpus: Callable[[str], Any]) -> Sample:
 def trained(training: Training[DependencyModel], options: EstimatorOptions) -> DependencyModel:
     """The model of another estimator than that of the training's own options."""
     operators = estimate(training.treebank, options).operators
-    return replace(training.coarse, grammar=replace(training.coarse.grammar, operators=operators))
+    return training.coarse.with_operators(operators)
 
 
 def uas(model: DependencyModel, gold: list[DependencySentence]) -> float:

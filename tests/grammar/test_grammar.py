@@ -41,7 +41,7 @@ from spectral_latent.inference import (
     tree_weights,
 )
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import CompactOperators, ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import Tree, columns, leaves, nested
 
@@ -158,7 +158,8 @@ def test_a_grammar_with_unary_rules_has_no_charts(grammar: Grammar) -> None:
         rules = replace(operators.rules, unary=np.array([[S, A]]))
         return replace(operators, rules=rules, unary=np.zeros((1, m, m)))
 
-    chained = replace(grammar, coarse=with_a_chain(grammar.coarse), operators=with_a_chain(grammar.operators))
+    latent = CompactOperators.of(with_a_chain(grammar.operators))
+    chained = replace(grammar, coarse=with_a_chain(grammar.coarse), latent=latent)
     with pytest.raises(ValueError, match=r"charts know no unary rules, and the grammar has 1, .* symbol 0 → symbol 1"):
         chained.charts([["ant", "bat"]])
 
@@ -224,7 +225,7 @@ def without_binary_rules(grammar: Grammar) -> dict[str, Any]:
     """The parts of a grammar that derives one word at most."""
     rules = replace(grammar.coarse.rules, binary=grammar.coarse.rules.binary[:0])
     coarse, operators = (replace(part, rules=rules, binary=[]) for part in (grammar.coarse, grammar.operators))
-    return {"coarse": coarse, "operators": operators, "seen": grammar.seen[:0]}
+    return {"coarse": coarse, "latent": CompactOperators.of(operators), "seen": grammar.seen[:0]}
 
 
 def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: Grammar) -> None:
@@ -323,7 +324,7 @@ def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: Gramm
     of_ant = grammar.coarse.rules.leaf[:, 1] == 0
     leaf = {"rules": replace(grammar.coarse.rules, leaf=grammar.coarse.rules.leaf[~of_ant])}
     coarse, latent = (replace(part, leaf=part.leaf[~of_ant], **leaf) for part in (bare.coarse, bare.operators))
-    bare = replace(bare, coarse=coarse, operators=latent, prior=np.array([0.5, 0.2, 0.3]))
+    bare = replace(bare, coarse=coarse, latent=CompactOperators.of(latent), prior=np.array([0.5, 0.2, 0.3]))
     assert bare.most_frequent_symbols(bare.for_sentences([["ant"]])).tolist() == [B]
 
 

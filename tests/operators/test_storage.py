@@ -26,6 +26,7 @@ from spectral_latent._options import AtLeast, Options
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import inside, marginals, outside, tree_weights
 from spectral_latent.operators import (
+    CompactOperators,
     Distinct,
     ModelFileError,
     ObservableOperators,
@@ -53,8 +54,12 @@ def toy() -> ObservableOperators:
     return random_numbers(np.random.default_rng(0), STATES, rules_of(TREES)).operators()
 
 
+def toy_arrays() -> dict[str, np.ndarray]:
+    return arrays_of("latent", CompactOperators.of(toy()))
+
+
 def saved(path: Path) -> Path:
-    save_model(path, arrays_of("latent", toy()), SETTINGS)
+    save_model(path, toy_arrays(), SETTINGS)
     return path
 
 
@@ -74,7 +79,7 @@ def use(operators: ObservableOperators) -> None:
 def test_a_model_comes_back_bit_for_bit(tmp_path: Path) -> None:
     operators = toy()
     arrays, settings = load_model(saved(tmp_path / "model"), "toy")
-    again = operators_from("latent", arrays, 100, probabilities=False)
+    again = operators_from("latent", arrays, 100, probabilities=False).operators
     assert (operators.packed.terms > 0).any()
     assert (operators.packed.terms == 0).any()
     for name, array in again.packed._asdict().items():
@@ -83,6 +88,13 @@ def test_a_model_comes_back_bit_for_bit(tmp_path: Path) -> None:
     assert {name: settings[name] for name in SETTINGS} == SETTINGS
     forest = Forest.of_trees(columns(TREES), operators.rules)
     assert tree_weights(again, forest).log.tolist() == tree_weights(operators, forest).log.tolist()
+
+
+def test_leaf_rules_of_two_operators_are_in_memory_once(tmp_path: Path) -> None:
+    save_model(tmp_path / "model", arrays_of("coarse", CompactOperators.of(toy())) | toy_arrays(), SETTINGS)
+    arrays, _ = load_model(tmp_path / "model", "toy")
+    coarse, latent = (operators_from(name, arrays, 100, probabilities=False) for name in ("coarse", "latent"))
+    assert coarse.operators.rules.leaf is latent.leaf_rules
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -286,7 +298,7 @@ def check(path: Path) -> bool:
     """Load and use a file; False if it is refused with ModelFileError.  Whatever else happens is a failure."""
     try:
         arrays, _ = load_model(path, "toy")
-        operators = operators_from("latent", arrays, 100, probabilities=False)
+        operators = operators_from("latent", arrays, 100, probabilities=False).operators
     except ModelFileError:
         return False
     with np.errstate(all="ignore"):  # numbers may have become huge
@@ -345,7 +357,7 @@ def test_every_flipped_bit_of_a_small_file_is_refused(tmp_path: Path) -> None:
 
 def altered(**changes: Any) -> dict[str, np.ndarray]:
     """The arrays of the toy model with some replaced, or dropped if None."""
-    arrays = arrays_of("latent", toy())
+    arrays = toy_arrays()
     for name, change in changes.items():
         old = arrays.pop(f"latent.{name}")
         new = change(old.copy()) if callable(change) else change
@@ -410,7 +422,7 @@ HOSTILE = {
     "no binary rules": {"binary_rules": np.empty((0, 3), dtype=np.int64)},
     "a scalar for a table": {"binary_rules": np.int64(3).reshape(())},
     "operators of another size": {"unary": lambda unary: unary[:, :-1]},
-} | {f"{name} missing": {name.removeprefix("latent."): None} for name in arrays_of("latent", toy())}
+} | {f"{name} missing": {name.removeprefix("latent."): None} for name in toy_arrays()}
 
 
 @pytest.mark.parametrize("what", HOSTILE)
@@ -793,7 +805,7 @@ def test_sizes_that_overflow_together_are_refused(n_rules: int, size: int, terms
 
 
 def test_numbers_beyond_the_states_of_a_root_are_refused(tmp_path: Path) -> None:
-    arrays = arrays_of("latent", toy())
+    arrays = toy_arrays()
     arrays["latent.root"][1, -1] = 0.5
     save_model(tmp_path / "m", arrays, SETTINGS)
     assert not check(tmp_path / "m")
