@@ -272,7 +272,7 @@ class PhraseParser:
 
         grammar: the first member's grammar of all sentences, of which this one is number `at`.
         """
-        alone = grammar.repeated((np.arange(len(grammar.start) - 1) == at).astype(np.int64))
+        alone = grammar.of_sentences(np.array([at]))
         leaves = [Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(alone), sentence.words, strict=True)]
         return Parse(self.checked(*sentence).alone(leaves, FALLBACK), 0, -np.inf, is_fallback=True)
 
