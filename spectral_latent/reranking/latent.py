@@ -73,8 +73,8 @@ class LatentFeatures:
 
     def _columns(self, lists: Sequence[NBest]) -> Iterator[FloatArray]:
         """Compute the features (n, d) of each list that has candidates."""
-        cleaned = [nbest.cleaned for nbest in lists if len(nbest)]
-        trees = [[candidate.tree for candidate in nbest.candidates] for nbest in cleaned]
+        lists = [nbest for nbest in lists if len(nbest)]
+        trees = [nbest.cleaned for nbest in lists]
         if isinstance(self.model, ConstituencyModel):
             phrases = list(map(_phrases, trees))
             weight = self.model.parser.score(phrases)
@@ -84,7 +84,7 @@ class LatentFeatures:
             weight = _score_rooted(self.model, list(chain.from_iterable(sentences)))
             posteriors = list(chain.from_iterable(map(self.model.part_posteriors, sentences)))
         start = 0
-        for nbest in cleaned:
+        for nbest in lists:
             rows = slice(start, start + len(nbest))
             start += len(nbest)
             log = finite_scores(weight.log[rows])
