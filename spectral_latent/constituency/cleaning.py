@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.phrase import Phrase, inner_first
 from spectral_latent.estimation import EstimationError
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "TOPS",
     "base_label",
     "clean",
+    "clean_together",
     "cleaned",
     "function_label",
     "has_words",
@@ -107,13 +108,13 @@ def function_label(label: str) -> str:
     return base + _INDEX.sub("", label[len(base) :])
 
 
-def _rebuilt(phrase: Phrase, children: list[Phrase | str], function_labels: bool) -> Phrase | None:
-    """Make a phrase over its cleaned children; None if there are no children."""
+def _rebuilt(label: str, children: list[Phrase | str], function_labels: bool) -> Phrase | None:
+    """Make a phrase of its label and its cleaned children; None if there are no children."""
     if not children:
         return None
-    base = base_label(phrase.label)
+    base = base_label(label)
     only = children[0]
-    label = function_label(phrase.label) if function_labels and isinstance(only, Phrase) else base
+    label = function_label(label) if function_labels and isinstance(only, Phrase) else base
     if len(children) == 1 and isinstance(only, Phrase):
         if base in TOPS:
             return only
@@ -139,22 +140,32 @@ def clean(phrase: Phrase, *, function_labels: bool = False) -> Phrase | None:
     >>> print(clean(tree, function_labels=True).bracketed())
     (S (NP-SBJ (NNS dogs)) (VP (VBP eat)))
     """
-    cleaned_phrase: Phrase | None = None
-    stack: list[tuple[Phrase, Iterator[Phrase | str], list[Phrase | str]]] = [(phrase, iter(phrase.children), [])]
-    while stack:
-        current, rest, kept = stack[-1]
-        for child in rest:
-            if isinstance(child, Phrase):
-                stack.append((child, iter(child.children), []))
-                break
-            if not is_empty(current.label, child):
-                kept.append(child)
-        else:
-            stack.pop()
-            cleaned_phrase = _rebuilt(current, kept, function_labels)
-            if stack and cleaned_phrase is not None:
-                stack[-1][2].append(cleaned_phrase)
+    (cleaned_phrase,) = clean_together([phrase], function_labels=function_labels)
     return cleaned_phrase
+
+
+def clean_together(phrases: Sequence[Phrase], *, function_labels: bool = False) -> list[Phrase | None]:
+    """Clean several phrases; objects that they have in common are cleaned once, and stay in common.
+
+    phrases: trees as a treebank has them.
+    function_labels: whether phrases keep their function labels.
+
+    >>> subject = Phrase("NP-SBJ", (Phrase("NNS", ("dogs",)),))
+    >>> one, other = clean_together([Phrase(label, (subject, Phrase("VBP", ("bark",)))) for label in ("S", "SINV")])
+    >>> one.children[0] is other.children[0]
+    True
+    """
+    made: dict[int, Phrase | None] = {}  # of each object
+    for phrase in inner_first(phrases):
+        children: list[Phrase | str] = []
+        for child in phrase.children:
+            if isinstance(child, str):
+                if not is_empty(phrase.label, child):
+                    children.append(child)
+            elif (kept := made[id(child)]) is not None:
+                children.append(kept)
+        made[id(phrase)] = _rebuilt(phrase.label, children, function_labels)
+    return [made[id(phrase)] for phrase in phrases]
 
 
 def cleaned(phrases: Iterable[Phrase], *, function_labels: bool = False) -> Iterator[Phrase]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, check_starts
-from spectral_latent.constituency.constituents import Chain
+from spectral_latent.constituency.constituents import Chain, Constituent
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.trees import IntArray, Vocabulary
+from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 __all__ = ["PhraseColumns"]
 
@@ -67,6 +68,28 @@ class PhraseColumns(NamedTuple):
             n_phrases=np.array(numbering.n_phrases, dtype=np.int64)[root],
             chains=numbering.chains.names,
         )
+
+    def values(self, value: Mapping[Constituent, float]) -> list[FloatArray]:
+        """List the values of the labelled constituents of each tree, in the order of `constituents_of`.
+
+        value: the value of each constituent; zero for others.  The words of all sentences are numbered together.
+
+        >>> tree = Phrase("NP", (Phrase("NN", ("rain",)),))
+        >>> PhraseColumns.of([[tree]], [0]).values({Constituent(0, 1, "NP", False): 0.5})
+        [array([0. , 0.5])]
+        """
+        rows: list[list[float]] = []
+        spans: list[tuple[int, int]] = []
+        child = self.child.tolist()
+        starts = pairwise(self.start.tolist())
+        for number, (begin, end), place in zip(self.chain.tolist(), starts, self.place.tolist(), strict=True):
+            below = child[begin:end]
+            span = (spans[below[0]][0], spans[below[-1]][1]) if below else (place, place + 1)
+            labels = self.chains[number][::-1]
+            row = [value.get(Constituent(*span, label, not below and not at), 0.0) for at, label in enumerate(labels)]
+            rows.append([*chain.from_iterable([rows[node] for node in below]), *row])
+            spans.append(span)
+        return [np.array(rows[root]) for root in self.root.tolist()]
 
     def check(self) -> None:
         """Raise ValueError unless children come before parents, and the last node is a root."""

@@ -173,7 +173,8 @@ class ConstituencyModel(StoredModel):
         the posteriors of a tree are those of its own words.
         Raises EstimationError if a tree has no word.
         """
-        return self.parser.part_posteriors(_by_words(cleaned(trees)))
+        batches = batches_of(_by_words(cleaned(trees)))
+        return [row for batch in batches for row in self.parser.score_with_parts(batch)[1]]
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.

@@ -16,7 +16,13 @@ import numpy as np
 
 from spectral_latent._options import counted
 from spectral_latent.constituency.columns import PhraseColumns
-from spectral_latent.constituency.constituents import ChainLabels, Constituents, LabelledConstituents, constituents_of
+from spectral_latent.constituency.constituents import (
+    ChainLabels,
+    Constituent,
+    Constituents,
+    LabelledConstituents,
+    constituents_of,
+)
 from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
 from spectral_latent.constituency.decoding import bracketings
 from spectral_latent.constituency.functions import FunctionLabeller
@@ -24,7 +30,6 @@ from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import FlatPhrases, Phrase
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.grammar import Charts, Parses, SentenceGrammar, check_kind
-from spectral_latent.grammar.batches import batches_of
 from spectral_latent.inference import Weight, best_analyses
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
@@ -248,31 +253,35 @@ class PhraseParser:
         if grammars is None:
             sentences = [list(trees[0].words()) for trees in lists]
             grammars = [member.grammar.for_sentences(sentences) for member in self.members]
-        columns = PhraseColumns.of(lists, grammars[0].start.tolist())
+        return self._weight(PhraseColumns.of(lists, grammars[0].start.tolist()), grammars)
+
+    def score_with_parts(self, lists: Sequence[Sequence[Phrase]]) -> tuple[Weight, list[FloatArray]]:
+        """Score the trees of sentences, and compute the posteriors of the labelled constituents of each, tags included.
+
+        lists: for each sentence of a batch, one cleaned tree over its words or more; see `score`.
+        """
+        sentences = [PartialTree.unknown(tuple(trees[0].words())) for trees in lists]
+        charts = self.charts(sentences)
+        starts = charts[0].grammar.start.tolist()
+        columns = PhraseColumns.of(lists, starts)
+        posterior: dict[Constituent, float] = {}
+        for sentence, start, found in zip(sentences, starts, self.constituents(charts), strict=False):
+            parts = self.labelled(found, sentence.words)
+            parts = parts._replace(first=parts.first + start, end=parts.end + start)
+            posterior.update(zip(parts.named(self.labels.names), parts.posterior.tolist(), strict=True))
+        return self._weight(columns, [charts_of.grammar for charts_of in charts]), columns.values(posterior)
+
+    def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> Weight:
+        """Average the probabilities of trees under each grammar of their sentences."""
         pairs = zip(self.members, grammars, strict=True)
         return Weight.mean([member.score(columns, grammar) for member, grammar in pairs])
-
-    def part_posteriors(self, lists: Sequence[Sequence[Phrase]]) -> list[FloatArray]:
-        """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
-
-        lists: for each sentence, one cleaned tree over its words or more.
-        """
-        rows: list[FloatArray] = []
-        for batch in batches_of(lists):
-            sentences = [PartialTree.unknown(tuple(trees[0].words())) for trees in batch]
-            constituents = self.constituents(self.charts(sentences))
-            for trees, sentence, found in zip(batch, sentences, constituents, strict=True):
-                parts = self.labelled(found, sentence.words)
-                posterior = dict(zip(parts.named(self.labels.names), parts.posterior.tolist(), strict=True))
-                rows += [np.array([posterior.get(part, 0.0) for part in constituents_of(tree)]) for tree in trees]
-        return rows
 
     def _fallback(self, sentence: PartialTree, grammar: SentenceGrammar, at: int) -> Parse:
         """Make a tree with the label FALLBACK over what constraints require and each word's most frequent tag.
 
         grammar: the first member's grammar of all sentences, of which this one is number `at`.
         """
-        alone = grammar.repeated((np.arange(len(grammar.start) - 1) == at).astype(np.int64))
+        alone = grammar.of_sentences(np.array([at]))
         leaves = [Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(alone), sentence.words, strict=True)]
         return Parse(self.checked(*sentence).alone(leaves, FALLBACK), 0, -np.inf, is_fallback=True)
 

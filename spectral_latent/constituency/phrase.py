@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from spectral_latent.drawing import tree_svg
 
-__all__ = ["FlatPhrases", "Phrase"]
+__all__ = ["FlatPhrases", "Phrase", "inner_first"]
 
 _WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "_"))  # in labels and words
 
@@ -100,6 +100,25 @@ class Phrase(NamedTuple):
         return tree_svg(*self._flat(), self.bracketed())
 
 
+def inner_first(trees: Iterable[Phrase]) -> Iterator[Phrase]:
+    """Walk over the phrases of trees, children before parents, without objects that an earlier tree has.
+
+    trees: the trees, which must not be deleted before the walk ends.
+
+    >>> subject = Phrase("NP", (Phrase("NNS", ("dogs",)),))
+    >>> trees = [Phrase(label, (subject, Phrase("VBP", ("bark",)))) for label in ("S", "SINV")]
+    >>> [phrase.label for phrase in inner_first(trees)]
+    ['NNS', 'VBP', 'NP', 'S', 'VBP', 'SINV']
+    """
+    known: set[int] = set()
+    for tree in trees:
+        new = [tree]
+        for phrase in new:
+            new += [child for child in phrase.children if isinstance(child, Phrase) and id(child) not in known]
+        known.update(map(id, new))
+        yield from reversed(new)
+
+
 class FlatPhrases(NamedTuple):
     """The N distinct phrases of trees as flat lists, children before parents; trees may have phrases in common.
 
@@ -110,7 +129,7 @@ class FlatPhrases(NamedTuple):
     >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VBP", ("bark",))))
     >>> flat = FlatPhrases.of([tree, tree.children[0]])
     >>> flat
-    FlatPhrases(labels=['NNS', 'NP', 'VBP', 'S'], children=[('dogs',), (0,), ('bark',), (1, 2)], roots=[3, 1])
+    FlatPhrases(labels=['NNS', 'VBP', 'NP', 'S'], children=[('dogs',), ('bark',), (0,), (2, 1)], roots=[3, 2])
     >>> flat.trees()
     [<Phrase: (S (NP (NNS dogs)) (VBP bark))>, <Phrase: (NP (NNS dogs))>]
     """
@@ -121,29 +140,17 @@ class FlatPhrases(NamedTuple):
 
     @staticmethod
     def of(trees: Sequence[Phrase]) -> FlatPhrases:
-        """List the phrases of trees; what is one object becomes one phrase.
+        """List the phrases of trees; those that are equal become one.
 
         trees: the T trees.
         """
-        labels: list[str] = []
-        children: list[tuple[str | int, ...]] = []
-        number: dict[int, int] = {}  # of each object
-        for tree in trees:
-            stack = [tree]
-            while stack:
-                node = stack[-1]
-                new = [child for child in node.children if isinstance(child, Phrase) and id(child) not in number]
-                if new:
-                    stack += reversed(new)
-                    continue
-                stack.pop()
-                if id(node) not in number:
-                    number[id(node)] = len(labels)
-                    labels.append(node.label)
-                    children.append(
-                        tuple([child if isinstance(child, str) else number[id(child)] for child in node.children])
-                    )
-        return FlatPhrases(labels, children, [number[id(tree)] for tree in trees])
+        numbers: dict[tuple[str, tuple[str | int, ...]], int] = {}  # of each label with children
+        number_of: dict[int, int] = {}  # of each object
+        for phrase in inner_first(trees):
+            children = tuple([child if isinstance(child, str) else number_of[id(child)] for child in phrase.children])
+            number_of[id(phrase)] = numbers.setdefault((phrase.label, children), len(numbers))
+        labels = [label for label, _ in numbers]
+        return FlatPhrases(labels, [children for _, children in numbers], [number_of[id(tree)] for tree in trees])
 
     def trees(self) -> list[Phrase]:
         """Build the trees."""

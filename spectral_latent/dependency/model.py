@@ -217,11 +217,8 @@ class DependencyModel(StoredModel):
         sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are ignored.
         Raises ValueError if the sentence is empty.
         """
-        _, (marginals,) = self.parser.arcs([PartialTree.unknown(sentence)])
-        n = len(sentence.forms)
-        if marginals is None:
-            return np.zeros((n + 1, n))
-        return self.options.with_signs(marginals.arcs, marginals.sign)
+        (posteriors,) = self.parser.posteriors([sentence])
+        return posteriors
 
     def draw_posteriors(self, sentence: DependencySentence) -> Html:
         """Draw the posteriors of arcs as a table, from the head of the row to the word of the column.
@@ -235,20 +232,19 @@ class DependencyModel(StoredModel):
     def part_posteriors(self, trees: Iterable[DependencySentence]) -> list[FloatArray]:
         """Compute the posterior of the arc to each word, (n,) for each tree; see `posteriors`.
 
-        trees: several trees of one sentence of n words, with one root or more.  The posteriors of a tree are those of
-        the words with its own tags.
+        trees: the trees, with n words and one root or more.  The posteriors of a tree are those of the words with its
+        own tags; they are computed once for all trees over these.
         Raises EstimationError if a tree has not one head for each word.
         """
-        posteriors_of: dict[tuple[tuple[str, ...], tuple[str, ...]], FloatArray] = {}
-        rows = []
+        trees = list(trees)
         for number, tree in enumerate(trees, start=1):
             require_heads(tree, number)
-            words = self.options.words_of(tree)
-            tags = self.options.tags_of(tree)
-            if (words, tags) not in posteriors_of:
-                posteriors_of[words, tags] = self.posteriors(tree)
-            rows.append(posteriors_of[words, tags][list(tree.heads or ()), np.arange(len(words))])
-        return rows
+        sentences, sentence_of = self.parser.distinct(trees)
+        posteriors = self.parser.posteriors(sentences)
+        return [
+            posteriors[number][list(tree.heads or ()), np.arange(len(tree.forms))]
+            for number, tree in zip(sentence_of.tolist(), trees, strict=True)
+        ]
 
     def parse(
         self, sentence: DependencySentence, *, projective: bool = True, constraints: Constraints = ANY_TREE

@@ -23,6 +23,7 @@ from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.grammar import Charts, LatentGrammar, Parses, SentenceGrammar, check_kind, mean_inside_vectors
+from spectral_latent.grammar.batches import batches_of
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
@@ -129,6 +130,31 @@ class DependencyParser:
                 (found[at],) = self._marginals(self.charts([tree], pruned=False), [tree])
         return charts.grammar, found
 
+    def posteriors(self, sentences: Sequence[DependencySentence]) -> list[FloatArray]:
+        """Compute the posteriors (n + 1, n) of the arcs of sentences; see `DependencyModel.posteriors`.
+
+        sentences: the sentences, with n words each.
+        Raises ValueError if a sentence is empty.
+        """
+        posteriors: list[FloatArray] = []
+        for batch in batches_of(map(PartialTree.unknown, sentences)):
+            for tree, marginals in zip(batch, self.arcs(batch)[1], strict=True):
+                n = len(tree.sentence.forms)
+                if marginals is None:
+                    posteriors.append(np.zeros((n + 1, n)))
+                else:
+                    posteriors.append(self.options.with_signs(marginals.arcs, marginals.sign))
+        return posteriors
+
+    def distinct(self, trees: Sequence[DependencySentence]) -> tuple[list[DependencySentence], IntArray]:
+        """List one sentence for all trees that have the same words and tags, and number that of each tree (T,).
+
+        trees: the T trees.
+        """
+        keys = [(self.options.words_of(tree), self.options.tags_of(tree)) for tree in trees]
+        of_key = dict(zip(keys, trees, strict=True))
+        return list(of_key.values()), Vocabulary(of_key).numbers(keys)
+
     def _marginals(self, charts: Charts, trees: Sequence[PartialTree]) -> list[ArcMarginals | None]:
         """Compute the posteriors of arcs in the charts of sentences; None where a chart has no allowed tree."""
         found: list[ArcMarginals | None] = []
@@ -189,12 +215,14 @@ class DependencyParser:
             [tree.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
             for tree, of_sentence in zip(trees, found_trees, strict=True)
         ]
-        times = np.array([len(of_sentence) for of_sentence in known])
-        weight = Weight.unknown(int(times.sum()))
+        sentence_of = np.repeat(np.arange(len(known)), [len(of_sentence) for of_sentence in known])
+        weight = Weight.unknown(len(sentence_of))
         if scored:
             # With tags filled in, words are others to the grammar than before.
             is_same = all(sentence is tree.sentence for sentence, tree in zip(tagged, trees, strict=True))
-            weight = self.score(list(chain.from_iterable(known)), grammar.repeated(times) if is_same else None)
+            weight = self.score(
+                list(chain.from_iterable(known)), grammar.of_sentences(sentence_of) if is_same else None
+            )
         weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         return [
             Parses([DependencyParse(each, *next(weights)) for each in of_sentence] or [self._fallback(tree)])
@@ -260,8 +288,9 @@ class DependencyParser:
         tags = [self.options.tags_of(tree) for tree in trees]
         converted = skeletal_trees(trees, tags, self.options.attachment, Vocabulary(self.symbols))
         if grammar is None:
-            words = [self.options.words_of(tree) for tree in trees]
-            grammar = self.grammar.for_sentences(words, self.tags_of_words(trees))
+            sentences, sentence_of = self.distinct(trees)
+            words = list(map(self.options.words_of, sentences))
+            grammar = self.grammar.for_sentences(words, self.tags_of_words(sentences)).of_sentences(sentence_of)
         forest = grammar.forest_of(converted.trees)
         if self.options.floor is None or grammar.latent.probabilities:
             return tree_weights(grammar.latent, forest)

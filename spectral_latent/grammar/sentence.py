@@ -41,12 +41,11 @@ class SentenceGrammar:
         """
         return replace(self, latent=self.words.restrict(operators))
 
-    def repeated(self, times: IntArray) -> SentenceGrammar:
-        """Repeat the sentences, to score several trees over each.
+    def of_sentences(self, which: IntArray) -> SentenceGrammar:
+        """Take some of the sentences, in any order; one that is taken several times may have several trees.
 
-        times: (T,) how many times each sentence is repeated.
+        which: (T,) the numbers of the sentences.
         """
-        which = np.repeat(np.arange(len(times)), times)
         first, end = self.start[which], self.start[which + 1]
         places, _ = ranges(first, end)
         start = np.append(0, np.cumsum(end - first))

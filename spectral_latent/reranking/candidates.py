@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from spectral_latent._options import counted
-from spectral_latent.constituency import Phrase, clean
-from spectral_latent.constituency.cleaning import is_empty
+from spectral_latent.constituency import Phrase
+from spectral_latent.constituency.cleaning import clean_together, is_empty
+from spectral_latent.constituency.phrase import FlatPhrases
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.drawing import Html, captioned_html
 
@@ -129,7 +130,7 @@ class NBest:
         >>> NBest.of([], id="7", words=["run"])
         NBest(id='7', words=('run',), candidates=())
         """
-        candidates = tuple(candidates)
+        candidates = _with_shared_phrases(tuple(candidates))
         if words is None:
             words = words_of(candidates[0].tree) if candidates else ()
         return NBest(id, tuple(words), candidates)
@@ -151,17 +152,20 @@ class NBest:
         return len(self.candidates[0].scores) if self.candidates else 0
 
     @cached_property
-    def cleaned(self) -> NBest:
-        """The list with cleaned trees, from which features are computed; dependency trees stay as they are.
+    def cleaned(self) -> list[Tree]:
+        """The trees from which features are computed: cleaned phrases, or the dependency trees as they are.
 
-        Phrases lose top brackets, function labels and empty elements (`constituency.clean`).
+        Phrases lose top brackets, function labels and empty elements (`constituency.clean`).  Parts that several have
+        in common are one object.
 
         >>> tree = Phrase("S1", (Phrase("NP-SBJ", (Phrase("PRP", ("it",)),)),))
-        >>> NBest.of([Candidate(tree)]).cleaned.candidates[0].tree.bracketed()
-        '(NP (PRP it))'
+        >>> NBest.of([Candidate(tree)]).cleaned
+        [<Phrase: (NP (PRP it))>]
         """
-        candidates = (candidate._replace(tree=_cleaned(candidate.tree)) for candidate in self.candidates)
-        return replace(self, candidates=tuple(candidates))
+        trees = [candidate.tree for candidate in self.candidates]
+        phrases = [tree for tree in trees if isinstance(tree, Phrase)]
+        # All trees are phrases, or none is; each has a word, which cleaning leaves.
+        return [tree for tree in clean_together(phrases) if tree is not None] if phrases else trees
 
     def rescored(self, scores: Iterable[float]) -> NBest:
         """Return the list with one more score for every candidate, in the same order.
@@ -197,9 +201,13 @@ class NBest:
         return None
 
 
-def _cleaned(tree: Tree) -> Tree:
-    """Clean a phrase that has words; return a dependency tree as it is."""
-    return tree if isinstance(tree, DependencySentence) else clean(tree) or tree
+def _with_shared_phrases(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """Return the candidates with trees whose equal phrases are one object."""
+    shared = iter(FlatPhrases.of([tree for tree, _, _ in candidates if isinstance(tree, Phrase)]).trees())
+    return tuple(
+        candidate._replace(tree=next(shared)) if isinstance(candidate.tree, Phrase) else candidate
+        for candidate in candidates
+    )
 
 
 def _is_tree(sentence: DependencySentence) -> bool:

@@ -23,6 +23,7 @@ import numpy as np
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.grammar.batches import batches_of
 from spectral_latent.inference import Weight
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import finite_scores, measure_table
@@ -34,7 +35,6 @@ __all__ = ["LatentFeatures"]
 _FEATURES = ("log", "log-per-word", "sign", "sum", "mean", "least", "sum-of-logs", "unlikely")
 _LEAST = 1e-6  # what a posterior counts at least in a sum of logarithms
 _UNLIKELY = 1e-2
-_BATCH = 100  # sentences whose candidates are scored at once
 
 
 @dataclass(frozen=True)
@@ -68,23 +68,20 @@ class LatentFeatures:
 
         lists: L lists of n candidates in all.
         """
-        batches = (lists[first : first + _BATCH] for first in range(0, len(lists), _BATCH))
-        return measure_table(self.names, chain.from_iterable(map(self._columns, batches)), lists)
+        columns = chain.from_iterable(map(self._columns, batches_of(nbest for nbest in lists if len(nbest))))
+        return measure_table(self.names, columns, lists)
 
     def _columns(self, lists: Sequence[NBest]) -> Iterator[FloatArray]:
-        """Compute the features (n, d) of each list that has candidates."""
-        cleaned = [nbest.cleaned for nbest in lists if len(nbest)]
-        trees = [[candidate.tree for candidate in nbest.candidates] for nbest in cleaned]
+        """Compute the features (n, d) of each list of a batch; all have candidates."""
         if isinstance(self.model, ConstituencyModel):
-            phrases = list(map(_phrases, trees))
-            weight = self.model.parser.score(phrases)
-            posteriors = self.model.parser.part_posteriors(phrases)
+            phrases = [_phrases(nbest.cleaned) for nbest in lists]
+            weight, posteriors = self.model.parser.score_with_parts(phrases)
         else:
-            sentences = list(map(_sentences, trees))
-            weight = _score_rooted(self.model, list(chain.from_iterable(sentences)))
-            posteriors = list(chain.from_iterable(map(self.model.part_posteriors, sentences)))
+            sentences = list(chain.from_iterable(_sentences(nbest.cleaned) for nbest in lists))
+            weight = _score_rooted(self.model, sentences)
+            posteriors = self.model.part_posteriors(sentences)
         start = 0
-        for nbest in cleaned:
+        for nbest in lists:
             rows = slice(start, start + len(nbest))
             start += len(nbest)
             log = finite_scores(weight.log[rows])

@@ -108,7 +108,7 @@ def _counts(lists: Sequence[NBest], names: Sequence[str] | None) -> FeatureTable
 
 def _events(lists: Sequence[NBest]) -> _Events:
     """Find the events in all candidates of lists of one formalism."""
-    trees = [candidate.tree for nbest in lists for candidate in nbest.cleaned.candidates]
+    trees = [tree for nbest in lists for tree in nbest.cleaned]
     phrases = [tree for tree in trees if isinstance(tree, Phrase)]
     sentences = [tree for tree in trees if isinstance(tree, DependencySentence)]
     if phrases and sentences:

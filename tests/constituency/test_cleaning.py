@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase, base_label, clean
-from spectral_latent.constituency.cleaning import is_empty
+from spectral_latent.constituency.cleaning import clean_together, is_empty
+from spectral_latent.constituency.phrase import FlatPhrases
 from spectral_latent.corpora import constituency_trees, parse_brackets
 
 
@@ -106,6 +107,14 @@ def test_trees_with_function_labels_are_those_without_but_for_the_labels(tree: P
     labels = [node.label for node in kept.nodes() if isinstance(node, Phrase)]
     assert [base_label(label) for label in labels] == [node.label for node in plain.nodes() if isinstance(node, Phrase)]
     assert not any(character.isdigit() for label in labels for character in label)
+
+
+@given(st.lists(ANNOTATED, max_size=4), st.booleans())
+def test_trees_cleaned_together_are_those_cleaned_alone(trees: list[Phrase], function_labels: bool) -> None:
+    shared = FlatPhrases.of(trees + trees).trees()
+    found = clean_together(shared, function_labels=function_labels)
+    assert found == [clean(tree, function_labels=function_labels) for tree in trees + trees]
+    assert all(one is other for one, other in zip(found, found[len(trees) :], strict=False))
 
 
 def words_and_tags(tree: Phrase) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from spectral_latent.constituency import (
     PhraseGrammar,
 )
 from spectral_latent.constituency.columns import PhraseColumns
-from spectral_latent.constituency.constituents import ChainLabels, Constituent, Constituents
+from spectral_latent.constituency.constituents import ChainLabels, Constituent, Constituents, constituents_of
 from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
@@ -152,6 +152,17 @@ def test_trees_that_share_phrases_weigh_as_much_as_alone() -> None:
         assert np.isfinite(alone).all()
         np.testing.assert_allclose(model.score(some).log, alone, rtol=1e-12)
         np.testing.assert_allclose(model.score(map(deepcopy, some)).log, alone, rtol=1e-12)
+
+
+def test_values_of_shared_constituents_are_those_of_each_tree() -> None:
+    some = list(parse_brackets("(S (A (B a)) (S (A b) (X (Y (A c))))) (X (A (B a)) (S (A b) (X (Y (A c)))))"))
+    parts = [part for tree in some for part in constituents_of(tree)]
+    value = {part: float(number) for number, part in enumerate(parts, start=1)}
+    del value[Constituent(0, 1, "B", True)]
+    found = PhraseColumns.of([some, some[:1]], [0, 3]).values(value)
+    for tree, row in zip(some, found, strict=False):
+        assert row.tolist() == [value.get(part, 0.0) for part in constituents_of(tree)]
+    assert not found[2].any()  # the words of another sentence
 
 
 @pytest.mark.parametrize("tree", [Phrase("S", ("a", "b")), Phrase("S", (Phrase("A", ("a",)), "b"))])

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
+from spectral_latent.constituency.phrase import FlatPhrases
 
 PHRASES = st.recursive(
     st.builds(lambda label, word: Phrase(label, (word,)), st.text(), st.text()),
@@ -29,6 +30,15 @@ def test_copies_are_equal_and_others_are_not(one: Phrase, other: Phrase) -> None
     assert again == one and hash(again) == hash(one)
     assert (one == other) == (nested(one) == nested(other))
     assert (one != other) == (nested(one) != nested(other))
+
+
+@given(st.lists(PHRASES, max_size=4))
+def test_flat_lists_have_each_phrase_of_several_trees_once(trees: list[Phrase]) -> None:
+    flat = FlatPhrases.of(trees + trees[:1])
+    again = flat.trees()
+    assert list(map(nested, again)) == list(map(nested, trees + trees[:1]))
+    phrases = [node for tree in again for node in tree.nodes() if isinstance(node, Phrase)]
+    assert len(set(phrases)) == len({id(phrase) for phrase in phrases}) == len(flat.labels)
 
 
 def test_trees_of_any_depth_are_copied_compared_and_hashed() -> None:

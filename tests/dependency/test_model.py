@@ -191,6 +191,20 @@ def test_posteriors_are_those_of_the_arcs_of_trees(unpruned: DependencyModel) ->
     assert unpruned.part_posteriors([]) == []
 
 
+def test_trees_of_many_sentences_have_the_posteriors_and_scores_that_each_has_alone(unpruned: DependencyModel) -> None:
+    """More sentences than a batch has, and several trees of each, which need not follow each other."""
+    rng = np.random.default_rng(8)
+    sentences = [sentence_of(rng, n) for n in rng.integers(1, 5, 20)]
+    trees = [each.with_heads(heads) for each in sentences for heads in projective_trees(len(each.forms))[:3]]
+    trees = [trees[at] for at in rng.permutation(len(trees))]
+    alone = [unpruned.part_posteriors([tree])[0].tolist() for tree in trees]
+    assert [row.tolist() for row in unpruned.part_posteriors(trees)] == alone
+    weights = [unpruned.score([tree]) for tree in trees]
+    found = unpruned.score(trees)
+    assert found.sign.tolist() == [int(weight.sign[0]) for weight in weights]
+    np.testing.assert_allclose(found.log, [weight.log[0] for weight in weights], rtol=1e-12)
+
+
 def test_posteriors_of_trees_are_under_their_own_tags(model: DependencyModel) -> None:
     """In any order, also where several words hang from the root; heads that are missing or no words are refused."""
     as_verb = plain("Mary/NNP house/VBZ ./.").with_heads((2, 0, 2))

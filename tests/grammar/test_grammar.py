@@ -307,14 +307,12 @@ def test_permits_are_those_of_all_sentences(grammar: Grammar, n: int) -> None:
         grammar.charts([["ant", "bat"], ["ant"]], permits=[None] * n)
 
 
-def test_sentences_are_repeated_in_their_order(grammar: Grammar) -> None:
+def test_sentences_of_a_grammar_are_taken_in_any_order(grammar: Grammar) -> None:
     sentences = [["ant", "bat"], ["both"], ["ape", "ant", "unheard"]]
-    repeated = grammar.for_sentences(sentences).repeated(np.array([2, 0, 1]))
-    assert repeated.start.tolist() == [0, 2, 4, 7]
-    of_each = grammar.for_sentences([sentences[0], sentences[0], sentences[2]])
-    vectors = [
-        of.coarse.leaf[of.coarse.rules.leaf[:, 1] == word] for of in (repeated, of_each) for word in of.words.word
-    ]
+    taken = grammar.for_sentences(sentences).of_sentences(np.array([2, 0, 0]))
+    assert taken.start.tolist() == [0, 3, 5, 7]
+    of_each = grammar.for_sentences([sentences[2], sentences[0], sentences[0]])
+    vectors = [of.coarse.leaf[of.coarse.rules.leaf[:, 1] == word] for of in (taken, of_each) for word in of.words.word]
     for one, other in zip(vectors[:7], vectors[7:], strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -383,7 +381,7 @@ def test_the_weight_of_an_unseen_word_is_that_of_its_leaf_rule(grammar: Grammar)
 def test_one_grammar_weighs_several_trees_over_its_sentence(grammar: Grammar) -> None:
     trees: list[Tree] = [(S, (A, 0), (B, 0)), (S, (B, 0), (A, 0)), (S, (A, 0), (B, 0))]
     words = ["unheard", "both"]
-    once = grammar.for_sentences([words]).repeated(np.array([3]))
+    once = grammar.for_sentences([words]).of_sentences(np.array([0, 0, 0]))
     same(weights_of(once, placed(trees)), weights_of(grammar.for_sentences([words] * 3), placed(trees)))
 
 

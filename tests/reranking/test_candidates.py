@@ -43,6 +43,14 @@ def test_words_are_those_of_the_cleaned_tree(nbest: NBest) -> None:
         assert words_of(with_trace) == tuple(cleaned.words())
 
 
+@given(phrase_lists(min_size=1))
+def test_equal_phrases_of_a_list_are_one_object(nbest: NBest) -> None:
+    trees = [candidate.tree for candidate in nbest.candidates]
+    phrases = [node for tree in trees if isinstance(tree, Phrase) for node in tree.nodes() if isinstance(node, Phrase)]
+    assert len({id(phrase) for phrase in phrases}) == len(set(phrases))
+    assert nbest.cleaned == [clean(tree) for tree in trees if isinstance(tree, Phrase)]
+
+
 def test_lists_with_one_candidate_or_none() -> None:
     assert len(NBest.of([Candidate(DOG)])) == 1
     empty = NBest.of([], "7", ["dog"])

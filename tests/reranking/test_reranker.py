@@ -226,6 +226,21 @@ def test_latent_features_do_not_depend_on_annotation_that_is_cleaned_away() -> N
     assert first[LatentFeatures(MODEL).names.index("latent:least")] > 0.0
 
 
+def test_latent_features_of_phrases_are_of_scores_and_posteriors() -> None:
+    """In more lists than a batch has, some of which are empty."""
+    lists = [NBest.of([], "0", ["cats"]), *LISTS * 3]
+    table = LatentFeatures(MODEL).table(lists)
+    trees = [candidate.tree for nbest in lists for candidate in nbest.candidates]
+    phrases = [tree for tree in trees if isinstance(tree, Phrase)]
+    weights = [MODEL.score([phrase]) for phrase in phrases]
+    parts = [MODEL.part_posteriors([phrase])[0] for phrase in phrases]
+    column = dict(zip(table.names, table.values.toarray().T, strict=True))
+    np.testing.assert_allclose(column["latent:log"], [weight.log[0] for weight in weights], rtol=1e-12)
+    assert column["latent:sign"].tolist() == [weight.sign[0] for weight in weights]
+    assert column["latent:sum"].tolist() == [part.sum() for part in parts]
+    assert column["latent:least"].tolist() == [part.min() for part in parts]
+
+
 @pytest.mark.parametrize("name", ["base", "rule", "siblings", "a:b", ""])
 def test_names_that_a_model_cannot_have(name: str) -> None:
     with pytest.raises(ValueError, match="cannot be named"):
