@@ -93,7 +93,7 @@ def _are_words(length: IntArray) -> BoolArray:
 
     Each sentence has a place for its root, then its words; one more place comes after the last sentence.
 
-    length: the number of words of each sentence.
+    length: (S,) the number of words of each sentence.
     """
     is_word = np.ones(int(length.sum()) + len(length) + 1, dtype=np.bool_)
     is_word[np.cumsum(length + 1) - (length + 1)] = is_word[-1] = False
