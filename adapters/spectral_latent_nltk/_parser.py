@@ -68,8 +68,8 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         "spectral"; see `spectral_latent.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
-        text: the tokens of sentences without trees, spelt as in the trees, to learn from them, too; it takes several
-        times as long; see `spectral_latent.constituency.self_train`.
+        text: sentences without trees, to learn from as well: lists of tokens, spelt as in the trees.  Training then
+        takes several times as long; see `spectral_latent.constituency.self_train`.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
         does not depend on it.
         options: the settings of one grammar, or of each of several, in the place of a preset.

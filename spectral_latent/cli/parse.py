@@ -299,7 +299,7 @@ class _Work(NamedTuple):
     ) -> Iterator[tuple[InputSentence, _Answer, bool]]:
         """Find and write the trees of each sentence, and tell whether one is a fallback.
 
-        The processes that parse write the trees, too, which would have to be sent otherwise.
+        The processes that parse also write the trees, because to send the parses would take longer.
 
         sentences: the sentences.
         write: a function from a sentence and its parses to an answer, which other processes can import.

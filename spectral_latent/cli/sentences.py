@@ -81,14 +81,24 @@ class InputSentence(NamedTuple):
 class RawTextCheck:
     """Warning about the first line that is clearly not tokenised."""
 
-    def __init__(self, tokenisation: Tokenisation, console: Console) -> None:
+    def __init__(
+        self,
+        tokenisation: Tokenisation,
+        console: Console,
+        kind: str = "line",
+        remedy: str = "for raw text, give --text",
+    ) -> None:
         """Begin with the first line.
 
         tokenisation: tells what is raw text.
         console: prints the warning.
+        kind: what the message calls a line.
+        remedy: what the message says to do.
         """
         self._tokenisation = tokenisation
         self._console = console
+        self._kind = kind
+        self._remedy = remedy
         self._has_warned = False
 
     def look_at(self, words: Sequence[str], number: int) -> None:
@@ -100,8 +110,8 @@ class RawTextCheck:
         if not self._has_warned and self._tokenisation.is_raw(words):
             self._has_warned = True
             self._console.message(
-                f"Warning: line {number} has no spaces between words and marks, as tokenised text has; for raw text, "
-                f"give --text"
+                f"Warning: {self._kind} {number} has no spaces between words and marks, as tokenised text has; "
+                f"{self._remedy}"
             )
 
 

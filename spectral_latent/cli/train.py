@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,8 @@ from spectral_latent.cli.training_options import MODEL_FILE, TrainingRequest, tr
 
 if TYPE_CHECKING:
     from spectral_latent.anchors.options import SpellingName
+    from spectral_latent.cli.console import Console
+    from spectral_latent.constituency import Phrase
     from spectral_latent.dependency import DependencySentence
 
 __all__ = ["train"]
@@ -102,9 +104,15 @@ def constituency(
         chosen_on = training.record.read(treebank, held_out)
         model = with_chosen_states(prepared, chosen_on, jobs=given.jobs, listener=training.on_progress)
     elif text:
-        sentences = training.record.read(untagged, text)
+        words: set[str] = set()
+        sentences = _checked(training.record.read(untagged, text), words, training.console)
         model = self_train(
-            trees, sentences, options, weights=training.weights, jobs=given.jobs, listener=training.on_progress
+            _noted(trees, words),
+            sentences,
+            options,
+            weights=training.weights,
+            jobs=given.jobs,
+            listener=training.on_progress,
         )
     else:
         model = ConstituencyModel.train(
@@ -230,6 +238,36 @@ def anchor(
     if model.n_states < n_states:
         training.console.message(f"The corpus supports only {model.n_states} states")
     training.save(model, "anchors")
+
+
+def _noted(trees: Iterable[Phrase], words: set[str]) -> Iterator[Phrase]:
+    """Return trees as they are read, and note their words.
+
+    trees: the trees.
+    words: is given the words.
+    """
+    for tree in trees:
+        words.update(tree.words())
+        yield tree
+
+
+def _checked(sentences: Iterable[list[str]], words: set[str], console: Console) -> Iterator[list[str]]:
+    """Return sentences as they are read, and warn of the first one that was clearly not divided into words.
+
+    sentences: the sentences.
+    words: the words of the treebank, which is read before the first sentence.
+    console: prints the warning.
+    """
+    from spectral_latent.cli.sentences import RawTextCheck
+    from spectral_latent.tokenisation import Tokenisation
+
+    check: RawTextCheck | None = None
+    for number, sentence in enumerate(sentences, start=1):
+        check = check or RawTextCheck(
+            Tokenisation(frozenset(words)), console, "sentence", "divide text into words before training"
+        )
+        check.look_at(sentence, number)
+        yield sentence
 
 
 def _rooted_sentences(sources: Sequence[str]) -> Iterator[DependencySentence]:

@@ -95,6 +95,10 @@ class Training:
                 self._waiting.append(weight)
             yield example
         self.console.message(f"Training on {self._examples_read()}")
+        if self.console.shows_progress:
+            from spectral_latent.estimation.progress import ProgressLine
+
+            self._line = ProgressLine()  # measures from here the time that training is silent
         if 0 < record.examples < _FEW:
             self.console.message(f"Warning: a useful model needs hundreds of {record.kind} or more")
 
@@ -109,10 +113,6 @@ class Training:
 
         progress: the step that an estimator reports.
         """
-        from spectral_latent.estimation.progress import ProgressLine
-
-        if self._line is None and self.console.shows_progress:
-            self._line = ProgressLine()
         if progress.lowered:
             if self._line:
                 self._line.clear()

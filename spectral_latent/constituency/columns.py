@@ -139,10 +139,10 @@ class _Numbering:
         self.begin_sentence()
 
     def begin_sentence(self) -> None:
-        """Forget the nodes so far, which trees of another sentence do not share."""
-        # By its chain, the place of its word, and its children, each node.
+        """Forget the nodes so far, because trees of another sentence share none of them."""
+        # For each chain, place of a word, and children: the node.
         self._nodes: dict[tuple[int, int, tuple[int, ...]], int] = {}
-        # By the object and the place of its first word, the node of a phrase, and the place after its last word.
+        # For each phrase, as an object, and the place of its first word: its node, and the place after its last word.
         self._known: dict[tuple[int, int], tuple[int, int]] = {}
 
     def add(self, tree: Phrase, place: int) -> int:

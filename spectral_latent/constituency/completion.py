@@ -6,7 +6,7 @@ treebank, is the M-step.
 
 Self-training completes sentences of which nothing is known.  It helps a parser whose trees are better than those of its
 grammars alone, because something else judges them, too: a reranker (McClosky, Charniak and Johnson 2006), or here the
-model of spans.  As that reranker, it learns from the treebank alone, and serves the second parser, too.
+model of spans.  The model of spans, like that reranker, learns from the treebank alone.  The second parser keeps it.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def _build(
                 n_edges += 1
             n_edges = _extend(row, phrase, i, j, edges, n_edges)
             n_items += 1
-        # Any of them, as the child of another.
+        # One of these constituents, as the child of a longer one.
         whole = -1
         if n_items > before and j - i < len(last):
             whole = n_items

@@ -318,7 +318,7 @@ class DerivationBuilder:
         )
 
     def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> tuple[Forest, IntArray]:
-        """Build the forest of the derivations of trees, and tell the tree (K,) of each of its roots, which never falls.
+        """Build the forest of the derivations of trees, and list the tree (K,) of each root, in the order of the trees.
 
         Trees share items, so that the forest has one component.  A tree that the grammar does not derive has a root
         without edges.

@@ -125,7 +125,7 @@ class PhraseGrammar(ShortRepr):
         if root is not None:
             operators = replace(operators, root=np.append(root, np.zeros((1, root.shape[1])), axis=0))
         forest, tree = self._derivation_builder.forest(trees, grammar.words.word, operators.rules.leaf)
-        # The roots of a tree are summed as those of a component are.
+        # `total_weight` adds the roots of each component; here each tree counts as a component.
         weight = total_weight(operators, forest._replace(component=tree), inside(operators, forest))
         return Weight(weight.sign, weight.log + trees.n_phrases * np.log1p(-self.options.rows))
 

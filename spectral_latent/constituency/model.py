@@ -386,7 +386,7 @@ class ConstituencyModel(StoredModel):
 
 
 def _by_words(trees: Iterable[Phrase]) -> list[list[Phrase]]:
-    """Divide trees into lists of those over the same words, one after another."""
+    """Divide trees into lists: a list holds trees that follow one another and have the same words."""
     return [list(of_sentence) for _, of_sentence in groupby(trees, key=lambda tree: tuple(tree.words()))]
 
 

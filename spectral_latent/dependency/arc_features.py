@@ -2,7 +2,7 @@
 
 | here | meaning |
 | --- | --- |
-| place | the number of a word through all sentences; the place before each sentence is its root, and one ends it all |
+| place | the number of a word through all sentences; a sentence begins with its root, and one more place ends all |
 | d, g | the places of a dependant and of its governor |
 | column | one integer for each arc: `attribute.place`, such as the tag of g, or a property such as its side |
 | template | a few columns; their values at an arc together are one feature |
@@ -89,7 +89,12 @@ class _Arcs(NamedTuple):
 
 
 def _are_words(length: IntArray) -> BoolArray:
-    """Tell which places are words, where each sentence has a place for its root and so many words; one ends it all."""
+    """Tell which places are words.
+
+    Each sentence has a place for its root, then its words; one more place comes after the last sentence.
+
+    length: (S,) the number of words of each sentence.
+    """
     is_word = np.ones(int(length.sum()) + len(length) + 1, dtype=np.bool_)
     is_word[np.cumsum(length + 1) - (length + 1)] = is_word[-1] = False
     return is_word
@@ -220,8 +225,8 @@ class ArcFeatures:
     def compute(self, trees: Sequence[TaggedTree]) -> FeaturesOfArcs:
         """Number the features of the distinct arcs of trees, one for each of T templates.
 
-        Trees over one sentence, one after another, have most arcs in common.  Two features have the same number only if
-        the columns of a template have more than 2⁶³ / T values together.
+        Trees over one sentence stand one after another, and have most arcs in common.  Different features have the same
+        number only if the columns of a template have more than 2⁶³ / T values together.
 
         trees: n words in all.
         Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.

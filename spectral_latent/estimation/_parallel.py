@@ -93,7 +93,7 @@ def parallel_map(
 
         from joblib import Parallel, delayed
 
-        # A worker was killed; with it went its task, or data that it kept for it.
+        # A worker was killed, and its task is lost, or the data that it kept for the task.
         lost = (BrokenProcessPool, CancelledError)
         while failures < _ATTEMPTS:
             tasks = (delayed(_call)(function, os.getpid(), item, *args) for item in islice(items, done, None))

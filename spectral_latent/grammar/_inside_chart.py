@@ -303,7 +303,7 @@ def inside_chart(
     n_symbols = len(grammar.root)
     size_of_grammar = f"{n} words under {n_symbols} symbols"
     permits = permits or Permits.all(n, n_symbols)
-    # A cell needs all cells of fewer words: they come by length.
+    # Cells come by length, because each needs the cells of fewer words.
     cells = cells_by_length(n)
     rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
     done = 0
@@ -313,7 +313,7 @@ def inside_chart(
         room = _Room.of(grammar, n)
         chart = InsideChart.empty(n, n_symbols)
         while done < len(chart.first):
-            # The clock is read outside compiled code, after the cells of words, and then after so many cells at a time.
+            # Compiled code cannot read the clock.  It is read here: after the words, then after every _CELLS cells.
             if done >= n and time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
             end = n if done < n else min(done + _CELLS, len(chart.first))

@@ -95,7 +95,7 @@ class _Outside(NamedTuple):
 
 @compiled_part
 def _mark(chart: InsideChart, walk: _Outside, i: int, j: int, is_entered: bool) -> None:
-    """Write the items and scales of the splits of (i, j) into the tables of the walk, or -1 again for the items."""
+    """Write the items and scales of the splits of (i, j) into the tables of the walk, or remove the items (-1)."""
     whole = chart.exponent[j * (j - 1) // 2 + i]
     for k in range(i + 1, j):
         b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k

@@ -22,7 +22,7 @@ from spectral_latent.operators import StoredModel
 __all__ = ["BATCH_SIZE", "batches_of", "map_batches", "map_sentences"]
 
 BATCH_SIZE = 16
-"""The number of items in a batch, which are parsed in tenths of a second, so that processes end together."""
+"""The number of items in a batch.  A batch takes tenths of a second, so that processes end at nearly the same time."""
 
 _AHEAD = 256  # items for each process that are read before their answers are asked for
 
@@ -110,9 +110,9 @@ _FILES: weakref.WeakKeyDictionary[StoredModel, tuple[str, int]] = weakref.WeakKe
 
 
 def _saved(model: StoredModel) -> str:
-    """Save a model to a temporary file, which is removed with the model, unless this process has done so before.
+    """Save a model to a temporary file, unless this process has done so before.  The file is removed with the model.
 
-    It is saved once more if the file is gone, as where a service removes temporary files of some age.
+    The model is saved again if its file is gone: some systems remove old temporary files.
     """
     file, process = _FILES.get(model, ("", 0))
     if process != os.getpid() or not os.path.exists(file):
@@ -125,7 +125,7 @@ def _saved(model: StoredModel) -> str:
 
 
 def _remove(folder: str, process: int) -> None:
-    """Remove a folder, but not in the copy of its process that a fork makes, which ends or collects the model, too."""
+    """Remove a folder in the process that made it.  A forked copy of the process keeps it, because others need it."""
     if process == os.getpid():
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -56,8 +56,8 @@ class Parses(list[_Parse]):
     def shares(self) -> list[float]:
         """The share of each parse in the estimated probability of them all.
 
-        A fallback has none, and the only parse has the whole.  Estimates of spectral models may all be negative; the
-        first parse has the whole then.
+        A fallback has no share, and an only parse has all.  If no estimate is positive, as spectral models allow, the
+        first parse has all.
 
         Raises ValueError if there are several parses whose probabilities were not computed.
 

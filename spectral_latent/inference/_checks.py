@@ -81,7 +81,7 @@ def _fault(
     first = 0  # item of the component
     last = -1  # root of the component
     k = 0  # the first root of the next component
-    # A fault ends the search in one place: every other would need code that counts references to all arrays.
+    # A fault ends the search in one place alone: each further place would add code that counts references to arrays.
     for item in range(n_items):
         edge = -1
         # Behind the last root of a component the next one begins, with its first item here.
@@ -97,7 +97,7 @@ def _fault(
         while fault == _FINE and begin < end:
             edge = begin
             r, b, c = rule[edge], left[edge], right[edge]
-            # As many rules as there are of the edge's arity.
+            # The number of rules that have the arity of the edge.
             n_rules = len(leaf_rules) if b < 0 else len(unary_rules) if c < 0 else len(binary_rules)
             if b == -1 and c >= 0:
                 fault = _ONLY_RIGHT

@@ -91,7 +91,7 @@ def _add(total: ScaledVectors, item: int, parts: FloatArray, row: int, m: int, e
     for i in range(m):
         size += abs(parts[row, i])
     if size > 0.0:
-        # Exponents tell which vector is larger only if the numbers are of a usual size.
+        # Exponents show which vector is larger only if both are neither tiny nor huge.
         if not _SMALL < size < _LARGE:
             exponent = _normalise(parts, row, m, exponent)
         # The sum is kept at the larger exponent of the two.

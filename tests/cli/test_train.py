@@ -221,7 +221,7 @@ def test_text_is_parsed_and_learnt_from(run: Run, treebank: Path, tmp_path: Path
     plain, taught = tmp_path / "plain", tmp_path / "taught"
     assert run("train", "constituency", treebank, "-o", plain).exit_code == 0
     told = run("train", "constituency", treebank, "-o", taught, "--text", text)
-    assert told.exit_code == 0 and "sentences without trees 2/2\n" in told.stderr
+    assert told.exit_code == 0 and "sentences without trees 2/2\n" in told.stderr and "Warning" not in told.stderr
     silver = tmp_path / "silver.mrg"
     silver.write_text(run("parse", plain, text).stdout)
     by_hand = tmp_path / "by_hand"
@@ -231,6 +231,11 @@ def test_text_is_parsed_and_learnt_from(run: Run, treebank: Path, tmp_path: Path
     assert fingerprints[0] == fingerprints[1]
     words = ConstituencyModel.load(taught).members[0].grammar.lexicon.words
     assert "sheep" in words and "sheep" not in ConstituencyModel.load(plain).members[0].grammar.lexicon.words
+    raw = tmp_path / "raw.txt"
+    raw.write_text("They see it .\nThey didn't see it.\nThey see dogs, sheep.\n")
+    warned = run("train", "constituency", treebank, "-o", tmp_path / "of_raw", "--text", raw).stderr
+    assert warned.count("Warning: sentence ") == 1
+    assert "Warning: sentence 2 has no spaces between words and marks" in warned and "give --text" not in warned
     refused = run("train", "constituency", treebank, "-o", plain, "--text", text, "--choose-states", treebank)
     assert (refused.exit_code, "--text goes without --choose-states" in refused.stderr) == (2, True)
     assert (
