@@ -12,7 +12,7 @@ import numpy as np
 
 from spectral_latent.trees import BoolArray, IntArray
 
-__all__ = ["Permits", "cells", "cells_by_length", "cells_from_widest", "crossed_cells"]
+__all__ = ["Permits", "cells", "cells_by_first_word", "cells_by_length", "crossed_cells"]
 
 
 class Permits(NamedTuple):
@@ -56,16 +56,16 @@ def cells_by_length(n_words: int) -> tuple[IntArray, IntArray]:
     return first, first + more + 1
 
 
-def cells_from_widest(n_words: int) -> tuple[IntArray, IntArray]:
-    """List the first word of each cell, and the word after its last one, by falling length, then by the first word.
+def cells_by_first_word(n_words: int) -> tuple[IntArray, IntArray]:
+    """List the first word of each cell, and the word after its last one, by first words, from the widest cell down.
 
     n_words: n.
 
-    >>> cells_from_widest(2)
+    >>> cells_by_first_word(2)
     (array([0, 0, 1]), array([2, 1, 2]))
     """
-    fewer, first = np.array(np.nonzero(np.tri(n_words, dtype=np.bool_)))
-    return first, first + n_words - fewer
+    first, fewer = np.array(np.nonzero(np.tri(n_words, dtype=np.bool_)[::-1]))
+    return first, n_words - fewer
 
 
 def crossed_cells(n_words: int, spans: Iterable[tuple[int, int]]) -> BoolArray:
