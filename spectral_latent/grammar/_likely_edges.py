@@ -21,7 +21,6 @@ import numpy as np
 from spectral_latent._compiled import compiled, compiled_part, place
 from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, PlaceArray
 from spectral_latent.grammar._inside_chart import InsideChart
-from spectral_latent.grammar.permits import cells_by_first_word
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["likely_edges"]
@@ -220,7 +219,7 @@ def _walk_down(
     chart: InsideChart,
     leaves: CoarseLeaves,
     walk: _Walk,
-    cells: tuple[IntArray, IntArray],
+    n: int,
     done: int,
     items: IntArray,
     n_items: int,
@@ -229,18 +228,17 @@ def _walk_down(
 ) -> tuple[int, int, int]:
     """List the likely items and edges of the cells from number `done` on, as long as there is room for edges.
 
-    cells: the first word of each cell, and the word after its last one, by first words, from the widest down.
+    n: the number of words; cell (i, j) has the number i n + n - j here, so that some numbers have no cell.
     items: (N, 5) of which `n_items` are in use.
     edges: (n, 3) of which `n_edges` are in use.
     Returns how many cells are done then, and how many items and edges are in use.
     """
-    first, last = cells
-    n_cells = len(first)
-    n = last[0]
     if done == 0:
         _set_ends(chart, walk, n)
-    for at in range(done, n_cells):
-        i, j = first[at], last[at]
+    for at in range(done, n * n):
+        i, j = at // n, n - at % n
+        if j <= i:
+            continue
         word = place(i)
         if j == n:
             _enter(chart, walk, i, n)
@@ -289,7 +287,7 @@ def _walk_down(
             n_items += 1
         if is_word:
             _leave(walk, n)
-    return n_cells, n_items, n_edges
+    return n * n, n_items, n_edges
 
 
 def likely_edges(
@@ -319,7 +317,6 @@ def likely_edges(
     if total > 0.0:
         walk.outside[top] = share / total
         walk.is_wanted[top[np.argmax(walk.outside[top] * chart.inside[top])]] = True
-    cells = cells_by_first_word(n)
     rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
     items = np.empty((n_places, 5), dtype=np.int64)
     edges = np.empty((_ROOM, 3), dtype=np.int64)
@@ -327,7 +324,7 @@ def likely_edges(
     n_items = 0
     n_edges = 0
     while True:
-        done, n_items, n_edges = _walk_down(rules, chart, leaves, walk, cells, done, items, n_items, edges, n_edges)
-        if done == len(chart.exponent):
+        done, n_items, n_edges = _walk_down(rules, chart, leaves, walk, n, done, items, n_items, edges, n_edges)
+        if done == n * n:
             return items[:n_items], edges[:n_edges]
         edges = np.concatenate([edges, np.empty_like(edges)])
