@@ -24,7 +24,6 @@ import numpy as np
 from spectral_latent._compiled import check_column, check_range, compiled, compiled_part
 from spectral_latent.constituency.constituents import Chain, Constituents
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.grammar import cells_by_length
 from spectral_latent.inference import Derivations
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -54,7 +53,7 @@ def _extend(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_
 
 @compiled
 def _build(
-    cells: tuple[IntArray, IntArray],
+    n: int,
     of_cell: IntArray,
     last: IntArray,
     phrase: IntArray,
@@ -68,8 +67,8 @@ def _build(
 ) -> tuple[int, int, int]:
     """Build the items and edges over the cells from number `done` on, as long as there is room for edges.
 
-    cells: the first word of each cell, and the word after its last one, by length.
-    of_cell: (cells + 1,) where the constituents over each cell begin.
+    n: the number of words; cell (i, j) has the number (j - i - 1) n + i here, so that some numbers have no cell.
+    of_cell: (n² + 1,) where the constituents over each cell begin.
     last: (n,) the last end of the constituents of two words or more that begin at each word; -1 if none does.
     phrase: (n + 1, n + 1) -1 before; gets the item of any phrase over the words i ... j-1.
     row: (n + 1, n + 1) -1 before; gets the item of any row of phrases over these words.
@@ -78,9 +77,11 @@ def _build(
     edges: (E, 2) the left and right child of edges, of which `n_edges` are in use; -1 after these.
     Returns how many cells are done then, and how many items and edges are in use.
     """
-    first, end = cells
-    for at in range(done, len(first)):
-        i, j = first[at], end[at]
+    for at in range(done, n * n):
+        i = at % n
+        j = i + at // n + 1
+        if j > n:
+            continue
         begin, stop = of_cell[at], of_cell[at + 1]
         if n_edges + (stop - begin + 1) * (j - i + 1) > len(edges):
             return at, n_items, n_edges
@@ -116,7 +117,7 @@ def _build(
             if n_edges > first_edge:
                 row[i, j] = n_items
                 n_items += 1
-    return len(first), n_items, n_edges
+    return n * n, n_items, n_edges
 
 
 class PhraseForest(NamedTuple):
@@ -187,11 +188,9 @@ def bracketings(
     for k in np.flatnonzero((constituents.first < 0) | (constituents.first >= constituents.end))[:1]:
         raise ValueError(f"constituent {k} is over the words {constituents.first[k]} ... {constituents.end[k] - 1}")
     width = constituents.end - constituents.first
-    # The number of each constituent's cell, where cells are in order of length.
-    cell = (width - 1) * (2 * n - width + 2) // 2 + constituents.first
+    cell = (width - 1) * n + constituents.first
     order = np.argsort(cell, kind="stable")
-    cells = cells_by_length(n)
-    of_cell = np.searchsorted(cell[order], np.arange(len(cells[0]) + 1))
+    of_cell = np.searchsorted(cell[order], np.arange(n * n + 1))
     last = np.full(n, -1, dtype=np.int64)
     np.maximum.at(last, constituents.first[width > 1], constituents.end[width > 1])
     phrase, row = np.full((2, n + 1, n + 1), -1, dtype=np.int64)
@@ -201,8 +200,8 @@ def bracketings(
     n_items = 0
     n_edges = 0
     while True:
-        done, n_items, n_edges = _build(cells, of_cell, last, phrase, row, done, items, starts, n_items, edges, n_edges)
-        if done == len(cells[0]):
+        done, n_items, n_edges = _build(n, of_cell, last, phrase, row, done, items, starts, n_items, edges, n_edges)
+        if done == n * n:
             break
         edges = np.concatenate([edges, np.full_like(edges, -1)])
     items, starts, edges = items[:n_items], starts[:n_items], edges[:n_edges]

@@ -5,7 +5,7 @@ from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.mean_inside import mean_inside_vectors
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
 from spectral_latent.grammar.parses import Parses
-from spectral_latent.grammar.permits import Permits, cells, cells_by_length, crossed_cells
+from spectral_latent.grammar.permits import Permits, cells, crossed_cells
 from spectral_latent.grammar.requests import check_kind, check_n_best, check_trees, check_words
 from spectral_latent.grammar.sentence import Charts, SentenceGrammar
 from spectral_latent.grammar.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies
@@ -27,7 +27,6 @@ __all__ = [
     "Training",
     "Unit",
     "cells",
-    "cells_by_length",
     "check_kind",
     "check_n_best",
     "check_trees",

@@ -14,7 +14,7 @@ from spectral_latent._compiled import check_column, check_range
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
-__all__ = ["ONE", "PAIRS_WITHOUT_RULES", "CoarseGrammar", "CoarseLeaves", "NumberArray", "PlaceArray"]
+__all__ = ["ONE", "CoarseGrammar", "CoarseLeaves", "NumberArray", "PlaceArray"]
 
 PlaceArray = NDArray[np.uint64]
 NumberArray = NDArray[np.uint32]
@@ -22,20 +22,18 @@ NumberArray = NDArray[np.uint32]
 ONE = np.uint64(1)
 """One for places, which have no sign: the sum with a signed 1 would be a floating-point number."""
 
-PAIRS_WITHOUT_RULES = 16
-"""The numbers that all pairs without rules share."""
-
 
 class CoarseGrammar(NamedTuple):
     """A grammar of S symbols with one state each, its R binary rules sorted by parent and by pair of children."""
 
-    rules: NumberArray  # (R, 3) sorted by parent, left, right
+    left_child: PlaceArray  # (R,) the left child of each rule
+    right_child: PlaceArray  # (R,) the right child
     number: IntArray  # (R,) row of `Rules.binary`
     weight: FloatArray  # (R,)
     of_parent: PlaceArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
-    pair: NumberArray  # (S, S) number of the pair of a left and a right child; P or more where there is no rule
-    of_left: PlaceArray  # (S + 1,) pairs with the left child b: of_left[b] ... of_left[b+1] - 1
-    right: PlaceArray  # (P,) the right child of each pair
+    pair: NumberArray  # (S, S) number of the pair of a left and a right child; P where there is no rule
+    of_right: PlaceArray  # (S + 1,) pairs with the right child c: of_right[c] ... of_right[c+1] - 1
+    left: PlaceArray  # (P,) the left child of each pair
     of_pair: PlaceArray  # (P + 1,) in the two columns below, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
     pair_parent: PlaceArray  # (R,)
     pair_number: IntArray  # (R,) row of `Rules.binary`
@@ -67,22 +65,21 @@ class CoarseGrammar(NamedTuple):
         rules = packed.binary_rules[number]
         weight = packed.data[number]
         # The same rules again, sorted by their children: rules of the same two stand together.
-        order = np.lexsort(rules[:, 1:].T[::-1])
+        order = np.lexsort(rules[:, 1:].T)
         parent, left, right = rules[order].T
         starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
         symbols = np.arange(operators.n_symbols + 1)
-        # Pairs without rules have several numbers in turn: adding to one sum twice in a row stalls the processor.
-        number_of_symbol = symbols[:-1].astype(np.uint32)
-        pair = len(starts) + np.add.outer(number_of_symbol, number_of_symbol) % PAIRS_WITHOUT_RULES
+        pair = np.full((operators.n_symbols, operators.n_symbols), len(starts), dtype=np.uint32)
         pair[left[starts], right[starts]] = np.arange(len(starts))
         return CoarseGrammar(
-            rules.astype(np.uint32),
+            rules[:, 1].astype(np.uint64),
+            rules[:, 2].astype(np.uint64),
             number,
             weight,
             np.searchsorted(rules[:, 0], symbols).astype(np.uint64),
             pair,
-            np.searchsorted(left[starts], symbols).astype(np.uint64),
-            right[starts].astype(np.uint64),
+            np.searchsorted(right[starts], symbols).astype(np.uint64),
+            left[starts].astype(np.uint64),
             np.append(starts, len(rules)).astype(np.uint64),
             parent.astype(np.uint64),
             number[order],

@@ -3,12 +3,16 @@
 | here | meaning |
 | --- | --- |
 | cell of (i, j) | words i ... j-1; numbered j (j-1) / 2 + i, as in `permits` |
-| item | a symbol over a cell; those of a cell are items first[cell] ... end[cell] - 1, by symbol |
-| inside[item] · 2^exponent[cell] | inside score of the item |
+| item | a symbol over a cell |
+| row | the places of a symbol that ends at word j, from its first to its last beginning i; items lie there |
+| inside[start[row] + i - first[row]] · 2^exponent[cell] | inside score of an item; 0 where there is none |
 
 The unpruned forest of a sentence has millions of edges, of which thousands matter.  It is therefore never built: a
-chart has items and their scores, and `_likely_edges` lists the edges that matter.  Items without a score take no
-memory.
+chart has items and their scores, and `_likely_edges` lists the edges that matter.
+
+Cells are filled by their ends, from the last beginning to the first.  An item over (k, j) that is done is joined with
+all items that end at k, whatever their beginnings: a rule adds a multiple of the left child's row to the parent's.
+Most places of a row have an item, so that this takes fewer steps than to go from item to item, and no decisions.
 """
 
 from __future__ import annotations
@@ -19,21 +23,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, compiled, compiled_part
-from spectral_latent.grammar._coarse import (
-    ONE,
-    PAIRS_WITHOUT_RULES,
-    CoarseGrammar,
-    CoarseLeaves,
-    NumberArray,
-    PlaceArray,
-)
-from spectral_latent.grammar.permits import Permits, cells_by_length
+from spectral_latent._compiled import EMPTY, compiled, compiled_part, place
+from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, NumberArray, PlaceArray
+from spectral_latent.grammar.permits import Permits
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["InsideChart", "LimitError", "inside_chart"]
 
-_CELLS = 1024  # that are filled between two looks at the clock
+_WORDS = 16  # whose cells are filled between two looks at the clock
+_FAR = 500  # numbers of one cell may be so many powers of two above those that were added first
+_WIDTH = np.uint64(4)  # rows begin and end at multiples of so many words, which the processor adds at once
 
 
 class LimitError(Exception):
@@ -41,11 +40,10 @@ class LimitError(Exception):
 
 
 class _Rules(NamedTuple):
-    """The columns of `CoarseGrammar` that tell what a pair of children makes."""
+    """The columns of `CoarseGrammar` that tell what a right child makes with others."""
 
-    pair: NumberArray  # (S, S)
-    of_left: PlaceArray  # (S + 1,)
-    right: PlaceArray  # (P,)
+    of_right: PlaceArray  # (S + 1,)
+    left: PlaceArray  # (P,)
     of_pair: PlaceArray  # (P + 1,)
     pair_parent: PlaceArray  # (R,)
     pair_weight: FloatArray  # (R,)
@@ -53,194 +51,243 @@ class _Rules(NamedTuple):
 
 
 class InsideChart(NamedTuple):
-    """The items of a sentence that have an inside score, cell by cell; see this module."""
+    """The items of a sentence of n words that have an inside score, row by row; see this module.
 
-    first: PlaceArray  # (cells,)
-    end: PlaceArray  # (cells,)
-    exponent: IntArray  # (cells,)
-    symbol: NumberArray  # (N,)
-    inside: FloatArray  # (N,)
+    exponent: (cells,) the exponent of the scores over each cell; `EMPTY` where there are none.
+    row: (n + 1, S) the row of each end and symbol; 0, which has no places, where there is none.
+    of_end: (n + 2,) the rows that end at word j are of_end[j] ... of_end[j+1] - 1, in order of symbols.
+    symbol: (rows,) the symbol of each row.
+    first: (rows,) its first beginning, or some words before: places without an item are zero.
+    end: (rows,) the word after its last beginning, or some words more.
+    start: (rows,) its first place.
+    inside: (N,) the scores at all places.
+    """
+
+    exponent: IntArray
+    row: NumberArray
+    of_end: PlaceArray
+    symbol: PlaceArray
+    first: PlaceArray
+    end: PlaceArray
+    start: PlaceArray
+    inside: FloatArray
 
     @staticmethod
     def empty(n_words: int, n_symbols: int) -> InsideChart:
         """Make a chart without items, with room for some.
 
-        n_words: the number of words.
+        n_words: n.
         n_symbols: S.
         """
-        n_cells = n_words * (n_words + 1) // 2
-        first, end = np.zeros((2, n_cells), dtype=np.uint64)
-        exponent = np.zeros(n_cells, dtype=np.int64)
-        room = 4 * n_symbols + 16 * n_words
-        return InsideChart(first, end, exponent, np.empty(room, dtype=np.uint32), np.empty(room))
+        rows = np.empty((4, n_words * n_symbols + 1), dtype=np.uint64)
+        rows[:, 0] = 0
+        symbol, first, end, start = rows
+        return InsideChart(
+            exponent=np.full(n_words * (n_words + 1) // 2, EMPTY),
+            row=np.zeros((n_words + 1, n_symbols), dtype=np.uint32),
+            of_end=np.ones(n_words + 2, dtype=np.uint64),
+            symbol=symbol,
+            first=first,
+            end=end,
+            start=start,
+            inside=np.empty(2 * (n_words + int(_WIDTH)) * n_symbols),
+        )
 
     def resized(self, size: int, room: int) -> InsideChart:
-        """Copy the first items to columns of another length.
+        """Copy the first places to a column of another length.
 
-        size: the number of items to keep.
-        room: the new length of the columns.
+        size: the number of places to keep.
+        room: the new length of the column.
         """
-        symbol = np.empty(room, dtype=np.uint32)
         inside = np.empty(room)
-        symbol[:size] = self.symbol[:size]
         inside[:size] = self.inside[:size]
-        return self._replace(symbol=symbol, inside=inside)
+        return self._replace(inside=inside)
 
+    def filled(self, size: int) -> InsideChart:
+        """Take the rows and places that are in use.
 
-@compiled_part
-def _close(
-    prior: FloatArray, chart: InsideChart, permits: Permits, cell: int, scores: FloatArray, size: int, beam: float
-) -> int:
-    """Append a cell's items but those far below its best; empty its scores (S,); return how many items there are."""
-    largest = 0.0
-    promising = 0.0
-    row = permits.row[cell]
-    for a in range(len(scores)):
-        score = scores[a]
-        if score > 0.0 and not permits.symbols[row, a]:
-            score = scores[a] = 0.0
-        if score > 0.0:
-            if score > largest:
-                largest = score
-            score *= prior[a]
-            if score > promising:
-                promising = score
-    chart.first[cell] = size
-    if largest > 0.0:
-        # Scale by a power of two, which rounds nothing, to a largest score in [1/2, 1).
-        shift = math.frexp(largest)[1]
-        scale = math.ldexp(1.0, -shift)
-        chart.exponent[cell] += shift
-        for a in range(len(scores)):
-            score = scores[a]
-            if score * prior[a] > promising * beam:
-                chart.symbol[size] = a
-                chart.inside[size] = score * scale
-                size += 1
-            scores[a] = 0.0
-    chart.end[cell] = size
-    return size
-
-
-class _Splits(NamedTuple):
-    """Cells on both sides of each split of a cell where both have items, and 2^(their exponents - the largest).
-
-    There is room for as many splits as a cell may have.
-    """
-
-    left: PlaceArray
-    right: PlaceArray
-    scale: FloatArray
-
-
-@compiled_part
-def _split(chart: InsideChart, i: int, j: int, splits: _Splits) -> tuple[int, int]:
-    """List the splits of (i, j); return how many there are, and their largest exponent."""
-    count = 0
-    top = EMPTY
-    for k in range(i + 1, j):
-        b, c = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
-        if chart.first[b] < chart.end[b] and chart.first[c] < chart.end[c]:
-            exponent = chart.exponent[b] + chart.exponent[c]
-            if exponent > top:
-                top = exponent
-            splits.left[count] = b
-            splits.right[count] = c
-            splits.scale[count] = exponent  # until the largest is known
-            count += 1
-    # Scores of all splits are added, so that they need one exponent: the largest.
-    for split in range(count):
-        shift = int(splits.scale[split] - top)
-        splits.scale[split] = math.ldexp(1.0, shift) if shift > -1100 else 0.0
-    return count, top
-
-
-class _Pairs(NamedTuple):
-    """Scores of the pairs of symbols that meet in one cell; those of pairs with rules are zero between two cells.
-
-    score: (P + PAIRS_WITHOUT_RULES,) the sum over all splits.
-    is_left: (S,) whether a symbol is the left one of a pair.
-    left: (S + 1,) the symbols that are the left one of a pair; `_join` counts them.
-    right: (S,) the inside scores of the cell on the right of one split, zero between two splits.
-    """
-
-    score: FloatArray
-    is_left: BoolArray
-    left: PlaceArray
-    right: FloatArray
+        size: the number of places in use.
+        """
+        rows = slice(int(self.of_end[-1]))
+        columns = (self.symbol[rows], self.first[rows], self.end[rows], self.start[rows])
+        return InsideChart(self.exponent, self.row, self.of_end, *columns, self.inside[:size])
 
 
 class _Room(NamedTuple):
-    """Arrays that are used for one cell after the other.
+    """Arrays that are used for the cells of one end after the other.
 
-    scores: (S,) the score of each symbol, zero between two cells.
-    pairs: the scores of pairs of symbols.
-    splits: the splits of the cell.
+    scores: (S, n + _WIDTH) the scores of each symbol from each beginning, zero between two ends.
+    exponent: (n,) the exponent of the scores from each beginning.
+    is_made: (S,) whether a symbol may have scores.
+    first: (S,) the first beginning of an item of each symbol.
+    end: (S,) the word after the last one; 0 where there is no item, as between two ends.
+    symbol: (S,) the symbols of one cell.
+    inside: (S,) the scores of its items.
+    scale: (n + _WIDTH,) 2^(exponent of the items from each beginning and of one cell - exponent of their sum).
+    scaled: (S (n + _WIDTH),) the rows that end at one word, scaled.
+    pair: (P + 1,) the pairs that a cell is the right child of.
+    item: (P + 1,) the number of the cell's item in each of these pairs.
     """
 
     scores: FloatArray
-    pairs: _Pairs
-    splits: _Splits
+    exponent: IntArray
+    is_made: BoolArray
+    first: PlaceArray
+    end: PlaceArray
+    symbol: PlaceArray
+    inside: FloatArray
+    scale: FloatArray
+    scaled: FloatArray
+    pair: PlaceArray
+    item: PlaceArray
 
     @staticmethod
-    def of(grammar: CoarseGrammar, n: int) -> _Room:
-        """Make room for the cells of n words."""
+    def of(grammar: CoarseGrammar, n_words: int) -> _Room:
+        """Make room for n words."""
         n_symbols = len(grammar.root)
+        width = (n_words // int(_WIDTH) + 1) * int(_WIDTH)
+        first, end, symbol = np.zeros((3, n_symbols), dtype=np.uint64)
+        pair, item = np.empty((2, len(grammar.left) + 1), dtype=np.uint64)
         return _Room(
-            np.zeros(n_symbols),
-            _Pairs(
-                np.zeros(len(grammar.of_pair) - 1 + PAIRS_WITHOUT_RULES),
-                np.zeros(n_symbols, dtype=np.bool_),
-                np.empty(n_symbols + 1, dtype=np.uint64),
-                np.zeros(n_symbols),
-            ),
-            _Splits(np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64), np.empty(n)),
+            scores=np.zeros((n_symbols, width)),
+            exponent=np.empty(n_words, dtype=np.int64),
+            is_made=np.zeros(n_symbols, dtype=np.bool_),
+            first=first,
+            end=end,
+            symbol=symbol,
+            inside=np.empty(n_symbols),
+            scale=np.zeros(width),
+            scaled=np.empty(n_symbols * width),
+            pair=pair,
+            item=item,
         )
 
 
 @compiled_part
-def _join(rules: _Rules, chart: InsideChart, splits: _Splits, n_splits: int, pairs: _Pairs, scores: FloatArray) -> None:
-    """Add to scores (S,) all that the cells on both sides of each split derive together."""
-    symbol = chart.symbol
-    inside = chart.inside
-    pair_of = rules.pair
-    of_left = rules.of_left
-    right_of = rules.right
-    of_pair = rules.of_pair
-    parent = rules.pair_parent
-    weights = rules.pair_weight
-    pair_score, is_left, lefts, right_score = pairs
-    n_lefts = 0
-    # Add up the scores of equal pairs at all splits, without a branch, which the processor would often guess wrongly.
-    for split in range(n_splits):
-        left, right = splits.left[split], splits.right[split]
-        first, end = chart.first[right], chart.end[right]
-        for y in range(first, end):
-            right_score[symbol[y]] = inside[y]
-        for x in range(chart.first[left], chart.end[left]):
-            b = symbol[x]
-            lefts[n_lefts] = b
-            n_lefts += not is_left[b]
-            is_left[b] = True
-            score = splits.scale[split] * inside[x]
-            # Go over the symbols that rules put beside b, or over those that stand there, whichever are fewer.
-            if of_left[b + ONE] - of_left[b] < end - first:
-                for pair in range(of_left[b], of_left[b + ONE]):
-                    pair_score[pair] += score * right_score[right_of[pair]]
-            else:
-                for y in range(first, end):
-                    pair_score[pair_of[b, symbol[y]]] += score * inside[y]
-        for y in range(first, end):
-            right_score[symbol[y]] = 0.0
-    # Then apply the rules of each pair once.
-    for at in range(n_lefts):
-        b = lefts[at]
-        is_left[b] = False
-        for pair in range(of_left[b], of_left[b + ONE]):
-            if pair_score[pair] > 0.0:
-                for r in range(of_pair[pair], of_pair[pair + ONE]):
-                    scores[parent[r]] += weights[r] * pair_score[pair]
-                pair_score[pair] = 0.0
+def _close(prior: FloatArray, chart: InsideChart, permits: Permits, room: _Room, k: int, cell: int, beam: float) -> int:
+    """Keep the items of (k, j) but those far below the best, and scale them; return how many there are."""
+    scores, symbol = room.scores, room.symbol
+    n_made = 0
+    for a in range(len(room.is_made)):
+        symbol[place(n_made)] = a
+        n_made += room.is_made[a]
+    row = permits.row[cell]
+    largest = 0.0
+    promising = 0.0
+    for at in range(n_made):
+        a = symbol[at]
+        score = scores[a, k]
+        if score > 0.0 and not permits.symbols[row, a]:
+            score = scores[a, k] = 0.0
+        if score > largest:
+            largest = score
+        score *= prior[a]
+        if score > promising:
+            promising = score
+    if largest == 0.0:
+        return 0
+    # Scale by a power of two, which rounds nothing, to a largest score in [1/2, 1).
+    shift = math.frexp(largest)[1]
+    scale = math.ldexp(1.0, -shift)
+    chart.exponent[cell] = room.exponent[k] + shift
+    size = 0
+    for at in range(n_made):
+        a = symbol[at]
+        score = scores[a, k]
+        if score * prior[a] > promising * beam:
+            score *= scale
+            scores[a, k] = score
+            symbol[size] = a
+            room.inside[size] = score
+            size += 1
+            # Beginnings come from the last to the first.
+            room.first[a] = k
+            if room.end[a] == 0:
+                room.end[a] = k + 1
+        else:
+            scores[a, k] = 0.0
+    return size
+
+
+@compiled_part
+def _scale_rows(chart: InsideChart, room: _Room, k: int, exponent: int) -> None:
+    """Scale the rows that end at word k, so that their products with items of a cell of this exponent can be added."""
+    for i in range(k):
+        of_left = chart.exponent[k * (k - 1) // 2 + i]
+        if of_left == EMPTY:
+            continue
+        total = of_left + exponent
+        # The exponent of a sum is that of its first part; it is raised only where another part is far larger.
+        if room.exponent[i] == EMPTY:
+            room.exponent[i] = total
+        elif total > room.exponent[i] + _FAR:
+            lower = math.ldexp(1.0, int(max(room.exponent[i] - total, -1100)))
+            for a in range(len(room.is_made)):
+                room.scores[a, i] *= lower
+            room.exponent[i] = total
+        room.scale[i] = math.ldexp(1.0, int(max(total - room.exponent[i], -1100)))
+    inside, scale, scaled = chart.inside, room.scale, room.scaled
+    begin = chart.start[chart.of_end[k]]
+    for row in range(chart.of_end[k], chart.of_end[k + 1]):
+        first, start = chart.first[row], chart.start[row]
+        for i in range(first, chart.end[row]):
+            scaled[start - begin + (i - first)] = inside[start + (i - first)] * scale[i]
+
+
+@compiled_part
+def _pairs(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int) -> int:
+    """List the pairs of the first items of the room and of symbols that end at word k; return how many there are."""
+    word = place(k)
+    row, left, pairs, items = chart.row, rules.left, room.pair, room.item
+    size = 0
+    # Without a branch, which the processor would often guess wrongly.
+    for item in range(n_items):
+        c = room.symbol[item]
+        for pair in range(rules.of_right[c], rules.of_right[c + ONE]):
+            pairs[place(size)] = pair
+            items[place(size)] = item
+            size += row[word, left[pair]] != 0
+    return size
+
+
+@compiled_part
+def _join(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int) -> None:
+    """Add to the scores what the first items of the room derive together with all items that end at word k."""
+    scores, scaled = room.scores, room.scaled
+    word = place(k)
+    begin = chart.start[chart.of_end[word]]
+    for at in range(_pairs(rules, chart, room, k, n_items)):
+        pair = room.pair[at]
+        inside = room.inside[room.item[at]]
+        row = chart.row[word, rules.left[pair]]
+        first, end, start = chart.first[row], chart.end[row], chart.start[row] - begin
+        for r in range(rules.of_pair[pair], rules.of_pair[pair + ONE]):
+            a = rules.pair_parent[r]
+            room.is_made[a] = True
+            weight = rules.pair_weight[r] * inside
+            for i in range(first, end):
+                scores[a, i] += weight * scaled[start + (i - first)]
+
+
+@compiled_part
+def _store(chart: InsideChart, room: _Room, j: int, size: int) -> int:
+    """Write the rows that end at word j into the chart, and empty the scores; return how many places are in use."""
+    row = chart.of_end[j]
+    for a in range(len(room.is_made)):
+        room.is_made[a] = False
+        if room.end[a] > 0:
+            first = room.first[a] // _WIDTH * _WIDTH
+            end = (room.end[a] + _WIDTH - ONE) // _WIDTH * _WIDTH
+            room.end[a] = 0
+            chart.row[j, a] = row
+            chart.symbol[row], chart.first[row], chart.end[row], chart.start[row] = a, first, end, size
+            row += ONE
+            for i in range(first, end):
+                chart.inside[size] = room.scores[a, i]
+                room.scores[a, i] = 0.0
+                size += 1
+    chart.of_end[j + 1] = row
+    return size
 
 
 @compiled
@@ -250,35 +297,36 @@ def _fill(
     chart: InsideChart,
     permits: Permits,
     room: _Room,
-    cells: tuple[IntArray, IntArray],
     done: int,
-    end: int,
+    last: int,
     size: int,
     beam: float,
 ) -> tuple[int, int]:
-    """Fill the cells with the numbers done ... end - 1, or fewer if the columns of the chart are too short.
+    """Fill the cells that end at the words done + 1 ... last, or at fewer if the column of scores is too short.
 
-    cells: the first word of each cell, and the word after its last one, by length.
-    done: how many cells are filled.
-    size: how many items they have.
-    Returns how many cells are filled then, and how many items they have.
+    done: the word up to which all cells are filled.
+    size: how many places they have.
+    Returns the word up to which cells are filled then, and how many places they have.
     """
-    scores = room.scores
-    first, last = cells
-    for at in range(done, end):
-        if size + len(scores) > len(chart.symbol):
-            return at, size
-        i, j = first[at], last[at]
-        cell = j * (j - 1) // 2 + i
+    for j in range(done + 1, last + 1):
+        if size + room.scores.size > len(chart.inside):
+            return j - 1, size
+        for i in range(j):
+            room.exponent[i] = EMPTY
         # A word has the symbols of its leaf rules; a longer cell is made of two shorter ones at every split.
-        if j == i + 1:
-            for leaf in range(leaves.start[i], leaves.start[j]):
-                scores[leaves.symbol[leaf]] += leaves.weight[leaf]
-        else:
-            n_splits, chart.exponent[cell] = _split(chart, i, j, room.splits)
-            _join(rules, chart, room.splits, n_splits, room.pairs, scores)
-        size = _close(rules.prior, chart, permits, cell, scores, size, beam)
-    return end, size
+        room.exponent[j - 1] = 0
+        for leaf in range(leaves.start[j - 1], leaves.start[j]):
+            a = leaves.symbol[leaf]
+            room.is_made[a] = True
+            room.scores[a, j - 1] += leaves.weight[leaf]
+        for k in range(j - 1, -1, -1):
+            cell = j * (j - 1) // 2 + k
+            n_items = _close(rules.prior, chart, permits, room, k, cell, beam)
+            if n_items > 0 and k > 0:
+                _scale_rows(chart, room, k, chart.exponent[cell])
+                _join(rules, chart, room, k, n_items)
+        size = _store(chart, room, j, size)
+    return last, size
 
 
 def inside_chart(
@@ -294,17 +342,15 @@ def inside_chart(
     grammar: the binary rules.
     leaves: the leaf rules over each word.
     beam: an item is dropped when its score times its symbol's prior is at most so many times the cell's best.
-    most: items that the chart may have.
+    most: places that the chart may have.
     deadline: the time at which the chart is given up, in CPU seconds of this thread (`time.thread_time`).
     permits: the symbols that each cell may hold; None for all.
-    Raises LimitError if the chart has more items, or is not done at the deadline, or if memory does not hold it.
+    Raises LimitError if the chart has more places, or is not done at the deadline, or if memory does not hold it.
     """
     n = len(leaves.start) - 1
     n_symbols = len(grammar.root)
     size_of_grammar = f"{n} words under {n_symbols} symbols"
     permits = permits or Permits.all(n, n_symbols)
-    # Cells come by length, because each needs the cells of fewer words.
-    cells = cells_by_length(n)
     rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
     done = 0
     size = 0
@@ -312,16 +358,16 @@ def inside_chart(
         # NumPy makes the arrays, so that no function to make them need be compiled.
         room = _Room.of(grammar, n)
         chart = InsideChart.empty(n, n_symbols)
-        while done < len(chart.first):
-            # Compiled code cannot read the clock.  It is read here: after the words, then after every _CELLS cells.
-            if done >= n and time.thread_time() > deadline:
+        while done < n:
+            # The clock is read outside compiled code, after the first words, and then after so many at a time.
+            if done > 0 and time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
-            end = n if done < n else min(done + _CELLS, len(chart.first))
-            done, size = _fill(rules, leaves, chart, permits, room, cells, done, end, size, beam)
+            last = min(done + _WORDS, n)
+            done, size = _fill(rules, leaves, chart, permits, room, done, last, size, beam)
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
-            if done < end:
-                chart = chart.resized(size, 2 * size + n_symbols)
+            if done < last:
+                chart = chart.resized(size, 2 * size + room.scores.size)
     except MemoryError:
         raise LimitError(f"the chart of {size_of_grammar} is larger than memory") from None
-    return InsideChart(chart.first, chart.end, chart.exponent, chart.symbol[:size], chart.inside[:size])
+    return chart.filled(size)

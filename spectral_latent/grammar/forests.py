@@ -122,14 +122,14 @@ def pruned_forest(
     if not len(items):
         return None
     # Both were listed from the top down; in a forest children come first, so that the order is reversed.
-    of_chart, first, end, size = np.ascontiguousarray(items[::-1].T)
+    of_chart, symbol, first, end, size = np.ascontiguousarray(items[::-1].T)
     rule, *children = np.ascontiguousarray(edges[::-1].T)
-    row = np.full(len(chart.symbol), -1, dtype=np.int64)
-    row[of_chart] = np.arange(len(of_chart))
-    left, right = (np.where(child < 0, -1, row[child]) for child in children)
+    number = np.full(len(chart.inside), -1, dtype=np.int64)
+    number[of_chart] = np.arange(len(of_chart))
+    left, right = (np.where(child < 0, -1, number[child]) for child in children)
     root = np.flatnonzero(end - first == n)
     forest = Forest(
-        symbol=chart.symbol[of_chart].astype(np.int64),
+        symbol=symbol,
         start=np.concatenate([[0], np.cumsum(size)]),
         rule=rule,
         left=left,

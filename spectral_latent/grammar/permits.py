@@ -12,7 +12,7 @@ import numpy as np
 
 from spectral_latent.trees import BoolArray, IntArray
 
-__all__ = ["Permits", "cells", "cells_by_length", "cells_from_widest", "crossed_cells"]
+__all__ = ["Permits", "cells", "crossed_cells"]
 
 
 class Permits(NamedTuple):
@@ -42,30 +42,6 @@ def cells(n_words: int) -> tuple[IntArray, IntArray]:
     """
     end = np.repeat(np.arange(1, n_words + 1), np.arange(1, n_words + 1))
     return np.arange(len(end)) - end * (end - 1) // 2, end
-
-
-def cells_by_length(n_words: int) -> tuple[IntArray, IntArray]:
-    """List the first word of each cell, and the word after its last one, in order of length, then of the first word.
-
-    n_words: n.
-
-    >>> cells_by_length(2)
-    (array([0, 1, 0]), array([1, 2, 2]))
-    """
-    more, first = np.array(np.nonzero(np.tri(n_words, dtype=np.bool_)[::-1]))
-    return first, first + more + 1
-
-
-def cells_from_widest(n_words: int) -> tuple[IntArray, IntArray]:
-    """List the first word of each cell, and the word after its last one, by falling length, then by the first word.
-
-    n_words: n.
-
-    >>> cells_from_widest(2)
-    (array([0, 0, 1]), array([2, 1, 2]))
-    """
-    fewer, first = np.array(np.nonzero(np.tri(n_words, dtype=np.bool_)))
-    return first, first + n_words - fewer
 
 
 def crossed_cells(n_words: int, spans: Iterable[tuple[int, int]]) -> BoolArray:

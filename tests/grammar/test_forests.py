@@ -9,7 +9,7 @@ import pytest
 
 from spectral_latent.grammar import SpanForest
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
-from spectral_latent.grammar._inside_chart import LimitError, inside_chart
+from spectral_latent.grammar._inside_chart import InsideChart, LimitError, inside_chart
 from spectral_latent.grammar.forests import pruned_forest
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.inference import edge_marginals, inside, marginals, outside, total_weight
@@ -214,6 +214,17 @@ def beamed_items(
     return kept
 
 
+def scores_of(chart: InsideChart, n: int) -> dict[tuple[int, int, int], float]:
+    """By symbol, first word and word after the last one, the inside scores of the items of n words."""
+    return {
+        (int(chart.symbol[row]), i, j): float(np.ldexp(chart.inside[place], chart.exponent[j * (j - 1) // 2 + i]))
+        for j in range(1, n + 1)
+        for row in range(int(chart.of_end[j]), int(chart.of_end[j + 1]))
+        for place, i in enumerate(range(int(chart.first[row]), int(chart.end[row])), start=int(chart.start[row]))
+        if chart.inside[place] > 0.0
+    }
+
+
 @pytest.mark.parametrize("beam", [0.0, 0.02, 0.1, 0.5])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_beam_weighs_scores_by_the_frequency_of_symbols(seed: int, beam: float) -> None:
@@ -223,11 +234,7 @@ def test_the_beam_weighs_scores_by_the_frequency_of_symbols(seed: int, beam: flo
     terminals = rng.integers(0, N_TERMINALS, 6)
     prior = rng.dirichlet(np.full(N_SYMBOLS, 0.5))
     chart = inside_chart(CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, terminals), beam, 1 << 20)
-    found = {
-        (int(chart.symbol[item]), i, j): chart.inside[item] * 2.0 ** chart.exponent[cell]
-        for cell, (i, j) in enumerate((i, j) for j in range(1, 7) for i in range(j))
-        for item in range(chart.first[cell], chart.end[cell])
-    }
+    found = scores_of(chart, 6)
     assert found == pytest.approx(beamed_items(operators, terminals, prior, beam), rel=1e-12)
     assert (len(found) < len(beamed_items(operators, terminals, prior, 0.0))) == (beam > 0.0)
 
@@ -292,6 +299,39 @@ def test_long_sentences_neither_under_nor_overflow() -> None:
     assert np.isfinite(log) and log < -700
 
 
+def test_sentences_may_have_more_words_than_a_number_has_bits() -> None:
+    """All edges are listed: their derivations have the probability of the whole chart."""
+    operators = random_grammar(np.random.default_rng(5))
+    terminals = np.random.default_rng(6).integers(0, N_TERMINALS, 70)
+    grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
+    scores = scores_of(inside_chart(grammar, leaves, 0.0, 1 << 20), 70)
+    wanted = sum(scores.get((a, 0, 70), 0.0) * operators.root[a, 0] for a in range(N_SYMBOLS))
+    forest = built(operators, terminals, beam=0.0, threshold=0.0)
+    assert forest is not None
+    assert np.exp(posteriors(operators, forest)[1]) == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_far_larger_split_after_a_small_one_does_not_overflow() -> None:
+    """Of four words, the tree that branches to the left is 2^1200 times less likely than the other."""
+    top, word, left_2, left_3, right_2, right_3 = range(6)
+    binary = {
+        (top, word, right_3): 1.0,
+        (top, left_3, word): 1.0,
+        (left_2, word, word): 2.0**-600,
+        (left_3, left_2, word): 2.0**-600,
+        (right_2, word, word): 1.0,
+        (right_3, word, right_2): 1.0,
+    }
+    rules = Rules(np.array([[word, 0]]), np.empty((0, 2), dtype=np.int64), np.array(sorted(binary)))
+    tensors = [Tensor.of_dense(np.full((1, 1, 1), binary[rule])) for rule in sorted(binary)]
+    states = np.ones(6, dtype=np.int64)
+    operators = ObservableOperators(rules, states, np.eye(6)[:, :1], np.ones((1, 1)), np.empty((0, 1, 1)), tensors)
+    leaves = CoarseLeaves.of(operators, np.zeros(4, dtype=np.int64))
+    scores = scores_of(inside_chart(CoarseGrammar.of(operators, np.ones(6)), leaves, 0.0, 1 << 20), 4)
+    assert scores[top, 0, 4] == 1.0
+    assert scores[right_3, 1, 4] == 1.0
+
+
 def test_a_chart_holds_what_has_a_score_and_nothing_else() -> None:
     """A hundred symbols that no word and no rule has take no memory."""
     operators = random_grammar(np.random.default_rng(7))
@@ -304,16 +344,21 @@ def test_a_chart_holds_what_has_a_score_and_nothing_else() -> None:
     )
     grammar = CoarseGrammar.of(wide, np.ones(N_SYMBOLS + more))
     chart = inside_chart(grammar, CoarseLeaves.of(wide, terminals), 0.0, 1 << 20)
-    assert len(chart.symbol) == len(chart.inside) <= N_SYMBOLS * len(chart.first)
-    assert (chart.inside > 0).all()
-    np.testing.assert_array_equal(np.sort(chart.end)[-1], len(chart.symbol))
+    assert (chart.symbol[1:] < N_SYMBOLS).all() and len(chart.symbol) - 1 <= N_SYMBOLS * 40
+    size = np.diff(np.append(chart.start, len(chart.inside)).astype(int))
+    np.testing.assert_array_equal(size, chart.end - chart.first)
+    assert (size[1:] <= 43).all()
+    # A row begins and ends within a few places of an item.
+    for row in range(1, len(chart.symbol)):
+        places = chart.inside[chart.start[row] :][: size[row]]
+        assert (places >= 0.0).all() and (places[:4] > 0.0).any() and (places[-4:] > 0.0).any()
 
 
 def test_a_chart_that_would_be_too_large_is_given_up() -> None:
     operators = random_grammar(np.random.default_rng(7))
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
-    size = len(inside_chart(grammar, leaves, 0.0, 1 << 20).symbol)
+    size = len(inside_chart(grammar, leaves, 0.0, 1 << 20).inside)
     with pytest.raises(LimitError, match=rf"40 words under 5 symbols has more than {size // 2} items"):
         pruned_forest(grammar, leaves, 0.0, 1e-3, most=size // 2)
     assert pruned_forest(grammar, leaves, 0.0, 1e-3, most=size) is not None
@@ -335,11 +380,12 @@ def test_rules_by_pair_of_children_are_the_rules() -> None:
         if pair < len(grammar.of_pair) - 1
         for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1])
     }
-    assert by_pair == dict(zip(map(tuple, grammar.rules.tolist()), grammar.weight, strict=True))
-    for left in range(N_SYMBOLS):
-        pairs = grammar.pair[left]
-        of_left = np.arange(grammar.of_left[left], grammar.of_left[left + 1])
-        assert sorted(pairs[pairs < len(grammar.of_pair) - 1]) == of_left.tolist()
+    parent = np.repeat(np.arange(N_SYMBOLS), np.diff(grammar.of_parent.astype(int)))
+    rules = zip(parent.tolist(), grammar.left_child.tolist(), grammar.right_child.tolist(), strict=True)
+    assert by_pair == dict(zip(rules, grammar.weight, strict=True))
+    for right in range(N_SYMBOLS):
+        for pair in range(int(grammar.of_right[right]), int(grammar.of_right[right + 1])):
+            assert grammar.pair[grammar.left[pair], right] == pair
 
 
 def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,13 +408,13 @@ def test_a_chart_that_is_not_done_at_its_deadline_is_given_up() -> None:
     assert pruned_forest(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time() + 60.0) is not None
 
 
-def test_cells_are_filled_alike_however_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_are_filled_alike_however_many_words_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     operators = random_grammar(np.random.default_rng(7))
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 20)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
     expected = inside_chart(grammar, leaves, 1e-3, 1 << 20)
-    for cells in (1, 7, 1 << 20):
-        monkeypatch.setattr("spectral_latent.grammar._inside_chart._CELLS", cells)
+    for words in (1, 7, 1 << 20):
+        monkeypatch.setattr("spectral_latent.grammar._inside_chart._WORDS", words)
         for found, wanted in zip(inside_chart(grammar, leaves, 1e-3, 1 << 20), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
 
@@ -442,6 +488,6 @@ def test_time_grows_with_the_rules_of_symbols_not_with_the_pairs_that_meet() -> 
     begun = time.thread_time()
     chart = inside_chart(grammar, leaves, 0.0, 1 << 20)
     assert time.thread_time() - begun < 0.5  # for the pairs it would be 2.7e9 steps
-    top = n * (n - 1) // 2
-    found = np.ldexp(chart.inside[chart.first[top] : chart.end[top]], chart.exponent[top])
+    scores = scores_of(chart, n)
+    found = [scores[a, 0, n] for a in range(n_symbols)]
     np.testing.assert_array_equal(found, np.full(n_symbols, math.comb(2 * n - 2, n - 1) // n * 0.5 ** (n - 1)))
