@@ -101,8 +101,7 @@ class RuleTable(ShortRepr):
         """
         data = self.binary.data.copy()
         binary = self.binary.with_data(data)
-        for r, a in enumerate(self.rules.binary[:, 0].tolist()):
-            matrix = binary.matrix(r)
+        for a, matrix in zip(self.rules.binary[:, 0].tolist(), binary.matrices(), strict=True):
             matrix *= factors[a, : len(matrix), None]
         leaf = factors[self.rules.leaf[:, 0]]
         leaf *= self.leaf  # in place: leaf rules may be millions

@@ -276,15 +276,11 @@ class Tensors(Sequence[Tensor]):
         """
         return Tensors(self.shapes, self.terms, data)
 
-    def matrix(self, r: int) -> FloatArray:
-        """View the matrix (m_a, Q) of tensor r; writing to it changes `data`.
-
-        r: the number of the tensor.
-        """
-        m_a = int(self.shapes[r, 0])
-        width = int(self.widths[r])
-        first = int(self.offset[r])
-        return self.data[first : first + m_a * width].reshape(m_a, width)
+    def matrices(self) -> Iterator[FloatArray]:
+        """View the matrix (m_a, Q) of each tensor; writing to it changes `data`."""
+        places = zip(self.offset[:-1].tolist(), self.shapes[:, 0].tolist(), self.widths.tolist(), strict=True)
+        for first, m_a, width in places:
+            yield self.data[first : first + m_a * width].reshape(m_a, width)
 
     def __len__(self) -> int:
         return len(self.terms)

@@ -158,14 +158,14 @@ def test_the_matrix_of_a_tensor_maps_its_pair_space_to_the_parent(seed: int, siz
         pair = np.outer(y, z).ravel() if tensor.dense is not None else (tensor.second @ y) * (tensor.third @ z)
         assert len(pair) == packed.widths[r]
         expected = np.einsum("abc,b,c->a", tensor.multiplied_out(), y, z)
-        assert packed.matrix(r) @ pair == pytest.approx(expected, **CLOSE)
+        assert list(packed.matrices())[r] @ pair == pytest.approx(expected, **CLOSE)
 
 
 @given(seeds, st.integers(1, 6))
 def test_a_factor_on_the_matrix_is_a_factor_on_the_tensor(seed: int, size: int) -> None:
     packed = Tensors.of(random_tensors(np.random.default_rng(seed), size)[0])
     changed = packed.with_data(packed.data.copy())
-    changed.matrix(size - 1)[:] *= 3.0
+    list(changed.matrices())[-1][:] *= 3.0
     for r, (before, after) in enumerate(zip(packed, changed, strict=True)):
         factor = 3.0 if r == size - 1 else 1.0
         assert after.multiplied_out() == pytest.approx(factor * before.multiplied_out(), **CLOSE)
