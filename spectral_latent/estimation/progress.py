@@ -54,7 +54,8 @@ class ProgressLine:
             left = (now - self._stage_begin) / progress.done * (progress.total - progress.done)
             text += f", about {left:.0f} s left" if left >= 1.0 else ""
         self.clear()
-        self._stream.write(text)
+        # The cursor goes back, so that a message of others, which begins where the cursor is, does not follow the text.
+        self._stream.write(f"{text}\r")
         self._stream.flush()
         self._width = len(text)
 
