@@ -359,10 +359,10 @@ def inside_chart(
         room = _Room.of(grammar, n)
         chart = InsideChart.empty(n, n_symbols)
         while done < n:
-            # The clock is read outside compiled code, after the first words, and then after so many at a time.
+            # The clock is read outside compiled code, after the first word, and then after so many at a time.
             if done > 0 and time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
-            last = min(done + _WORDS, n)
+            last = min(done + _WORDS, n) if done else 1
             done, size = _fill(rules, leaves, chart, permits, room, done, last, size, beam)
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
