@@ -23,8 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, compiled, compiled_part, place
+from spectral_latent._compiled import EMPTY, ZERO, compiled, compiled_part, place
 from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, NumberArray, PlaceArray
+from spectral_latent.grammar._outside_estimates import OutsideEstimates
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
@@ -47,7 +48,6 @@ class _Rules(NamedTuple):
     of_pair: PlaceArray  # (P + 1,)
     pair_parent: PlaceArray  # (R,)
     pair_weight: FloatArray  # (R,)
-    prior: FloatArray  # (S,)
 
 
 class InsideChart(NamedTuple):
@@ -55,7 +55,7 @@ class InsideChart(NamedTuple):
 
     exponent: (cells,) the exponent of the scores over each cell; `EMPTY` where there are none.
     row: (n + 1, S) the row of each end and symbol; 0, which has no places, where there is none.
-    of_end: (n + 2,) the rows that end at word j are of_end[j] ... of_end[j+1] - 1, in order of symbols.
+    of_end: (n + 2,) the rows that end at word j are of_end[j] ... of_end[j+1] - 1.
     symbol: (rows,) the symbol of each row.
     first: (rows,) its first beginning, or some words before: places without an item are zero.
     end: (rows,) the word after its last beginning, or some words more.
@@ -119,9 +119,11 @@ class _Room(NamedTuple):
     scores: (S, n + _WIDTH) the scores of each symbol from each beginning, zero between two ends.
     exponent: (n,) the exponent of the scores from each beginning.
     is_made: (S,) whether a symbol may have scores.
+    made: (S,) the symbols that may, in the order in which they were made.
     first: (S,) the first beginning of an item of each symbol.
     end: (S,) the word after the last one; 0 where there is no item, as between two ends.
     symbol: (S,) the symbols of one cell.
+    merit: (S,) their scores times the estimates of their outside scores; -1 for symbols that the cell may not hold.
     inside: (S,) the scores of its items.
     scale: (n + _WIDTH,) 2^(exponent of the items from each beginning and of one cell - exponent of their sum).
     scaled: (S (n + _WIDTH),) the rows that end at one word, scaled.
@@ -132,9 +134,11 @@ class _Room(NamedTuple):
     scores: FloatArray
     exponent: IntArray
     is_made: BoolArray
+    made: PlaceArray
     first: PlaceArray
     end: PlaceArray
     symbol: PlaceArray
+    merit: FloatArray
     inside: FloatArray
     scale: FloatArray
     scaled: FloatArray
@@ -146,16 +150,19 @@ class _Room(NamedTuple):
         """Make room for n words."""
         n_symbols = len(grammar.root)
         width = (n_words // int(_WIDTH) + 1) * int(_WIDTH)
-        first, end, symbol = np.zeros((3, n_symbols), dtype=np.uint64)
+        made, first, end, symbol = np.zeros((4, n_symbols + 1), dtype=np.uint64)
+        merit, inside = np.empty((2, n_symbols))
         pair, item = np.empty((2, len(grammar.left) + 1), dtype=np.uint64)
         return _Room(
             scores=np.zeros((n_symbols, width)),
             exponent=np.empty(n_words, dtype=np.int64),
             is_made=np.zeros(n_symbols, dtype=np.bool_),
+            made=made,
             first=first,
             end=end,
             symbol=symbol,
-            inside=np.empty(n_symbols),
+            merit=merit,
+            inside=inside,
             scale=np.zeros(width),
             scaled=np.empty(n_symbols * width),
             pair=pair,
@@ -164,53 +171,65 @@ class _Room(NamedTuple):
 
 
 @compiled_part
-def _close(prior: FloatArray, chart: InsideChart, permits: Permits, room: _Room, k: int, cell: int, beam: float) -> int:
-    """Keep the items of (k, j) but those far below the best, and scale them; return how many there are."""
-    scores, symbol = room.scores, room.symbol
-    n_made = 0
-    for a in range(len(room.is_made)):
-        symbol[place(n_made)] = a
-        n_made += room.is_made[a]
+def _close(
+    estimates: OutsideEstimates,
+    chart: InsideChart,
+    permits: Permits,
+    room: _Room,
+    n_made: int,
+    k: int,
+    j: int,
+    beam: float,
+) -> int:
+    """Keep the likely items of (k, j), and scale them; return how many there are."""
+    scores, symbol, merit = room.scores, room.symbol, room.merit
+    begin, end = place(k), place(j)
+    cell = j * (j - 1) // 2 + k
+    # Without a branch, which the processor would often guess wrongly.
+    n_scored = 0
+    for at in range(n_made):
+        a = room.made[at]
+        symbol[place(n_scored)] = a
+        n_scored += scores[a, begin] > 0.0
     row = permits.row[cell]
     largest = 0.0
     promising = 0.0
-    for at in range(n_made):
+    for at in range(n_scored):
         a = symbol[at]
-        score = scores[a, k]
-        if score > 0.0 and not permits.symbols[row, a]:
-            score = scores[a, k] = 0.0
-        if score > largest:
-            largest = score
-        score *= prior[a]
-        if score > promising:
-            promising = score
-    if largest == 0.0:
-        return 0
+        merit[at] = -1.0
+        if permits.symbols[row, a]:
+            score = scores[a, begin]
+            merit[at] = score * estimates.before[begin, a] * estimates.after[end, a]
+            largest = max(largest, score)
+            promising = max(promising, merit[at])
+    exponent = estimates.exponent - estimates.before_exponent[k] - estimates.after_exponent[j] - room.exponent[k]
+    least = estimates.least * math.ldexp(1.0, int(min(max(exponent, -1000), 1000)))
+    least = max(least, promising * beam)
     # Scale by a power of two, which rounds nothing, to a largest score in [1/2, 1).
     shift = math.frexp(largest)[1]
     scale = math.ldexp(1.0, -shift)
-    chart.exponent[cell] = room.exponent[k] + shift
     size = 0
-    for at in range(n_made):
+    for at in range(n_scored):
         a = symbol[at]
-        score = scores[a, k]
-        if score * prior[a] > promising * beam:
-            score *= scale
-            scores[a, k] = score
+        if merit[at] >= least:
+            score = scores[a, begin] * scale
+            scores[a, begin] = score
             symbol[size] = a
             room.inside[size] = score
             size += 1
             # Beginnings come from the last to the first.
-            room.first[a] = k
+            room.first[a] = begin
             if room.end[a] == 0:
-                room.end[a] = k + 1
+                room.end[a] = begin + ONE
         else:
-            scores[a, k] = 0.0
+            scores[a, begin] = 0.0
+    if size > 0:
+        chart.exponent[cell] = room.exponent[k] + shift
     return size
 
 
 @compiled_part
-def _scale_rows(chart: InsideChart, room: _Room, k: int, exponent: int) -> None:
+def _scale_rows(chart: InsideChart, room: _Room, n_made: int, k: int, exponent: int) -> None:
     """Scale the rows that end at word k, so that their products with items of a cell of this exponent can be added."""
     for i in range(k):
         of_left = chart.exponent[k * (k - 1) // 2 + i]
@@ -222,8 +241,8 @@ def _scale_rows(chart: InsideChart, room: _Room, k: int, exponent: int) -> None:
             room.exponent[i] = total
         elif total > room.exponent[i] + _FAR:
             lower = math.ldexp(1.0, int(max(room.exponent[i] - total, -1100)))
-            for a in range(len(room.is_made)):
-                room.scores[a, i] *= lower
+            for at in range(n_made):
+                room.scores[room.made[at], i] *= lower
             room.exponent[i] = total
         room.scale[i] = math.ldexp(1.0, int(max(total - room.exponent[i], -1100)))
     inside, scale, scaled = chart.inside, room.scale, room.scaled
@@ -251,9 +270,12 @@ def _pairs(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int)
 
 
 @compiled_part
-def _join(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int) -> None:
-    """Add to the scores what the first items of the room derive together with all items that end at word k."""
-    scores, scaled = room.scores, room.scaled
+def _join(rules: _Rules, chart: InsideChart, room: _Room, n_made: int, k: int, n_items: int) -> int:
+    """Add to the scores what the first items of the room derive together with all items that end at word k.
+
+    Returns how many symbols may have scores then.
+    """
+    scores, scaled, made, is_made = room.scores, room.scaled, room.made, room.is_made
     word = place(k)
     begin = chart.start[chart.of_end[word]]
     for at in range(_pairs(rules, chart, room, k, n_items)):
@@ -263,17 +285,21 @@ def _join(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int) 
         first, end, start = chart.first[row], chart.end[row], chart.start[row] - begin
         for r in range(rules.of_pair[pair], rules.of_pair[pair + ONE]):
             a = rules.pair_parent[r]
-            room.is_made[a] = True
+            made[place(n_made)] = a
+            n_made += not is_made[a]
+            is_made[a] = True
             weight = rules.pair_weight[r] * inside
             for i in range(first, end):
                 scores[a, i] += weight * scaled[start + (i - first)]
+    return n_made
 
 
 @compiled_part
-def _store(chart: InsideChart, room: _Room, j: int, size: int) -> int:
+def _store(chart: InsideChart, room: _Room, n_made: int, j: int, size: int) -> int:
     """Write the rows that end at word j into the chart, and empty the scores; return how many places are in use."""
     row = chart.of_end[j]
-    for a in range(len(room.is_made)):
+    for at in range(n_made):
+        a = room.made[at]
         room.is_made[a] = False
         if room.end[a] > 0:
             first = room.first[a] // _WIDTH * _WIDTH
@@ -300,6 +326,7 @@ def _fill(
     done: int,
     last: int,
     size: int,
+    estimates: OutsideEstimates,
     beam: float,
 ) -> tuple[int, int]:
     """Fill the cells that end at the words done + 1 ... last, or at fewer if the column of scores is too short.
@@ -315,17 +342,19 @@ def _fill(
             room.exponent[i] = EMPTY
         # A word has the symbols of its leaf rules; a longer cell is made of two shorter ones at every split.
         room.exponent[j - 1] = 0
+        n_made = ZERO
         for leaf in range(leaves.start[j - 1], leaves.start[j]):
-            a = leaves.symbol[leaf]
+            a = place(leaves.symbol[leaf])
+            room.made[place(n_made)] = a
+            n_made += not room.is_made[a]
             room.is_made[a] = True
             room.scores[a, j - 1] += leaves.weight[leaf]
         for k in range(j - 1, -1, -1):
-            cell = j * (j - 1) // 2 + k
-            n_items = _close(rules.prior, chart, permits, room, k, cell, beam)
+            n_items = _close(estimates, chart, permits, room, n_made, k, j, beam)
             if n_items > 0 and k > 0:
-                _scale_rows(chart, room, k, chart.exponent[cell])
-                _join(rules, chart, room, k, n_items)
-        size = _store(chart, room, j, size)
+                _scale_rows(chart, room, n_made, k, chart.exponent[j * (j - 1) // 2 + k])
+                n_made = _join(rules, chart, room, n_made, k, n_items)
+        size = _store(chart, room, n_made, j, size)
     return last, size
 
 
@@ -336,21 +365,24 @@ def inside_chart(
     most: int,
     deadline: float = math.inf,
     permits: Permits | None = None,
+    estimates: OutsideEstimates | None = None,
 ) -> InsideChart:
     """Compute the inside scores of a sentence of n words.
 
     grammar: the binary rules.
     leaves: the leaf rules over each word.
-    beam: an item is dropped when its score times its symbol's prior is at most so many times the cell's best.
+    beam: an item is dropped if the estimate of its posterior is less than so many times that of the cell's best.
     most: places that the chart may have.
     deadline: the time at which the chart is given up, in CPU seconds of this thread (`time.thread_time`).
     permits: the symbols that each cell may hold; None for all.
+    estimates: those of outside scores; None for those by the symbol alone.
     Raises LimitError if the chart has more places, or is not done at the deadline, or if memory does not hold it.
     """
     n = len(leaves.start) - 1
     n_symbols = len(grammar.root)
     size_of_grammar = f"{n} words under {n_symbols} symbols"
     permits = permits or Permits.all(n, n_symbols)
+    estimates = estimates or OutsideEstimates.of_prior(grammar.prior, n)
     rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
     done = 0
     size = 0
@@ -363,7 +395,7 @@ def inside_chart(
             if done > 0 and time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
             last = min(done + _WORDS, n) if done else 1
-            done, size = _fill(rules, leaves, chart, permits, room, done, last, size, beam)
+            done, size = _fill(rules, leaves, chart, permits, room, done, last, size, estimates, beam)
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
             if done < last:

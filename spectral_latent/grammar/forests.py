@@ -12,6 +12,7 @@ from spectral_latent._compiled import check_column, check_range, check_starts
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import inside_chart
 from spectral_latent.grammar._likely_edges import likely_edges
+from spectral_latent.grammar._outside_estimates import OutsideEstimates
 from spectral_latent.grammar.options import Limits
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.trees import Forest, IntArray
@@ -91,6 +92,7 @@ def pruned_forest(
     most: int = _MOST_ITEMS,
     deadline: float = math.inf,
     permits: Permits | None = None,
+    estimates: OutsideEstimates | None = None,
 ) -> SpanForest | None:
     """Build the forest of one sentence's likely edges under a coarse grammar; None if the sentence is not derived.
 
@@ -101,6 +103,7 @@ def pruned_forest(
     most: the most items of a chart.
     deadline: the time at which the chart is given up; see `inside_chart`.
     permits: the symbols that each cell may hold; None for all.
+    estimates: those of outside scores, which tell how likely an item is; None for those by the symbol alone.
     Raises ValueError if the leaves are not leaf rules of this grammar, or the permits not those of these words, and
     LimitError as `inside_chart` does.
     """
@@ -117,7 +120,7 @@ def pruned_forest(
         check_column("permits of cells", permits.row, (n * (n + 1) // 2,), np.int64)
         check_range("permits of cells", permits.row, 0, len(permits.symbols))
         check_column("permits", permits.symbols, (len(permits.symbols), len(grammar.root)), np.bool_)
-    chart = inside_chart(grammar, leaves, beam, most, deadline, permits)
+    chart = inside_chart(grammar, leaves, beam, most, deadline, permits, estimates)
     items, edges = likely_edges(grammar, chart, leaves, threshold)
     if not len(items):
         return None

@@ -19,6 +19,7 @@ from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, ShortRepr, counted
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import LimitError
+from spectral_latent.grammar._outside_estimates import Neighbours, OutsideEstimates
 from spectral_latent.grammar.forests import SpanForest, pruned_forest
 from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.permits import Permits
@@ -45,6 +46,7 @@ OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
 
 _LONG = 100  # words; the beam of longer sentences is narrower
 _NARROWEST = 0.1
+_UNLIKELY = 0.05  # the least estimate of an item's posterior, as a share of the least posterior of an edge
 _WIDER = 0.1  # the threshold of prefixes, as a share of that of whole sentences, of which more is known
 
 
@@ -124,6 +126,10 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         return CoarseGrammar.of(self.coarse, self.prior, self.seen)
 
     @cached_property
+    def _neighbours(self) -> Neighbours:
+        return Neighbours.of(self.coarse, self.prior, self.tag_of_symbol)
+
+    @cached_property
     def _all_rules(self) -> CoarseGrammar:
         return self._seen_rules if self.seen.all() else CoarseGrammar.of(self.coarse, self.prior)
 
@@ -193,8 +199,11 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         limits = self.options.limits
         self._check_length(len(leaves.start) - 1)
         deadline = limits.deadline
-        for rules, leaves_of_try, beam in self._tries(grammar, leaves):
-            forest = pruned_forest(rules, leaves_of_try, beam, self.options.threshold, limits.items, deadline, permits)
+        threshold = self.options.threshold
+        # What constraints leave of a sentence's trees may be unlikely as a whole.
+        least = _UNLIKELY * threshold if permits is None else 0.0
+        for rules, leaves_of_try, beam, estimates in self._tries(grammar, leaves, least):
+            forest = pruned_forest(rules, leaves_of_try, beam, threshold, limits.items, deadline, permits, estimates)
             if forest is not None:
                 return forest
         return None
@@ -205,24 +214,27 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             raise LimitError(f"a sentence of {n} words is longer than the {self.options.limits.max_words} of its limit")
 
     def _tries(
-        self, grammar: SentenceGrammar, leaves: CoarseLeaves
-    ) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float]]:
-        """List the rules, leaf rules and beams to try until a sentence is derived, each allowing more.
+        self, grammar: SentenceGrammar, leaves: CoarseLeaves, least: float
+    ) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float, OutsideEstimates | None]]:
+        """List the rules, leaf rules, beams and estimates to try until a sentence is derived, each allowing more.
 
-        The rules that the treebank has come first.  All rules are next, then the beam of short sentences, and last a
-        chart without a beam, where each word also has the symbols of any word.
+        The rules that the treebank has come first, with estimates by the words around an item, and then without.  All
+        rules are next, then the beam of short sentences, and last a chart without a beam, where each word also has the
+        symbols of any word.
 
         leaves: the leaf rules of the sentence.
+        least: the least posterior of an item by the estimates.
         """
         n = len(leaves.start) - 1
         beam = _beam_of_length(self.options.beam, n)
-        yield self._seen_rules, leaves, beam
+        yield self._seen_rules, leaves, beam, OutsideEstimates.of(self._neighbours, leaves, least)
+        yield self._seen_rules, leaves, beam, None
         if self._all_rules is not self._seen_rules:
-            yield self._all_rules, leaves, beam
+            yield self._all_rules, leaves, beam, None
         if beam > self.options.beam:
-            yield self._all_rules, leaves, self.options.beam
+            yield self._all_rules, leaves, self.options.beam, None
         any_words = CoarseLeaves.of(grammar.coarse, np.full(n, grammar.words.any_word))
-        yield self._all_rules, leaves.with_others(any_words), 0.0
+        yield self._all_rules, leaves.with_others(any_words), 0.0, None
 
     @cached_property
     def _left_corners(self) -> tuple[CoarseGrammar, LeftCorners, LeftCorners]:

@@ -7,7 +7,7 @@ from spectral_latent.estimation import EstimatorOptions
 __all__ = ["BEAM", "THRESHOLD", "clusters_then_em"]
 
 # Presets prune charts more than the options do by default.
-BEAM = 1e-3
+BEAM = 5e-4
 THRESHOLD = 2e-4
 
 
