@@ -152,7 +152,8 @@ _PASS: dict[str, Any] = {"fastmath": {"contract", "reassoc"}, "_nrt": False}
 compiled_pass = compiler(**_PASS)
 """Compile a function that makes no arrays as `compiler` says, with sums in any order."""
 
-pass_part = part_compiler(**_PASS)
+# A record is handed to a part as some twenty numbers, which would take as long as the part's arithmetic.
+pass_part = part_compiler(**_PASS, forceinline=True)
 """Compile a function that makes no arrays as `part_compiler` says, with sums in any order."""
 
 _log = logging.getLogger(__name__)
