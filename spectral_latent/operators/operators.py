@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,11 +44,11 @@ class PackedOperators(NamedTuple):
 
 
 def _view(column: NDArray[Any]) -> NDArray[Any]:
-    """View a column (n, ...) that cannot be written to.
+    """View a column (n, ...) that cannot be written to, and copy it if it is not in order.
 
-    Arrays of files cannot be, and compiled code would be made for each mixture of both kinds.
+    Arrays of files cannot be written to, and compiled code would be made for each mixture of both kinds.
     """
-    view = column.view()
+    view = np.ascontiguousarray(column).view()
     view.setflags(write=False)
     return view
 
@@ -112,9 +111,9 @@ class ObservableOperators(RuleTable):
         self.__dict__.update(state)
         self.__post_init__()
 
-    @cached_property
+    @property
     def packed(self) -> PackedOperators:
-        """View the operators as flat arrays that cannot be written to; nothing is copied."""
+        """View the operators as flat arrays that cannot be written to."""
         tensors = (self.binary.offset, self.binary.terms, self.binary.data)
         columns = (self.states, self.root, self.leaf, self.unary, self.rules.binary, *tensors)
         return PackedOperators(*map(_view, columns))

@@ -171,7 +171,7 @@ def test_other_leaf_rules_leave_all_else_as_it_is(trees: list[tuple], seed: int)
     operators = random_model(trees, seed).operators()
     rules, leaf = np.array([[0, 7], [2, 9]]), np.random.default_rng(seed).normal(size=(2, max(STATES)))
     changed = operators.with_leaf_rules(rules, leaf)
-    assert changed.packed.data.base is operators.packed.data.base is operators.binary.data
+    assert changed.binary is operators.binary
     for name, array in changed.packed._asdict().items():
         np.testing.assert_array_equal(array, leaf if name == "leaf" else getattr(operators.packed, name))
     np.testing.assert_array_equal(changed.rules.leaf, rules)
