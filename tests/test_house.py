@@ -45,6 +45,7 @@ ROOMS = (
     "__main__",
 )  # each may import only from those before it
 CORE = ("_compiled", "_names", "_options", "trees", "operators", "inference", "estimation")
+COMPILED = {"compiled", "compiled_part", "compiled_pass", "pass_part"}
 RIDDLES = r"(What|How|Where|Of|The same|Those|Both|That)\b"  # no verb, and a noun that is elsewhere
 NO_VERBS = r"[^A-Z]|[A-Z]\b|(The|An|All|Each|Every|Some|No|Whether|If)\b"  # the first words of a description
 ARRAY = r"^(FloatArray|IntArray|BoolArray|Float32Array|NDArray\[.*\])( \| None)?$"
@@ -175,6 +176,20 @@ def test_long_compiled_functions_have_comments() -> None:
             if is_long and not any(line.lstrip().startswith("#") for line in body):
                 bare.append(function.name)
         assert bare == [], f"{module}: say before the hard lines what they achieve"
+
+
+def test_compiled_functions_assign_numbers_and_not_rows() -> None:
+    """For a row numba compiles a message about shapes, which takes longer than most functions."""
+    for module in IN_ROOMS:
+        assigned = [
+            ast.unparse(node)
+            for function in _functions(module)
+            if not COMPILED.isdisjoint(ast.unparse(decorator) for decorator in function.decorator_list)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
+            if isinstance(node.targets[0], ast.Subscript)
+        ]
+        assert assigned == [], module
 
 
 def _first_line(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:

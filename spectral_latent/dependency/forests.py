@@ -78,7 +78,7 @@ def _split_edges(
     is_root: (I,) the roots of the forest.
     pair: (I, n) the numbers of `_possible_heads`; there are I' pairs.
     start: (I' + 1,) is filled: where the edges of each pair begin.
-    edges: (E', 5) is filled: rule, left, right, governor, dependant.  Without rows, only `start` is filled.
+    edges: (E', 5) of -1 is filled: rule, left, right, governor, dependant.  Without rows, only `start` is filled.
     """
     n_edges = 0
     item_number = 0
@@ -95,7 +95,7 @@ def _split_edges(
                 # A word on its own has no arc.
                 if left < 0:
                     if len(edges):
-                        edges[n_edges] = (r, -1, -1, -1, -1)
+                        edges[n_edges, 0] = r
                     n_edges += 1
                     continue
                 if pair[right if head_is_right[r] else left, h] < 0:
@@ -105,7 +105,9 @@ def _split_edges(
                     if allowed[h + 1, d] and pair[left if head_is_right[r] else right, d] >= 0:
                         if len(edges):
                             on_left, on_right = (d, h) if head_is_right[r] else (h, d)
-                            edges[n_edges] = (r, pair[left, on_left], pair[right, on_right], h + 1, d + 1)
+                            edges[n_edges, 0] = r
+                            edges[n_edges, 1], edges[n_edges, 2] = pair[left, on_left], pair[right, on_right]
+                            edges[n_edges, 3], edges[n_edges, 4] = h + 1, d + 1
                         n_edges += 1
             item_number += 1
             start[item_number] = n_edges
@@ -140,7 +142,7 @@ def headed(
     item, head = np.nonzero(pair >= 0)
     start = np.zeros(len(item) + 1, dtype=np.int64)
     _split_edges(forest, head_is_right, allowed, is_root, pair, start, np.empty((0, 5), dtype=np.int64))
-    edges = np.empty((start[-1], 5), dtype=np.int64)
+    edges = np.full((start[-1], 5), -1, dtype=np.int64)
     _split_edges(forest, head_is_right, allowed, is_root, pair, start, edges)
     rule, left, right, governor, dependant = np.ascontiguousarray(edges.T)
     root = np.flatnonzero(np.isin(item, forest.root))
@@ -157,7 +159,7 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
 
     allowed: (n + 1, n) the allowed arcs.
     item_of: (4, n, n) the number of the item of each kind over the words i ... j, which is filled.
-    edges: (E, 4) left and right child, governor, dependant, which are filled; without rows, they are counted only.
+    edges: (E, 4) of -1 is filled: left and right child, governor, dependant.  Without rows, edges are only counted.
     start: (I + 1,) where the edges of each item begin, which is filled together with the edges.
     """
     n = allowed.shape[1]
@@ -171,8 +173,6 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
                 before = n_edges
                 # One word without children, on either side.
                 if width == 0 and kind < 2:
-                    if len(edges):
-                        edges[n_edges] = (-1, -1, -1, -1)
                     n_edges += 1
                 # Two items side by side: joined by an arc (2, 3), or one that an arc's child completes (0, 1).
                 for q in range(i, j):
@@ -190,7 +190,9 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
                         left, right = item_of[1, i, q], item_of[3, q, j]
                     if left >= 0 and right >= 0:
                         if len(edges):
-                            edges[n_edges] = (left, right, g + 1 if g >= 0 else -1, d + 1 if g >= 0 else -1)
+                            edges[n_edges, 0], edges[n_edges, 1] = left, right
+                            if kind >= 2:
+                                edges[n_edges, 2], edges[n_edges, 3] = g + 1, d + 1
                         n_edges += 1
                 # Only what can be derived becomes an item.
                 item_of[kind, i, j] = -1
@@ -204,7 +206,8 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
         left, right = item_of[1, 0, r], item_of[0, r, n - 1]
         if allowed[0, r] and left >= 0 and right >= 0:
             if len(edges):
-                edges[n_edges] = (left, right, 0, r + 1)
+                edges[n_edges, 0], edges[n_edges, 1] = left, right
+                edges[n_edges, 2], edges[n_edges, 3] = 0, r + 1
             n_edges += 1
     return n_items, n_edges
 
@@ -224,7 +227,7 @@ def projective(allowed: BoolArray) -> ArcForest:
     check_column("allowed arcs", allowed, (n + 1, n), np.bool_)
     item_of = np.full((4, n, n), -1, dtype=np.int64)
     n_items, n_edges = _eisner(allowed, item_of, np.empty((0, 4), dtype=np.int64), np.empty(0, dtype=np.int64))
-    edges = np.empty((n_edges, 4), dtype=np.int64)
+    edges = np.full((n_edges, 4), -1, dtype=np.int64)
     start = np.zeros(n_items + 2, dtype=np.int64)
     item_of.fill(-1)
     _eisner(allowed, item_of, edges, start)

@@ -23,7 +23,7 @@ from spectral_latent.estimation._options import (
     Progress,
     silent,
 )
-from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.estimation._parallel import on_one_thread, parallel_map
 from spectral_latent.estimation._projections import Projection
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation._treebank import (
@@ -57,6 +57,7 @@ __all__ = [
     "estimate",
     "hash_columns",
     "inside_templates",
+    "on_one_thread",
     "operators_from_moments",
     "outside_templates",
     "parallel_map",

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from functools import cache
 from itertools import islice
 from typing import Literal, TypeVar, TypeVarTuple, Unpack
 
+import scipy
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from spectral_latent.estimation._options import EstimationError
 
-__all__ = ["parallel_map"]
+__all__ = ["on_one_thread", "parallel_map"]
 
 _ATTEMPTS = 3
 
@@ -38,7 +40,20 @@ def _limit_threads_of_process() -> None:
 @cache
 def _linear_algebra() -> ThreadpoolController:
     """Find the libraries of linear algebra in this process, once: a search takes as long as a pass over small data."""
+    _ = scipy.linalg  # its library is another than that of NumPy, and is loaded when it is first named
     return ThreadpoolController()
+
+
+def on_one_thread() -> AbstractContextManager[object]:
+    """Make a context in which linear algebra runs on one thread of this process.
+
+    >>> import numpy as np
+    >>> with on_one_thread():
+    ...     np.ones((2, 2)) @ np.ones(2)
+    array([2., 2.])
+    """
+    limits: AbstractContextManager[object] = _linear_algebra().limit(limits=1)
+    return limits
 
 
 def _call(function: Callable[[Unpack[Rest]], Result], parent: int, *args: *Rest) -> Result:
@@ -84,7 +99,7 @@ def parallel_map(
     """
     done = 0
     failures = 0
-    with _linear_algebra().limit(limits=1):
+    with on_one_thread():
         if _n_workers(jobs, prefer) == 1:
             yield from (function(item, *args) for item in items)
             return

@@ -60,14 +60,15 @@ class _Fit(NamedTuple):
 
 def _solved(gram: FloatArray, right: FloatArray) -> FloatArray:
     """Solve gram · X = right for stacks of symmetric matrices (..., k, k) and right-hand sides (..., k, n)."""
-    size = gram.shape[-1]
-    trace = np.trace(gram, axis1=-2, axis2=-1)[..., None, None]
-    return np.asarray(np.linalg.solve(gram + (_RIDGE * trace + TINY) * np.eye(size), right))
+    raised = gram.copy()
+    diagonal = np.einsum("...ii->...i", raised)  # a view
+    diagonal += _RIDGE * diagonal.sum(axis=-1, keepdims=True) + TINY
+    return np.asarray(np.linalg.solve(raised, right))
 
 
 def _inner(rows: FloatArray) -> FloatArray:
     """Compute the inner products of the rows of stacked matrices (..., k, n)."""
-    return np.asarray(rows @ np.swapaxes(rows, -1, -2))
+    return np.asarray(rows @ rows.mT)
 
 
 def _updated(tensors: FloatArray, second: FloatArray, third: FloatArray) -> _Fit:
@@ -78,17 +79,19 @@ def _updated(tensors: FloatArray, second: FloatArray, third: FloatArray) -> _Fit
     """
     n_rules, m, width, _ = tensors.shape
     flat = tensors.reshape(n_rules, m * width, -1)
-    contracted = (flat @ third.swapaxes(1, 2)).reshape(n_rules, m, width, -1)  # (R, m, J, k)
-    gram = (_inner(second) * _inner(third)).sum(axis=0)
+    contracted = (flat @ third.mT).reshape(n_rules, m, width, -1)  # (R, m, J, k)
+    of_third = _inner(third)
+    gram = (_inner(second) * of_third).sum(axis=0)
     first = _solved(gram, np.einsum("rijh,rhj->hi", contracted, second))
-    first /= np.maximum(np.linalg.norm(first, axis=1, keepdims=True), TINY)
-    second = _solved(_inner(first) * _inner(third), np.einsum("rijh,hi->rhj", contracted, first))
-    gram = _inner(first) * _inner(second)
+    first /= np.maximum(np.sqrt(np.einsum("hi,hi->h", first, first)), TINY)[:, None]
+    of_first = _inner(first)
+    second = _solved(of_first * of_third, np.einsum("rijh,hi->rhj", contracted, first))
+    gram = of_first * _inner(second)
     right = (first[:, :, None] * second[:, :, None, :]).reshape(n_rules, -1, m * width) @ flat
     third = _solved(gram, right)
     # ‖T - T̂‖² = ‖T‖² - 2 ⟨T, T̂⟩ + ‖T̂‖²
-    norm = float((tensors**2).sum())
-    rest = norm - 2.0 * float((right * third).sum()) + float((gram * _inner(third)).sum())
+    norm = float(np.vdot(tensors, tensors))
+    rest = norm - 2.0 * float(np.vdot(right, third)) + float(np.vdot(gram, _inner(third)))
     return _Fit(first, second, third, rest / max(norm, TINY))
 
 

@@ -78,20 +78,27 @@ def anchors(
 
 
 @compiled_part
-def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights: FloatArray) -> bool:
+def _face_minimum(
+    gram: FloatArray,
+    product: FloatArray,
+    face: IntArray,
+    size: int,
+    weights: FloatArray,
+    factor: FloatArray,
+    solution: FloatArray,
+) -> bool:
     """Set weights[face] to arg min of ‖Σ w_i c_i - p‖² over Σ w_i = 1; False if the corners of the face are dependent.
 
     With d_i = c_i - c_0 the minimum solves Σ_j (d_i · d_j) w_j = d_i · (p - c_0), i > 0, by Cholesky factors.
 
     gram: (k, k) the inner products of the corners.
     product: (k,) those of the corners with the point.
-    face: (f,) the corners of the face.
+    face: (k,) of which the first `size` are the corners of the face.
     weights: (k,) the weights, of which those of the face are set.
+    factor, solution: room for (k, k) and (k,) numbers.
     """
-    n = len(face) - 1
+    n = size - 1
     o = face[0]
-    factor = np.empty((n, n))
-    solution = np.empty(n)
     # Row by row of the factor, and at once what the right-hand side becomes.
     for i in range(n):
         a = face[i + 1]
@@ -121,71 +128,144 @@ def _face_minimum(gram: FloatArray, product: FloatArray, face: IntArray, weights
 
 
 @compiled_part
-def _start(gram: FloatArray, product: FloatArray, weights: FloatArray) -> None:
+def _positive(weights: FloatArray, face: IntArray, size: int) -> int:
+    """Keep the corners of a face whose weights are positive, and return their number.
+
+    weights: (k,).
+    face: (k,) of which the first `size` are the corners of the face.
+    """
+    kept = 0
+    for at in range(size):
+        if weights[face[at]] > 0.0:
+            face[kept] = face[at]
+            kept += 1
+    return kept
+
+
+@compiled_part
+def _start(
+    gram: FloatArray,
+    product: FloatArray,
+    weights: FloatArray,
+    face: IntArray,
+    target: FloatArray,
+    factor: FloatArray,
+    solution: FloatArray,
+) -> None:
     """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent.
 
     gram: (k, k) the inner products of the corners.
     product: (k,) those of the corners with the point.
     weights: (k,) zeros, which become the weights of the minimum.
+    face, target, factor, solution: room for (k,) corners, (k,), (k, k) and (k,) numbers.
     """
-    face = np.arange(len(weights))
-    target = np.zeros(len(weights))
-    while len(face) > 0 and _face_minimum(gram, product, face, target):
-        positive = face[target[face] > 0.0]
-        if len(positive) == len(face):
-            weights[face] = target[face]
+    size = len(weights)
+    for a in range(size):
+        face[a] = a
+    while size > 0 and _face_minimum(gram, product, face, size, target, factor, solution):
+        kept = _positive(target, face, size)
+        if kept == size:
+            for at in range(size):
+                weights[face[at]] = target[face[at]]
             return
-        face = positive
-    weights[np.argmin(np.diag(gram) - 2.0 * product)] = 1.0
+        size = kept
+    nearest = 0
+    for a in range(len(weights)):
+        if gram[a, a] - 2.0 * product[a] < gram[nearest, nearest] - 2.0 * product[nearest]:
+            nearest = a
+    weights[nearest] = 1.0
 
 
 @compiled_part
-def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, face: IntArray) -> None:
+def _descend(
+    gram: FloatArray,
+    product: FloatArray,
+    weights: FloatArray,
+    face: IntArray,
+    size: int,
+    target: FloatArray,
+    factor: FloatArray,
+    solution: FloatArray,
+) -> None:
     """Go straight to the minimum over the face; where a weight reaches zero first, go on without its corner.
 
     gram: (k, k) the inner products of the corners.
     product: (k,) those of the corners with the point.
     weights: (k,) the weights to go from, which become those of the minimum.
-    face: (f,) the corners of the face.
+    face: (k,) of which the first `size` are the corners of the face; it becomes smaller.
+    target, factor, solution: room for (k,), (k, k) and (k,) numbers.
     """
-    target = np.zeros(len(weights))
-    while len(face) > 0 and _face_minimum(gram, product, face, target):
+    while size > 0 and _face_minimum(gram, product, face, size, target, factor, solution):
         # The longest step on which no weight becomes negative.
         step = 1.0
         leaving = -1
-        for i in face:
+        for at in range(size):
+            i = face[at]
             if target[i] < 0.0 and weights[i] <= step * (weights[i] - target[i]):
                 step = weights[i] / (weights[i] - target[i])
                 leaving = i
-        for i in face:
-            weights[i] = max(weights[i] + step * (target[i] - weights[i]), 0.0)
+        for at in range(size):
+            i = face[at]
+            weights[i] += step * (target[i] - weights[i])
+            if weights[i] < 0.0:
+                weights[i] = 0.0
         if leaving < 0:
             break
         weights[leaving] = 0.0
-        face = face[weights[face] > 0.0]
+        size = _positive(weights, face, size)
 
 
 @compiled
-def _all_weights(gram: FloatArray, products: FloatArray) -> FloatArray:
-    """Find arg min of wᵀ gram w - 2 product · w over the simplex for every product, (n, k)."""
-    weights = np.zeros_like(products)
-    diagonal = np.diag(gram).max()
-    for i in range(len(weights)):
-        product = products[i]
-        w = weights[i]
-        _start(gram, product, w)
+def _find_weights(
+    gram: FloatArray,
+    products: FloatArray,
+    magnitude: FloatArray,
+    weights: FloatArray,
+    face: IntArray,
+    target: FloatArray,
+    factor: FloatArray,
+    solution: FloatArray,
+) -> None:
+    """Find arg min of wᵀ gram w - 2 product · w over the simplex for every product.
+
+    gram: (k, k) the inner products of the corners.
+    products: (n, k) those of the corners with each point.
+    magnitude: (n,) how large the numbers of a gradient are; rounding errors are relative to it.
+    weights: (n, k) zeros, which become the weights.
+    face, target, factor, solution: room for (k,) corners, (k,), (k, k) and (k,) numbers.
+    """
+    n_corners = len(gram)
+    for point in range(len(weights)):
+        product = products[point]
+        w = weights[point]
+        _start(gram, product, w, face, target, factor, solution)
         # Towards the corner of the lowest gradient, until none is lower than where we are.
-        for _ in range(10 * len(w)):
-            gradient = gram @ w - product
-            best = np.argmin(gradient)
-            gap = w @ gradient - gradient[best]
-            if w[best] > 0.0 or gap <= _ROUNDING * (diagonal + np.abs(product).max()):
+        for _ in range(10 * n_corners):
+            best = 0
+            lowest = mean = 0.0
+            for a in range(n_corners):
+                gradient = -product[a]
+                for b in range(n_corners):
+                    gradient += gram[a, b] * w[b]
+                mean += w[a] * gradient
+                if a == 0 or gradient < lowest:
+                    lowest = gradient
+                    best = a
+            if w[best] > 0.0 or mean - lowest <= _ROUNDING * magnitude[point]:
                 break
-            _descend(gram, product, w, np.append(np.flatnonzero(w), best))
+            size = 0
+            for a in range(n_corners):
+                if w[a] != 0.0 or a == best:
+                    face[size] = a
+                    size += 1
+            _descend(gram, product, w, face, size, target, factor, solution)
             if w[best] == 0.0:
                 break
-        w /= w.sum()
-    return weights
+        total = 0.0
+        for a in range(n_corners):
+            total += w[a]
+        for a in range(n_corners):
+            w[a] /= total
 
 
 def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
@@ -212,7 +292,11 @@ def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
     products = (points - centre) / scale @ corners.T
     if not (np.isfinite(gram).all() and np.isfinite(products).all()):
         raise ValueError("points and corners must be finite")
-    weights = _all_weights(gram, products)
+    k = len(corners)
+    weights = np.zeros_like(products)
+    magnitude = gram.diagonal().max() + np.abs(products).max(axis=1)
+    room = np.empty(k, dtype=np.int64), np.empty(k), np.empty((k, k)), np.empty(k)
+    _find_weights(gram, products, magnitude, weights, *room)
     gradient = 2.0 * (weights @ gram - products)
     gap = np.einsum("nk,nk->n", weights, gradient) - gradient.min(axis=1)
     return ConvexWeights(weights, np.maximum(gap, 0.0) * scale**2)

@@ -194,7 +194,8 @@ def check_roots(operators: ObservableOperators, forest: Forest) -> None:
     check_column("a forest's values of `component`", component, (len(root),), np.int64)
     check_range("roots of a forest", root, 0, len(symbol))
     check_range("symbols of a forest's roots", symbol[root], -1, operators.n_symbols)
-    check_range("components of a forest's roots", component, 0, len(symbol) + 1)
+    # An item may be the root of several components: trees that are alike are one item.
+    check_range("components of a forest's roots", component, 0, max(len(symbol), len(root)) + 1)
     if (component[1:] < component[:-1]).any():
         raise ValueError("components of a forest's roots must never fall")
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from spectral_latent.estimation import on_one_thread
 from spectral_latent.trees import FloatArray
 
 __all__ = ["Float32Array", "log_linear_weights", "minimise", "penalised_loss"]
@@ -66,7 +66,7 @@ def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: Floa
     """
 
     limits: Any = {"maxiter": iterations, "maxcor": _MEMORY, "ftol": 1e-7, "gtol": 1e-3}
-    with threadpool_limits(1):
+    with on_one_thread():
         found: FloatArray = scipy.optimize.minimize(loss, start, (), "L-BFGS-B", jac=True, options=limits).x
     return found
 

@@ -16,23 +16,22 @@ better: its minimum is the maximum-likelihood mixture, whose terms are non-negat
 Each leg in turn is updated as expectation maximisation does (Lee and Seung 2001, Theorem 2, for matrices; Chi and Kolda
 2012, Section 5, for tensors):  w_q x_q[i] ← w_q x_q[i] Σ_jk (T / T̂)[i, j, k] y_q[j] z_q[k].  No update raises D.
 After an update of leg k, the sums of T̂ over the other legs equal those of T.  Leg 0 is updated last, so that the rules
-of every state of a parent keep their probabilities.  Where T is zero nothing is added; most tensors of counts are zero
-nearly everywhere.
+of every state of a parent keep their probabilities.  Indices at which T is zero everywhere stay so, and are left out:
+most tensors of counts have few others.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent._compiled import TINY, compiled, compiled_part
+from spectral_latent._compiled import TINY, compiled
 from spectral_latent.operators.tensors import Tensor
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray
 
 __all__ = ["low_rank_tensor"]
 
 _ROUNDS = 10  # updates of every leg: ten times as many parse no better
 _SPREAD = 0.3  # share of the sums that every term starts with, since what is zero stays zero
-_SPARSE = 1 / 12  # if a smaller share of a tensor is not zero, the rest is not looked at
 _NEGLIGIBLE = 1e-12  # of the largest entry: no term is begun for less
 
 
@@ -59,152 +58,132 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
     dense = tensor.multiplied_out()
     if (dense < 0.0).any():
         raise ValueError("a tensor with negative numbers has no non-negative terms; use an estimator of probabilities")
-    return Tensor(*_climbed(np.ascontiguousarray(dense), rank))
+    used = [dense.any(axis=others) for others in ((1, 2), (0, 2), (0, 1))]
+    factors = [np.zeros((rank, m)) for m in dense.shape]
+    found = _climbed(dense[np.ix_(*used)], rank)
+    for factor, indices, terms in zip(factors, used, found, strict=True):
+        factor[: len(terms), indices] = terms
+    return Tensor(*(factor[: len(found[0])] for factor in factors))
 
 
-@compiled_part
-def _crosses(dense: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _climbed(dense: FloatArray, rank: int) -> list[FloatArray]:
+    """Find terms by crosses, and update all their legs in turn.
+
+    dense: (m_a, m_b, m_c), with a positive number at every index of each leg.
+    Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).
+    """
+    legs = [np.zeros((rank, m)) for m in dense.shape]
+    n_terms = _add_crosses(dense.copy(), *legs)
+    if n_terms == 0:
+        return [leg[:0] for leg in legs]
+    # T along each leg, with the other two in order
+    unfolded = [np.ascontiguousarray(np.moveaxis(dense, k, 0)).reshape(m, -1) for k, m in enumerate(dense.shape)]
+    legs = [_spread(leg[:n_terms], along.sum(axis=1)) for leg, along in zip(legs, unfolded, strict=True)]
+    weights = np.full(n_terms, dense.sum() / n_terms)
+    room = [
+        (np.empty((n_terms, along.shape[1])), np.empty_like(along), np.empty_like(legs[k]))
+        for k, along in enumerate(unfolded)
+    ]
+    for _ in range(_ROUNDS):
+        for k, left, right in ((1, 0, 2), (2, 0, 1), (0, 1, 2)):
+            _update(unfolded[k], weights, legs[k], legs[left], legs[right], *room[k])
+    return [weights[:, None] * legs[0], legs[1], legs[2]]
+
+
+@compiled
+def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third: FloatArray) -> int:
     """Find terms one by one, each from the three lines through the entry that the terms before underestimate most.
 
     This is adaptive cross approximation (Bebendorf 2000), but negative remainders count as zero.  The terms are exact
     if T has rank one, or if they have no index in common.
-    dense: (m_a, m_b, m_c).
-    Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).
+
+    rest: (m_a, m_b, m_c) T, which becomes what remains of it.
+    first, second, third: zeros (Q, m_a), (Q, m_b) and (Q, m_c), which become the factors.
+    Returns the number of terms that were found.
     """
-    m_a, m_b, m_c = dense.shape
-    rest = dense.copy()
-    least = _NEGLIGIBLE * rest.max()
-    first = np.zeros((rank, m_a))
-    second = np.zeros((rank, m_b))
-    third = np.zeros((rank, m_c))
-    for q in range(rank):
+    m_a, m_b, m_c = rest.shape
+    least = 0.0
+    for q in range(len(first)):
         # the largest remainder, at (i, j, k)
-        at = rest.argmax()
-        i = at // (m_b * m_c)
-        j = at // m_c % m_b
-        k = at % m_c
-        top = rest[i, j, k]
-        if top <= least:
-            return first[:q], second[:q], third[:q]
-        first[q] = np.maximum(rest[:, j, k], 0.0)
-        second[q] = np.maximum(rest[i, :, k], 0.0) / top
-        third[q] = np.maximum(rest[i, j, :], 0.0) / top
-        # subtract the term
-        for h in range(m_a):
+        top = 0.0
+        i = j = k = 0
+        for a in range(m_a):
             for b in range(m_b):
-                weight = first[q, h] * second[q, b]
+                for c in range(m_c):
+                    if rest[a, b, c] > top:
+                        top = rest[a, b, c]
+                        i, j, k = a, b, c
+        if q == 0:
+            least = _NEGLIGIBLE * top
+        if top <= least:
+            return q
+        # the lines through it
+        for a in range(m_a):
+            if rest[a, j, k] > 0.0:
+                first[q, a] = rest[a, j, k]
+        for b in range(m_b):
+            if rest[i, b, k] > 0.0:
+                second[q, b] = rest[i, b, k] / top
+        for c in range(m_c):
+            if rest[i, j, c] > 0.0:
+                third[q, c] = rest[i, j, c] / top
+        # subtract the term
+        for a in range(m_a):
+            for b in range(m_b):
+                weight = first[q, a] * second[q, b]
                 if weight > 0.0:
                     for c in range(m_c):
-                        rest[h, b, c] -= weight * third[q, c]
-    return first, second, third
+                        rest[a, b, c] -= weight * third[q, c]
+    return len(first)
 
 
-@compiled_part
-def _starting_leg(factor: FloatArray, sums: FloatArray) -> FloatArray:
+def _spread(factor: FloatArray, sums: FloatArray) -> FloatArray:
     """Make distributions (Q, m) of a factor (Q, m), and give every index a share of each.
 
     sums: (m,) the sums of T over the other legs.
     """
-    share = _SPREAD * sums / max(sums.sum(), TINY)
-    leg = np.empty_like(factor)
-    for q in range(len(factor)):
-        spread = factor[q] + factor[q].sum() * share
-        leg[q] = spread / spread.sum()
+    leg: FloatArray = factor + factor.sum(axis=1, keepdims=True) * (_SPREAD * sums / sums.sum())
+    leg /= leg.sum(axis=1, keepdims=True)
     return leg
 
 
-@compiled_part
-def _updated(
-    unfolded: FloatArray, weights: FloatArray, leg: FloatArray, left: FloatArray, right: FloatArray
-) -> FloatArray:
-    """Compute the masses w_q x_q (Q, m) of a leg after an update.
+@compiled
+def _update(
+    unfolded: FloatArray,
+    weights: FloatArray,
+    leg: FloatArray,
+    left: FloatArray,
+    right: FloatArray,
+    pairs: FloatArray,
+    ratio: FloatArray,
+    gain: FloatArray,
+) -> None:
+    """Update the distributions of a leg and the masses of the terms.
 
     unfolded: (m, m' m'') T along the leg.
     weights: (Q,).
     leg: (Q, m).
     left, right: (Q, m') and (Q, m'') the other legs.
+    pairs, ratio, gain: room for (Q, m' m''), (m, m' m'') and (Q, m) numbers.
     """
-    width = right.shape[1]
-    pairs = np.empty((len(leg), unfolded.shape[1]))
-    for q in range(len(leg)):
+    n_terms, width = right.shape
+    for q in range(n_terms):
+        for i in range(leg.shape[1]):
+            leg[q, i] *= weights[q]
         for j in range(left.shape[1]):
             for k in range(width):
                 pairs[q, j * width + k] = left[q, j] * right[q, k]
-    mass = leg * weights.reshape(-1, 1)
     # T̂, and then T / T̂ in its place
-    ratio = np.dot(mass.T, pairs)
+    np.dot(leg.T, pairs, ratio)
     for i in range(ratio.shape[0]):
         for p in range(ratio.shape[1]):
-            ratio[i, p] = unfolded[i, p] / max(ratio[i, p], TINY)
-    mass *= np.dot(pairs, ratio.T)
-    return mass
-
-
-@compiled_part
-def _updated_at(
-    entries: IntArray,
-    numbers: FloatArray,
-    weights: FloatArray,
-    legs: tuple[FloatArray, FloatArray, FloatArray],
-    which: int,
-) -> FloatArray:
-    """Compute the same masses w_q x_q (Q, m) of a leg from the few entries of T that are not zero.
-
-    entries: (n, 3) the indices of these entries.
-    numbers: (n,) T at each of them.
-    weights: (Q,).
-    legs: (Q, m_a), (Q, m_b) and (Q, m_c).
-    which: the number of the leg.
-    """
-    x, y, z = legs
-    mass = np.zeros_like(legs[which])
-    share = np.empty(len(weights))
-    for e in range(len(entries)):
-        # T̂ is the sum of the shares that the terms have in this entry; T is divided among them.
-        near = 0.0
-        for q in range(len(weights)):
-            share[q] = weights[q] * x[q, entries[e, 0]] * y[q, entries[e, 1]] * z[q, entries[e, 2]]
-            near += share[q]
-        ratio = numbers[e] / max(near, TINY)
-        for q in range(len(weights)):
-            mass[q, entries[e, which]] += ratio * share[q]
-    return mass
-
-
-@compiled_part
-def _normalised(mass: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Split masses (Q, m) into weights (Q,) and distributions (Q, m)."""
-    weights = mass.sum(axis=1)
-    return weights, mass / np.maximum(weights, TINY).reshape(-1, 1)
-
-
-@compiled
-def _climbed(dense: FloatArray, rank: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find terms by crosses, and update all their legs in turn.
-
-    dense: (m_a, m_b, m_c).
-    Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).
-    """
-    m_a, m_b, m_c = dense.shape
-    # T along each leg, with the other two in order
-    along_0 = dense.reshape(m_a, m_b * m_c)
-    along_1 = np.ascontiguousarray(dense.transpose(1, 0, 2)).reshape(m_b, m_a * m_c)
-    along_2 = np.ascontiguousarray(dense.transpose(2, 0, 1)).reshape(m_c, m_a * m_b)
-    first, second, third = _crosses(dense, rank)
-    x = _starting_leg(first, along_0.sum(axis=1))
-    y = _starting_leg(second, along_1.sum(axis=1))
-    z = _starting_leg(third, along_2.sum(axis=1))
-    weights = np.full(len(x), dense.sum() / max(len(x), 1))
-    entries = np.argwhere(dense)
-    is_sparse = len(entries) < _SPARSE * dense.size
-    numbers = along_0.ravel()[np.flatnonzero(dense)]
-    for _ in range(_ROUNDS):
-        if is_sparse:
-            weights, y = _normalised(_updated_at(entries, numbers, weights, (x, y, z), 1))
-            weights, z = _normalised(_updated_at(entries, numbers, weights, (x, y, z), 2))
-            weights, x = _normalised(_updated_at(entries, numbers, weights, (x, y, z), 0))
-        else:
-            weights, y = _normalised(_updated(along_1, weights, y, x, z))
-            weights, z = _normalised(_updated(along_2, weights, z, x, y))
-            weights, x = _normalised(_updated(along_0, weights, x, y, z))
-    return weights.reshape(-1, 1) * x, y, z
+            ratio[i, p] = unfolded[i, p] / (ratio[i, p] + TINY)
+    np.dot(pairs, ratio.T, gain)
+    for q in range(n_terms):
+        total = 0.0
+        for i in range(leg.shape[1]):
+            leg[q, i] *= gain[q, i]
+            total += leg[q, i]
+        weights[q] = total
+        for i in range(leg.shape[1]):
+            leg[q, i] /= total + TINY

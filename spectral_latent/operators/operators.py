@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range, read_only
 from spectral_latent.operators.rounding import rounded, with_digits
@@ -41,6 +41,16 @@ class PackedOperators(NamedTuple):
     offset: IntArray  # (R2 + 1,)
     terms: IntArray  # (R2,)
     data: FloatArray  # flat
+
+
+def _view(column: NDArray[Any]) -> NDArray[Any]:
+    """View a column (n, ...) that cannot be written to, and copy it if it is not in order.
+
+    Arrays of files cannot be written to, and compiled code would be made for each mixture of both kinds.
+    """
+    view = np.ascontiguousarray(column).view()
+    view.setflags(write=False)
+    return view
 
 
 def _check_leaves(rules: IntArray, leaf: FloatArray, n_symbols: int, m_max: int) -> None:
@@ -101,11 +111,12 @@ class ObservableOperators(RuleTable):
         self.__dict__.update(state)
         self.__post_init__()
 
-    @cached_property
+    @property
     def packed(self) -> PackedOperators:
-        """View the operators as flat arrays; nothing is copied."""
+        """View the operators as flat arrays that cannot be written to."""
         tensors = (self.binary.offset, self.binary.terms, self.binary.data)
-        return PackedOperators(self.states, self.root, self.leaf, self.unary, self.rules.binary, *tensors)
+        columns = (self.states, self.root, self.leaf, self.unary, self.rules.binary, *tensors)
+        return PackedOperators(*map(_view, columns))
 
     def rounded(self) -> ObservableOperators:
         """Round all numbers, so that a file holds most of them in two bytes.

@@ -33,42 +33,45 @@ def visit(
     weights: FloatArray,
     gain_weight: float,
     max_step: float,
-) -> FloatArray:
-    """Compute w̄ (epochs, d) after each epoch of updates.
+    early: FloatArray,
+    delta: FloatArray,
+    averages: FloatArray,
+) -> None:
+    """Compute w̄ after each epoch of updates.
 
     rows: (n, d) the features of all candidates.
     start: (L + 1,) the first row of each list.
     gain: (n,) the gain of each row.
     order: (epochs, L) the lists in the order of their visits.
-    weights: (d,) w before the first epoch.
+    weights: (d,) w before the first epoch, which becomes w after the last.
     gain_weight: κ.
     max_step: C.
+    early: (d,) zeros, which become Σ_t t τ_t Δ_t, where t visits came before: the mean over T visits is w - early / T.
+    delta: (d,) zeros, which become Δ of each visit.
+    averages: (epochs, d) are filled.
     """
-    w = weights.copy()
-    early = np.zeros(len(w))  # Σ_t t τ_t Δ_t, where t visits came before: the mean of w over T visits is w - early / T
-    averages = np.zeros((len(order), len(w)))
-    delta = np.zeros(len(w))
     visits = 0
     for epoch in range(len(order)):
-        for i in order[epoch]:
-            hope, fear = _pair(rows, start[i], start[i + 1], gain, w, gain_weight)
+        for at in range(order.shape[1]):
+            i = order[epoch, at]
+            hope, fear = _pair(rows, start[i], start[i + 1], gain, weights, gain_weight)
             # Move towards the one and away from the other, by no more than makes up for the loss.
             if gain[hope] > gain[fear]:
                 _add(rows, hope, 1.0, delta)
                 _add(rows, fear, -1.0, delta)
-                loss = gain[hope] - gain[fear] - (_dot(rows, hope, w) - _dot(rows, fear, w))
+                loss = gain[hope] - gain[fear] - (_dot(rows, hope, weights) - _dot(rows, fear, weights))
                 length = _dot(rows, hope, delta) - _dot(rows, fear, delta)  # Δ·Δ
                 _clear(rows, hope, delta)
                 _clear(rows, fear, delta)
                 if loss > 0.0:
                     step = max_step if loss >= max_step * length else loss / length
-                    _add(rows, hope, step, w)
-                    _add(rows, fear, -step, w)
+                    _add(rows, hope, step, weights)
+                    _add(rows, fear, -step, weights)
                     _add(rows, hope, step * visits, early)
                     _add(rows, fear, -step * visits, early)
             visits += 1
-        averages[epoch] = w - early / visits
-    return averages
+        for f in range(len(weights)):
+            averages[epoch, f] = weights[f] - early[f] / visits
 
 
 @compiled_part

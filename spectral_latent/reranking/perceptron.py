@@ -200,7 +200,10 @@ def _averages(table: FeatureTable, gain: FloatArray, weights: FloatArray, option
     order = np.array([rng.permutation(table.n_lists) for _ in range(options.epochs)])
     unit = gain / _deviation(gain[:, None], table.start)
     rows = Rows(table.values.indptr.astype(np.int64), table.values.indices.astype(np.int64), table.values.data)
-    return np.vstack([weights, visit(rows, table.start, unit, order, weights, options.gain_weight, options.max_step)])
+    averages = np.tile(weights, (options.epochs + 1, 1))
+    w, early, delta = weights.copy(), np.zeros_like(weights), np.zeros_like(weights)
+    visit(rows, table.start, unit, order, w, options.gain_weight, options.max_step, early, delta, averages[1:])
+    return averages
 
 
 def _held_out(table: FeatureTable, gain: FloatArray, weights: FloatArray, options: PerceptronOptions) -> FloatArray:

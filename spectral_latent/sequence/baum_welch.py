@@ -109,7 +109,7 @@ class _Parameters(NamedTuple):
         step = np.ascontiguousarray((1.0 - model.stop)[:, None] * model.transition)
         step_back = np.ascontiguousarray(step.T)
         emission = np.ascontiguousarray(model.emission.T)
-        return _Parameters(np.ascontiguousarray(model.initial), step, step_back, model.stop.copy(), emission)
+        return _Parameters(model.initial.copy(), step, step_back, model.stop.copy(), emission)
 
 
 @compiled_part

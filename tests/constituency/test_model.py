@@ -182,6 +182,13 @@ def test_a_tree_with_labels_never_seen_or_chains_of_them_has_weight_zero(model: 
     assert np.isneginf(weight.log[:2]).all()
 
 
+@pytest.mark.parametrize("n", [1, 3, 50])
+def test_a_tree_of_one_phrase_has_its_weight_as_often_as_it_is_asked_for(model: ConstituencyModel, n: int) -> None:
+    tree = Phrase("NN", ("cat",))
+    one, many = model.score([tree]), model.score([tree] * n)
+    assert (many.sign.tolist(), many.log.tolist()) == (one.sign.tolist() * n, one.log.tolist() * n)
+
+
 def test_one_state_scores_are_the_plain_grammars(trees: list[Phrase]) -> None:
     options = ConstituencyOptions(estimator=EstimatorOptions(n_states=1, smoothing=None))
     model = ConstituencyModel.train(trees, options)

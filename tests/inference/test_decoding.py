@@ -120,7 +120,7 @@ def test_ties_go_to_the_first_edge_and_the_first_root() -> None:
         best = best_derivation(forest, np.array(weights)[forest.item])
         assert best is not None
         assert best.edges.tolist() == edges
-    reversed_roots = forest._replace(root=forest.root[::-1])
+    reversed_roots = forest._replace(root=forest.root[::-1].copy())
     for roots in (forest, reversed_roots):
         every = [found.edges.tolist() for found in n_best_derivations(roots, np.zeros(7), 9)]
         assert [found.edges.tolist() for found in n_best_derivations(roots, np.zeros(7), 1)] == every[:1]

@@ -99,7 +99,7 @@ def test_states_that_are_never_used_stay_unused() -> None:
 
 @pytest.mark.parametrize("rank", [1, 3])
 def test_states_that_are_never_used_change_nothing(rank: int) -> None:
-    """A tensor that is zero nearly everywhere is updated at its other entries alone."""
+    """Indices at which a tensor is zero everywhere are left out."""
     full = mixture(np.random.default_rng(1), (6, 7, 8), 9, peaked=1.0).multiplied_out()
     larger = np.zeros((18, 21, 24))
     larger[2::3, ::3, 1::3] = full

@@ -28,8 +28,21 @@ LISTS = [
     NBest.of([Candidate(tree("VB", noun), -1.0), Candidate(gold, -2.0)]) for noun, gold in zip(NOUNS, GOLD, strict=True)
 ]
 GAINS = [0, 1] * len(NOUNS)
-MODEL = ConstituencyModel.train([*GOLD, tree("VB", "cats")])
-RERANKER = Reranker.train(LISTS, GAINS, {"latent": MODEL})
+
+
+@pytest.fixture(scope="module")
+def model() -> ConstituencyModel:
+    return ConstituencyModel.train([*GOLD, tree("VB", "cats")])
+
+
+@pytest.fixture(scope="module")
+def reranker(model: ConstituencyModel) -> Reranker:
+    return Reranker.train(LISTS, GAINS, {"latent": model})
+
+
+def replaced(whole: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
+    """Replace some parts of a file, which are given as they shall be or as functions of what they are."""
+    return whole | {name: part(whole[name]) if callable(part) else part for name, part in parts.items()}
 
 
 def values(reranker: Reranker, lists: list[NBest]) -> FloatArray:
@@ -37,11 +50,11 @@ def values(reranker: Reranker, lists: list[NBest]) -> FloatArray:
 
 
 @pytest.mark.parametrize("templates", [False, True])
-def test_saved_and_loaded_it_gives_the_same(templates: bool, tmp_path: Path) -> None:
+def test_saved_and_loaded_it_gives_the_same(templates: bool, tmp_path: Path, model: ConstituencyModel) -> None:
     options = PerceptronOptions(epochs=3)
-    trained = Reranker.train(LISTS, GAINS, {"a": MODEL, "b": MODEL}, templates=templates, options=options)
+    trained = Reranker.train(LISTS, GAINS, {"a": model, "b": model}, templates=templates, options=options)
     trained.save(tmp_path / "file")
-    loaded = Reranker.load(tmp_path / "file", {"b": MODEL, "a": MODEL})  # in any order
+    loaded = Reranker.load(tmp_path / "file", {"b": model, "a": model})  # in any order
     assert loaded.features == trained.features
     assert any(name.startswith("rule:") for name in loaded.perceptron.names) == templates
     for name in ("options", "names", "epochs", "damping"):
@@ -58,8 +71,8 @@ def test_saved_and_loaded_it_gives_the_same(templates: bool, tmp_path: Path) -> 
     [
         ({"weights": np.zeros(2)}, {}),
         ({"weights": None}, {}),
-        ({"weights": RERANKER.perceptron.weights.astype(np.float32)}, {}),
-        ({"weights": np.full_like(RERANKER.perceptron.weights, np.nan)}, {}),
+        ({"weights": np.float32}, {}),
+        ({"weights": lambda weights: weights * np.nan}, {}),
         ({"held_out": np.zeros((21, 1))}, {}),
         ({"held_out": np.zeros(20)}, {}),
         ({}, {"epochs": 21}),
@@ -76,68 +89,70 @@ def test_saved_and_loaded_it_gives_the_same(templates: bool, tmp_path: Path) -> 
         ({}, {"templates": []}),
         ({}, {"templates": [1]}),
         ({}, {"templates": "rule:S NN VB"}),
-        ({}, {"templates": [RERANKER.features.templates[0]] * len(RERANKER.features.templates)}),
+        ({}, {"templates": lambda templates: templates[:1] * len(templates)}),
         ({}, {"models": "latent"}),
         ({}, {"models": [["latent"]]}),
         ({}, {"options": {"epochs": 20}}),
         ({}, {"options": {"epochs": 0, "folds": 5, "order_weight": 1, "gain_weight": 3, "max_step": 1, "seed": 0}}),
     ],
 )
-def test_damaged_files(tmp_path: Path, arrays: dict[str, Any], settings: dict[str, Any]) -> None:
-    RERANKER.save(tmp_path / "reranker")
+def test_damaged_files(
+    tmp_path: Path, arrays: dict[str, Any], settings: dict[str, Any], model: ConstituencyModel, reranker: Reranker
+) -> None:
+    reranker.save(tmp_path / "reranker")
     whole, header = load_model(tmp_path / "reranker", "reranker")
-    damaged = {name: array for name, array in (whole | arrays).items() if array is not None}
-    save_model(tmp_path / "damaged", damaged, header | settings)
+    damaged = {name: array for name, array in replaced(whole, arrays).items() if array is not None}
+    save_model(tmp_path / "damaged", damaged, replaced(header, settings))
     with pytest.raises(ModelFileError, match=r"damaged: .*; train (it|the model) again"):
-        Reranker.load(tmp_path / "damaged", {"latent": MODEL})
+        Reranker.load(tmp_path / "damaged", {"latent": model})
 
 
-def test_missing_parts(tmp_path: Path) -> None:
-    RERANKER.save(tmp_path / "reranker")
+def test_missing_parts(tmp_path: Path, model: ConstituencyModel, reranker: Reranker) -> None:
+    reranker.save(tmp_path / "reranker")
     whole, header = load_model(tmp_path / "reranker", "reranker")
     settings = {"has_heads", "n_scores", "templates", "models", "options", "epochs", "damping"}
     assert set(header) == settings | {"kind", "format", "version", "library"}
     for name in settings:
         save_model(tmp_path / "damaged", whole, {key: value for key, value in header.items() if key != name})
         with pytest.raises(ModelFileError, match="train it again"):
-            Reranker.load(tmp_path / "damaged", {"latent": MODEL})
+            Reranker.load(tmp_path / "damaged", {"latent": model})
 
 
-def test_the_table_of_training_is_that_of_application() -> None:
-    features = CandidateFeatures.train(LISTS, {"latent": MODEL})
-    there, here = features.table(LISTS), RERANKER.features.table(LISTS)
-    assert here.names == there.names == features.names == RERANKER.perceptron.names
+def test_the_table_of_training_is_that_of_application(model: ConstituencyModel, reranker: Reranker) -> None:
+    features = CandidateFeatures.train(LISTS, {"latent": model})
+    there, here = features.table(LISTS), reranker.features.table(LISTS)
+    assert here.names == there.names == features.names == reranker.perceptron.names
     np.testing.assert_array_equal(here.values.toarray(), there.values.toarray())
 
 
-def test_a_perceptron_of_other_features() -> None:
+def test_a_perceptron_of_other_features(reranker: Reranker) -> None:
     with pytest.raises(ValueError, match="the perceptron weighs other features"):
-        Reranker(CandidateFeatures(has_heads=False, n_scores=1), RERANKER.perceptron)
+        Reranker(CandidateFeatures(has_heads=False, n_scores=1), reranker.perceptron)
 
 
-def test_scores_are_weighted_sums_and_give_the_order() -> None:
-    expected = values(RERANKER, LISTS) @ RERANKER.perceptron.weights
-    scores = [candidate.score for nbest in RERANKER.rescore(LISTS) for candidate in nbest.candidates]
+def test_scores_are_weighted_sums_and_give_the_order(reranker: Reranker) -> None:
+    expected = values(reranker, LISTS) @ reranker.perceptron.weights
+    scores = [candidate.score for nbest in reranker.rescore(LISTS) for candidate in nbest.candidates]
     np.testing.assert_allclose(scores, expected)
     for nbest, both in zip(LISTS, np.reshape(expected, (-1, 2)), strict=True):
-        np.testing.assert_array_equal(RERANKER.rank(nbest), np.argsort(-both))
+        np.testing.assert_array_equal(reranker.rank(nbest), np.argsort(-both))
 
 
-def test_empty_lists_and_no_lists() -> None:
+def test_empty_lists_and_no_lists(reranker: Reranker) -> None:
     nothing = NBest.of([], words=["dogs"])
-    np.testing.assert_array_equal(RERANKER.rerank([LISTS[0], nothing]), [1, -1])
-    assert RERANKER.rescore([nothing]) == [nothing]
-    assert RERANKER.rescore([]) == []
-    assert len(RERANKER.rank(nothing)) == 0
+    np.testing.assert_array_equal(reranker.rerank([LISTS[0], nothing]), [1, -1])
+    assert reranker.rescore([nothing]) == [nothing]
+    assert reranker.rescore([]) == []
+    assert len(reranker.rank(nothing)) == 0
 
 
 @given(st.lists(phrase_lists(), max_size=4))
-def test_any_lists_of_phrases(lists: list[NBest]) -> None:
+def test_any_lists_of_phrases(reranker: Reranker, lists: list[NBest]) -> None:
     """Symbols and words never seen, impossible trees, lists of one tree or none."""
-    table = RERANKER.features.table(lists)
-    expected = table.values.toarray() @ RERANKER.perceptron.weights
+    table = reranker.features.table(lists)
+    expected = table.values.toarray() @ reranker.perceptron.weights
     for number, (nbest, place, other) in enumerate(
-        zip(lists, RERANKER.rerank(lists), RERANKER.rescore(lists), strict=True)
+        zip(lists, reranker.rerank(lists), reranker.rescore(lists), strict=True)
     ):
         scores = expected[table.start[number] : table.start[number + 1]]
         assert place == -1 if not len(nbest) else scores[place] == pytest.approx(scores.max(), rel=1e-9)
@@ -151,52 +166,54 @@ def annotated(phrase: Phrase) -> Phrase:
     return Phrase("S1", (Phrase("S-TPC", (trace, *phrase.children)),))
 
 
-def test_top_brackets_function_labels_and_traces_change_no_feature() -> None:
+def test_top_brackets_function_labels_and_traces_change_no_feature(
+    model: ConstituencyModel, reranker: Reranker
+) -> None:
     lists = [
         NBest.of([candidate._replace(tree=annotated(candidate.tree)) for candidate in nbest.candidates])  # type: ignore[arg-type]
         for nbest in LISTS
     ]
-    plain = values(RERANKER, LISTS)
-    np.testing.assert_array_equal(values(RERANKER, lists), plain)
-    assert plain[:, RERANKER.features.names.index("latent:least")].min() > 0
-    features = CandidateFeatures.train(lists, {"latent": MODEL})
-    assert features == RERANKER.features
-    assert RERANKER.rescore(lists)[0].candidates[0].tree == annotated(
+    plain = values(reranker, LISTS)
+    np.testing.assert_array_equal(values(reranker, lists), plain)
+    assert plain[:, reranker.features.names.index("latent:least")].min() > 0
+    features = CandidateFeatures.train(lists, {"latent": model})
+    assert features == reranker.features
+    assert reranker.rescore(lists)[0].candidates[0].tree == annotated(
         tree("VB", "cats")
     )  # what is returned is as given
 
 
-def test_models_must_be_those_of_training(tmp_path: Path) -> None:
-    Reranker.train(LISTS, GAINS, {"a": MODEL}).save(tmp_path / "file")
+def test_models_must_be_those_of_training(tmp_path: Path, model: ConstituencyModel) -> None:
+    Reranker.train(LISTS, GAINS, {"a": model}).save(tmp_path / "file")
     for models, message in (
         (None, "needs latent models named a;"),
-        ({"b": MODEL}, "needs latent models named a;"),
-        ({"a": MODEL, "b": MODEL}, "has no features of latent models named b;"),
+        ({"b": model}, "needs latent models named a;"),
+        ({"a": model, "b": model}, "has no features of latent models named b;"),
     ):
         with pytest.raises(ModelFileError, match=f"file: .*{message}"):
             Reranker.load(tmp_path / "file", models)
 
 
-def test_a_parser_is_the_model_named_latent(tmp_path: Path) -> None:
-    for name, models in (("own", {"latent": MODEL}), ("other", {"other": MODEL}), ("none", {})):
+def test_a_parser_is_the_model_named_latent(tmp_path: Path, model: ConstituencyModel) -> None:
+    for name, models in (("own", {"latent": model}), ("other", {"other": model}), ("none", {})):
         Reranker.train(LISTS, GAINS, models).save(tmp_path / name)
     other = ConstituencyModel.train(GOLD)
-    assert Reranker.load(tmp_path / "own", parser=MODEL).features.models == {"latent": MODEL}
-    assert Reranker.load(tmp_path / "own", {"latent": MODEL}, parser=other).features.models == {"latent": MODEL}
-    expected = f"its fingerprint is {other.fingerprint[:12]}, not {MODEL.fingerprint[:12]}; give the model of training"
-    for models, parser in ((None, other), ({"latent": other}, MODEL), ({"latent": other}, None)):
+    assert Reranker.load(tmp_path / "own", parser=model).features.models == {"latent": model}
+    assert Reranker.load(tmp_path / "own", {"latent": model}, parser=other).features.models == {"latent": model}
+    expected = f"its fingerprint is {other.fingerprint[:12]}, not {model.fingerprint[:12]}; give the model of training"
+    for models, parser in ((None, other), ({"latent": other}, model), ({"latent": other}, None)):
         with pytest.raises(ModelFileError, match=f"the model given as latent is not the one of training: {expected}"):
             Reranker.load(tmp_path / "own", models, parser=parser)
     again = tmp_path / "model"
-    MODEL.save(again)
+    model.save(again)
     assert Reranker.load(tmp_path / "own", parser=ConstituencyModel.load(again)).sizes
-    assert Reranker.load(tmp_path / "none", parser=MODEL).features.models == {}
-    assert Reranker.load(tmp_path / "other", {"other": MODEL}, parser=other).features.models == {"other": MODEL}
+    assert Reranker.load(tmp_path / "none", parser=model).features.models == {}
+    assert Reranker.load(tmp_path / "other", {"other": model}, parser=other).features.models == {"other": model}
     with pytest.raises(ModelFileError, match="named other"):
-        Reranker.load(tmp_path / "other", parser=MODEL)
+        Reranker.load(tmp_path / "other", parser=model)
 
 
-def test_lists_of_another_formalism() -> None:
+def test_lists_of_another_formalism(model: ConstituencyModel) -> None:
     words = DependencySentence.of(["cats", "run"], ["NN", "VB"])
     heads = [NBest.of([Candidate(words.with_heads((0, 1)), -1.0), Candidate(words.with_heads((2, 0)), -2.0)])]
     for templates in (False, True):
@@ -208,32 +225,32 @@ def test_lists_of_another_formalism() -> None:
         with pytest.raises(ValueError, match="dependencies for a reranker of phrases"):
             of_phrases.rerank(heads)
     with pytest.raises(ValueError, match="dependency trees for a model of phrases"):
-        Reranker.train(heads * 6, [0, 1] * 6, {"latent": MODEL}, templates=False)
+        Reranker.train(heads * 6, [0, 1] * 6, {"latent": model}, templates=False)
     of_dependencies = DependencyModel.train([words.with_heads((2, 0))])
     with pytest.raises(ValueError, match="phrases for a model of dependencies"):
         Reranker.train(LISTS, GAINS, {"latent": of_dependencies})
 
 
-def test_latent_features_do_not_depend_on_annotation_that_is_cleaned_away() -> None:
+def test_latent_features_do_not_depend_on_annotation_that_is_cleaned_away(model: ConstituencyModel) -> None:
     """A top bracket, function labels and empty elements, which parsers write, say nothing of the words."""
     plain = tree("NN", "cats")
     subject, verb = plain.children
     assert isinstance(subject, Phrase) and isinstance(verb, Phrase)
     empty = Phrase("NP", (Phrase("-NONE-", ("*T*-1",)),))
     annotated = Phrase("S1", (Phrase("S-TPC", (empty, subject._replace(label=f"{subject.label}-SBJ"), verb)),))
-    first, second = LatentFeatures(MODEL).table([NBest.of([Candidate(plain), Candidate(annotated)])]).values.toarray()
+    first, second = LatentFeatures(model).table([NBest.of([Candidate(plain), Candidate(annotated)])]).values.toarray()
     np.testing.assert_array_equal(first, second)
-    assert first[LatentFeatures(MODEL).names.index("latent:least")] > 0.0
+    assert first[LatentFeatures(model).names.index("latent:least")] > 0.0
 
 
-def test_latent_features_of_phrases_are_of_scores_and_posteriors() -> None:
+def test_latent_features_of_phrases_are_of_scores_and_posteriors(model: ConstituencyModel) -> None:
     """In more lists than a batch has, some of which are empty."""
     lists = [NBest.of([], "0", ["cats"]), *LISTS * 3]
-    table = LatentFeatures(MODEL).table(lists)
+    table = LatentFeatures(model).table(lists)
     trees = [candidate.tree for nbest in lists for candidate in nbest.candidates]
     phrases = [tree for tree in trees if isinstance(tree, Phrase)]
-    weights = [MODEL.score([phrase]) for phrase in phrases]
-    parts = [MODEL.part_posteriors([phrase])[0] for phrase in phrases]
+    weights = [model.score([phrase]) for phrase in phrases]
+    parts = [model.part_posteriors([phrase])[0] for phrase in phrases]
     column = dict(zip(table.names, table.values.toarray().T, strict=True))
     np.testing.assert_allclose(column["latent:log"], [weight.log[0] for weight in weights], rtol=1e-12)
     assert column["latent:sign"].tolist() == [weight.sign[0] for weight in weights]
@@ -242,33 +259,33 @@ def test_latent_features_of_phrases_are_of_scores_and_posteriors() -> None:
 
 
 @pytest.mark.parametrize("name", ["base", "rule", "siblings", "a:b", ""])
-def test_names_that_a_model_cannot_have(name: str) -> None:
+def test_names_that_a_model_cannot_have(name: str, model: ConstituencyModel) -> None:
     with pytest.raises(ValueError, match="cannot be named"):
-        CandidateFeatures.train(LISTS, {name: MODEL})
+        CandidateFeatures.train(LISTS, {name: model})
 
 
 # Parsing
 
 
-def test_parses_are_the_first_of_the_rerankers_order() -> None:
-    reranker = Reranker.train(LISTS, [1, 0] * len(NOUNS), {"latent": MODEL})
+def test_parses_are_the_first_of_the_rerankers_order(model: ConstituencyModel) -> None:
+    reranker = Reranker.train(LISTS, [1, 0] * len(NOUNS), {"latent": model})
     sentences = [["cats", "run"], [], ["dogs", "run"]]
     for n_best, n_candidates in ((1, 50), (2, 50), (2, 1), (1, 1)):
-        found = list(reranker.parse_all(MODEL, sentences, n_best, n_candidates=n_candidates))
+        found = list(reranker.parse_all(model, sentences, n_best, n_candidates=n_candidates))
         assert [len(parses) for parses in found] == [n_best, 0, n_best]
         for words, parses in zip(sentences, found, strict=True):
             if words:
-                candidates = MODEL.parse_nbest(words, max(n_best, n_candidates))
+                candidates = model.parse_nbest(words, max(n_best, n_candidates))
                 order = reranker.rank(parses_to_nbest(candidates))
                 assert parses == [candidates[place] for place in order[:n_best]]
     with pytest.raises(ValueError, match="n_best must be at least 1"):
-        reranker.parse_all(MODEL, sentences, 0)  # before any sentence is read
+        reranker.parse_all(model, sentences, 0)  # before any sentence is read
 
 
-def test_fifty_candidates_for_any_number_of_parses_and_of_processes() -> None:
+def test_fifty_candidates_for_any_number_of_parses_and_of_processes(model: ConstituencyModel) -> None:
     backwards = last_first()
-    (candidates,) = MODEL.parse_all([["cats", "run"]], 50)
+    (candidates,) = model.parse_all([["cats", "run"]], 50)
     assert len(candidates) > 1
     sentences = [["cats", "run"]] * 3
-    one, two = (list(backwards.parse_all(MODEL, sentences, jobs=jobs)) for jobs in (1, 2))
+    one, two = (list(backwards.parse_all(model, sentences, jobs=jobs)) for jobs in (1, 2))
     assert one == two == [[candidates[-1]]] * 3
