@@ -27,7 +27,7 @@ COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/
   tests/reranking/test_perceptron.py
 OUTSIDE := $(VENV)/outside
 
-.PHONY: demo compile test test-lowest test-wheel coverage mutants fuzz guided kill soak processors lint types \
+.PHONY: demo compile collect test test-lowest test-wheel coverage mutants fuzz guided kill soak processors lint types \
   docs lock dist licences bench clean
 
 demo: $(LIBRARY)
@@ -43,6 +43,11 @@ compile: $(COMPILED)
 $(COMPILED): $(LIBRARY) $(shell find spectral_latent -name '*.py')
 	PYTHONPATH=.:adapters $(BIN)/python tests/smoke.py
 	@touch $@
+
+# The byte code of the tests, and of all that they import, is made once, before several processes would make it at once.
+# What cannot be collected is an error of the tests themselves.
+collect: $(INSTALLED)
+	-@$(BIN)/python -m pytest --collect-only --quiet > /dev/null
 
 # Lines and branches that the tests reach: all tests without corpora, which take 20 CPU minutes, then those of compiled
 # functions once more without compilation, because coverage does not see compiled code.
