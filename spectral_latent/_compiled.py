@@ -31,9 +31,11 @@ __all__ = [
     "check_range",
     "check_starts",
     "compiled",
+    "compiled_exact_pass",
     "compiled_part",
     "compiled_pass",
     "compiler",
+    "exact_pass_part",
     "part_compiler",
     "pass_part",
     "place",
@@ -145,16 +147,26 @@ compiled = compiler()
 compiled_part = part_compiler()
 """Compile a function as `part_compiler` says, with exact arithmetic."""
 
-# Sums may be taken in any order, so that the processor adds several numbers at once.  Passes make no arrays, so that
-# references to arrays need not be counted, which would take as long as the arithmetic.
-_PASS: dict[str, Any] = {"fastmath": {"contract", "reassoc"}, "_nrt": False}
-
-compiled_pass = compiler(**_PASS)
-"""Compile a function that makes no arrays as `compiler` says, with sums in any order."""
+# Passes make no arrays, so that references to arrays need not be counted, which would take as long as the arithmetic.
+_PASS: dict[str, Any] = {"_nrt": False}
 
 # A record is handed to a part as some twenty numbers, which would take as long as the part's arithmetic.
-pass_part = part_compiler(**_PASS, forceinline=True)
+_PART: dict[str, Any] = {"forceinline": True}
+
+# Sums may be taken in any order, so that the processor adds several numbers at once.
+_ANY_ORDER: dict[str, Any] = {"fastmath": {"contract", "reassoc"}}
+
+compiled_pass = compiler(**_PASS, **_ANY_ORDER)
+"""Compile a function that makes no arrays as `compiler` says, with sums in any order."""
+
+pass_part = part_compiler(**_PASS, **_PART, **_ANY_ORDER)
 """Compile a function that makes no arrays as `part_compiler` says, with sums in any order."""
+
+compiled_exact_pass = compiler(**_PASS)
+"""Compile a function that makes no arrays as `compiler` says, with exact arithmetic."""
+
+exact_pass_part = part_compiler(**_PASS, **_PART)
+"""Compile a function that makes no arrays as `part_compiler` says, with exact arithmetic."""
 
 _log = logging.getLogger(__name__)
 

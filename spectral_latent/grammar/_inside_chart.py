@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiled, compiled_part, place
+from spectral_latent._compiled import EMPTY, ZERO, compiled_exact_pass, exact_pass_part, place
 from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, NumberArray, PlaceArray
 from spectral_latent.grammar._outside_estimates import OutsideEstimates
 from spectral_latent.grammar.permits import Permits
@@ -170,7 +170,7 @@ class _Room(NamedTuple):
         )
 
 
-@compiled_part
+@exact_pass_part
 def _close(
     estimates: OutsideEstimates,
     chart: InsideChart,
@@ -228,7 +228,7 @@ def _close(
     return size
 
 
-@compiled_part
+@exact_pass_part
 def _scale_rows(chart: InsideChart, room: _Room, n_made: int, k: int, exponent: int) -> None:
     """Scale the rows that end at word k, so that their products with items of a cell of this exponent can be added."""
     for i in range(k):
@@ -253,7 +253,7 @@ def _scale_rows(chart: InsideChart, room: _Room, n_made: int, k: int, exponent: 
             scaled[start - begin + (i - first)] = inside[start + (i - first)] * scale[i]
 
 
-@compiled_part
+@exact_pass_part
 def _pairs(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int) -> int:
     """List the pairs of the first items of the room and of symbols that end at word k; return how many there are."""
     word = place(k)
@@ -269,7 +269,7 @@ def _pairs(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int)
     return size
 
 
-@compiled_part
+@exact_pass_part
 def _join(rules: _Rules, chart: InsideChart, room: _Room, n_made: int, k: int, n_items: int) -> int:
     """Add to the scores what the first items of the room derive together with all items that end at word k.
 
@@ -294,7 +294,7 @@ def _join(rules: _Rules, chart: InsideChart, room: _Room, n_made: int, k: int, n
     return n_made
 
 
-@compiled_part
+@exact_pass_part
 def _store(chart: InsideChart, room: _Room, n_made: int, j: int, size: int) -> int:
     """Write the rows that end at word j into the chart, and empty the scores; return how many places are in use."""
     row = chart.of_end[j]
@@ -316,7 +316,7 @@ def _store(chart: InsideChart, room: _Room, n_made: int, j: int, size: int) -> i
     return size
 
 
-@compiled
+@compiled_exact_pass
 def _fill(
     rules: _Rules,
     leaves: CoarseLeaves,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import compiled, compiled_part, place
+from spectral_latent._compiled import compiled_exact_pass, exact_pass_part, place
 from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, PlaceArray
 from spectral_latent.grammar._inside_chart import InsideChart
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
@@ -89,13 +89,13 @@ class _Walk(NamedTuple):
         )
 
 
-@compiled_part
+@exact_pass_part
 def _bit(word: int) -> np.uint64:
     """Return the bit that stands for a word."""
     return ONE << (np.uint64(word) % _BITS)
 
 
-@compiled_part
+@exact_pass_part
 def _set_ends(chart: InsideChart, walk: _Walk, n: int) -> None:
     """Set the bits of all items by their ends."""
     for j in range(1, n + 1):
@@ -108,7 +108,7 @@ def _set_ends(chart: InsideChart, walk: _Walk, n: int) -> None:
             walk.ends[j, chart.symbol[row]] = bits
 
 
-@compiled_part
+@exact_pass_part
 def _enter(chart: InsideChart, walk: _Walk, i: int, n: int) -> None:
     """Write the items that begin at word i into the table."""
     word = place(i)
@@ -126,7 +126,7 @@ def _enter(chart: InsideChart, walk: _Walk, i: int, n: int) -> None:
                         walk.begin[a] = k
 
 
-@compiled_part
+@exact_pass_part
 def _leave(walk: _Walk, n: int) -> None:
     """Empty the table of the items of n words that begin at one word."""
     for a in range(len(walk.begin)):
@@ -137,7 +137,7 @@ def _leave(walk: _Walk, n: int) -> None:
         walk.last[a] = 0
 
 
-@compiled_part
+@exact_pass_part
 def _set_scales(chart: InsideChart, walk: _Walk, i: int, j: int) -> None:
     """Set the scales of the splits of (i, j)."""
     whole = chart.exponent[j * (j - 1) // 2 + i]
@@ -146,7 +146,7 @@ def _set_scales(chart: InsideChart, walk: _Walk, i: int, j: int) -> None:
         walk.scale[k] = math.ldexp(1.0, int(min(max(exponent, -1100), 1000)))
 
 
-@compiled_part
+@exact_pass_part
 def _matching(grammar: _Rules, walk: _Walk, a: int, j: int) -> int:
     """List the rules of a whose children may meet, the left one in the table, the right one up to j; count them."""
     left, right, begins, ends = grammar.left_child, grammar.right_child, walk.begins, walk.ends
@@ -159,7 +159,7 @@ def _matching(grammar: _Rules, walk: _Walk, a: int, j: int) -> int:
     return size
 
 
-@compiled_part
+@exact_pass_part
 def _expand(
     grammar: _Rules, chart: InsideChart, walk: _Walk, a: int, i: int, j: int, edges: IntArray, n_edges: int
 ) -> int:
@@ -213,7 +213,7 @@ def _expand(
     return n_edges
 
 
-@compiled
+@compiled_exact_pass
 def _walk_down(
     grammar: _Rules,
     chart: InsideChart,

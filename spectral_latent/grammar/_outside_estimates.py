@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import compiled, place
+from spectral_latent._compiled import compiled_exact_pass, place
 from spectral_latent.grammar._coarse import CoarseLeaves
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
@@ -97,7 +97,7 @@ def _sums(step: FloatArray, start: FloatArray, is_inner: BoolArray) -> FloatArra
     return x
 
 
-@compiled
+@compiled_exact_pass
 def _spread(
     beside: NDArray[np.float32],
     tag: IntArray,
