@@ -217,7 +217,7 @@ CONSTITUENTS = {
 def test_trees_of_constituents(columns: dict[str, Any], n: int) -> None:
     first, end, chain, gain = columns.values()
     found = Constituents(first, end, chain, np.ones(5))
-    trees = unless_refused(lambda: bracketings(found, gain, [("A",), ("B",), ("C",)], ["w"] * n))
+    trees = unless_refused(lambda: bracketings(found, gain, [("A",), ("B",), ("C",)], ["w"] * n, np.array([0, n])))
     if trees is not None:
         check_forest(trees.forest)
 

@@ -69,6 +69,30 @@ class PhraseColumns(NamedTuple):
             chains=numbering.chains.names,
         )
 
+    def trees(self, words: Sequence[str]) -> list[Phrase]:
+        """Build the trees; a node that several have in common is one object.
+
+        words: the words of all sentences.
+
+        >>> tree = Phrase("S", (Phrase("NP", (Phrase("NN", ("rain",)),)), Phrase("VB", ("falls",))))
+        >>> PhraseColumns.of([[tree]], [0]).trees(["rain", "falls"])
+        [<Phrase: (S (NP (NN rain)) (VB falls))>]
+        """
+        inner_first = [chain[::-1] for chain in self.chains]
+        child = self.child.tolist()
+        made: list[Phrase] = []
+        columns = zip(self.chain.tolist(), pairwise(self.start.tolist()), self.place.tolist(), strict=True)
+        for number, (begin, end), place in columns:
+            children: tuple[Phrase | str, ...] = (
+                tuple([made[node] for node in child[begin:end]]) if begin < end else (words[place],)
+            )
+            label, *above = inner_first[number]
+            phrase = Phrase(label, children)
+            for label in above:
+                phrase = Phrase(label, (phrase,))
+            made.append(phrase)
+        return [made[root] for root in self.root.tolist()]
+
     def values(self, value: Mapping[Constituent, float]) -> list[FloatArray]:
         """List the values of the labelled constituents of each tree, in the order of `constituents_of`.
 

@@ -35,7 +35,7 @@ HashArray = NDArray[np.uint64]
 BucketArray = NDArray[np.int32]
 
 N_BUCKETS = 1 << 18
-_PAD = 2  # places before and after a sentence
+_PAD = 2  # places without a word before and after a sentence
 _KINDS = ("word", "tag", "form", "ending")  # what is known of a word
 _PLACES = {  # of a word, from the first word of a span or from the word after its last one
     "before": (0, -1),
@@ -146,18 +146,22 @@ def _best_tags(parts: LabelledConstituents, n: int) -> IntArray:
 
 
 @compiled
-def _likely_places(first: IntArray, end: IntArray, likely: IntArray) -> IntArray:
+def _likely_places(
+    first: IntArray, end: IntArray, sentence: IntArray, likely: IntArray, of_sentence: IntArray
+) -> IntArray:
     """Find the likely constituents around each of L spans and in it, (L, 6), as `_LIKELY` names them; -1 for none.
 
     first: (L,) the first word of each.
     end: (L,) the word after its last one.
-    likely: (K,) the likely constituents, short ones first.
+    sentence: (L,) the sentence of each.
+    likely: (K,) the likely constituents by sentences, short ones first.
+    of_sentence: (S + 1,) where those of each sentence begin.
     """
     found = np.full((len(first), 6), -1)
     for row in range(len(first)):
         i = first[row]
         j = end[row]
-        for k in range(len(likely)):
+        for k in range(of_sentence[sentence[row]], of_sentence[sentence[row] + 1]):
             f = first[likely[k]]
             e = end[likely[k]]
             # The parent is the shortest that holds the span; neighbours and parts are the longest.
@@ -176,15 +180,19 @@ def _likely_places(first: IntArray, end: IntArray, likely: IntArray) -> IntArray
     return found
 
 
-def _context(parts: LabelledConstituents, label: HashArray, atoms: Sequence[HashArray]) -> list[HashArray]:
+def _context(
+    parts: LabelledConstituents, sentence: IntArray, label: HashArray, atoms: Sequence[HashArray]
+) -> list[HashArray]:
     """Describe L constituents by the likely ones around and in them: the columns of `_VALUES` from `parent` on.
 
+    sentence: (L,) the sentence of each constituent.
     label: (L,) the hash of each label.
     atoms: a value (n,) of each word for each kind.
     """
     likely = np.flatnonzero(parts.posterior > _LEAST)
-    likely = likely[np.argsort((parts.end - parts.first)[likely], kind="stable")]
-    found = _likely_places(parts.first, parts.end, likely)
+    likely = likely[np.lexsort(((parts.end - parts.first)[likely], sentence[likely]))]
+    of_sentence = np.searchsorted(sentence[likely], np.arange(sentence.max(initial=0) + 2))
+    found = _likely_places(parts.first, parts.end, sentence, likely, of_sentence)
     columns = [np.where(at < 0, 0, label[at]) for at in found.T]
     parent, _, _, first_part, last_part, _ = found.T
     begins = parts.first[parent] == parts.first
@@ -201,17 +209,24 @@ def _context(parts: LabelledConstituents, label: HashArray, atoms: Sequence[Hash
     return [column.astype(np.uint64) for column in columns]
 
 
-def _values(parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str]) -> HashArray:
-    """Describe L constituents by the values that `_VALUES` names, (L, V)."""
+def _values(
+    parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str], start: IntArray
+) -> HashArray:
+    """Describe L constituents of sentences by the values that `_VALUES` names, (L, V)."""
     n = len(words)
+    sentence = np.searchsorted(start, parts.first, side="right") - 1
     hash_of_label = np.array([*map(_hash, labels), 0], dtype=np.uint64)
     word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
     tag = hash_of_label[_best_tags(parts, n)]
     label = hash_of_label[parts.label] * np.uint64(2) + parts.is_tag.astype(np.uint64)
     columns = [label]
-    bounds = parts.first + _PAD, parts.end + _PAD
+    # Places without a word stand before each sentence, and after the last one.
+    shift = _PAD * np.arange(1, len(start))
+    bounds = parts.first + shift[sentence], parts.end + shift[sentence]
+    of_word = np.arange(n) + np.repeat(shift, np.diff(start))
+    padded = np.zeros(n + _PAD * len(start), dtype=np.uint64)
     for atom in (word, tag, form, ending):
-        padded = np.pad(atom, _PAD)
+        padded[of_word] = atom
         columns += [padded[bounds[side] + step] for side, step in _PLACES.values()]
     # The best odds of any label over the same words.
     _, span = np.unique((parts.first * (n + 1) + parts.end) * 2 + parts.is_tag, return_inverse=True)
@@ -221,10 +236,10 @@ def _values(parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str]
         np.searchsorted(_LENGTHS, parts.end - parts.first, side="right").astype(np.uint64),
         _class_of(odds * 1.5, 12),
         _class_of(best[span], 8),
-        ((parts.first == 0) + 2 * (parts.end == n)).astype(np.uint64),
+        ((parts.first == start[sentence]) + 2 * (parts.end == start[sentence + 1])).astype(np.uint64),
         _sequences(tag, parts.first, parts.end, _TAGS),
         _sequences(np.ascontiguousarray(word), parts.first, parts.end, _WORDS),
-        *_context(parts, label, (word, tag)),
+        *_context(parts, sentence, label, (word, tag)),
     ]
     return np.stack(columns, axis=1)
 
@@ -280,19 +295,26 @@ def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArr
 
 
 def span_features(
-    parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str], judged: IntArray
+    parts: LabelledConstituents,
+    odds: FloatArray,
+    labels: Sequence[str],
+    words: Sequence[str],
+    start: IntArray,
+    judged: IntArray,
 ) -> BucketArray:
-    """Compute the bucket of each feature of some of the labelled constituents of a sentence, (n, T).
+    """Compute the bucket of each feature of some of the labelled constituents of sentences, (n, T).
 
-    parts: L labelled constituents of a sentence.
+    parts: L labelled constituents of S sentences, whose words are numbered through all sentences.
     odds: (L,) the logarithm of the odds of their posteriors.
     labels: the labels, as the constituents number them.
-    words: the words of the sentence.
+    words: the words of all sentences.
+    start: (S + 1,) the first word of each sentence, and the number of all words.
     judged: (n,) the numbers of the constituents to describe.
 
     >>> n = np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([0, 0, 1])
     >>> parts = LabelledConstituents(*n, np.array([True, True, False]), np.full(3, 0.75), *n[:2])
-    >>> span_features(parts, np.ones(3), ["NN", "NP"], ["guard", "dogs"], np.array([2])).shape[0]
+    >>> words = ["guard", "dogs"]
+    >>> span_features(parts, np.ones(3), ["NN", "NP"], words, np.array([0, 2]), np.array([2])).shape[0]
     1
     """
-    return _hashed(_values(parts, odds, labels, words)[judged], _COLUMNS, N_BUCKETS)
+    return _hashed(_values(parts, odds, labels, words, start)[judged], _COLUMNS, N_BUCKETS)
