@@ -80,18 +80,14 @@ class PhraseColumns(NamedTuple):
         """
         inner_first = [chain[::-1] for chain in self.chains]
         child = self.child.tolist()
-        made: list[Phrase] = []
+        made: list[Phrase | str] = []
         columns = zip(self.chain.tolist(), pairwise(self.start.tolist()), self.place.tolist(), strict=True)
         for number, (begin, end), place in columns:
-            children: tuple[Phrase | str, ...] = (
-                tuple([made[node] for node in child[begin:end]]) if begin < end else (words[place],)
-            )
-            label, *above = inner_first[number]
-            phrase = Phrase(label, children)
-            for label in above:
-                phrase = Phrase(label, (phrase,))
-            made.append(phrase)
-        return [made[root] for root in self.root.tolist()]
+            parts = tuple([made[node] for node in child[begin:end]]) if begin < end else (words[place],)
+            for label in inner_first[number]:
+                parts = (Phrase(label, parts),)
+            made += parts
+        return [tree for root in self.root.tolist() if isinstance(tree := made[root], Phrase)]
 
     def values(self, value: Mapping[Constituent, float]) -> list[FloatArray]:
         """List the values of the labelled constituents of each tree, in the order of `constituents_of`.
