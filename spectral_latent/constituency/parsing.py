@@ -283,8 +283,8 @@ class PhraseParser:
         columns = PhraseColumns.of(lists, start.tolist())
         words = list(chain.from_iterable(sentence.words for sentence in sentences))
         parts = self.labelled(self.constituents(charts), words, start)
-        posterior = dict(zip(parts.named(self.labels.names), parts.posterior.tolist(), strict=True))
-        return self._weight(columns, [charts_of.grammar for charts_of in charts]), columns.values(posterior)
+        weight = self._weight(columns, [charts_of.grammar for charts_of in charts])
+        return weight, columns.values(parts, self.labels.names)
 
     def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> Weight:
         """Average the probabilities of trees under each grammar of their sentences."""
