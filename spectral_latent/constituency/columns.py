@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["PhraseColumns"]
+
+_Place: TypeAlias = tuple[int, int]  # of a phrase: the object, and the place of its first word
 
 
 class PhraseColumns(NamedTuple):
@@ -190,16 +192,6 @@ def _list_nodes(
                 depth += 1
 
 
-class _Open(NamedTuple):
-    """A phrase whose children are being numbered: the object, its first word, its chain, and its children."""
-
-    phrase: Phrase
-    first: int
-    chain: Chain
-    rest: Iterator[Phrase]
-    children: list[int]
-
-
 class _Numbering:
     """The columns of `PhraseColumns` as they grow."""
 
@@ -216,8 +208,8 @@ class _Numbering:
         """Forget the nodes so far, because trees of another sentence share none of them."""
         # For each chain, place of a word, and children: the node.
         self._nodes: dict[tuple[int, int, tuple[int, ...]], int] = {}
-        # For each phrase, as an object, and the place of its first word: its node, and the place after its last word.
-        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+        # The node of each phrase at its place, and the place after its last word.
+        self._known: dict[_Place, tuple[int, int]] = {}
 
     def add(self, tree: Phrase, place: int) -> int:
         """Number the new nodes of a tree, and return its root.
@@ -225,32 +217,33 @@ class _Numbering:
         tree: a tree, which must not be deleted before another sentence begins.
         place: the place of its first word.
         """
-        opened: list[_Open] = []
-        phrase = tree
+        opened: list[
+            tuple[_Place, Chain, Iterator[Phrase], list[int]]
+        ] = []  # what is to be done with each phrase above
+        above: _Place = 0, place  # the phrase whose children are numbered, and its chain
+        chain: Chain = ()
+        rest = iter([tree])
+        children: list[int] = []
         while True:
-            found = self._known.get((id(phrase), place))
-            if found is None:
-                chain, children = _divided(phrase)
-                if children:
-                    rest = iter(children)
-                    opened.append(_Open(phrase, place, chain, rest, []))
-                    phrase = next(rest)
-                    continue
-                found = self._number(chain, place, ()), place + 1
-                self._known[id(phrase), place] = found
-            # The phrase is done, and with it all those whose last child was the one before.
-            node, place = found
-            while opened:
-                opened[-1].children.append(node)
-                following = next(opened[-1].rest, None)
-                if following is not None:
-                    phrase = following
-                    break
-                done = opened.pop()
-                node = self._number(done.chain, -1, tuple(done.children))
-                self._known[id(done.phrase), done.first] = node, place
+            for phrase in rest:
+                at = id(phrase), place
+                found = self._known.get(at)
+                if found is None:
+                    labels, below = _divided(phrase)
+                    if below:
+                        opened.append((above, chain, rest, children))
+                        above, chain, rest, children = at, labels, iter(below), []
+                        break
+                    found = self._known[at] = self._number(labels, place, ()), place + 1
+                node, place = found
+                children.append(node)
             else:
-                return node
+                if not opened:
+                    return children[0]
+                node = self._number(chain, -1, tuple(children))
+                self._known[above] = node, place
+                above, chain, rest, children = opened.pop()
+                children.append(node)
 
     def _number(self, chain: Chain, place: int, children: tuple[int, ...]) -> int:
         """Return the number of a node, which is entered if it is new."""
