@@ -75,7 +75,7 @@ def main() -> None:
     gold = itertools.islice((tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree), 100)
     sentences = [list(tree.words()) for tree in gold]
     charts = (grammar.grammar.charts([words]) for words in sentences)
-    forests = [(sentence.latent, spans.forest) for sentence, (spans,) in charts if spans is not None]
+    forests = [(each.grammar.latent, each.joined().forest) for each in charts if each.is_derived.all()]
     dense = [tensor.multiplied_out() for tensor in grammar.grammar.operators.binary]
     total_weight(*forests[0], inside(*forests[0]))
     start = time.process_time()

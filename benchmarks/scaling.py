@@ -235,7 +235,8 @@ def weighing(model: ConstituencyModel, several: Sequence[list[str]]) -> dict[str
     model.parse(several[0])
     spent = np.zeros(2)
     for words in several:
-        sentence, (spans,) = member.grammar.charts([words])
+        charts = member.grammar.charts([words])
+        sentence, (spans,) = charts.grammar, charts.spans
         if spans is not None:
             operators, forest = sentence.latent, spans.forest
             start = time.process_time()

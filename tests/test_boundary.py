@@ -29,7 +29,7 @@ from spectral_latent.dependency.forests import ArcForest, headed, projective
 from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard
 from spectral_latent.estimation.simplex import anchors, convex_weights
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
-from spectral_latent.grammar.forests import pruned_forest
+from spectral_latent.grammar.forests import SpanForest, pruned_chart
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.papers.brown import find_brown_clusters
@@ -217,7 +217,7 @@ CONSTITUENTS = {
 def test_trees_of_constituents(columns: dict[str, Any], n: int) -> None:
     first, end, chain, gain = columns.values()
     found = Constituents(first, end, chain, np.ones(5))
-    trees = unless_refused(lambda: bracketings(found, gain, [("A",), ("B",), ("C",)], ["w"] * n))
+    trees = unless_refused(lambda: bracketings(found, gain, [("A",), ("B",), ("C",)], ["w"] * n, np.array([0, n])))
     if trees is not None:
         check_forest(trees.forest)
 
@@ -280,9 +280,9 @@ def coarse_operators() -> ObservableOperators:
 @settings(max_examples=200)
 def test_charts_of_leaves(columns: dict[str, Any]) -> None:
     grammar = CoarseGrammar.of(coarse_operators(), np.ones(2))
-    spans = unless_refused(lambda: pruned_forest(grammar, CoarseLeaves(**columns), 0.0, 0.0))
-    if spans is not None:
-        check_forest(spans.forest)
+    chart = unless_refused(lambda: pruned_chart(grammar, CoarseLeaves(**columns), 0.0, 0.0))
+    if chart is not None:
+        check_forest(SpanForest.of([chart], np.array([0, len(columns["start"]) - 1])).forest)
 
 
 @given(spoilt({"prior": np.ones(2), "used": np.array([True])}))
@@ -297,7 +297,7 @@ def test_a_grammar_of_several_states_is_not_coarse_and_no_words_have_no_chart() 
     with pytest.raises(ValueError, match="states of a coarse grammar"):
         CoarseGrammar.of(HMM.operators(), np.ones(2))
     nothing = CoarseLeaves(np.zeros(1, dtype=np.int64), *np.zeros((2, 0), dtype=np.int64), np.zeros(0))
-    assert pruned_forest(CoarseGrammar.of(coarse_operators(), np.ones(2)), nothing, 0.0, 0.0) is None
+    assert pruned_chart(CoarseGrammar.of(coarse_operators(), np.ones(2)), nothing, 0.0, 0.0) is None
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, check_starts
-from spectral_latent.constituency.constituents import Chain, Constituent
+from spectral_latent._compiled import check_column, check_range, check_starts, compiled
+from spectral_latent.constituency.constituents import Chain, LabelledConstituents
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.trees import FloatArray, IntArray, Vocabulary
+from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["PhraseColumns"]
+
+_Place: TypeAlias = tuple[int, int]  # of a phrase: the object, and the place of its first word
 
 
 class PhraseColumns(NamedTuple):
@@ -69,27 +71,60 @@ class PhraseColumns(NamedTuple):
             chains=numbering.chains.names,
         )
 
-    def values(self, value: Mapping[Constituent, float]) -> list[FloatArray]:
-        """List the values of the labelled constituents of each tree, in the order of `constituents_of`.
+    def trees(self, words: Sequence[str]) -> list[Phrase]:
+        """Build the trees; a node that several have in common is one object.
 
-        value: the value of each constituent; zero for others.  The words of all sentences are numbered together.
+        words: the words of all sentences.
+
+        >>> tree = Phrase("S", (Phrase("NP", (Phrase("NN", ("rain",)),)), Phrase("VB", ("falls",))))
+        >>> PhraseColumns.of([[tree]], [0]).trees(["rain", "falls"])
+        [<Phrase: (S (NP (NN rain)) (VB falls))>]
+        """
+        inner_first = [chain[::-1] for chain in self.chains]
+        child = self.child.tolist()
+        made: list[Phrase | str] = []
+        columns = zip(self.chain.tolist(), pairwise(self.start.tolist()), self.place.tolist(), strict=True)
+        for number, (begin, end), place in columns:
+            parts = tuple([made[node] for node in child[begin:end]]) if begin < end else (words[place],)
+            for label in inner_first[number]:
+                parts = (Phrase(label, parts),)
+            made += parts
+        return [tree for root in self.root.tolist() if isinstance(tree := made[root], Phrase)]
+
+    def values(self, parts: LabelledConstituents, labels: Sequence[str]) -> list[FloatArray]:
+        """List the posteriors of the labelled constituents of each tree, in the order of `constituents_of`.
+
+        parts: different labelled constituents with their posteriors; all others have none.  The words of all sentences
+        are numbered together.
+        labels: the labels, as these constituents number them.
 
         >>> tree = Phrase("NP", (Phrase("NN", ("rain",)),))
-        >>> PhraseColumns.of([[tree]], [0]).values({Constituent(0, 1, "NP", False): 0.5})
+        >>> spans = np.array([[0], [1], [0]])
+        >>> parts = LabelledConstituents(*spans, np.array([False]), np.array([0.5]), *spans[:2])
+        >>> PhraseColumns.of([[tree]], [0]).values(parts, ["NP"])
         [array([0. , 0.5])]
         """
-        rows: list[list[float]] = []
-        spans: list[tuple[int, int]] = []
-        child = self.child.tolist()
-        starts = pairwise(self.start.tolist())
-        for number, (begin, end), place in zip(self.chain.tolist(), starts, self.place.tolist(), strict=True):
-            below = child[begin:end]
-            span = (spans[below[0]][0], spans[below[-1]][1]) if below else (place, place + 1)
-            labels = self.chains[number][::-1]
-            row = [value.get(Constituent(*span, label, not below and not at), 0.0) for at, label in enumerate(labels)]
-            rows.append([*chain.from_iterable([rows[node] for node in below]), *row])
-            spans.append(span)
-        return [np.array(rows[root]) for root in self.root.tolist()]
+        first, end, size = np.empty((3, len(self.chain)), dtype=np.int64)
+        _measure(self.start, self.child, self.place, first, end, size)
+        # The labels of each node, the lowest first, and their posteriors.
+        length = np.array([len(chain) for chain in self.chains], dtype=np.int64)
+        label = Vocabulary(labels).numbers(label for chain in self.chains for label in chain[::-1])
+        end_of_chain = np.cumsum(length)
+        place, node = ranges((end_of_chain - length)[self.chain], end_of_chain[self.chain])
+        last = np.cumsum(length[self.chain])
+        is_lowest = np.arange(len(node)) == (last - length[self.chain])[node]
+        is_tag = is_lowest & (self.place[node] >= 0)
+        known = np.stack([parts.first, parts.end, parts.label, parts.is_tag], axis=1)
+        order = np.lexsort(known.T[::-1])
+        row = Rules.find(known[order], np.stack([first[node], end[node], label[place], is_tag], axis=1))
+        value = np.append(parts.posterior[order], 0.0)[row]
+        # The nodes of each tree, children before parents, and all their labels.
+        end_of_tree = np.cumsum(size[self.root])
+        nodes = np.empty(size[self.root].sum(), dtype=np.int64)
+        _list_nodes(self.start, self.child, self.root, end_of_tree, np.empty_like(self.chain), nodes)
+        at, _ = ranges((last - length[self.chain])[nodes], last[nodes])
+        bounds = np.append(0, np.cumsum(length[self.chain][nodes]))[np.append(0, end_of_tree)]
+        return [value[at[begin:stop]] for begin, stop in pairwise(bounds.tolist())]
 
     def check(self) -> None:
         """Raise ValueError unless children come before parents, and the last node is a root."""
@@ -116,14 +151,45 @@ class PhraseColumns(NamedTuple):
             raise ValueError("the last node of trees must be a root")
 
 
-class _Open(NamedTuple):
-    """A phrase whose children are being numbered: the object, its first word, its chain, and its children."""
+@compiled
+def _measure(start: IntArray, child: IntArray, place: IntArray, first: IntArray, end: IntArray, size: IntArray) -> None:
+    """Find the first word of each node (N,), the word after its last one, and how many nodes it is made of.
 
-    phrase: Phrase
-    first: int
-    chain: Chain
-    rest: Iterator[Phrase]
-    children: list[int]
+    start, child, place: as in `PhraseColumns`.
+    """
+    for node in range(len(place)):
+        below, stop = start[node], start[node + 1]
+        size[node] = 1
+        for at in range(below, stop):
+            size[node] += size[child[at]]
+        first[node] = place[node] if below == stop else first[child[below]]
+        end[node] = place[node] + 1 if below == stop else end[child[stop - 1]]
+
+
+@compiled
+def _list_nodes(
+    start: IntArray, child: IntArray, root: IntArray, end_of_tree: IntArray, stack: IntArray, nodes: IntArray
+) -> None:
+    """List the nodes of each tree, children before parents and from left to right.
+
+    start, child, root: as in `PhraseColumns`.
+    end_of_tree: (T,) where the nodes of each tree end.
+    stack: (N,) room for nodes.
+    nodes: (n,) gets the nodes of all trees.
+    """
+    for tree in range(len(root)):
+        at = end_of_tree[tree]
+        stack[0] = root[tree]
+        depth = 1
+        # A node, its last child, and so on: the order backwards.
+        while depth > 0:
+            depth -= 1
+            node = stack[depth]
+            at -= 1
+            nodes[at] = node
+            for below in range(start[node], start[node + 1]):
+                stack[depth] = child[below]
+                depth += 1
 
 
 class _Numbering:
@@ -142,8 +208,8 @@ class _Numbering:
         """Forget the nodes so far, because trees of another sentence share none of them."""
         # For each chain, place of a word, and children: the node.
         self._nodes: dict[tuple[int, int, tuple[int, ...]], int] = {}
-        # For each phrase, as an object, and the place of its first word: its node, and the place after its last word.
-        self._known: dict[tuple[int, int], tuple[int, int]] = {}
+        # The node of each phrase at its place, and the place after its last word.
+        self._known: dict[_Place, tuple[int, int]] = {}
 
     def add(self, tree: Phrase, place: int) -> int:
         """Number the new nodes of a tree, and return its root.
@@ -151,32 +217,33 @@ class _Numbering:
         tree: a tree, which must not be deleted before another sentence begins.
         place: the place of its first word.
         """
-        opened: list[_Open] = []
-        phrase = tree
+        opened: list[
+            tuple[_Place, Chain, Iterator[Phrase], list[int]]
+        ] = []  # what is to be done with each phrase above
+        above: _Place = 0, place  # the phrase whose children are numbered, and its chain
+        chain: Chain = ()
+        rest = iter([tree])
+        children: list[int] = []
         while True:
-            found = self._known.get((id(phrase), place))
-            if found is None:
-                chain, children = _divided(phrase)
-                if children:
-                    rest = iter(children)
-                    opened.append(_Open(phrase, place, chain, rest, []))
-                    phrase = next(rest)
-                    continue
-                found = self._number(chain, place, ()), place + 1
-                self._known[id(phrase), place] = found
-            # The phrase is done, and with it all those whose last child was the one before.
-            node, place = found
-            while opened:
-                opened[-1].children.append(node)
-                following = next(opened[-1].rest, None)
-                if following is not None:
-                    phrase = following
-                    break
-                done = opened.pop()
-                node = self._number(done.chain, -1, tuple(done.children))
-                self._known[id(done.phrase), done.first] = node, place
+            for phrase in rest:
+                at = id(phrase), place
+                found = self._known.get(at)
+                if found is None:
+                    labels, below = _divided(phrase)
+                    if below:
+                        opened.append((above, chain, rest, children))
+                        above, chain, rest, children = at, labels, iter(below), []
+                        break
+                    found = self._known[at] = self._number(labels, place, ()), place + 1
+                node, place = found
+                children.append(node)
             else:
-                return node
+                if not opened:
+                    return children[0]
+                node = self._number(chain, -1, tuple(children))
+                self._known[above] = node, place
+                above, chain, rest, children = opened.pop()
+                children.append(node)
 
     def _number(self, chain: Chain, place: int, children: tuple[int, ...]) -> int:
         """Return the number of a node, which is entered if it is new."""

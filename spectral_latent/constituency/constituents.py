@@ -148,7 +148,7 @@ class Constituents(NamedTuple):
 
 
 class LabelledConstituents(NamedTuple):
-    """L labelled constituents of a sentence, which P labels in chains stand for; tags are constituents of their own.
+    """L labelled constituents of sentences, which P labels in chains stand for; tags are constituents of their own.
 
     first, end: (L,) a constituent is over the words first ... end - 1.
     label: (L,) the number of its label.

@@ -3,7 +3,8 @@
 The tree of the most gain is that of Goodman's (1996) labelled recall, less a penalty that weighs precision against it;
 `constituents` defines the gain.  Posteriors of several grammars may be averaged first, whatever their binarisations.
 
-All trees that constituents make up are one forest, which does not depend on the grammars that found them:
+All trees that the constituents of a sentence make up are one component of a forest, which does not depend on the
+grammars that found them:
 
 | item | meaning |
 | --- | --- |
@@ -21,7 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, compiled, compiled_part
+from spectral_latent._compiled import check_column, check_range, check_starts, compiled, compiled_part
+from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import Chain, Constituents
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Derivations
@@ -29,7 +31,7 @@ from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["PhraseForest", "bracketings"]
 
-_ROOM = 1 << 12  # edges that there is room for at first
+_ROOM = 1 << 10  # edges of a sentence that there is room for at first
 _ANY = -1
 _ROW = -2
 
@@ -53,7 +55,8 @@ def _extend(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_
 
 @compiled
 def _build(
-    n: int,
+    start: IntArray,
+    of_sentence: IntArray,
     of_cell: IntArray,
     last: IntArray,
     phrase: IntArray,
@@ -67,159 +70,233 @@ def _build(
 ) -> tuple[int, int, int]:
     """Build the items and edges over the cells from number `done` on, as long as there is room for edges.
 
-    n: the number of words; cell (i, j) has the number (j - i - 1) n + i here, so that some numbers have no cell.
-    of_cell: (n² + 1,) where the constituents over each cell begin.
+    start: (T + 1,) the first word of each of T sentences, and the number of all words.
+    of_sentence: (T + 1,) the first cell of each sentence, and the number C of all cells; cell (i, j) of a sentence of n
+    words has the number (j - i - 1) n + i after its first, so that some numbers have no cell.
+    of_cell: (C + 1,) where the constituents over each cell begin.
     last: (n,) the last end of the constituents of two words or more that begin at each word; -1 if none does.
-    phrase: (n + 1, n + 1) -1 before; gets the item of any phrase over the words i ... j-1.
-    row: (n + 1, n + 1) -1 before; gets the item of any row of phrases over these words.
+    phrase: (n + 1, n + 1) gets the item of any phrase over the words i ... j-1 of a sentence of up to n words, or -1.
+    row: (n + 1, n + 1) gets the item of any row of phrases over these words, or -1.
     items: (I,) the numbers of constituents, _ANY or _ROW, of which `n_items` are in use.
     starts: (I,) where the edges of each item begin.
-    edges: (E, 2) the left and right child of edges, of which `n_edges` are in use; -1 after these.
+    edges: (E, 2) the left and right child of edges, of which `n_edges` are in use.
     Returns how many cells are done then, and how many items and edges are in use.
     """
-    for at in range(done, n * n):
-        i = at % n
-        j = i + at // n + 1
-        if j > n:
-            continue
-        begin, stop = of_cell[at], of_cell[at + 1]
-        if n_edges + (stop - begin + 1) * (j - i + 1) > len(edges):
-            return at, n_items, n_edges
-        before = n_items
-        # Every constituent over these words: a word, or a row and a phrase after it.
-        for constituent in range(begin, stop):
-            items[n_items] = constituent
-            starts[n_items] = n_edges
-            if j == i + 1:
-                n_edges += 1
-            n_edges = _extend(row, phrase, i, j, edges, n_edges)
-            n_items += 1
-        # One of these constituents, as the child of a longer one.
-        whole = -1
-        if n_items > before and j - i < len(last):
-            whole = n_items
-            phrase[i, j] = whole
-            items[n_items] = _ANY
-            starts[n_items] = n_edges
-            for item in range(before, n_items):
-                edges[n_edges, 0] = item
-                n_edges += 1
-            n_items += 1
-        # A row, if something longer begins here: one phrase, or a row and a phrase after it.
-        if j < last[i]:
-            items[n_items] = _ROW
-            starts[n_items] = n_edges
-            first_edge = n_edges
-            if whole >= 0:
-                edges[n_edges, 0] = whole
-                n_edges += 1
-            n_edges = _extend(row, phrase, i, j, edges, n_edges)
-            if n_edges > first_edge:
-                row[i, j] = n_items
+    for sentence in range(len(start) - 1):
+        word = start[sentence]
+        n = start[sentence + 1] - word
+        for at in range(max(done, of_sentence[sentence]), of_sentence[sentence + 1]):
+            if at == of_sentence[sentence]:
+                for i in range(n):
+                    for j in range(n + 1):
+                        phrase[i, j] = row[i, j] = -1
+            i = (at - of_sentence[sentence]) % n
+            j = i + (at - of_sentence[sentence]) // n + 1
+            if j > n:
+                continue
+            begin, stop = of_cell[at], of_cell[at + 1]
+            if n_edges + (stop - begin + 1) * (j - i + 1) > len(edges):
+                return at, n_items, n_edges
+            before = n_items
+            # Every constituent over these words: a word, or a row and a phrase after it.
+            for constituent in range(begin, stop):
+                items[n_items] = constituent
+                starts[n_items] = n_edges
+                if j == i + 1:
+                    edges[n_edges, 0] = edges[n_edges, 1] = -1
+                    n_edges += 1
+                n_edges = _extend(row, phrase, i, j, edges, n_edges)
                 n_items += 1
-    return n * n, n_items, n_edges
+            # One of these constituents, as the child of a longer one.
+            whole = -1
+            if n_items > before and j - i < n:
+                whole = n_items
+                phrase[i, j] = whole
+                items[n_items] = _ANY
+                starts[n_items] = n_edges
+                for item in range(before, n_items):
+                    edges[n_edges, 0] = item
+                    edges[n_edges, 1] = -1
+                    n_edges += 1
+                n_items += 1
+            # A row, if something longer begins here: one phrase, or a row and a phrase after it.
+            if word + j < last[word + i]:
+                items[n_items] = _ROW
+                starts[n_items] = n_edges
+                first_edge = n_edges
+                if whole >= 0:
+                    edges[n_edges, 0] = whole
+                    edges[n_edges, 1] = -1
+                    n_edges += 1
+                n_edges = _extend(row, phrase, i, j, edges, n_edges)
+                if n_edges > first_edge:
+                    row[i, j] = n_items
+                    n_items += 1
+    return of_sentence[-1], n_items, n_edges
+
+
+@compiled
+def _collect(
+    chain: IntArray, left: IntArray, right: IntArray, start: IntArray, child: IntArray, n_phrases: IntArray
+) -> int:
+    """List the children of each node of trees, and return how many there are; without room, only count them.
+
+    chain: (P,) the chain of labels of each of P parts of derivations; negative where it only joins others.
+    left, right: (P,) as in `Derivations`.
+    start: (P + 1,) gets where the children of each part begin; a part without a chain has none.
+    child: (C,) gets the children, as parts; or of length 0.
+    n_phrases: (P,) gets the number of phrases in each part.
+    """
+    size = 0
+    for part in range(len(chain)):
+        start[part] = size
+        n_phrases[part] = 0
+        for below in (left[part], right[part]):
+            if below >= 0:
+                n_phrases[part] += n_phrases[below]
+        if chain[part] < 0 or left[part] < 0:
+            continue
+        n_phrases[part] += 1
+        # The row below: its last phrase is the right child of its top, and so on; the first one is a left child alone.
+        n_children = 1
+        row = part
+        while right[row] >= 0:
+            n_children += 1
+            row = left[row]
+        size += n_children
+        if len(child) > 0:
+            at = size
+            row = part
+            while right[row] >= 0:
+                at -= 1
+                child[at] = left[right[row]]
+                row = left[row]
+            child[at - 1] = left[left[row]]
+    start[len(chain)] = size
+    return size
 
 
 class PhraseForest(NamedTuple):
-    """Trees of a sentence as the derivations of a forest (`inference.Analyses`).
+    """Trees of sentences as the derivations of a forest (`inference.Analyses`).
 
-    forest: the forest, of I items and E edges.
+    forest: the forest, of I items and E edges, with a component for each sentence that has trees; the symbol of an item
+    is the number of the chain of labels that it puts above its children, and negative where it only joins them.
     weight: (E,) the gain of the constituent that an edge derives; zero if it derives none.
-    chain: (I,) the number of the chain of labels that an item puts above its children; negative where it only joins
-    them.
-    first: (I,) the first word below an item with a chain of labels.
+    first: (I,) the first word below an item with a chain of labels; words are numbered through all sentences.
+    sentence: (C,) the sentence of each component.
     chains: the chains in the order of their numbers.
-    words: the words of the sentence.
+    words: the words of all sentences.
     """
 
     forest: Forest
     weight: FloatArray
-    chain: IntArray
     first: IntArray
+    sentence: IntArray
     chains: Sequence[Chain]
     words: Sequence[str]
+
+    def columns(self, derivations: Derivations) -> PhraseColumns:
+        """List the nodes of the trees that derivations stand for; parts that derivations share are one node.
+
+        derivations: derivations of `forest`.
+        """
+        item = np.searchsorted(self.forest.start, derivations.edge, side="right") - 1
+        chain, left, right = self.forest.symbol[item], derivations.left, derivations.right
+        start, n_phrases = np.empty((2, len(item) + 1), dtype=np.int64)
+        size = _collect(chain, left, right, start, np.empty(0, dtype=np.int64), n_phrases)
+        child = np.empty(size, dtype=np.int64)
+        _collect(chain, left, right, start, child, n_phrases)
+        is_node = chain >= 0
+        number = np.cumsum(is_node) - 1
+        used, of_node = np.unique(chain[is_node], return_inverse=True)
+        return PhraseColumns(
+            chain=of_node,
+            start=np.append(start[:-1][is_node], size),
+            child=number[child],
+            place=np.where(left < 0, self.first[item], -1)[is_node],
+            root=number[derivations.root],
+            n_phrases=n_phrases[derivations.root],
+            chains=[self.chains[number] for number in used.tolist()],
+        )
 
     def analyses(self, derivations: Derivations) -> list[Phrase]:
         """Build the trees that derivations stand for; they share the phrases of the parts that derivations share.
 
         derivations: derivations of `forest`.
         """
-        item = np.searchsorted(self.forest.start, derivations.edge, side="right") - 1
-        columns = (self.chain[item], self.first[item], derivations.left, derivations.right)
-        parts: list[tuple[Phrase | str, ...]] = []  # the phrases, or the word, that each part puts side by side
-        for chain, first, left, right in zip(*(column.tolist() for column in columns), strict=True):
-            row: tuple[Phrase | str, ...] = (self.words[first],) if left < 0 else parts[left]
-            if right >= 0:
-                row += parts[right]
-            if chain >= 0:
-                for label in reversed(self.chains[chain]):
-                    row = (Phrase(label, row),)
-            parts.append(row)
-        return [tree for root in derivations.root.tolist() for tree in parts[root] if isinstance(tree, Phrase)]
+        return self.columns(derivations).trees(self.words)
 
 
 def bracketings(
-    constituents: Constituents, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str]
+    constituents: Constituents, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str], start: IntArray
 ) -> PhraseForest:
-    """Build the forest of all trees that constituents make up; it has no root if there is no tree.
+    """Build the forest of all trees that constituents make up; a sentence without a tree has no root.
 
-    constituents: K constituents.
+    constituents: K constituents of T sentences, whose words are numbered through all sentences.
     gain: (K,) the gain of each.
     chains: the chains of labels, as the constituents number them.
-    words: the n words of the sentence.
-    Raises ValueError if the columns differ in length, or if a constituent is not within the words.
+    words: the words of all sentences.
+    start: (T + 1,) the first word of each sentence, and the number of all words.
+    Raises ValueError if the columns differ in length, or if a constituent is not within the words of a sentence.
 
     >>> from spectral_latent.inference import best_analyses
     >>> spans = np.array([[0, 1], [1, 2], [2, 3], [0, 2], [0, 3]]).T
     >>> constituents = Constituents(*spans, np.array([0, 0, 0, 1, 2]), np.ones(5))
     >>> for gain in (0.5, -0.5):
     ...     gains = np.array([0.0, 0.0, 0.0, gain, 0.9])
-    ...     trees = bracketings(constituents, gains, [("N",), ("NP",), ("S",)], ["a", "b", "c"])
+    ...     trees = bracketings(constituents, gains, [("N",), ("NP",), ("S",)], ["a", "b", "c"], np.array([0, 3]))
     ...     print(best_analyses(trees, 1)[0].bracketed())
     (S (NP (N a) (N b)) (N c))
     (S (N a) (N b) (N c))
     """
-    n = len(words)
-    for name, column in (("first", constituents.first), ("end", constituents.end), ("chain", constituents.chain)):
-        check_column(f"values of `{name}` of constituents", column, (np.size(constituents.first),), np.int64)
-    check_column("gains of constituents", gain, (len(constituents.first),), np.float64)
-    check_range("ends of constituents", constituents.end, 1, n + 1)
-    check_range("chains of constituents", constituents.chain, 0, len(chains))
-    for k in np.flatnonzero((constituents.first < 0) | (constituents.first >= constituents.end))[:1]:
-        raise ValueError(f"constituent {k} is over the words {constituents.first[k]} ... {constituents.end[k] - 1}")
-    width = constituents.end - constituents.first
-    cell = (width - 1) * n + constituents.first
-    order = np.argsort(cell, kind="stable")
-    of_cell = np.searchsorted(cell[order], np.arange(n * n + 1))
-    last = np.full(n, -1, dtype=np.int64)
-    np.maximum.at(last, constituents.first[width > 1], constituents.end[width > 1])
-    phrase, row = np.full((2, n + 1, n + 1), -1, dtype=np.int64)
-    items, starts = np.empty((2, len(order) + n * (n + 1)), dtype=np.int64)
-    edges = np.full((_ROOM, 2), -1, dtype=np.int64)
+    first, end, chain, _ = constituents
+    check_starts("starts of sentences", start, len(words))
+    for name, column in (("first", first), ("end", end), ("chain", chain)):
+        check_column(f"values of `{name}` of constituents", column, (np.size(first),), np.int64)
+    check_column("gains of constituents", gain, (len(first),), np.float64)
+    check_range("first words of constituents", first, 0, len(words))
+    check_range("chains of constituents", chain, 0, len(chains))
+    sentence = np.searchsorted(start, first, side="right") - 1
+    for k in np.flatnonzero((first >= end) | (end > start[sentence + 1]))[:1]:
+        raise ValueError(f"constituent {k} is over the words {first[k]} ... {end[k] - 1}")
+    length = np.diff(start)
+    width = end - first
+    # Sentences without a constituent over all words have no tree, and nothing is built of them.
+    is_top = width == length[sentence]
+    has_trees = np.bincount(sentence[is_top], minlength=len(length)) > 0
+    of_sentence = np.append(0, np.cumsum(np.where(has_trees, length * length, 0)))
+    used = np.flatnonzero(has_trees[sentence])
+    cell = (of_sentence[sentence] + (width - 1) * length[sentence] + first - start[sentence])[used]
+    order = used[np.argsort(cell, kind="stable")]
+    of_cell = np.append(0, np.cumsum(np.bincount(cell, minlength=of_sentence[-1])))
+    last = np.full(len(words), -1, dtype=np.int64)
+    np.maximum.at(last, first[width > 1], end[width > 1])
+    most = int(length.max(initial=0))
+    phrase, row = np.empty((2, most + 1, most + 1), dtype=np.int64)
+    items, starts = np.empty((2, len(order) + int((length * (length + 1)).sum())), dtype=np.int64)
+    edges = np.empty((_ROOM * max(len(length), 1), 2), dtype=np.int64)
+    rooms = (start, of_sentence, of_cell, last, phrase, row)
     done = 0
     n_items = 0
     n_edges = 0
     while True:
-        done, n_items, n_edges = _build(n, of_cell, last, phrase, row, done, items, starts, n_items, edges, n_edges)
-        if done == n * n:
+        done, n_items, n_edges = _build(*rooms, done, items, starts, n_items, edges, n_edges)
+        if done == of_sentence[-1]:
             break
-        edges = np.concatenate([edges, np.full_like(edges, -1)])
-    items, starts, edges = items[:n_items], starts[:n_items], edges[:n_edges]
-    n_tops = np.count_nonzero(width == n)
-    starts = np.append(starts, len(edges))
+        edges = np.concatenate([edges, np.empty_like(edges)])
+    items, starts, edges = items[:n_items], np.append(starts[:n_items], n_edges), edges[:n_edges]
     which = order[np.maximum(items, 0)]
     is_part = items < 0
-    chain = np.where(is_part, items, constituents.chain[which])
-    first = np.where(is_part, -1, constituents.first[which])
+    root = np.flatnonzero(~is_part & is_top[which])
     left, right = np.ascontiguousarray(edges.T)
     forest = Forest(
-        symbol=chain,
+        symbol=np.where(is_part, items, chain[which]),
         start=starts,
         rule=np.zeros(len(edges), dtype=np.int64),
         left=left,
         right=right,
-        root=np.arange(len(items) - n_tops, len(items)),
-        component=np.zeros(n_tops, dtype=np.int64),
+        root=root,
+        component=(np.cumsum(has_trees) - 1)[sentence[which[root]]],
     )
     weight = np.repeat(np.where(is_part, 0.0, gain[which]), np.diff(starts))
-    return PhraseForest(forest, weight, chain, first, chains, words)
+    return PhraseForest(forest, weight, first[which], np.flatnonzero(has_trees), chains, words)

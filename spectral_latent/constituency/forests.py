@@ -26,7 +26,7 @@ __all__ = ["DerivationBuilder"]
 
 
 class _Grammar(NamedTuple):
-    """Symbols, and binary rules by left child: those of b are rows start[b] ... start[b+1] of the last three."""
+    """Symbols, and binary rules by children: those of b and any right child are rows start[b] ... start[b+1] - 1."""
 
     chain: IntArray  # (S,) the number of a phrase's chain of labels; -1 for a bar
     bar: IntArray  # (S,) the number of a bar's label; -1 for a phrase
@@ -66,6 +66,19 @@ def _sort_rows(rows: IntArray, size: int) -> None:
 
 
 @compiled_part
+def _first_rule(grammar: _Grammar, b: int, c: int) -> int:
+    """Find the first rule of left child b whose right child is c or comes after it, by bisection."""
+    first, end = grammar.start[b], grammar.start[b + 1]
+    while first < end:
+        middle = (first + end) // 2
+        if grammar.right[middle] < c:
+            first = middle + 1
+        else:
+            end = middle
+    return int(first)
+
+
+@compiled_part
 def _joined(
     grammar: _Grammar,
     kind: IntArray,
@@ -94,8 +107,10 @@ def _joined(
             b = items[x, 0]
             for y in range(span[q, z, 0], span[q, z, 1]):
                 c = items[y, 0]
-                for r in range(grammar.start[b], grammar.start[b + 1]):
-                    if grammar.right[r] == c and kind[grammar.parent[r]] == wanted:
+                for r in range(_first_rule(grammar, b, c), grammar.start[b + 1]):
+                    if grammar.right[r] != c:
+                        break
+                    if kind[grammar.parent[r]] == wanted:
                         ways = with_room(ways, size)
                         ways[size, 0] = grammar.parent[r]
                         ways[size, 1] = grammar.rule[r]
@@ -303,7 +318,7 @@ class DerivationBuilder:
         self._symbols = np.argsort(chain, kind="stable")
         self._start = np.searchsorted(chain[self._symbols], np.arange(len(chains) + 1))
         own = np.flatnonzero((rules.binary < n).all(axis=1))
-        order = own[np.argsort(rules.binary[own, 1], kind="stable")]
+        order = own[np.lexsort(rules.binary[own, :0:-1].T)]
         parent, left, right = np.ascontiguousarray(rules.binary[order].T)
         self._grammar = _Grammar(chain, bar, np.searchsorted(left, np.arange(n + 1)), parent, right, order)
         every = np.arange(n)

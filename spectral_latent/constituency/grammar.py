@@ -19,7 +19,7 @@ from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.rows import with_rows
 from spectral_latent.grammar import Charts, LatentGrammar, Limits, SentenceGrammar
 from spectral_latent.inference import Weight, inside, marginals, outside, total_weight
-from spectral_latent.operators import CompactOperators, Distinct, ObservableOperators, setting_from
+from spectral_latent.operators import Distinct, ObservableOperators, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["PhraseGrammar"]
@@ -107,7 +107,7 @@ class PhraseGrammar(ShortRepr):
         return [self.symbols[symbol].last for symbol in self.grammar.most_frequent_symbols(sentence).tolist()]
 
     @cached_property
-    def _operators_with_rows(self) -> CompactOperators:
+    def _operators_with_rows(self) -> ObservableOperators:
         return with_rows(self.grammar, self._is_bar, self.options.rows)
 
     @cached_property
@@ -121,7 +121,7 @@ class PhraseGrammar(ShortRepr):
         grammar: the grammar of their sentences.
         root: (S, M) other weights of the states at the top of a phrase; None for the grammar's root weights.
         """
-        operators = grammar.words.restrict(self._operators_with_rows)
+        operators = self._operators_with_rows.with_leaf_rules(grammar.latent.rules.leaf, grammar.latent.leaf)
         if root is not None:
             operators = replace(operators, root=np.append(root, np.zeros((1, root.shape[1])), axis=0))
         forest, tree = self._derivation_builder.forest(trees, grammar.words.word, operators.rules.leaf)

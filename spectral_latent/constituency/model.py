@@ -152,8 +152,8 @@ class ConstituencyModel(StoredModel):
         words: the words of the sentence.
         Raises ValueError if there is no word.
         """
-        (constituents,) = self.parser.constituents(self.parser.charts([PartialTree.unknown(words)]))
-        parts = self.parser.labelled(constituents, words)
+        charts = self.parser.charts([PartialTree.unknown(words)])
+        parts = self.parser.labelled(self.parser.constituents(charts), words, charts[0].grammar.start)
         return dict(zip(parts.named(self.parser.labels.names), parts.posterior.tolist(), strict=True))
 
     def draw_posteriors(self, words: Sequence[str]) -> Html:

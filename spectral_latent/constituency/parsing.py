@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,19 +18,18 @@ from spectral_latent._options import counted
 from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import (
     ChainLabels,
-    Constituent,
     Constituents,
     LabelledConstituents,
     constituents_of,
 )
 from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
-from spectral_latent.constituency.decoding import bracketings
+from spectral_latent.constituency.decoding import PhraseForest, bracketings
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import FlatPhrases, Phrase
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.grammar import Charts, Parses, SentenceGrammar, check_kind
-from spectral_latent.inference import Weight, best_analyses
+from spectral_latent.inference import Weight, n_best_derivations
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["FALLBACK", "Parse", "ParsesOfBatch", "PhraseParser"]
@@ -135,30 +134,31 @@ class PhraseParser:
             charts.append(member.grammar.charts(words, Vocabulary(member.grammar.tags).numbers(tag_of_word), permits))
         return charts
 
-    def constituents(self, charts: Sequence[Charts]) -> list[Constituents]:
+    def constituents(self, charts: Sequence[Charts]) -> Constituents:
         """Average the posteriors of the grammars that derive a sentence; without such a grammar it has no constituents.
+
+        The constituents come in the order of their first words, which are numbered through all sentences.
 
         charts: the charts of T sentences under each grammar.
         """
-        start = charts[0].grammar.start
         parts = []
         for member, charts_of, number in zip(self.members, charts, self._chains[1], strict=True):
             found = member.constituents(charts_of)
             parts.append(found._replace(chain=number[found.chain]))
         n_grammars = np.sum([charts_of.is_derived for charts_of in charts], axis=0)
-        every = Constituents.mean(parts, np.repeat(n_grammars, np.diff(start)))
-        return [every.of_words(first, end) for first, end in pairwise(start.tolist())]
+        return Constituents.mean(parts, np.repeat(n_grammars, np.diff(charts[0].grammar.start)))
 
-    def labelled(self, constituents: Constituents, words: Sequence[str]) -> LabelledConstituents:
+    def labelled(self, constituents: Constituents, words: Sequence[str], start: IntArray) -> LabelledConstituents:
         """Find the posteriors of labelled constituents: those that the model of spans gives, if there is one.
 
-        constituents: the constituents of one sentence.
-        words: its words.
+        constituents: the constituents of T sentences.
+        words: the words of all sentences.
+        start: (T + 1,) the first word of each sentence, and the number of all words.
         """
         parts = self.labels.split(constituents)
         if self.spans is None:
             return parts
-        return parts._replace(posterior=self.spans.probabilities(parts, self.labels.names, words))
+        return parts._replace(posterior=self.spans.probabilities(parts, self.labels.names, words, start))
 
     def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
         """List the constituents that the grammars find in each tree's sentence; an empty list if they do not derive it.
@@ -166,14 +166,17 @@ class PhraseParser:
         trees: cleaned trees, which say which constituents are correct.
         options: the settings of the model of spans.
         """
-        sentences = [PartialTree.unknown(tuple(tree.words())) for tree in trees]
+        charts = self.charts([PartialTree.unknown(tuple(tree.words())) for tree in trees])
+        places = pairwise(charts[0].grammar.start.tolist())
+        constituents = self.constituents(charts)
         examples = []
-        for tree, sentence, found in zip(trees, sentences, self.constituents(self.charts(sentences)), strict=True):
-            parts = self.labels.split(found)
+        for tree, (first, end) in zip(trees, places, strict=True):
+            parts = self.labels.split(constituents.of_words(first, end))
             in_tree = set(constituents_of(tree))
             correct = np.array([part in in_tree for part in parts.named(self.labels.names)], dtype=np.bool_)
+            start = np.array([0, end - first])
             judged = options.judged(parts)
-            examples.append(SpanExamples.of(parts, self.labels.names, sentence.words, judged, correct))
+            examples.append(SpanExamples.of(parts, self.labels.names, list(tree.words()), start, judged, correct))
         return examples
 
     def parses(
@@ -202,46 +205,60 @@ class PhraseParser:
                 f"each grammar"
             )
         for charts_of in charts:
-            if len(charts_of.spans) != len(sentences):
+            if len(charts_of.pruned) != len(sentences):
                 raise ValueError(
-                    f"charts of {counted(len(charts_of.spans), 'sentence')} for {len(sentences)}; give the charts of "
+                    f"charts of {counted(len(charts_of.pruned), 'sentence')} for {len(sentences)}; give the charts of "
                     f"each sentence"
                 )
-        constituents = self.constituents(charts)
-        trees = [self._trees(*each, n_best) for each in zip(sentences, constituents, strict=True)]
         grammars = [charts_of.grammar for charts_of in charts]
-        weight = self.score(trees, grammars) if scored else Weight.unknown(sum(map(len, trees)))
-        weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
+        constituents = self.constituents(charts)
+        trees = self._bracketings(sentences, constituents, grammars[0], n_best)
+        derivations = n_best_derivations(trees.forest, trees.weight, n_best)
+        columns = trees.columns(derivations)
+        weight = self._weight(columns, grammars) if scored else Weight.unknown(len(derivations))
+        found: list[list[Parse]] = [[] for _ in sentences]
+        weighed = map(Parse, columns.trees(trees.words), weight.sign.tolist(), weight.log.tolist())
+        for at, parse in zip(trees.sentence[derivations.component].tolist(), weighed, strict=True):
+            if _obeys(parse.tree, sentences[at].constraints):
+                found[at].append(parse)
         parses: list[Parses[Parse]] = []
-        for at, (sentence, found, of_sentence) in enumerate(zip(sentences, trees, constituents, strict=True)):
-            if found and self.functions is not None:
-                found = self.functions.label(found, sentence.words, of_sentence)
-            weighed = [Parse(tree, *next(weights)) for tree in found]
-            parses.append(Parses(weighed or [self._fallback(sentence, charts[0].grammar, at)]))
+        for at, (sentence, of_sentence, (first, end)) in enumerate(
+            zip(sentences, found, pairwise(grammars[0].start.tolist()), strict=True)
+        ):
+            if of_sentence and self.functions is not None:
+                plain = [parse.tree for parse in of_sentence]
+                labelled = self.functions.label(plain, sentence.words, constituents.of_words(first, end))
+                of_sentence = [parse._replace(tree=tree) for parse, tree in zip(of_sentence, labelled, strict=True)]
+            parses.append(Parses(of_sentence or [self._fallback(sentence, grammars[0], at)]))
         return parses
 
-    def _trees(self, sentence: PartialTree, constituents: Constituents, n_best: int) -> list[Phrase]:
-        """Find the trees with the largest gains that the constituents of any grammars make up."""
-        words, constraints = sentence
-        if not len(constituents.chain):
-            return []
-        gain = self.labelled(constituents, words).gains(self.members[0].options.span_penalty)
-        gain += _REQUIRED * self._is_required(constituents, constraints)
+    def _bracketings(
+        self, sentences: Sequence[PartialTree], constituents: Constituents, grammar: SentenceGrammar, n_best: int
+    ) -> PhraseForest:
+        """Build the forest of the trees that the constituents of any grammars make up, with the gains of their parts.
+
+        grammar: any member's grammar of the sentences.
+        """
+        words = list(chain.from_iterable(sentence.words for sentence in sentences))
+        start = grammar.start
+        gain = self.labelled(constituents, words, start).gains(self.members[0].options.span_penalty)
+        gain += _REQUIRED * self._is_required(constituents, sentences, start)
         if n_best == 1:  # the best tree has no other constituents but those that it needs
             width = constituents.end - constituents.first
-            keep = (gain > 0.0) | (width == len(words)) | (width == 1)
+            is_top = width == np.diff(start)[grammar.sentence_of(constituents.first)]
+            keep = (gain > 0.0) | is_top | (width == 1)
             constituents = Constituents(*(column[keep] for column in constituents))
             gain = gain[keep]
-        trees = best_analyses(bracketings(constituents, gain, self._chains[0], words), n_best)
-        return [tree for tree in trees if _obeys(tree, constraints)]
+        return bracketings(constituents, gain, self._chains[0], words, start)
 
-    def _is_required(self, constituents: Constituents, constraints: Constraints) -> BoolArray:
+    def _is_required(self, constituents: Constituents, sentences: Sequence[PartialTree], start: IntArray) -> BoolArray:
         """Tell which constituents (K,) constraints require; several chains over a span may have the same label."""
         required = np.zeros(len(constituents.chain), dtype=np.bool_)
-        for bracket in constraints.required:
-            fits = [bracket.label is None or bracket.label in chain for chain in self._chains[0]]
-            is_over = (constituents.first == bracket.first) & (constituents.end == bracket.end)
-            required |= is_over & np.array(fits)[constituents.chain]
+        for first, (_, constraints) in zip(start.tolist(), sentences, strict=False):
+            for bracket in constraints.required:
+                fits = [bracket.label is None or bracket.label in chain for chain in self._chains[0]]
+                is_over = (constituents.first == first + bracket.first) & (constituents.end == first + bracket.end)
+                required |= is_over & np.array(fits)[constituents.chain]
         return required
 
     def score(self, lists: Sequence[Sequence[Phrase]], grammars: Sequence[SentenceGrammar] | None = None) -> Weight:
@@ -262,14 +279,12 @@ class PhraseParser:
         """
         sentences = [PartialTree.unknown(tuple(trees[0].words())) for trees in lists]
         charts = self.charts(sentences)
-        starts = charts[0].grammar.start.tolist()
-        columns = PhraseColumns.of(lists, starts)
-        posterior: dict[Constituent, float] = {}
-        for sentence, start, found in zip(sentences, starts, self.constituents(charts), strict=False):
-            parts = self.labelled(found, sentence.words)
-            parts = parts._replace(first=parts.first + start, end=parts.end + start)
-            posterior.update(zip(parts.named(self.labels.names), parts.posterior.tolist(), strict=True))
-        return self._weight(columns, [charts_of.grammar for charts_of in charts]), columns.values(posterior)
+        start = charts[0].grammar.start
+        columns = PhraseColumns.of(lists, start.tolist())
+        words = list(chain.from_iterable(sentence.words for sentence in sentences))
+        parts = self.labelled(self.constituents(charts), words, start)
+        weight = self._weight(columns, [charts_of.grammar for charts_of in charts])
+        return weight, columns.values(parts, self.labels.names)
 
     def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> Weight:
         """Average the probabilities of trees under each grammar of their sentences."""

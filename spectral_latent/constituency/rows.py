@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from spectral_latent.grammar import LatentGrammar, mean_inside_vectors
-from spectral_latent.operators import CompactOperators, ObservableOperators, Tensors
+from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import BoolArray, FloatArray, Rules
 
 __all__ = ["with_rows"]
@@ -41,8 +41,8 @@ def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatAr
     return sums
 
 
-def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> CompactOperators:
-    """Add the symbol of rows, after all others, and its rules to the latent operators of a grammar.
+def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> ObservableOperators:
+    """Add the symbol of rows, after all others, and its rules to the latent operators of a grammar without leaf rules.
 
     grammar: a grammar of phrases without unary rules.
     is_bar: (S,) whether each symbol is a bar.
@@ -75,7 +75,7 @@ def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> Co
     terms = np.append(operators.binary.terms, np.zeros_like(children))
     is_state = np.arange(width) < states[children, None]
     data = np.append(operators.binary.data, drawn[children][is_state])
-    rest = replace(
+    return replace(
         operators,
         rules=Rules(rules.leaf, unary, np.concatenate([rules.binary, binary])),
         states=states,
@@ -84,4 +84,3 @@ def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> Co
         binary=Tensors(shapes, terms, data),
         singular_values=None,
     )
-    return replace(grammar.latent, rest=rest)

@@ -35,7 +35,7 @@ HashArray = NDArray[np.uint64]
 BucketArray = NDArray[np.int32]
 
 N_BUCKETS = 1 << 18
-_PAD = 2  # places before and after a sentence
+_PAD = 2  # places without a word before and after a sentence
 _KINDS = ("word", "tag", "form", "ending")  # what is known of a word
 _PLACES = {  # of a word, from the first word of a span or from the word after its last one
     "before": (0, -1),
@@ -146,18 +146,24 @@ def _best_tags(parts: LabelledConstituents, n: int) -> IntArray:
 
 
 @compiled
-def _likely_places(first: IntArray, end: IntArray, likely: IntArray) -> IntArray:
-    """Find the likely constituents around each of L spans and in it, (L, 6), as `_LIKELY` names them; -1 for none.
+def _likely_places(
+    first: IntArray, end: IntArray, sentence: IntArray, likely: IntArray, of_sentence: IntArray, judged: IntArray
+) -> IntArray:
+    """Find the likely constituents around each of n spans and in it, (n, 6), as `_LIKELY` names them; -1 for none.
 
-    first: (L,) the first word of each.
+    first: (L,) the first word of each constituent.
     end: (L,) the word after its last one.
-    likely: (K,) the likely constituents, short ones first.
+    sentence: (L,) its sentence.
+    likely: (K,) the likely constituents by sentences, short ones first.
+    of_sentence: (S + 1,) where those of each sentence begin.
+    judged: (n,) the constituents with these spans.
     """
-    found = np.full((len(first), 6), -1)
-    for row in range(len(first)):
-        i = first[row]
-        j = end[row]
-        for k in range(len(likely)):
+    found = np.full((len(judged), 6), -1)
+    for row in range(len(judged)):
+        own = judged[row]
+        i = first[own]
+        j = end[own]
+        for k in range(of_sentence[sentence[own]], of_sentence[sentence[own] + 1]):
             f = first[likely[k]]
             e = end[likely[k]]
             # The parent is the shortest that holds the span; neighbours and parts are the longest.
@@ -171,24 +177,29 @@ def _likely_places(first: IntArray, end: IntArray, likely: IntArray) -> IntArray
                 found[row, 3] = likely[k]
             if f > i and e == j:
                 found[row, 4] = likely[k]
-            if f == i and e == j and likely[k] != row:
+            if f == i and e == j and likely[k] != own:
                 found[row, 5] = likely[k]
     return found
 
 
-def _context(parts: LabelledConstituents, label: HashArray, atoms: Sequence[HashArray]) -> list[HashArray]:
-    """Describe L constituents by the likely ones around and in them: the columns of `_VALUES` from `parent` on.
+def _context(
+    parts: LabelledConstituents, sentence: IntArray, label: HashArray, atoms: Sequence[HashArray], judged: IntArray
+) -> list[HashArray]:
+    """Describe n of L constituents by the likely ones around and in them: the columns of `_VALUES` from `parent` on.
 
+    sentence: (L,) the sentence of each constituent.
     label: (L,) the hash of each label.
-    atoms: a value (n,) of each word for each kind.
+    atoms: a value of each word for each kind.
+    judged: (n,) the numbers of the constituents to describe.
     """
     likely = np.flatnonzero(parts.posterior > _LEAST)
-    likely = likely[np.argsort((parts.end - parts.first)[likely], kind="stable")]
-    found = _likely_places(parts.first, parts.end, likely)
+    likely = likely[np.lexsort(((parts.end - parts.first)[likely], sentence[likely]))]
+    of_sentence = np.searchsorted(sentence[likely], np.arange(sentence.max(initial=0) + 2))
+    found = _likely_places(parts.first, parts.end, sentence, likely, of_sentence, judged)
     columns = [np.where(at < 0, 0, label[at]) for at in found.T]
     parent, _, _, first_part, last_part, _ = found.T
-    begins = parts.first[parent] == parts.first
-    ends = parts.end[parent] == parts.end
+    begins = parts.first[parent] == parts.first[judged]
+    ends = parts.end[parent] == parts.end[judged]
     columns.append(np.where(parent < 0, 0, 1 + begins + 2 * ends))
     split = parts.first[last_part]
     for atom in atoms:
@@ -201,30 +212,42 @@ def _context(parts: LabelledConstituents, label: HashArray, atoms: Sequence[Hash
     return [column.astype(np.uint64) for column in columns]
 
 
-def _values(parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str]) -> HashArray:
-    """Describe L constituents by the values that `_VALUES` names, (L, V)."""
-    n = len(words)
+def _values(
+    parts: LabelledConstituents,
+    odds: FloatArray,
+    labels: Sequence[str],
+    words: Sequence[str],
+    start: IntArray,
+    judged: IntArray,
+) -> HashArray:
+    """Describe n constituents by the values that `_VALUES` names, (n, V); see `span_features`."""
+    sentence = np.searchsorted(start, parts.first, side="right") - 1
+    first, end, of = parts.first[judged], parts.end[judged], sentence[judged]
     hash_of_label = np.array([*map(_hash, labels), 0], dtype=np.uint64)
     word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
-    tag = hash_of_label[_best_tags(parts, n)]
+    tag = hash_of_label[_best_tags(parts, len(words))]
     label = hash_of_label[parts.label] * np.uint64(2) + parts.is_tag.astype(np.uint64)
-    columns = [label]
-    bounds = parts.first + _PAD, parts.end + _PAD
+    columns = [label[judged]]
+    # Places without a word stand before each sentence, and after the last one.
+    shift = _PAD * np.arange(1, len(start))
+    bounds = first + shift[of], end + shift[of]
+    of_word = np.arange(len(words)) + np.repeat(shift, np.diff(start))
+    padded = np.zeros(len(words) + _PAD * len(start), dtype=np.uint64)
     for atom in (word, tag, form, ending):
-        padded = np.pad(atom, _PAD)
+        padded[of_word] = atom
         columns += [padded[bounds[side] + step] for side, step in _PLACES.values()]
     # The best odds of any label over the same words.
-    _, span = np.unique((parts.first * (n + 1) + parts.end) * 2 + parts.is_tag, return_inverse=True)
+    _, span = np.unique((parts.first * (len(words) + 1) + parts.end) * 2 + parts.is_tag, return_inverse=True)
     best = np.full(len(odds), -np.inf)
     np.maximum.at(best, span, odds)
     columns += [
-        np.searchsorted(_LENGTHS, parts.end - parts.first, side="right").astype(np.uint64),
-        _class_of(odds * 1.5, 12),
-        _class_of(best[span], 8),
-        ((parts.first == 0) + 2 * (parts.end == n)).astype(np.uint64),
-        _sequences(tag, parts.first, parts.end, _TAGS),
-        _sequences(np.ascontiguousarray(word), parts.first, parts.end, _WORDS),
-        *_context(parts, label, (word, tag)),
+        np.searchsorted(_LENGTHS, end - first, side="right").astype(np.uint64),
+        _class_of(odds[judged] * 1.5, 12),
+        _class_of(best[span[judged]], 8),
+        ((first == start[of]) + 2 * (end == start[of + 1])).astype(np.uint64),
+        _sequences(tag, first, end, _TAGS),
+        _sequences(np.ascontiguousarray(word), first, end, _WORDS),
+        *_context(parts, sentence, label, (word, tag), judged),
     ]
     return np.stack(columns, axis=1)
 
@@ -280,19 +303,26 @@ def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArr
 
 
 def span_features(
-    parts: LabelledConstituents, odds: FloatArray, labels: Sequence[str], words: Sequence[str], judged: IntArray
+    parts: LabelledConstituents,
+    odds: FloatArray,
+    labels: Sequence[str],
+    words: Sequence[str],
+    start: IntArray,
+    judged: IntArray,
 ) -> BucketArray:
-    """Compute the bucket of each feature of some of the labelled constituents of a sentence, (n, T).
+    """Compute the bucket of each feature of some of the labelled constituents of sentences, (n, T).
 
-    parts: L labelled constituents of a sentence.
+    parts: L labelled constituents of S sentences, whose words are numbered through all sentences.
     odds: (L,) the logarithm of the odds of their posteriors.
     labels: the labels, as the constituents number them.
-    words: the words of the sentence.
+    words: the words of all sentences.
+    start: (S + 1,) the first word of each sentence, and the number of all words.
     judged: (n,) the numbers of the constituents to describe.
 
     >>> n = np.array([0, 1, 0]), np.array([1, 2, 2]), np.array([0, 0, 1])
     >>> parts = LabelledConstituents(*n, np.array([True, True, False]), np.full(3, 0.75), *n[:2])
-    >>> span_features(parts, np.ones(3), ["NN", "NP"], ["guard", "dogs"], np.array([2])).shape[0]
+    >>> words = ["guard", "dogs"]
+    >>> span_features(parts, np.ones(3), ["NN", "NP"], words, np.array([0, 2]), np.array([2])).shape[0]
     1
     """
-    return _hashed(_values(parts, odds, labels, words)[judged], _COLUMNS, N_BUCKETS)
+    return _hashed(_values(parts, odds, labels, words, start, judged), _COLUMNS, N_BUCKETS)

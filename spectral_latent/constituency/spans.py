@@ -1,4 +1,4 @@
-"""Weigh the labelled constituents of a sentence by a log-linear model of their spans.
+"""Weigh the labelled constituents of sentences by a log-linear model of their spans.
 
 | here | meaning |
 | --- | --- |
@@ -27,7 +27,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import check_column, check_range, compiled
+from spectral_latent._compiled import check_column, check_range, check_starts, compiled
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.constituency.constituents import LabelledConstituents
 from spectral_latent.constituency.span_features import N_BUCKETS, BucketArray, span_features
@@ -62,7 +62,7 @@ class SpanOptions(Options):
     def judged(self, parts: LabelledConstituents) -> IntArray:
         """List the numbers (n,) of the constituents that the model judges; all others keep their posteriors.
 
-        parts: the labelled constituents of a sentence.
+        parts: the labelled constituents of sentences.
         """
         return np.flatnonzero(parts.posterior > self.least)
 
@@ -86,22 +86,25 @@ class SpanExamples(NamedTuple):
         parts: LabelledConstituents,
         labels: Sequence[str],
         words: Sequence[str],
+        start: IntArray,
         judged: IntArray,
         correct: BoolArray | None = None,
     ) -> SpanExamples:
-        """Compute the features of n of the labelled constituents of a sentence.
+        """Compute the features of n of the labelled constituents of sentences.
 
-        parts: L labelled constituents of a sentence.
+        parts: L labelled constituents of S sentences, whose words are numbered through all sentences.
         labels: the labels, as the constituents number them.
-        words: the words of the sentence.
+        words: the words of all sentences.
+        start: (S + 1,) the first word of each sentence, and the number of all words.
         judged: (n,) the numbers of the constituents to judge, which all others are evidence for.
         correct: (L,) whether each constituent is in the tree; None if that is not known.
         Raises ValueError if a constituent is not within the words.
         """
+        check_starts("starts of sentences", start, len(words))
         check_range("first words of constituents", parts.first, 0, len(words))
         check_range("ends of constituents", parts.end, 1, len(words) + 1)
         odds = scipy.special.logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
-        buckets = span_features(parts, odds, labels, words, judged)
+        buckets = span_features(parts, odds, labels, words, start, judged)
         correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
         return SpanExamples(buckets, odds[judged], correct[judged], np.ones(len(judged)))
 
@@ -164,7 +167,7 @@ def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) ->
 
 @dataclass(frozen=True, eq=False)
 class SpanModel:
-    """Probabilities of the labelled constituents of a sentence.
+    """Probabilities of the labelled constituents of sentences.
 
     options: the settings.
     slope: s.
@@ -173,7 +176,7 @@ class SpanModel:
 
     >>> n = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0, 1, 0])
     >>> parts = LabelledConstituents(*n, np.array([True, False, True]), np.array([1.0, 0.25, 1.0]), *n[:2])
-    >>> SpanModel.plain(SpanOptions()).probabilities(parts, ["N", "NP"], ["guard", "dogs"]).round(4)
+    >>> SpanModel.plain(SpanOptions()).probabilities(parts, ["N", "NP"], ["guard", "dogs"], np.array([0, 2])).round(4)
     array([1.  , 0.25, 1.  ])
     """
 
@@ -213,15 +216,18 @@ class SpanModel:
         found = minimise(loss, np.append(plain.weights, plain.slope), options.iterations)
         return SpanModel(options, float(found[-1]), found[:-1].astype(np.float16).astype(np.float64))
 
-    def probabilities(self, parts: LabelledConstituents, labels: Sequence[str], words: Sequence[str]) -> FloatArray:
-        """Compute P(c) of each labelled constituent of a sentence, (L,).
+    def probabilities(
+        self, parts: LabelledConstituents, labels: Sequence[str], words: Sequence[str], start: IntArray
+    ) -> FloatArray:
+        """Compute P(c) of each labelled constituent of sentences, (L,).
 
-        parts: L labelled constituents.
+        parts: L labelled constituents of S sentences, whose words are numbered through all sentences.
         labels: the labels, as the constituents number them.
-        words: the words of the sentence.
+        words: the words of all sentences.
+        start: (S + 1,) the first word of each sentence, and the number of all words.
         """
         judged = self.options.judged(parts)
-        examples = SpanExamples.of(parts, labels, words, judged)
+        examples = SpanExamples.of(parts, labels, words, start, judged)
         found = parts.posterior.copy()
         found[judged] = scipy.special.expit(_sums(examples.buckets, self.weights) + self.slope * examples.odds)
         return found

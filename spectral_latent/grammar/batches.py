@@ -21,10 +21,10 @@ from spectral_latent.operators import StoredModel
 
 __all__ = ["BATCH_SIZE", "batches_of", "map_batches", "map_sentences"]
 
-BATCH_SIZE = 16
+BATCH_SIZE = 32
 """The number of items in a batch.  A batch takes tenths of a second, so that processes end at nearly the same time."""
 
-_AHEAD = 256  # items for each process that are read before their answers are asked for
+_AHEAD = 512  # items for each process that are read before their answers are asked for
 
 
 Model = TypeVar("Model", bound=StoredModel)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, check_starts
+from spectral_latent._compiled import check_column, check_range, check_starts, compiled
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import inside_chart
 from spectral_latent.grammar._likely_edges import likely_edges
@@ -17,9 +17,23 @@ from spectral_latent.grammar.options import Limits
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.trees import Forest, IntArray
 
-__all__ = ["SpanForest", "pruned_forest"]
+__all__ = ["PrunedChart", "SpanForest", "pruned_chart"]
 
 _MOST_ITEMS = Limits().items  # of a chart, if no other number is given
+
+
+class PrunedChart(NamedTuple):
+    """The likely items and edges of one sentence, parents before children.
+
+    items: (I, 5) place in the chart, symbol, first word, word after the last one, and number of edges.
+    edges: (E, 3) rule, and the places of the left and the right child; -1 for a leaf rule.
+    """
+
+    items: IntArray
+    edges: IntArray
+
+
+_NO_TREE = PrunedChart(np.array([[0, 0, 0, 1, 0]]), np.zeros((0, 3), dtype=np.int64))  # an item without edges
 
 
 class SpanForest(NamedTuple):
@@ -35,56 +49,71 @@ class SpanForest(NamedTuple):
     end: IntArray
 
     @staticmethod
-    def joined(parts: Sequence[SpanForest | None], start: IntArray) -> SpanForest:
-        """Join the forests of T sentences.
+    def of(charts: Sequence[PrunedChart | None], start: IntArray) -> SpanForest:
+        """Make the forest of T sentences.
 
-        parts: the forest of each sentence; None if the sentence is not derived.
+        charts: the chart of each sentence; None if the sentence is not derived.
         start: (T + 1,) the first word of each sentence, and the number of all words.
         """
-        empty = np.zeros(0, dtype=np.int64)
-        columns = [[empty] for _ in (*Forest._fields, "first", "end")]
-        n_items = 0
-        n_edges = 0
-        for sentence, part in enumerate(parts):
-            spans = _NO_TREE if part is None else part
-            symbol, starts, rule, left, right, root, component = spans.forest
-            moved = (
-                symbol,
-                n_edges + starts[:-1],
-                rule,
-                np.where(left < 0, -1, n_items + left),
-                np.where(right < 0, -1, n_items + right),
-                n_items + root,
-                sentence + component,
-                start[sentence] + spans.first,
-                start[sentence] + spans.end,
-            )
-            for column, added in zip(columns, moved, strict=True):
-                column.append(added)
-            n_items += len(symbol)
-            n_edges += len(rule)
-        columns[1].append(np.array([n_edges]))
-        *of_forest, first, end = map(np.concatenate, columns)
-        return SpanForest(Forest(*of_forest), first, end)
+        parts = [_NO_TREE if chart is None else chart for chart in charts]
+        is_derived = np.array([chart is not None for chart in charts], dtype=np.bool_)
+        of_items = np.cumsum([0, *(len(chart.items) for chart in parts)])
+        of_edges = np.cumsum([0, *(len(chart.edges) for chart in parts)])
+        items = np.concatenate([_NO_TREE.items[:0], *(chart.items for chart in parts)])
+        edges = np.concatenate([_NO_TREE.edges, *(chart.edges for chart in parts)])
+        columns = np.empty((4, len(items)), dtype=np.int64)
+        of_forest = np.empty((3, len(edges)), dtype=np.int64)
+        number = np.empty(int(items[:, 0].max(initial=0)) + 1, dtype=np.int64)
+        _number(items, edges, of_items, of_edges, start, number, columns, of_forest)
+        symbol, edge_start, first, end = columns
+        sentence = np.repeat(np.arange(len(parts)), np.diff(of_items))
+        root = np.flatnonzero((end - first == np.diff(start)[sentence]) | ~is_derived[sentence])
+        rule, left, right = of_forest
+        forest = Forest(symbol, np.append(edge_start, len(edges)), rule, left, right, root, sentence[root])
+        return SpanForest(forest, first, end)
 
 
-_NO_EDGES = np.zeros(0, dtype=np.int64)
-_NO_TREE = SpanForest(  # of a sentence that is not derived: an item over its first word
-    Forest(
-        symbol=np.array([0]),
-        start=np.array([0, 0]),
-        rule=_NO_EDGES,
-        left=_NO_EDGES,
-        right=_NO_EDGES,
-        root=np.array([0]),
-        component=np.array([0]),
-    ),
-    first=np.array([0]),
-    end=np.array([1]),
-)
+@compiled
+def _number(
+    items: IntArray,
+    edges: IntArray,
+    of_items: IntArray,
+    of_edges: IntArray,
+    start: IntArray,
+    number: IntArray,
+    columns: IntArray,
+    of_forest: IntArray,
+) -> None:
+    """Number the items of T sentences, children before parents, and the words and edges of all sentences.
+
+    items: (I, 5), edges: (E, 3) those of one sentence after another, as in `PrunedChart`.
+    of_items, of_edges: (T + 1,) where those of each sentence begin.
+    start: (T + 1,) the first word of each sentence.
+    number: (N,) room for the item at each place of a chart.
+    columns: (4, I) gets symbol, first edge, first word and the word after the last one of each item.
+    of_forest: (3, E) gets rule, left and right child of each edge.
+    """
+    for sentence in range(len(start) - 1):
+        word = start[sentence]
+        edge = of_edges[sentence]
+        for item in range(of_items[sentence], of_items[sentence + 1]):
+            # Both were listed from the top down; the order is reversed.
+            row = of_items[sentence] + of_items[sentence + 1] - 1 - item
+            number[items[row, 0]] = item
+            columns[0, item] = items[row, 1]
+            columns[1, item] = edge
+            columns[2, item] = word + items[row, 2]
+            columns[3, item] = word + items[row, 3]
+            for _ in range(items[row, 4]):
+                from_top = of_edges[sentence] + of_edges[sentence + 1] - 1 - edge
+                of_forest[0, edge] = edges[from_top, 0]
+                for side in (1, 2):
+                    child = edges[from_top, side]
+                    of_forest[side, edge] = number[child] if child >= 0 else -1
+                edge += 1
 
 
-def pruned_forest(
+def pruned_chart(
     grammar: CoarseGrammar,
     leaves: CoarseLeaves,
     beam: float,
@@ -93,8 +122,8 @@ def pruned_forest(
     deadline: float = math.inf,
     permits: Permits | None = None,
     estimates: OutsideEstimates | None = None,
-) -> SpanForest | None:
-    """Build the forest of one sentence's likely edges under a coarse grammar; None if the sentence is not derived.
+) -> PrunedChart | None:
+    """List the likely items and edges of one sentence under a coarse grammar; None if the sentence is not derived.
 
     grammar: the binary rules.
     leaves: the leaf rules over each word.
@@ -122,22 +151,5 @@ def pruned_forest(
         check_column("permits", permits.symbols, (len(permits.symbols), len(grammar.root)), np.bool_)
     chart = inside_chart(grammar, leaves, beam, most, deadline, permits, estimates)
     items, edges = likely_edges(grammar, chart, leaves, threshold)
-    if not len(items):
-        return None
-    # Both were listed from the top down; in a forest children come first, so that the order is reversed.
-    of_chart, symbol, first, end, size = np.ascontiguousarray(items[::-1].T)
-    rule, *children = np.ascontiguousarray(edges[::-1].T)
-    number = np.full(len(chart.inside), -1, dtype=np.int64)
-    number[of_chart] = np.arange(len(of_chart))
-    left, right = (np.where(child < 0, -1, number[child]) for child in children)
-    root = np.flatnonzero(end - first == n)
-    forest = Forest(
-        symbol=symbol,
-        start=np.concatenate([[0], np.cumsum(size)]),
-        rule=rule,
-        left=left,
-        right=right,
-        root=root,
-        component=np.zeros(len(root), dtype=np.int64),
-    )
-    return SpanForest(forest, first, end)
+    # Copies, because the columns that the chart was listed in have room for all its places.
+    return PrunedChart(items.copy(), edges.copy()) if len(items) else None

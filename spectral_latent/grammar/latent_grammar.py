@@ -20,7 +20,7 @@ from spectral_latent._options import Above, AtMost, ShortRepr, counted
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import LimitError
 from spectral_latent.grammar._outside_estimates import Neighbours, OutsideEstimates
-from spectral_latent.grammar.forests import SpanForest, pruned_forest
+from spectral_latent.grammar.forests import PrunedChart, pruned_chart
 from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.grammar.prefixes import PrefixForest, next_words, prefix_forest, prefixes
@@ -161,8 +161,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     ) -> Charts:
         """Build the pruned charts of sentences.
 
-        A sentence has no forest if the grammar does not derive it with any tags.  A sentence beyond the `Limits` of the
-        options has no forest either, and a warning says so.
+        A sentence has no chart if the grammar does not derive it with any tags.  A sentence beyond the `Limits` of the
+        options has no chart either, and a warning says so.
 
         sentences: T sentences of n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
@@ -181,18 +181,18 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
             raise ValueError(f"permits are those of {len(permits)} sentences, and there are {len(sentences)}")
         grammar = self.for_sentences(sentences, tags)
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
-        forests: list[SpanForest | None] = []
+        pruned: list[PrunedChart | None] = []
         places = pairwise(grammar.start.tolist())
         for (first, end), allowed in zip(places, permits, strict=True):
             try:
-                forests.append(self._forest(grammar, leaves.of_words(first, end), allowed))
+                pruned.append(self._chart(grammar, leaves.of_words(first, end), allowed))
             except LimitError as error:
                 warnings.warn(f"{error}, and has no parse; divide the sentence, or raise the limit", RuntimeWarning, 2)
-                forests.append(None)
-        return Charts(grammar, forests)
+                pruned.append(None)
+        return Charts(grammar, pruned)
 
-    def _forest(self, grammar: SentenceGrammar, leaves: CoarseLeaves, permits: Permits | None) -> SpanForest | None:
-        """Build the pruned forest of one sentence, given its leaf rules; None if the grammar does not derive it.
+    def _chart(self, grammar: SentenceGrammar, leaves: CoarseLeaves, permits: Permits | None) -> PrunedChart | None:
+        """Build the pruned chart of one sentence, given its leaf rules; None if the grammar does not derive it.
 
         Raises LimitError if the sentence is beyond the limits.
         """
@@ -203,9 +203,9 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         # What constraints leave of a sentence's trees may be unlikely as a whole.
         least = _UNLIKELY * threshold if permits is None else 0.0
         for rules, leaves_of_try, beam, estimates in self._tries(grammar, leaves, least):
-            forest = pruned_forest(rules, leaves_of_try, beam, threshold, limits.items, deadline, permits, estimates)
-            if forest is not None:
-                return forest
+            chart = pruned_chart(rules, leaves_of_try, beam, threshold, limits.items, deadline, permits, estimates)
+            if chart is not None:
+                return chart
         return None
 
     def _check_length(self, n: int) -> None:

@@ -53,8 +53,8 @@ class GrammarOptions(Options):
     lexicon: how words are smoothed.
     marginals: which signs marginals have in the arg max; see `with_signs`.
     fragments: trees to add that consist of any one phrase, so that fragments can be parsed; see `Priors`.
-    beam: how far below its cell's best an item of the coarse chart is dropped; see `forests.pruned_forest`.
-    threshold: the posterior below which the coarse grammar prunes an edge; see `forests.pruned_forest`.
+    beam: how far below its cell's best an item of the coarse chart is dropped; see `forests.pruned_chart`.
+    threshold: the posterior below which the coarse grammar prunes an edge; see `forests.pruned_chart`.
     limits: what a sentence may cost.
     """
 

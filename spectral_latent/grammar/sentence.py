@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.grammar.forests import SpanForest
+from spectral_latent.grammar.forests import PrunedChart, SpanForest
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import EncodedWords
 from spectral_latent.operators import ObservableOperators
@@ -74,20 +74,28 @@ class Charts(NamedTuple):
     """The pruned charts of sentences.
 
     grammar: the grammar of the words of T sentences.
-    spans: the forest of each sentence; None if the grammar does not derive it.
+    pruned: the chart of each sentence; None if the grammar does not derive it.
     """
 
     grammar: SentenceGrammar
-    spans: list[SpanForest | None]
+    pruned: list[PrunedChart | None]
 
     @property
     def is_derived(self) -> BoolArray:
         """Whether the grammar derives each sentence, (T,)."""
-        return np.array([spans is not None for spans in self.spans], dtype=np.bool_)
+        return np.array([chart is not None for chart in self.pruned], dtype=np.bool_)
+
+    @property
+    def spans(self) -> list[SpanForest | None]:
+        """The forest of each sentence, whose words are numbered from 0; None if the grammar does not derive it."""
+        return [
+            None if chart is None else SpanForest.of([chart], np.array([0, length]))
+            for chart, length in zip(self.pruned, np.diff(self.grammar.start).tolist(), strict=True)
+        ]
 
     def joined(self) -> SpanForest:
-        """Join the forests of the sentences, which become its components; words are numbered through all sentences."""
-        return SpanForest.joined(self.spans, self.grammar.start)
+        """Make the forest of all sentences, which are its components; words are numbered through all sentences."""
+        return SpanForest.of(self.pruned, self.grammar.start)
 
     def weight(self) -> Weight:
         """Estimate the probability of each sentence, (T,): the sum over the trees of its chart; 0 without a tree."""

@@ -201,7 +201,7 @@ def check_roots(operators: ObservableOperators, forest: Forest) -> None:
 
 
 def check_weights(forest: Forest, weights: FloatArray) -> None:
-    """Check that a forest is valid and has at most one component, and that there is a weight for each edge.
+    """Check that a forest is valid, and that there is a weight for each edge.
 
     forest: the forest to check, of E edges.
     weights: (E,) a number for each edge.
@@ -209,6 +209,4 @@ def check_weights(forest: Forest, weights: FloatArray) -> None:
     Raises ValueError that names item and edge.
     """
     check_forest(forest)
-    if forest.n_components > 1:
-        raise ValueError(f"the forest has {forest.n_components} components; derivations are found in one component")
     check_column("the edges' weights", weights, (forest.n_edges,), np.float64)

@@ -38,7 +38,7 @@ class Room(NamedTuple):
     waiting: (I,) of -1, the top of the heap of each item's rows that are not found yet.
     last: (I,) of -1, the last row of each item that was found.
     stack: (I,) items whose next derivation is wanted.
-    found: (n, 1) the rows of the roots that were found; it grows.
+    found: (n, 2) the rows of the roots that were found, and the numbers of these roots; it grows.
     current: (K,) the next row of each root.
     """
 
@@ -63,7 +63,7 @@ class Room(NamedTuple):
             waiting=np.full(forest.n_items, -1, dtype=np.int64),
             last=np.full(forest.n_items, -1, dtype=np.int64),
             stack=np.empty(forest.n_items, dtype=np.int64),
-            found=np.empty((64, 1), dtype=np.int64),
+            found=np.empty((64, 2), dtype=np.int64),
             current=np.empty(len(forest.root), dtype=np.int64),
         )
 
@@ -199,14 +199,14 @@ def _find_next(
 
 @compiled
 def rank(forest: Forest, weights: FloatArray, n_best: int, room: Room) -> tuple[IntArray, FloatArray, IntArray]:
-    """List the n best derivations of all roots.
+    """List the n best derivations of each component.
 
     forest: a valid forest.
     weights: (E,) the weight of each edge.
-    n_best: the most derivations to list.
+    n_best: the most derivations of a component to list.
     room: as `Room.of` makes it.
-    Returns the rows (n, 7) and their costs (n, 1), children before parents; and the rows (m, 1) of the roots' best
-    derivations, by rising cost, then in the order of the roots.
+    Returns the rows (n, 7) and their costs (n, 1), children before parents; and the rows and the numbers (m, 2) of the
+    roots with the best derivations, by component, then by rising cost, then in the order of the roots.
     """
     rows, costs, waiting, last, stack, found, current = room
     n_rows = ZERO
@@ -222,19 +222,28 @@ def rank(forest: Forest, weights: FloatArray, n_best: int, room: Room) -> tuple[
     for k in range(len(forest.root)):
         current[k] = last[forest.root[k]]
     n_found = ZERO
-    while n_found < n_best:
-        best = -1
-        for k in range(len(forest.root)):
-            if current[k] >= 0 and (best < 0 or costs[current[k], 0] < costs[current[best], 0]):
-                best = k
-        if best < 0:
-            break
-        row = current[best]
-        found = with_room(found, n_found)
-        found[n_found, 0] = row
-        n_found += 1
-        if rows[row, _NEXT] == -1 and n_found < n_best:
-            item = forest.root[best]
-            rows, costs, n_rows = _find_next(forest, weights, rows, costs, waiting, last, stack, n_rows, item)
-        current[best] = rows[row, _NEXT]
+    first = 0
+    while first < len(forest.root):
+        # Roots first ... end - 1 are those of one component, of which n_found - n_listed derivations are found.
+        end = first
+        while end < len(forest.root) and forest.component[end] == forest.component[first]:
+            end += 1
+        n_listed = n_found
+        while n_found - n_listed < n_best:
+            best = -1
+            for k in range(first, end):
+                if current[k] >= 0 and (best < 0 or costs[current[k], 0] < costs[current[best], 0]):
+                    best = k
+            if best < 0:
+                break
+            row = current[best]
+            found = with_room(found, n_found)
+            found[n_found, 0] = row
+            found[n_found, 1] = best
+            n_found += 1
+            if rows[row, _NEXT] == -1 and n_found - n_listed < n_best:
+                item = forest.root[best]
+                rows, costs, n_rows = _find_next(forest, weights, rows, costs, waiting, last, stack, n_rows, item)
+            current[best] = rows[row, _NEXT]
+        first = end
     return rows[:n_rows], costs[:n_rows], found[:n_found]

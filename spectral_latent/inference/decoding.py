@@ -131,17 +131,19 @@ def _collect_edges(
 
 @dataclass(frozen=True, eq=False)
 class Derivations(Sequence[Derivation]):
-    """The n best derivations of a forest, the best first, with the parts that they share.
+    """The n best derivations of each component of a forest, the best first, with the parts that they share.
 
     A part is a derivation of an item.  Parts come before those that are made of them.
 
     edge: (P,) the edge at the top of each part.
     left: (P,) the part that derives the edge's left child; -1 without one.
     right: (P,) the part that derives its right child; likewise.
-    root: (n,) the part that each derivation is.
+    root: (n,) the part that each derivation is, component after component.
+    component: (n,) the component of each derivation.
     score: (n,) the sum of the weights of the edges of each derivation.
 
-    >>> shared = Derivations(*np.array([[0, 1, 2], [-1, 0, 0], [-1, -1, -1]]), np.array([1, 2]), np.array([0.5, 0.25]))
+    >>> parts = np.array([[0, 1, 2], [-1, 0, 0], [-1, -1, -1]])
+    >>> shared = Derivations(*parts, np.array([1, 2]), np.array([0, 0]), np.array([0.5, 0.25]))
     >>> len(shared), shared[1]
     (2, Derivation(edges=array([0, 2]), score=0.25))
     """
@@ -150,6 +152,7 @@ class Derivations(Sequence[Derivation]):
     left: IntArray
     right: IntArray
     root: IntArray
+    component: IntArray
     score: FloatArray
 
     @cached_property
@@ -181,21 +184,20 @@ class Derivations(Sequence[Derivation]):
         return Derivation(edges[start[number] : start[number + 1]], score)
 
 
-def _of_parts(edge: IntArray, left: IntArray, right: IntArray, root: IntArray, score: FloatArray) -> Derivations:
+def _of_parts(
+    edge: IntArray, left: IntArray, right: IntArray, root: IntArray, component: IntArray, score: FloatArray
+) -> Derivations:
     """Make derivations of numbered parts, and leave out the parts that none of them needs.
 
-    edge: (P,) as in `Derivations`.
-    left: (P,) as in `Derivations`.
-    right: (P,) as in `Derivations`.
-    root: (n,) as in `Derivations`.
-    score: (n,) as in `Derivations`.
+    edge, left, right: (P,) as in `Derivations`.
+    root, component, score: (n,) as in `Derivations`.
     """
     needed = np.zeros(len(edge), dtype=np.bool_)
     needed[root] = True
     _mark_needed(left, right, needed)
     kept = np.flatnonzero(needed)
     number = np.append(np.cumsum(needed) - 1, -1)  # -1 stays -1
-    return Derivations(edge[kept], number[left[kept]], number[right[kept]], number[root], score)
+    return Derivations(edge[kept], number[left[kept]], number[right[kept]], number[root], component, score)
 
 
 @compiled
@@ -222,35 +224,41 @@ def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
 
     forest: a forest of E edges.
     weights: (E,).
-    Raises ValueError if the forest is not valid, naming item and edge, or if there is not one weight for each edge.
+    Raises ValueError as `n_best_derivations`, and for a forest of several components.
 
     >>> forest = Forest(*(np.array(column) for column in ([0], [0, 2], [0, 1], [-1, -1], [-1, -1], [0], [0])))
     >>> best_derivation(forest, np.array([0.25, 0.5]))
     Derivation(edges=array([1]), score=0.5)
     """
-    return next(iter(n_best_derivations(forest, weights, 1)), None)
+    found = n_best_derivations(forest, weights, 1)
+    if forest.n_components > 1:
+        raise ValueError(f"the forest has {forest.n_components} components; the best derivation is that of one")
+    return next(iter(found), None)
 
 
 def _best(forest: Forest, weights: FloatArray) -> Derivations:
-    """Find the best derivation of a forest with edges of these weights (E,), if there is one."""
+    """Find the best derivation of each component of a forest with edges of these weights (E,), if there is one."""
     score = np.full(forest.n_items, -np.inf)
     best = np.full(forest.n_items, -1)
     _find_best_edges(forest, weights, score, best)
-    root = forest.root[np.argmax(score[forest.root], keepdims=True)] if len(forest.root) else forest.root
-    root = root[best[root] >= 0]
+    # Sorted by component, then from the best; of equal roots the first one comes first.
+    derived = np.flatnonzero(best[forest.root] >= 0)
+    derived = derived[np.lexsort((-score[forest.root[derived]], forest.component[derived]))]
+    first = derived[np.diff(forest.component[derived], prepend=-1) > 0]
+    root = forest.root[first]
     if not len(root):
         best = best[:0]
-    return _of_parts(best, forest.left[best], forest.right[best], root, score[root])
+    return _of_parts(best, forest.left[best], forest.right[best], root, forest.component[first], score[root])
 
 
 def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Derivations:
-    """List up to `n_best` derivations of a one-component forest, by falling sum of edge weights.
+    """List up to `n_best` derivations of each component of a forest, by falling sum of edge weights.
 
     The first of equal derivations is that of `best_derivation`.
 
     forest: of E edges.
     weights: (E,) the weight of each edge.
-    n_best: the most derivations to list.
+    n_best: the most derivations of a component to list.
 
     Raises ValueError if n_best < 1, if the forest is not valid, naming item and edge, or if the weights are not those
     of its edges.
@@ -269,5 +277,5 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Deri
         return _best(forest, weights)
     rows, costs, found = rank(forest, weights, min(n_best, _MOST), Room.of(forest))
     edge, left, right = np.ascontiguousarray(rows[:, :3].T)
-    root = found[:, 0]
-    return _of_parts(edge, left, right, root, -costs[root, 0])
+    root, of_root = np.ascontiguousarray(found.T)
+    return _of_parts(edge, left, right, root, forest.component[of_root], -costs[root, 0])

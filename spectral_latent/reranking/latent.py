@@ -80,28 +80,28 @@ class LatentFeatures:
             sentences = list(chain.from_iterable(_sentences(nbest.cleaned) for nbest in lists))
             weight = _score_rooted(self.model, sentences)
             posteriors = self.model.part_posteriors(sentences)
+        n_parts = np.array([len(part) for part in posteriors])
+        flat = np.concatenate(posteriors)
+        starts = np.cumsum(n_parts) - n_parts
+        logs = np.split(np.log(np.maximum(flat, _LEAST)), starts[1:])
+        total = np.array([part.sum() for part in posteriors])
+        measures = np.stack(
+            [
+                weight.sign.astype(float),
+                total,
+                total / n_parts,
+                np.minimum.reduceat(flat, starts),
+                np.array([part.sum() for part in logs]),
+                np.add.reduceat(flat < _UNLIKELY, starts, dtype=float),
+            ],
+            axis=1,
+        )
         start = 0
         for nbest in lists:
             rows = slice(start, start + len(nbest))
             start += len(nbest)
             log = finite_scores(weight.log[rows])
-            parts = posteriors[rows]
-            n_parts = np.array([len(part) for part in parts])
-            low = [np.maximum(part, _LEAST) for part in parts]
-            total = np.array([part.sum() for part in parts])
-            yield np.stack(
-                [
-                    log,
-                    log / max(len(nbest.words), 1),
-                    weight.sign[rows].astype(float),
-                    total,
-                    total / np.maximum(n_parts, 1),
-                    np.array([part.min(initial=1.0) for part in parts]),
-                    np.array([np.log(part).sum() for part in low]),
-                    np.array([np.count_nonzero(part < _UNLIKELY) for part in parts], dtype=float),
-                ],
-                axis=1,
-            )
+            yield np.column_stack([log, log / len(nbest.words), measures[rows]])
 
 
 def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -> Weight:

@@ -16,7 +16,13 @@ from spectral_latent.constituency import (
     PhraseGrammar,
 )
 from spectral_latent.constituency.columns import PhraseColumns
-from spectral_latent.constituency.constituents import ChainLabels, Constituent, Constituents, constituents_of
+from spectral_latent.constituency.constituents import (
+    ChainLabels,
+    Constituent,
+    Constituents,
+    LabelledConstituents,
+    constituents_of,
+)
 from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
@@ -42,7 +48,8 @@ def options(binarisation: Binarisation, estimator: str = "clusters-em") -> Const
 
 def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
     """Every tree of a sentence, with the summed weight of its derivations."""
-    sentence, (spans,) = member.grammar.charts([words])
+    charts = member.grammar.charts([words])
+    sentence, (spans,) = charts.grammar, charts.spans
     assert spans is not None
     operators, forest = sentence.latent, spans.forest
     total: dict[Phrase, float] = defaultdict(float)
@@ -159,7 +166,14 @@ def test_values_of_shared_constituents_are_those_of_each_tree() -> None:
     parts = [part for tree in some for part in constituents_of(tree)]
     value = {part: float(number) for number, part in enumerate(parts, start=1)}
     del value[Constituent(0, 1, "B", True)]
-    found = PhraseColumns.of([some, some[:1]], [0, 3]).values(value)
+    names = sorted({part.label for part in parts})[::-1]
+    rows = np.array([(part.first, part.end, names.index(part.label), part.is_tag) for part in value])
+    first, end, label, is_tag = rows[np.random.default_rng(0).permutation(len(rows))].T
+    posterior = [
+        value[Constituent(i, j, names[x], bool(tag))] for i, j, x, tag in zip(first, end, label, is_tag, strict=True)
+    ]
+    labelled = LabelledConstituents(first, end, label, is_tag > 0, np.array(posterior), first, end)
+    found = PhraseColumns.of([some, some[:1]], [0, 3]).values(labelled, names)
     for tree, row in zip(some, found, strict=False):
         assert row.tolist() == [value.get(part, 0.0) for part in constituents_of(tree)]
     assert not found[2].any()  # the words of another sentence

@@ -64,7 +64,8 @@ def named_values(parts: LabelledConstituents, row: int) -> dict[str, object]:
 @pytest.mark.parametrize("seed", range(5))
 def test_two_constituents_share_a_feature_if_and_only_if_its_values_are_the_same(seed: int) -> None:
     parts = drawn_parts(np.random.default_rng(seed))
-    buckets = span_features(parts, logit(parts.posterior), LABELS.names, WORDS, np.arange(len(parts.first)))
+    start = np.array([0, len(WORDS)])
+    buckets = span_features(parts, logit(parts.posterior), LABELS.names, WORDS, start, np.arange(len(parts.first)))
     rows = [named_values(parts, row) for row in range(len(buckets))]
     assert set(_TEMPLATES) >= TEMPLATES
     for number, template in enumerate(_TEMPLATES):

@@ -70,6 +70,11 @@ def every(parts: LabelledConstituents) -> IntArray:
     return np.arange(len(parts.first))
 
 
+def whole(words: list[str]) -> IntArray:
+    """Where the only sentence begins and ends."""
+    return np.array([0, len(words)])
+
+
 def test_constituents_are_described_alike_alone_and_among_others() -> None:
     rng = np.random.default_rng(6)
     words = ["a", "b", "a", "c", "b"]
@@ -77,16 +82,36 @@ def test_constituents_are_described_alike_alone_and_among_others() -> None:
     correct = rng.random(len(parts.first)) < 0.5
     judged = SpanOptions(least=0.4).judged(parts)
     assert 0 < len(judged) < len(parts.first) and (parts.posterior[judged] > 0.4).all()
-    whole = SpanExamples.of(parts, LABELS.names, words, every(parts), correct)
-    for some, column in zip(SpanExamples.of(parts, LABELS.names, words, judged, correct), whole, strict=True):
+    all_of_them = SpanExamples.of(parts, LABELS.names, words, whole(words), every(parts), correct)
+    for some, column in zip(
+        SpanExamples.of(parts, LABELS.names, words, whole(words), judged, correct), all_of_them, strict=True
+    ):
         np.testing.assert_array_equal(some, column[judged])
+
+
+def test_constituents_are_described_alike_in_a_sentence_and_in_a_batch() -> None:
+    rng = np.random.default_rng(7)
+    sentences = [["a", "b", "a"], ["c"], ["b", "a", "c", "b"]]
+    several = [random_parts(rng, len(words)) for words in sentences]
+    start = np.array([0, 3, 4, 8])
+    moved = [
+        parts._replace(first=parts.first + at, end=parts.end + at) for parts, at in zip(several, start, strict=False)
+    ]
+    batch = LabelledConstituents(*(np.concatenate(column) for column in zip(*moved, strict=True)))
+    words = [word for sentence in sentences for word in sentence]
+    alone = [
+        SpanExamples.of(parts, LABELS.names, of, whole(of), every(parts))
+        for parts, of in zip(several, sentences, strict=True)
+    ]
+    found = SpanExamples.of(batch, LABELS.names, words, start, every(batch))
+    np.testing.assert_array_equal(found.buckets, np.concatenate([examples.buckets for examples in alone]))
 
 
 def test_two_constituents_share_a_feature_if_and_only_if_its_name_is_the_same() -> None:
     rng = np.random.default_rng(0)
     words = ["a", "b", "a", "c", "b", "a", "a", "b", "c"]
     parts = random_parts(rng, len(words))
-    buckets = SpanExamples.of(parts, LABELS.names, words, every(parts)).buckets
+    buckets = SpanExamples.of(parts, LABELS.names, words, whole(words), every(parts)).buckets
     rows = [named_features(parts, words, row) for row in range(len(buckets))]
     for template in range(len(rows[0])):
         names = [row[template] for row in rows]
@@ -118,17 +143,19 @@ def test_training_finds_the_least_loss() -> None:
     rng = np.random.default_rng(2)
     words = ["a", "b", "c", "d"]
     parts = random_parts(rng, len(words))
-    examples = SpanExamples.of(parts, LABELS.names, words, every(parts), rng.random(len(parts.first)) < 0.5)
+    examples = SpanExamples.of(
+        parts, LABELS.names, words, whole(words), every(parts), rng.random(len(parts.first)) < 0.5
+    )
     model = SpanModel.train([examples], SpanOptions(penalty=0.5, iterations=500))
     _, gradient = span_loss(examples, np.append(model.weights, model.slope), 0.5)
     assert abs(gradient).max() < 0.01  # weights are rounded to 11 binary digits
-    assert model.probabilities(parts, LABELS.names, words)[examples.correct].mean() > 0.7
+    assert model.probabilities(parts, LABELS.names, words, whole(words))[examples.correct].mean() > 0.7
 
 
 def test_constituents_below_the_least_posterior_keep_it() -> None:
     parts = random_parts(np.random.default_rng(3), 3)
     model = SpanModel(SpanOptions(least=0.5), 2.0, np.ones(1 << 18))
-    p = model.probabilities(parts, LABELS.names, ["a", "b", "c"])
+    p = model.probabilities(parts, LABELS.names, ["a", "b", "c"], np.array([0, 3]))
     low = parts.posterior <= 0.5
     assert (p[low] == parts.posterior[low]).all() and (p[~low] > 0.999).all()
 
@@ -252,7 +279,9 @@ def test_a_tree_that_stands_for_two_counts_as_two() -> None:
     rng = np.random.default_rng(5)
     words = ["a", "b", "c"]
     parts = random_parts(rng, len(words))
-    examples = SpanExamples.of(parts, LABELS.names, words, every(parts), rng.random(len(parts.first)) < 0.5)
+    examples = SpanExamples.of(
+        parts, LABELS.names, words, whole(words), every(parts), rng.random(len(parts.first)) < 0.5
+    )
     point = rng.normal(size=(1 << 18) + 1)
     once, gradient = span_loss(SpanExamples.joined([examples, examples]), point, 1.0)
     twice, other = span_loss(examples.weighted(2.0), point, 1.0)
@@ -291,4 +320,6 @@ def test_wrong_settings_and_files_are_refused(parser: ConstituencyModel) -> None
     with pytest.raises(ValueError, match=r"weights of a model of spans have shape \(3,\)"):
         SpanModel(SPANS, 1.0, np.zeros(3))
     with pytest.raises(ValueError, match="of constituents must lie in"):
-        SpanExamples.of(random_parts(np.random.default_rng(4), 3), LABELS.names, ["a", "b"], np.array([0]))
+        SpanExamples.of(
+            random_parts(np.random.default_rng(4), 3), LABELS.names, ["a", "b"], np.array([0, 2]), np.array([0])
+        )

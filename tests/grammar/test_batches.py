@@ -15,7 +15,7 @@ import pytest
 
 from spectral_latent.grammar.batches import _saved, map_batches, map_sentences
 
-MOST_AHEAD = 600  # items that two processes may have read without having given an answer
+MOST_AHEAD = 1200  # items that two processes may have read without having given an answer
 
 
 class Scale:

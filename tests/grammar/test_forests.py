@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spectral_latent.grammar import SpanForest
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import InsideChart, LimitError, inside_chart
-from spectral_latent.grammar.forests import pruned_forest
+from spectral_latent.grammar.forests import SpanForest, pruned_chart
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.inference import edge_marginals, inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
@@ -79,7 +78,8 @@ def posteriors(operators: ObservableOperators, forest: Forest) -> tuple[np.ndarr
 
 def spans_of(operators: ObservableOperators, terminals: IntArray, beam: float, threshold: float) -> SpanForest | None:
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
-    return pruned_forest(grammar, CoarseLeaves.of(operators, terminals), beam, threshold)
+    chart = pruned_chart(grammar, CoarseLeaves.of(operators, terminals), beam, threshold)
+    return None if chart is None else SpanForest.of([chart], np.array([0, len(terminals)]))
 
 
 def built(operators: ObservableOperators, terminals: IntArray, beam: float, threshold: float) -> Forest | None:
@@ -273,9 +273,10 @@ def test_leaf_rules_that_are_not_used_are_as_if_they_were_not_there(seed: int) -
     used = rng.random(len(operators.leaf)) < 0.8
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
     fewer = operators.with_leaf_rules(operators.rules.leaf[used], operators.leaf[used])
-    one = pruned_forest(grammar, CoarseLeaves.of(operators, terminals, used), 0.0, 0.0)
+    chart = pruned_chart(grammar, CoarseLeaves.of(operators, terminals, used), 0.0, 0.0)
     other = spans_of(fewer, terminals, beam=0.0, threshold=0.0)
-    assert one is not None and other is not None
+    assert chart is not None and other is not None
+    one = SpanForest.of([chart], np.array([0, len(terminals)]))
     rule = other.forest.rule.copy()
     is_leaf = other.forest.left < 0
     rule[is_leaf] = np.flatnonzero(used)[rule[is_leaf]]
@@ -360,8 +361,8 @@ def test_a_chart_that_would_be_too_large_is_given_up() -> None:
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
     size = len(inside_chart(grammar, leaves, 0.0, 1 << 20).inside)
     with pytest.raises(LimitError, match=rf"40 words under 5 symbols has more than {size // 2} items"):
-        pruned_forest(grammar, leaves, 0.0, 1e-3, most=size // 2)
-    assert pruned_forest(grammar, leaves, 0.0, 1e-3, most=size) is not None
+        pruned_chart(grammar, leaves, 0.0, 1e-3, most=size // 2)
+    assert pruned_chart(grammar, leaves, 0.0, 1e-3, most=size) is not None
 
 
 def test_unary_rules_are_refused() -> None:
@@ -396,7 +397,7 @@ def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.Monke
     operators = random_grammar(np.random.default_rng(0))
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
     with pytest.raises(LimitError, match="2 words under 5 symbols is larger than memory"):
-        pruned_forest(grammar, CoarseLeaves.of(operators, np.zeros(2, dtype=np.int64)), 0.0, 0.0)
+        pruned_chart(grammar, CoarseLeaves.of(operators, np.zeros(2, dtype=np.int64)), 0.0, 0.0)
 
 
 def test_a_chart_that_is_not_done_at_its_deadline_is_given_up() -> None:
@@ -404,8 +405,8 @@ def test_a_chart_that_is_not_done_at_its_deadline_is_given_up() -> None:
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
     with pytest.raises(LimitError, match="40 words under 5 symbols takes too long"):
-        pruned_forest(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time())
-    assert pruned_forest(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time() + 60.0) is not None
+        pruned_chart(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time())
+    assert pruned_chart(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time() + 60.0) is not None
 
 
 def test_cells_are_filled_alike_however_many_words_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -423,12 +424,12 @@ def test_edges_are_the_same_however_little_room_there_is_at_first(monkeypatch: p
     operators = random_grammar(np.random.default_rng(7))
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 12)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
-    expected = pruned_forest(grammar, leaves, 0.0, 1e-6)
+    expected = pruned_chart(grammar, leaves, 0.0, 1e-6)
     monkeypatch.setattr("spectral_latent.grammar._likely_edges._ROOM", 1)
-    found = pruned_forest(grammar, leaves, 0.0, 1e-6)
+    found = pruned_chart(grammar, leaves, 0.0, 1e-6)
     assert expected is not None and found is not None
-    assert found.forest.n_edges > 1000
-    for column, wanted in zip((*found.forest, *found[1:]), (*expected.forest, *expected[1:]), strict=True):
+    assert len(found.edges) > 1000
+    for column, wanted in zip(found, expected, strict=True):
         np.testing.assert_array_equal(column, wanted)
 
 
@@ -450,11 +451,12 @@ def test_permits_leave_the_derivations_of_what_they_permit(seed: int) -> None:
         score[item] += weights[edge] * own
     wanted = sum(score[root] * operators.root[full.symbol[root], 0] for root in full.root)
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
-    spans = pruned_forest(grammar, CoarseLeaves.of(operators, terminals), 0.0, 0.0, permits=permits)
-    if spans is None:
+    chart = pruned_chart(grammar, CoarseLeaves.of(operators, terminals), 0.0, 0.0, permits=permits)
+    if chart is None:
         assert wanted == 0.0
     else:
-        found = total_weight(operators, spans.forest, inside(operators, spans.forest))
+        forest = SpanForest.of([chart], np.array([0, len(terminals)])).forest
+        found = total_weight(operators, forest, inside(operators, forest))
         assert np.exp(found.log[0]) == pytest.approx(wanted, rel=1e-9)
 
 
@@ -467,7 +469,7 @@ def test_permits_of_other_words_are_refused() -> None:
     beyond = Permits(np.full(6, 1), np.ones((1, N_SYMBOLS), dtype=bool))
     for permits in (few, narrow, beyond):
         with pytest.raises(ValueError, match="permits"):
-            pruned_forest(grammar, leaves, 0.0, 0.0, permits=permits)
+            pruned_chart(grammar, leaves, 0.0, 0.0, permits=permits)
 
 
 def test_time_grows_with_the_rules_of_symbols_not_with_the_pairs_that_meet() -> None:

@@ -89,7 +89,7 @@ def grammar() -> Grammar:
 
 def used(grammar: Grammar, words: str, tags: list[int] | None = None) -> set[tuple[int, ...]] | None:
     """The binary rules of a sentence's forest; None if it has none."""
-    _, (spans,) = grammar.charts([words.split()], None if tags is None else np.array(tags))
+    (spans,) = grammar.charts([words.split()], None if tags is None else np.array(tags)).spans
     if spans is None:
         return None
     forest = spans.forest
@@ -129,7 +129,8 @@ def test_a_forest_is_weighed_by_the_operators_of_its_sentence() -> None:
     grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     names = ["both", "ant", "both", "both"]
-    sentence, (spans,) = grammar.charts([names])
+    charts = grammar.charts([names])
+    sentence, (spans,) = charts.grammar, charts.spans
     assert spans is not None
     total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
     rules = sentence.latent.rules
@@ -207,7 +208,8 @@ def test_tags_and_words_are_given_up_where_nothing_derives_them() -> None:
 
 def test_words_that_fit_are_kept_where_another_is_given_up() -> None:
     """No sentence begins with a B, and the other words are an A and a B."""
-    sentence, (spans,) = training(unseen=False).estimate().charts([["bat", "ant", "bee"]])
+    charts = training(unseen=False).estimate().charts([["bat", "ant", "bee"]])
+    sentence, (spans,) = charts.grammar, charts.spans
     assert spans is not None
     forest = spans.forest
     assert np.bincount(forest.item[forest.left < 0]).max() == 1  # no tree is derived twice
@@ -230,7 +232,8 @@ def without_binary_rules(grammar: Grammar) -> dict[str, Any]:
 
 def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: Grammar) -> None:
     words, tags = ["ant", "unheard", "both", "bat"], np.array([0, 0, -1, 1])
-    sentence, (spans,) = grammar.charts([words], tags)
+    charts = grammar.charts([words], tags)
+    sentence, (spans,) = charts.grammar, charts.spans
     assert spans is not None
     forest = spans.forest
     at = np.flatnonzero(forest.left < 0)
@@ -251,7 +254,7 @@ def test_where_a_narrow_beam_loses_a_long_sentence_the_usual_beam_is_next(
     """Before charts without a beam, which take longest."""
     beams: list[float] = []
     module = "spectral_latent.grammar.latent_grammar"
-    monkeypatch.setattr(f"{module}.pruned_forest", lambda rules, leaves, beam, *rest: beams.append(beam))
+    monkeypatch.setattr(f"{module}.pruned_chart", lambda rules, leaves, beam, *rest: beams.append(beam))
     usual = grammar.options.beam
     assert usual > 0.0
     for n, expected in ((100, [usual, 0.0]), (150, [usual * 1.5**5, usual, 0.0])):
@@ -390,7 +393,8 @@ def test_weights_of_all_trees_of_a_forest_add_up_to_its_own() -> None:
     grammar = training(replace(OPTIONS, threshold=0.0, beam=0.0)).estimate()
     grammar = replace(grammar, seen=np.ones_like(grammar.seen))
     words = ["both"] * 4
-    sentence, (spans,) = grammar.charts([words])
+    charts = grammar.charts([words])
+    sentence, (spans,) = charts.grammar, charts.spans
     assert spans is not None
     total = total_weight(sentence.latent, spans.forest, inside(sentence.latent, spans.forest))
     derivations = n_best_derivations(spans.forest, np.zeros(spans.forest.n_edges), 1000)

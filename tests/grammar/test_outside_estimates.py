@@ -10,7 +10,7 @@ from spectral_latent.grammar import _outside_estimates
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import inside_chart
 from spectral_latent.grammar._outside_estimates import Neighbours, OutsideEstimates
-from spectral_latent.grammar.forests import pruned_forest
+from spectral_latent.grammar.forests import SpanForest, pruned_chart
 from spectral_latent.inference import inside, marginals, outside
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Rules
@@ -122,9 +122,9 @@ def test_estimates_are_exact_where_tags_are_a_markov_chain(n: int, monkeypatch: 
     terminals = rng.integers(0, 4, n)
     grammar, leaves = CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, terminals)
     estimates = OutsideEstimates.of(Neighbours.of(operators, prior, tags), leaves, 1.0)
-    spans = pruned_forest(grammar, leaves, 0.0, 0.0)
-    assert spans is not None
-    forest, first, end = spans
+    chart = pruned_chart(grammar, leaves, 0.0, 0.0)
+    assert chart is not None
+    forest, first, end = SpanForest.of([chart], np.array([0, n]))
     vectors = inside(operators, forest)
     expected = marginals(operators, forest, vectors, outside(operators, forest, vectors))
     by_words = vectors.vectors[:, 0] * estimates.before[first, forest.symbol] * estimates.after[end, forest.symbol]

@@ -275,7 +275,7 @@ def test_decoders_refuse_a_forest_or_agree_with_plain_python(
     operators, forest = case
     weights = np.random.default_rng(seed).normal(size=np.size(forest.rule))
     checked = verdict(lambda: Checked(forest))
-    if checked is None or len({k for _, k in checked.roots}) > 1 or (checked.roots and checked.roots[-1][1] > 0):
+    if checked is None:
         for refused in (best_derivation, lambda *both: n_best_derivations(*both, 3)):
             with pytest.raises(ValueError, match=r"forest|item"):
                 refused(forest, weights)
@@ -283,12 +283,25 @@ def test_decoders_refuse_a_forest_or_agree_with_plain_python(
     check_forest(forest)
     split = np.split(weights, forest.start[1:-1]) if forest.n_items else []
     of_items = [part.tolist() for part in split]
-    scores = sorted((score for root, _ in checked.roots for score in checked.derivations(root, of_items)), reverse=True)
-    best = best_derivation(forest, weights)
+    scores = {
+        k: sorted(
+            (x for root, of in checked.roots if of == k for x in checked.derivations(root, of_items)), reverse=True
+        )
+        for k in dict.fromkeys(k for _, k in checked.roots)
+    }
     ranked = n_best_derivations(forest, weights, 4)
-    assert [derivation.score for derivation in ranked] == pytest.approx(scores[:4])
-    assert (best is None) == (not scores)
-    for derivation in ranked if best is None else [best, *ranked]:
+    first = n_best_derivations(forest, weights, 1)
+    for found, n_best in ((ranked, 4), (first, 1)):
+        expected = [(k, score) for k, several in scores.items() for score in several[:n_best]]
+        assert found.component.tolist() == [k for k, _ in expected]
+        assert [derivation.score for derivation in found] == pytest.approx([score for _, score in expected])
+    if forest.n_components > 1:
+        with pytest.raises(ValueError, match="components; the best derivation is that of one"):
+            best_derivation(forest, weights)
+    else:
+        best = best_derivation(forest, weights)
+        assert (best and best.edges.tolist()) == (first[0].edges.tolist() if len(first) else None)
+    for derivation in [*first, *ranked]:
         assert weights[derivation.edges].sum() == pytest.approx(derivation.score)
         single = derivation.as_forest(forest)
         check_forest(single)
