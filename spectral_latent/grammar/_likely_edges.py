@@ -7,8 +7,9 @@ Outside scores are computed only of the items that are kept.
 | cell, item, row, place, exponent[cell] | as in `_inside_chart` |
 | outside[place] | outside score, in units that make inside · outside the posterior of the item |
 
-Cells are walked by their first words, from the widest down.  All items that begin at one word stand in a table of rows,
-by their ends: a rule joins a part of such a row with the same part of a row of items that end at one word.
+Cells are walked by their first words, from the widest down, and all items are listed in this order before.  The items
+that begin at one word stand in a table of rows, by their ends: a rule joins a part of such a row with the same part of
+a row of items that end at one word.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ __all__ = ["likely_edges"]
 _ROOM = 1 << 16  # edges that there is room for at first
 _BITS = np.uint64(64)
 _NONE = np.uint64(0)
+_TWO = np.uint64(2)
 _LARGE = 1e300  # no weight is larger, so that its product with zero is zero
 
 
@@ -46,10 +48,14 @@ class _Walk(NamedTuple):
 
     outside: (N,) the outside scores at all places.
     is_wanted: (N,) whether the item is kept: it is likely, or a kept edge has it as a child.
+    of_word: (n + 2,) the items that begin at word i are of_word[i] ... of_word[i+1] - 1 in the next three columns.
+    item: (N,) the place of each item, by first words, then from the last end to the first.
+    symbol: (N,) its symbol.
+    end: (N,) its end.
     ends: (n + 1, S) the beginnings of the items of each symbol that end at each word: word i is bit i modulo 64.
     begins: (S,) the ends of the items of each symbol that begin at one word, likewise.
-    begin: (S,) the first of these ends; n + 1 without such an item.
-    last: (S,) the last of them; 0 without such an item.
+    begin: (S,) the first of these ends, and any number where there is none.
+    last: (S,) the last of them, likewise.
     left: (S, n + 1) the inside scores of these items by end; 0 where there is none.
     left_outside: (S, n + 1) their outside scores, and any number where there is none.
     scale: (n + 1,) 2^(exponents of the cells on both sides of split k - that of their whole).
@@ -59,6 +65,10 @@ class _Walk(NamedTuple):
 
     outside: FloatArray
     is_wanted: BoolArray
+    of_word: PlaceArray
+    item: PlaceArray
+    symbol: PlaceArray
+    end: IntArray
     ends: PlaceArray
     begins: PlaceArray
     begin: PlaceArray
@@ -72,14 +82,19 @@ class _Walk(NamedTuple):
     @staticmethod
     def of(n_words: int, n_symbols: int, n_places: int, n_rules: int, threshold: float) -> _Walk:
         """Make room for a chart of so many places, of n words under S symbols."""
-        begins, last = np.zeros((2, n_symbols), dtype=np.uint64)
+        item, symbol = np.empty((2, n_places), dtype=np.uint64)
+        begins, begin, last = np.zeros((3, n_symbols), dtype=np.uint64)
         left, left_outside = np.zeros((2, n_symbols, n_words + 1))
         return _Walk(
             outside=np.zeros(n_places),
             is_wanted=np.zeros(n_places, dtype=np.bool_),
+            of_word=np.zeros(n_words + 2, dtype=np.uint64),
+            item=item,
+            symbol=symbol,
+            end=np.empty(n_places, dtype=np.int64),
             ends=np.zeros((n_words + 1, n_symbols), dtype=np.uint64),
             begins=begins,
-            begin=np.full(n_symbols, n_words + 1, dtype=np.uint64),
+            begin=begin,
             last=last,
             left=left,
             left_outside=left_outside,
@@ -96,8 +111,9 @@ def _bit(word: int) -> np.uint64:
 
 
 @exact_pass_part
-def _set_ends(chart: InsideChart, walk: _Walk, n: int) -> None:
-    """Set the bits of all items by their ends."""
+def _list_items(chart: InsideChart, walk: _Walk, n: int) -> None:
+    """List all items, and set the bits of their beginnings."""
+    # Items are counted two places on, so that sums of the counts become the beginnings of lists, and then their ends.
     for j in range(1, n + 1):
         for row in range(chart.of_end[j], chart.of_end[j + 1]):
             first, start = chart.first[row], chart.start[row]
@@ -105,36 +121,42 @@ def _set_ends(chart: InsideChart, walk: _Walk, n: int) -> None:
             for i in range(first, chart.end[row]):
                 if chart.inside[start + (i - first)] > 0.0:
                     bits |= _bit(i)
+                    walk.of_word[i + _TWO] += ONE
             walk.ends[j, chart.symbol[row]] = bits
+    for i in range(n):
+        walk.of_word[i + 2] += walk.of_word[i + 1]
+    for j in range(n, 0, -1):
+        for row in range(chart.of_end[j], chart.of_end[j + 1]):
+            first, start = chart.first[row], chart.start[row]
+            for i in range(first, chart.end[row]):
+                item = start + (i - first)
+                if chart.inside[item] > 0.0:
+                    at = walk.of_word[i + ONE]
+                    walk.of_word[i + ONE] += ONE
+                    walk.item[at], walk.symbol[at], walk.end[at] = item, chart.symbol[row], j
 
 
 @exact_pass_part
-def _enter(chart: InsideChart, walk: _Walk, i: int, n: int) -> None:
+def _enter(chart: InsideChart, walk: _Walk, i: int) -> None:
     """Write the items that begin at word i into the table."""
-    word = place(i)
-    for k in range(i + 1, n + 1):
-        for row in range(chart.of_end[k], chart.of_end[k + 1]):
-            if chart.first[row] <= word and word < chart.end[row]:
-                inside = chart.inside[chart.start[row] + (word - chart.first[row])]
-                if inside > 0.0:
-                    a = chart.symbol[row]
-                    walk.left[a, k] = inside
-                    walk.left_outside[a, k] = walk.outside[chart.start[row] + (word - chart.first[row])]
-                    walk.begins[a] |= _bit(k)
-                    walk.last[a] = k
-                    if place(k) < walk.begin[a]:
-                        walk.begin[a] = k
+    for at in range(walk.of_word[i], walk.of_word[i + 1]):
+        item, a, k = walk.item[at], walk.symbol[at], walk.end[at]
+        walk.left[a, place(k)] = chart.inside[item]
+        walk.left_outside[a, place(k)] = walk.outside[item]
+        # Ends come from the last to the first.
+        if walk.begins[a] == 0:
+            walk.last[a] = k
+        walk.begin[a] = k
+        walk.begins[a] |= _bit(k)
 
 
 @exact_pass_part
-def _leave(walk: _Walk, n: int) -> None:
-    """Empty the table of the items of n words that begin at one word."""
-    for a in range(len(walk.begin)):
-        for k in range(walk.begin[a], walk.last[a] + ONE):
-            walk.left[a, k] = 0.0
+def _leave(walk: _Walk, i: int) -> None:
+    """Empty the table of the items that begin at word i."""
+    for at in range(walk.of_word[i], walk.of_word[i + 1]):
+        a = walk.symbol[at]
+        walk.left[a, place(walk.end[at])] = 0.0
         walk.begins[a] = 0
-        walk.begin[a] = n + 1
-        walk.last[a] = 0
 
 
 @exact_pass_part
@@ -226,68 +248,66 @@ def _walk_down(
     edges: IntArray,
     n_edges: int,
 ) -> tuple[int, int, int]:
-    """List the likely items and edges of the cells from number `done` on, as long as there is room for edges.
+    """List the likely items and edges of the cells that are not done, as long as there is room for edges.
 
-    n: the number of words; cell (i, j) has the number i n + n - j here, so that some numbers have no cell.
+    n: the number of words.
+    done: how many items of the list are in cells that are done.
     items: (N, 5) of which `n_items` are in use.
     edges: (n, 3) of which `n_edges` are in use.
-    Returns how many cells are done then, and how many items and edges are in use.
+    Returns how many items of the list are done then, and how many items and edges are in use.
     """
-    if done == 0:
-        _set_ends(chart, walk, n)
-    for at in range(done, n * n):
-        i, j = at // n, n - at % n
-        if j <= i:
+    if walk.of_word[n] == 0:
+        _list_items(chart, walk, n)
+    for i in range(n):
+        if place(done) >= walk.of_word[i + 1]:
             continue
-        word = place(i)
-        if j == n:
-            _enter(chart, walk, i, n)
-        is_word = j == i + 1
-        first_leaf, end_leaf = leaves.start[i], leaves.start[j]
-        # Keep what is likely by itself, and what a kept edge needs.
-        most = end_leaf - first_leaf if is_word else 0  # edges of the cell
-        for row in range(chart.of_end[j], chart.of_end[j + 1]):
-            a = chart.symbol[row]
-            if walk.left[a, j] > 0.0:
-                item = chart.start[row] + (word - chart.first[row])
+        if place(done) == walk.of_word[i]:
+            _enter(chart, walk, i)
+        while place(done) < walk.of_word[i + 1]:
+            j = walk.end[done]
+            is_word = j == i + 1
+            first_leaf, end_leaf = leaves.start[i], leaves.start[j]
+            # Keep what is likely by itself, and what a kept edge needs.
+            most = end_leaf - first_leaf if is_word else 0  # edges of the cell
+            end = done
+            while place(end) < walk.of_word[i + 1] and walk.end[end] == j:
+                item, a = walk.item[end], walk.symbol[end]
                 if walk.left_outside[a, j] * walk.left[a, j] > walk.threshold:
                     walk.is_wanted[item] = True
                 if walk.is_wanted[item] and not is_word:
                     most += (j - i - 1) * np.int64(grammar.of_parent[a + ONE] - grammar.of_parent[a])
-        if n_edges + most > len(edges):
-            return at, n_items, n_edges
-        if not is_word and most > 0:
-            _set_scales(chart, walk, i, j)
-        for row in range(chart.of_end[j], chart.of_end[j + 1]):
-            a = chart.symbol[row]
-            if not walk.left[a, j] > 0.0:
-                continue
-            item = chart.start[row] + (word - chart.first[row])
-            if not walk.is_wanted[item]:
-                continue
-            before = n_edges
-            # A word keeps the leaf rules of the item's symbol; a longer item the edges to its children.
-            if is_word:
-                for leaf in range(first_leaf, end_leaf):
-                    if leaves.symbol[leaf] == a:
-                        edges[n_edges, 0] = leaves.rule[leaf]
-                        edges[n_edges, 1] = -1
-                        edges[n_edges, 2] = -1
-                        n_edges += 1
-            else:
-                n_edges = _expand(grammar, chart, walk, a, i, j, edges, n_edges)
-                for e in range(before, n_edges):
-                    walk.is_wanted[edges[e, 1]] = True
-                    walk.is_wanted[edges[e, 2]] = True
-            items[n_items, 0] = item
-            items[n_items, 1] = a
-            items[n_items, 2] = i
-            items[n_items, 3] = j
-            items[n_items, 4] = n_edges - before
-            n_items += 1
-        if is_word:
-            _leave(walk, n)
-    return n * n, n_items, n_edges
+                end += 1
+            if n_edges + most > len(edges):
+                return done, n_items, n_edges
+            if not is_word and most > 0:
+                _set_scales(chart, walk, i, j)
+            for at in range(done, end):
+                item, a = walk.item[at], walk.symbol[at]
+                if not walk.is_wanted[item]:
+                    continue
+                before = n_edges
+                # A word keeps the leaf rules of the item's symbol; a longer item the edges to its children.
+                if is_word:
+                    for leaf in range(first_leaf, end_leaf):
+                        if leaves.symbol[leaf] == a:
+                            edges[n_edges, 0] = leaves.rule[leaf]
+                            edges[n_edges, 1] = -1
+                            edges[n_edges, 2] = -1
+                            n_edges += 1
+                else:
+                    n_edges = _expand(grammar, chart, walk, a, i, j, edges, n_edges)
+                    for e in range(before, n_edges):
+                        walk.is_wanted[edges[e, 1]] = True
+                        walk.is_wanted[edges[e, 2]] = True
+                items[n_items, 0] = item
+                items[n_items, 1] = a
+                items[n_items, 2] = i
+                items[n_items, 3] = j
+                items[n_items, 4] = n_edges - before
+                n_items += 1
+            done = end
+        _leave(walk, i)
+    return done, n_items, n_edges
 
 
 def likely_edges(
@@ -325,6 +345,6 @@ def likely_edges(
     n_edges = 0
     while True:
         done, n_items, n_edges = _walk_down(rules, chart, leaves, walk, n, done, items, n_items, edges, n_edges)
-        if done == n * n:
+        if done == walk.of_word[n]:
             return items[:n_items], edges[:n_edges]
         edges = np.concatenate([edges, np.empty_like(edges)])
