@@ -195,10 +195,7 @@ def _expand(
     left, left_outside, scale = walk.left, walk.left_outside, walk.scale
     inside, outside = chart.inside, walk.outside
     before = n_edges
-    best = 0.0
-    best_rule = -1
-    best_left = -1
-    best_right = -1
+    least = 0.0  # what the posterior of the next edge must be above
     for at in range(_matching(grammar, walk, a, j)):
         r = walk.matching[at]
         b, row = grammar.left_child[r], chart.row[end_word, grammar.right_child[r]]
@@ -211,26 +208,20 @@ def _expand(
             in_left, in_right = left[b, k], inside[right_place]
             left_outside[b, k] += weight * in_right
             outside[right_place] += weight * in_left
-            # The edge is kept if it is likely; the best of the others is remembered.
             posterior = weight * in_left * in_right
-            if posterior > walk.threshold or posterior > best:
+            if posterior > least:
                 of_left = chart.row[k, b]
-                left_place = chart.start[of_left] + (word - chart.first[of_left])
+                edges[n_edges, 0] = grammar.number[r]
+                edges[n_edges, 1] = chart.start[of_left] + (word - chart.first[of_left])
+                edges[n_edges, 2] = right_place
+                # Until an edge is likely, the best takes the place of the one before.
                 if posterior > walk.threshold:
-                    edges[n_edges, 0] = grammar.number[r]
-                    edges[n_edges, 1] = left_place
-                    edges[n_edges, 2] = right_place
+                    least = walk.threshold
                     n_edges += 1
                 else:
-                    best = posterior
-                    best_rule = grammar.number[r]
-                    best_left = left_place
-                    best_right = right_place
+                    least = posterior
     # An item whose edges are all unlikely keeps the best, so that every item that is kept has a derivation.
-    if n_edges == before and best > 0.0:
-        edges[n_edges, 0] = best_rule
-        edges[n_edges, 1] = best_left
-        edges[n_edges, 2] = best_right
+    if n_edges == before and least > 0.0:
         n_edges += 1
     return n_edges
 
