@@ -50,7 +50,8 @@ class Neighbours(NamedTuple):
 
         operators: operators of S symbols with one state each.
         prior: (S,) share of each symbol among the nodes of a treebank.
-        tag_of_symbol: (S,) the number of the tag of each symbol over words; -1 for others.
+        tag_of_symbol: (S,) the number of the tag of each symbol over words, and -1 of others.  A symbol over words that
+        has no tag is a tag of its own.
         """
         n_symbols = operators.n_symbols
         packed = operators.packed
@@ -58,10 +59,13 @@ class Neighbours(NamedTuple):
         weight = packed.data
         binary = np.bincount(parent, weight, minlength=n_symbols)
         is_inner = binary > 0.0
-        n_tags = int(tag_of_symbol.max()) + 1
+        own = np.unique(operators.rules.leaf[:, 0])
+        own = own[tag_of_symbol[own] < 0]
+        n_tags = int(tag_of_symbol.max()) + 1 + len(own)
         tag = np.where(tag_of_symbol < 0, n_tags, tag_of_symbol)
+        tag[own] = n_tags - len(own) + np.arange(len(own))
         over_words = np.zeros((n_symbols, n_tags + 1))
-        over_words[np.arange(n_symbols), tag] = np.where(tag_of_symbol < 0, 0.0, 1.0 - binary)
+        over_words[np.arange(n_symbols), tag] = np.where(tag < n_tags, 1.0 - binary, 0.0)
         # How many words of each tag there are, and how many sentences, for each node.
         count = prior @ over_words
         count[-1] = 1.0 - 2.0 * (prior @ binary)
@@ -180,7 +184,7 @@ class OutsideEstimates(NamedTuple):
         _spread(neighbours.before, neighbours.tag, leaves, 0, 1, of_tag, before, before_exponent)
         _spread(neighbours.after, neighbours.tag, leaves, n, -1, of_tag, after, after_exponent)
         # Both count how many items there are.
-        after /= neighbours.prior
+        np.divide(after, neighbours.prior, out=after, where=neighbours.prior > 0.0)
         of_first = slice(leaves.start[1])
         symbol = leaves.symbol[of_first]
         total = float((before[0, symbol] * leaves.weight[of_first] * after[1, symbol]).sum())

@@ -95,6 +95,29 @@ def test_a_symbol_may_stand_beside_any_tag() -> None:
     assert found.before == pytest.approx(0.99 * before + 0.01 * prior / over_words, rel=1e-6)
 
 
+@pytest.mark.parametrize(("tagged", "all_tags"), [([], [0, 1, 2]), ([4], [1, 2, 0]), ([3, 4], [2, 0, 1])])
+def test_symbols_over_words_without_a_tag_are_tags_of_their_own(tagged: list[int], all_tags: list[int]) -> None:
+    prior, _, _ = counts_of_neighbours()
+    tags = np.full(TREES, -1)
+    tags[tagged] = np.arange(len(tagged))
+    found = Neighbours.of(finite_grammar(), prior, tags)
+    expected = Neighbours.of(finite_grammar(), prior, np.array([-1, -1, *all_tags]))
+    assert found.tag.tolist() == [3, 3, *all_tags]
+    assert found.before.tolist() == expected.before.tolist()
+    assert found.after.tolist() == expected.after.tolist()
+
+
+def test_symbols_that_are_in_no_tree_are_in_no_chart() -> None:
+    """Trees may weigh nothing, and so may their symbols."""
+    binary = {(0, 2, 3): 1.0, (1, 2, 3): 1.0}
+    operators = operators_of(4, {0: 1.0}, {(2, 2): 1.0, (3, 3): 1.0}, binary)
+    prior = np.array([1.0, 0.0, 1.0, 1.0]) / 3
+    grammar, leaves = CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, np.array([2, 3]))
+    estimates = OutsideEstimates.of(Neighbours.of(operators, prior, np.array([-1, -1, 0, 1])), leaves, 1e-5)
+    found = scores_of(inside_chart(grammar, leaves, 0.0, 1 << 20, estimates=estimates), 2)
+    assert sorted(found) == [(0, 0, 2), (2, 0, 1), (3, 1, 2)]
+
+
 def chain(rng: np.random.Generator, n_tags: int, n_words: int) -> tuple[ObservableOperators, np.ndarray, np.ndarray]:
     """A Markov chain of tags as a grammar: the rest from tag t on is t and a rest, or t alone.
 
