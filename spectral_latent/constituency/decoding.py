@@ -25,9 +25,8 @@ import numpy as np
 from spectral_latent._compiled import check_column, check_range, check_starts, compiled, compiled_part
 from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import Chain, Constituents
-from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.inference import Derivations
-from spectral_latent.trees import FloatArray, Forest, IntArray
+from spectral_latent.trees import FloatArray, Forest, IntArray, range_of
 
 __all__ = ["PhraseForest", "bracketings"]
 
@@ -177,7 +176,7 @@ def _collect(
 
 
 class PhraseForest(NamedTuple):
-    """Trees of sentences as the derivations of a forest (`inference.Analyses`).
+    """Trees of sentences as the derivations of a forest.
 
     forest: the forest, of I items and E edges, with a component for each sentence that has trees; the symbol of an item
     is the number of the chain of labels that it puts above its children, and negative where it only joins them.
@@ -200,7 +199,7 @@ class PhraseForest(NamedTuple):
 
         derivations: derivations of `forest`.
         """
-        item = np.searchsorted(self.forest.start, derivations.edge, side="right") - 1
+        item = range_of(self.forest.start, derivations.edge)
         chain, left, right = self.forest.symbol[item], derivations.left, derivations.right
         start, n_phrases = np.empty((2, len(item) + 1), dtype=np.int64)
         size = _collect(chain, left, right, start, np.empty(0, dtype=np.int64), n_phrases)
@@ -219,13 +218,6 @@ class PhraseForest(NamedTuple):
             chains=[self.chains[number] for number in used.tolist()],
         )
 
-    def analyses(self, derivations: Derivations) -> list[Phrase]:
-        """Build the trees that derivations stand for; they share the phrases of the parts that derivations share.
-
-        derivations: derivations of `forest`.
-        """
-        return self.columns(derivations).trees(self.words)
-
 
 def bracketings(
     constituents: Constituents, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str], start: IntArray
@@ -239,13 +231,14 @@ def bracketings(
     start: (T + 1,) the first word of each sentence, and the number of all words.
     Raises ValueError if the columns differ in length, or if a constituent is not within the words of a sentence.
 
-    >>> from spectral_latent.inference import best_analyses
+    >>> from spectral_latent.inference import n_best_derivations
     >>> spans = np.array([[0, 1], [1, 2], [2, 3], [0, 2], [0, 3]]).T
     >>> constituents = Constituents(*spans, np.array([0, 0, 0, 1, 2]), np.ones(5))
     >>> for gain in (0.5, -0.5):
     ...     gains = np.array([0.0, 0.0, 0.0, gain, 0.9])
     ...     trees = bracketings(constituents, gains, [("N",), ("NP",), ("S",)], ["a", "b", "c"], np.array([0, 3]))
-    ...     print(best_analyses(trees, 1)[0].bracketed())
+    ...     (tree,) = trees.columns(n_best_derivations(trees.forest, trees.weight, 1)).trees(trees.words)
+    ...     print(tree.bracketed())
     (S (NP (N a) (N b)) (N c))
     (S (N a) (N b) (N c))
     """
@@ -256,7 +249,7 @@ def bracketings(
     check_column("gains of constituents", gain, (len(first),), np.float64)
     check_range("first words of constituents", first, 0, len(words))
     check_range("chains of constituents", chain, 0, len(chains))
-    sentence = np.searchsorted(start, first, side="right") - 1
+    sentence = range_of(start, first)
     for k in np.flatnonzero((first >= end) | (end > start[sentence + 1]))[:1]:
         raise ValueError(f"constituent {k} is over the words {first[k]} ... {end[k] - 1}")
     length = np.diff(start)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from spectral_latent._compiled import compiled, compiled_part
 from spectral_latent.constituency.constituents import LabelledConstituents
 from spectral_latent.lexicon import signatures
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray, range_of
 
 __all__ = ["N_BUCKETS", "BucketArray", "span_features"]
 
@@ -221,7 +221,7 @@ def _values(
     judged: IntArray,
 ) -> HashArray:
     """Describe n constituents by the values that `_VALUES` names, (n, V); see `span_features`."""
-    sentence = np.searchsorted(start, parts.first, side="right") - 1
+    sentence = range_of(start, parts.first)
     first, end, of = parts.first[judged], parts.end[judged], sentence[judged]
     hash_of_label = np.array([*map(_hash, labels), 0], dtype=np.uint64)
     word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T

@@ -77,26 +77,37 @@ def anchors(
     return candidates[chosen]
 
 
+class _Room(NamedTuple):
+    """Arrays that are made once for all points.
+
+    face: (k,) the corners of a face.
+    target: (k,) the weights of the minimum over a face.
+    factor: (k, k) the Cholesky factor of its equations.
+    solution: (k,) their solution.
+    """
+
+    face: IntArray
+    target: FloatArray
+    factor: FloatArray
+    solution: FloatArray
+
+    @staticmethod
+    def of(k: int) -> _Room:
+        """Make room for k corners."""
+        return _Room(np.empty(k, dtype=np.int64), np.empty(k), np.empty((k, k)), np.empty(k))
+
+
 @compiled_part
-def _face_minimum(
-    gram: FloatArray,
-    product: FloatArray,
-    face: IntArray,
-    size: int,
-    weights: FloatArray,
-    factor: FloatArray,
-    solution: FloatArray,
-) -> bool:
-    """Set weights[face] to arg min of ‖Σ w_i c_i - p‖² over Σ w_i = 1; False if the corners of the face are dependent.
+def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _Room) -> bool:
+    """Set target[face] to arg min of ‖Σ w_i c_i - p‖² over Σ w_i = 1; False if the corners of the face are dependent.
 
     With d_i = c_i - c_0 the minimum solves Σ_j (d_i · d_j) w_j = d_i · (p - c_0), i > 0, by Cholesky factors.
 
     gram: (k, k) the inner products of the corners.
     product: (k,) those of the corners with the point.
-    face: (k,) of which the first `size` are the corners of the face.
-    weights: (k,) the weights, of which those of the face are set.
-    factor, solution: room for (k, k) and (k,) numbers.
+    size: the first so many of `face` are the corners of the face.
     """
+    face, target, factor, solution = room
     n = size - 1
     o = face[0]
     # Row by row of the factor, and at once what the right-hand side becomes.
@@ -117,13 +128,13 @@ def _face_minimum(
                 factor[i, i] = np.sqrt(entry)
         solution[i] = right / factor[i, i]
     # Then backwards through the transposed factor.
-    weights[o] = 1.0
+    target[o] = 1.0
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
             solution[i] -= factor[k, i] * solution[k]
         solution[i] /= factor[i, i]
-        weights[face[i + 1]] = solution[i]
-        weights[o] -= solution[i]
+        target[face[i + 1]] = solution[i]
+        target[o] -= solution[i]
     return True
 
 
@@ -143,32 +154,26 @@ def _positive(weights: FloatArray, face: IntArray, size: int) -> int:
 
 
 @compiled_part
-def _start(
-    gram: FloatArray,
-    product: FloatArray,
-    weights: FloatArray,
-    face: IntArray,
-    target: FloatArray,
-    factor: FloatArray,
-    solution: FloatArray,
-) -> None:
+def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _Room) -> None:
     """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent.
 
     gram: (k, k) the inner products of the corners.
     product: (k,) those of the corners with the point.
     weights: (k,) zeros, which become the weights of the minimum.
-    face, target, factor, solution: room for (k,) corners, (k,), (k, k) and (k,) numbers.
     """
+    face, target = room.face, room.target
+    # From the face of all corners to smaller ones, until no weight is negative.
     size = len(weights)
     for a in range(size):
         face[a] = a
-    while size > 0 and _face_minimum(gram, product, face, size, target, factor, solution):
+    while size > 0 and _face_minimum(gram, product, size, room):
         kept = _positive(target, face, size)
         if kept == size:
             for at in range(size):
                 weights[face[at]] = target[face[at]]
             return
         size = kept
+    # The corners of the face are dependent: the squared distance of a corner, but for what is the same for all.
     nearest = 0
     for a in range(len(weights)):
         if gram[a, a] - 2.0 * product[a] < gram[nearest, nearest] - 2.0 * product[nearest]:
@@ -177,25 +182,16 @@ def _start(
 
 
 @compiled_part
-def _descend(
-    gram: FloatArray,
-    product: FloatArray,
-    weights: FloatArray,
-    face: IntArray,
-    size: int,
-    target: FloatArray,
-    factor: FloatArray,
-    solution: FloatArray,
-) -> None:
+def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: int, room: _Room) -> None:
     """Go straight to the minimum over the face; where a weight reaches zero first, go on without its corner.
 
     gram: (k, k) the inner products of the corners.
     product: (k,) those of the corners with the point.
     weights: (k,) the weights to go from, which become those of the minimum.
-    face: (k,) of which the first `size` are the corners of the face; it becomes smaller.
-    target, factor, solution: room for (k,), (k, k) and (k,) numbers.
+    size: the first so many of `face` are the corners of the face, which becomes smaller.
     """
-    while size > 0 and _face_minimum(gram, product, face, size, target, factor, solution):
+    face, target = room.face, room.target
+    while size > 0 and _face_minimum(gram, product, size, room):
         # The longest step on which no weight becomes negative.
         step = 1.0
         leaving = -1
@@ -217,14 +213,7 @@ def _descend(
 
 @compiled
 def _find_weights(
-    gram: FloatArray,
-    products: FloatArray,
-    magnitude: FloatArray,
-    weights: FloatArray,
-    face: IntArray,
-    target: FloatArray,
-    factor: FloatArray,
-    solution: FloatArray,
+    gram: FloatArray, products: FloatArray, magnitude: FloatArray, weights: FloatArray, room: _Room
 ) -> None:
     """Find arg min of wᵀ gram w - 2 product · w over the simplex for every product.
 
@@ -232,13 +221,12 @@ def _find_weights(
     products: (n, k) those of the corners with each point.
     magnitude: (n,) how large the numbers of a gradient are; rounding errors are relative to it.
     weights: (n, k) zeros, which become the weights.
-    face, target, factor, solution: room for (k,) corners, (k,), (k, k) and (k,) numbers.
     """
     n_corners = len(gram)
     for point in range(len(weights)):
         product = products[point]
         w = weights[point]
-        _start(gram, product, w, face, target, factor, solution)
+        _start(gram, product, w, room)
         # Towards the corner of the lowest gradient, until none is lower than where we are.
         for _ in range(10 * n_corners):
             best = 0
@@ -256,9 +244,9 @@ def _find_weights(
             size = 0
             for a in range(n_corners):
                 if w[a] != 0.0 or a == best:
-                    face[size] = a
+                    room.face[size] = a
                     size += 1
-            _descend(gram, product, w, face, size, target, factor, solution)
+            _descend(gram, product, w, size, room)
             if w[best] == 0.0:
                 break
         total = 0.0
@@ -292,11 +280,9 @@ def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
     products = (points - centre) / scale @ corners.T
     if not (np.isfinite(gram).all() and np.isfinite(products).all()):
         raise ValueError("points and corners must be finite")
-    k = len(corners)
     weights = np.zeros_like(products)
     magnitude = gram.diagonal().max() + np.abs(products).max(axis=1)
-    room = np.empty(k, dtype=np.int64), np.empty(k), np.empty((k, k)), np.empty(k)
-    _find_weights(gram, products, magnitude, weights, *room)
+    _find_weights(gram, products, magnitude, weights, _Room.of(len(corners)))
     gradient = 2.0 * (weights @ gram - products)
     gap = np.einsum("nk,nk->n", weights, gradient) - gradient.min(axis=1)
     return ConvexWeights(weights, np.maximum(gap, 0.0) * scale**2)

@@ -11,7 +11,7 @@ from spectral_latent.grammar.forests import PrunedChart, SpanForest
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import EncodedWords
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, Forest, IntArray, SkeletalTrees, ranges
+from spectral_latent.trees import BoolArray, Forest, IntArray, SkeletalTrees, range_of, ranges
 
 __all__ = ["Charts", "SentenceGrammar"]
 
@@ -56,7 +56,7 @@ class SentenceGrammar:
 
         word: (n,) the places of words among those of all sentences.
         """
-        return np.searchsorted(self.start, word, side="right") - 1
+        return range_of(self.start, word)
 
     def forest_of(self, trees: SkeletalTrees) -> Forest:
         """Make a forest of s-trees, one component each.

@@ -125,6 +125,7 @@ def _add(
     rows[n_rows, _EDGE] = edge
     rows[n_rows, _LEFT] = left
     rows[n_rows, _RIGHT] = right
+    # The cost of a row is that of its edge and of the rows below.
     cost = -weights[edge]
     if left >= 0:
         cost += costs[left, 0]

@@ -16,7 +16,7 @@ import numpy as np
 from spectral_latent._compiled import check_column, compiled
 from spectral_latent.inference._checks import check_forest, check_weights
 from spectral_latent.inference._ranking import Room, rank
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, range_of
 
 __all__ = ["Derivation", "Derivations", "best_derivation", "n_best_derivations"]
 
@@ -45,7 +45,7 @@ class Derivation(NamedTuple):
         check_column("edges of a derivation", edges, (np.size(edges),), np.int64)
         if not len(edges) or edges.min() < 0 or edges.max() >= forest.n_edges:
             raise ValueError(f"edges of a derivation must be numbers of the forest's {forest.n_edges} edges")
-        item = np.searchsorted(forest.start, edges, side="right") - 1
+        item = range_of(forest.start, edges)
         left, right = np.full((2, len(edges)), -1, dtype=np.int64)
         finished: list[int] = []  # nodes whose parents are still to come
         for node, edge in enumerate(edges.tolist()):

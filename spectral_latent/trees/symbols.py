@@ -113,6 +113,18 @@ def ranges(first: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     return np.arange(len(which)) + np.repeat(shift, length), which
 
 
+def range_of(start: IntArray, place: IntArray) -> IntArray:
+    """Find the range that each place is in, (n,).
+
+    start: (m + 1,) where each of m ranges begins, which follow one another, and where the last one ends.
+    place: (n,) places of these ranges.
+
+    >>> range_of(np.array([0, 2, 2, 5]), np.array([4, 0, 1, 2]))
+    array([2, 0, 0, 2])
+    """
+    return np.searchsorted(start, place, side="right") - 1
+
+
 def matches(keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
     """List all (row, i) with keys[row] = wanted[i], by i: two columns (n,).
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from spectral_latent.constituency import Phrase
 from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import Constituents
-from spectral_latent.constituency.decoding import bracketings
-from spectral_latent.inference import best_analyses, n_best_derivations
+from spectral_latent.constituency.decoding import PhraseForest, bracketings
+from spectral_latent.inference import n_best_derivations
 
 CHAINS = [("A",), ("B",), ("C", "D")]
 
@@ -20,6 +20,10 @@ CHAINS = [("A",), ("B",), ("C", "D")]
 def constituents(rows: list[tuple[int, int, int]]) -> Constituents:
     first, end, chain = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     return Constituents(first, end, chain, np.ones(len(rows)))
+
+
+def best_trees(trees: PhraseForest, k: int) -> list[Phrase]:
+    return trees.columns(n_best_derivations(trees.forest, trees.weight, k)).trees(trees.words)
 
 
 def chained(chain: int, children: tuple[Phrase | str, ...]) -> Phrase:
@@ -66,7 +70,7 @@ def test_the_best_trees_are_the_first_of_all(case: tuple[list[str], dict[tuple[i
     words, gains = case
     every = every_tree(gains, words)
     rows, gain = list(gains), np.array(list(gains.values()))
-    trees = best_analyses(bracketings(constituents(rows), gain, CHAINS, words, np.array([0, len(words)])), k)
+    trees = best_trees(bracketings(constituents(rows), gain, CHAINS, words, np.array([0, len(words)])), k)
     assert len(trees) == len(set(trees)) == min(k, len(every))
     assert [every[tree] for tree in trees] == pytest.approx(sorted(every.values(), reverse=True)[:k], abs=1e-9)
 
@@ -84,7 +88,7 @@ def test_the_trees_of_a_sentence_do_not_depend_on_its_batch(
     found = n_best_derivations(forest.forest, forest.weight, k)
     columns = forest.columns(found)
     columns.check()
-    trees = forest.analyses(found)
+    trees = columns.trees(words)
     lists: list[list[Phrase]] = [[] for _ in cases]
     for at, tree in zip(forest.sentence[found.component].tolist(), trees, strict=True):
         lists[at].append(tree)
@@ -92,7 +96,7 @@ def test_the_trees_of_a_sentence_do_not_depend_on_its_batch(
         alone = bracketings(
             constituents(list(gains)), np.array(list(gains.values())), CHAINS, own, np.array([0, len(own)])
         )
-        assert of_sentence == best_analyses(alone, k)
+        assert of_sentence == best_trees(alone, k)
     # The nodes are those of the trees that are read, though in another order.
     read = PhraseColumns.of(lists, start.tolist())
     assert read.trees(words) == trees
@@ -103,7 +107,7 @@ def test_the_trees_of_a_sentence_do_not_depend_on_its_batch(
 def test_trees_share_the_phrases_that_they_have_in_common() -> None:
     rows = [*((i, i + 1, 0) for i in range(4)), (0, 2, 1), (2, 4, 1), (0, 4, 2)]
     gain = np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.2, 0.1])
-    trees = best_analyses(bracketings(constituents(rows), gain, CHAINS, list("abcd"), np.array([0, 4])), 4)
+    trees = best_trees(bracketings(constituents(rows), gain, CHAINS, list("abcd"), np.array([0, 4])), 4)
     phrases = {id(node): node for tree in trees for node in tree.nodes() if isinstance(node, Phrase)}
     assert len(trees) == 4
     assert len(phrases) == 4 + 2 + 2 * len(trees)  # tags, both phrases in the middle, and a chain of two at each top
@@ -113,9 +117,9 @@ def test_the_order_of_constituents_does_not_matter() -> None:
     rng = np.random.default_rng(0)
     rows = [(i, j, c) for i in range(4) for j in range(i + 1, 5) for c in range(2)]
     gain, order, words = rng.normal(size=len(rows)), rng.permutation(len(rows)), list("abcd")
-    expected = best_analyses(bracketings(constituents(rows), gain, CHAINS, words, np.array([0, len(words)])), 9)
+    expected = best_trees(bracketings(constituents(rows), gain, CHAINS, words, np.array([0, len(words)])), 9)
     shuffled = constituents([rows[at] for at in order])
-    assert best_analyses(bracketings(shuffled, gain[order], CHAINS, words, np.array([0, len(words)])), 9) == expected
+    assert best_trees(bracketings(shuffled, gain[order], CHAINS, words, np.array([0, len(words)])), 9) == expected
 
 
 def test_long_sentences_have_room_for_all_edges() -> None:
@@ -126,6 +130,6 @@ def test_long_sentences_have_room_for_all_edges() -> None:
     width = found.end - found.first
     words = [str(i) for i in range(n)]
     gain = np.where((width == 2) & (found.first % 2 == 0), 1.0, -1.0)
-    (tree,) = best_analyses(bracketings(found, gain, CHAINS, words, np.array([0, len(words)])), 1)
+    (tree,) = best_trees(bracketings(found, gain, CHAINS, words, np.array([0, len(words)])), 1)
     assert tree.bracketed().count("(B") == n // 2
     assert list(tree.words()) == words
