@@ -119,6 +119,21 @@ class Constituents(NamedTuple):
         first, end, chain = np.ascontiguousarray(rows.T)
         return Constituents(first, end, chain, np.bincount(which, self.posterior, minlength=len(rows)).astype(float))
 
+    def find(self, first: IntArray, end: IntArray, chain: IntArray) -> IntArray:
+        """Find the row (n,) of each chain over some words; -1 where it is absent.
+
+        Each chain must be over the same words once, in the order that `merged` gives.
+
+        first: (n,) the first words.
+        end: (n,) the words after the last ones.
+        chain: (n,) the number of each chain; -1 for none.
+
+        >>> constituents = Constituents(*np.array([[0, 0], [1, 2], [3, 4]]), np.array([0.5, 0.5]))
+        >>> constituents.find(*np.array([[0, 0], [2, 2], [4, -1]]))
+        array([ 1, -1])
+        """
+        return Rules.find(np.stack(self[:3], axis=1), np.stack([first, end, chain], axis=1))
+
     @staticmethod
     def mean(parts: Sequence[Constituents], n_grammars: IntArray) -> Constituents:
         """Average the posteriors of several grammars; a constituent that one of them lacks has posterior zero there.
@@ -171,9 +186,22 @@ class LabelledConstituents(NamedTuple):
 
         span_penalty: the amount that a label loses if it is not the tag of a word.
         """
-        worth = self.posterior - span_penalty * ~self.is_tag
-        gain: FloatArray = np.bincount(self.row, worth[self.part]).astype(float)
-        return gain
+        return self.by_chain(self.posterior - span_penalty * ~self.is_tag)
+
+    def by_chain(self, values: FloatArray) -> FloatArray:
+        """Sum up numbers of labelled constituents for each constituent with a chain, (K,).
+
+        values: (L,) a number of each labelled constituent.
+        """
+        total: FloatArray = np.bincount(self.row, values[self.part]).astype(float)
+        return total
+
+    def by_label(self, values: FloatArray) -> FloatArray:
+        """Sum up numbers of constituents with chains for each labelled constituent, (L,).
+
+        values: (K,) a number of each constituent with a chain.
+        """
+        return np.bincount(self.part, values[self.row], minlength=len(self.first)).astype(float)
 
     def named(self, labels: Sequence[str]) -> list[Constituent]:
         """List the constituents with their names.

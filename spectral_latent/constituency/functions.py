@@ -83,7 +83,7 @@ class FunctionLabeller:
         """Find the likeliest label with each constituent's category, for every constituent that the grammar finds."""
         permits = self._permits(found, len(words))
         charts = self.grammar.grammar.charts([words], permits=[permits])
-        parts = self._labels.split(self.grammar.constituents(charts))
+        parts = self._labels.split(self.grammar.items(charts).constituents())
         pairs = zip(parts.posterior.tolist(), parts.named(self._labels.names), strict=True)
         rising = sorted(pairs, key=lambda pair: pair[0])
         # Of several labels of one category, the last one stays.

@@ -12,19 +12,17 @@ from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, counted
 from spectral_latent.constituency.columns import PhraseColumns
-from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.forests import DerivationBuilder
+from spectral_latent.constituency.items import PhraseItems
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.rows import with_rows
 from spectral_latent.grammar import Charts, LatentGrammar, Limits, SentenceGrammar
-from spectral_latent.inference import Weight, inside, marginals, outside, total_weight
+from spectral_latent.inference import Weight, inside, total_weight
 from spectral_latent.operators import Distinct, ObservableOperators, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["PhraseGrammar"]
-
-_LEAST = 1e-6  # constituents of smaller posteriors are in no tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,24 +78,20 @@ class PhraseGrammar(ShortRepr):
         """Whether each symbol is a bar, (S,)."""
         return np.array([symbol.bar for symbol in self.symbols])
 
-    def constituents(self, charts: Charts) -> Constituents:
-        """Compute the posteriors of the constituents of sentences; a sentence that is not derived has none.
+    def items(self, charts: Charts) -> PhraseItems:
+        """Compute the posteriors of the items of charts, with the signs that the options ask for.
 
-        Their signs are those that the options ask for.  A bar @X over all words of a sentence stands for its phrase X.
-        A chain may occur twice over the same words; `Constituents.mean` adds the posteriors up.
+        A bar @X over all words of a sentence stands for its phrase X.
 
         charts: the charts of the sentences under this grammar.
         """
-        operators = charts.grammar.latent
         forest, first, end = charts.joined()
-        inside_vectors = inside(operators, forest)
-        mu = marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))
         sentence = charts.grammar.sentence_of(first)
-        sign = total_weight(operators, forest, inside_vectors).sign[sentence]
-        posterior = self.options.with_signs(mu, sign)
         is_part = self._is_bar[forest.symbol] & (end - first < np.diff(charts.grammar.start)[sentence])
-        kept = np.flatnonzero(~is_part & (posterior > _LEAST))
-        return Constituents(first[kept], end[kept], self._chain_of[forest.symbol[kept]], posterior[kept])
+        chain = np.where(is_part, -1, self._chain_of[forest.symbol])
+        operators, unknown = charts.grammar.latent, np.zeros(forest.n_items)
+        items = PhraseItems(self.options, operators, forest, sentence, first, end, chain, unknown, charts.is_derived)
+        return items.weighed()
 
     def tags(self, sentence: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.

@@ -153,7 +153,7 @@ class ConstituencyModel(StoredModel):
         Raises ValueError if there is no word.
         """
         charts = self.parser.charts([PartialTree.unknown(words)])
-        parts = self.parser.labelled(self.parser.constituents(charts), words, charts[0].grammar.start)
+        parts = self.parser.found(charts, words).labelled
         return dict(zip(parts.named(self.parser.labels.names), parts.posterior.tolist(), strict=True))
 
     def draw_posteriors(self, words: Sequence[str]) -> Html:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spectral_latent._options import counted
+from spectral_latent.constituency.agreement import agreed
 from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import (
     ChainLabels,
@@ -26,6 +27,7 @@ from spectral_latent.constituency.constraints import ANY_TREE, Constraints, Part
 from spectral_latent.constituency.decoding import PhraseForest, bracketings
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
+from spectral_latent.constituency.items import PhraseItems
 from spectral_latent.constituency.phrase import FlatPhrases, Phrase
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.grammar import Charts, Parses, SentenceGrammar, check_kind
@@ -72,6 +74,17 @@ def _parses_of_batch(flat: FlatPhrases, rest: list[list[tuple[Any, ...]]]) -> Pa
     """Make parses of flat trees, and of what each parse has besides its tree."""
     trees = iter(flat.trees())
     return ParsesOfBatch(Parses(Parse(next(trees), *each) for each in of_sentence) for of_sentence in rest)
+
+
+class FoundConstituents(NamedTuple):
+    """The constituents that sentences may have.
+
+    constituents: with chains of labels, and with posteriors that are the mean over the grammars.
+    labelled: with single labels, and with the posteriors that the model of spans gives, if there is one.
+    """
+
+    constituents: Constituents
+    labelled: LabelledConstituents
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,31 +147,45 @@ class PhraseParser:
             charts.append(member.grammar.charts(words, Vocabulary(member.grammar.tags).numbers(tag_of_word), permits))
         return charts
 
-    def constituents(self, charts: Sequence[Charts]) -> Constituents:
+    def items(self, charts: Sequence[Charts]) -> list[PhraseItems]:
+        """Compute the posteriors of the items of each grammar's charts; all grammars number the chains alike.
+
+        charts: the charts of T sentences under each grammar.
+        """
+        found = []
+        for member, charts_of, number in zip(self.members, charts, self._chains[1], strict=True):
+            items = member.items(charts_of)
+            found.append(items._replace(chain=np.append(number, -1)[items.chain]))
+        return found
+
+    def constituents(self, items: Sequence[PhraseItems], start: IntArray) -> Constituents:
         """Average the posteriors of the grammars that derive a sentence; without such a grammar it has no constituents.
 
         The constituents come in the order of their first words, which are numbered through all sentences.
 
-        charts: the charts of T sentences under each grammar.
-        """
-        parts = []
-        for member, charts_of, number in zip(self.members, charts, self._chains[1], strict=True):
-            found = member.constituents(charts_of)
-            parts.append(found._replace(chain=number[found.chain]))
-        n_grammars = np.sum([charts_of.is_derived for charts_of in charts], axis=0)
-        return Constituents.mean(parts, np.repeat(n_grammars, np.diff(charts[0].grammar.start)))
-
-    def labelled(self, constituents: Constituents, words: Sequence[str], start: IntArray) -> LabelledConstituents:
-        """Find the posteriors of labelled constituents: those that the model of spans gives, if there is one.
-
-        constituents: the constituents of T sentences.
-        words: the words of all sentences.
+        items: the items of T sentences under each grammar.
         start: (T + 1,) the first word of each sentence, and the number of all words.
         """
+        n_grammars = np.sum([of_grammar.is_derived for of_grammar in items], axis=0)
+        parts = [of_grammar.constituents() for of_grammar in items]
+        return Constituents.mean(parts, np.repeat(n_grammars, np.diff(start)))
+
+    def found(self, charts: Sequence[Charts], words: Sequence[str]) -> FoundConstituents:
+        """Find the constituents of sentences, and let the model of spans judge them, if there is one.
+
+        charts: the charts of T sentences under each grammar.
+        words: the words of all sentences.
+        """
+        start = charts[0].grammar.start
+        items = self.items(charts)
+        constituents = self.constituents(items, start)
         parts = self.labels.split(constituents)
-        if self.spans is None:
-            return parts
-        return parts._replace(posterior=self.spans.probabilities(parts, self.labels.names, words, start))
+        if self.spans is not None:
+            judgement = self.spans.probabilities(parts, self.labels.names, words, start)
+            if self.spans.options.step > 0.0:
+                judgement = agreed(items, constituents, parts, judgement, start, self.spans.options)
+            parts = parts._replace(posterior=judgement)
+        return FoundConstituents(constituents, parts)
 
     def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
         """List the constituents that the grammars find in each tree's sentence; an empty list if they do not derive it.
@@ -167,16 +194,17 @@ class PhraseParser:
         options: the settings of the model of spans.
         """
         charts = self.charts([PartialTree.unknown(tuple(tree.words())) for tree in trees])
-        places = pairwise(charts[0].grammar.start.tolist())
-        constituents = self.constituents(charts)
+        start = charts[0].grammar.start
+        places = pairwise(start.tolist())
+        constituents = self.constituents(self.items(charts), start)
         examples = []
         for tree, (first, end) in zip(trees, places, strict=True):
             parts = self.labels.split(constituents.of_words(first, end))
             in_tree = set(constituents_of(tree))
             correct = np.array([part in in_tree for part in parts.named(self.labels.names)], dtype=np.bool_)
-            start = np.array([0, end - first])
+            alone = np.array([0, end - first])
             judged = options.judged(parts)
-            examples.append(SpanExamples.of(parts, self.labels.names, list(tree.words()), start, judged, correct))
+            examples.append(SpanExamples.of(parts, self.labels.names, list(tree.words()), alone, judged, correct))
         return examples
 
     def parses(
@@ -211,8 +239,9 @@ class PhraseParser:
                     f"each sentence"
                 )
         grammars = [charts_of.grammar for charts_of in charts]
-        constituents = self.constituents(charts)
-        trees = self._bracketings(sentences, constituents, grammars[0], n_best)
+        words = list(chain.from_iterable(sentence.words for sentence in sentences))
+        found_parts = self.found(charts, words)
+        trees = self._bracketings(sentences, found_parts, grammars[0], words, n_best)
         derivations = n_best_derivations(trees.forest, trees.weight, n_best)
         columns = trees.columns(derivations)
         weight = self._weight(columns, grammars) if scored else Weight.unknown(len(derivations))
@@ -227,21 +256,27 @@ class PhraseParser:
         ):
             if of_sentence and self.functions is not None:
                 plain = [parse.tree for parse in of_sentence]
-                labelled = self.functions.label(plain, sentence.words, constituents.of_words(first, end))
+                labelled = self.functions.label(plain, sentence.words, found_parts.constituents.of_words(first, end))
                 of_sentence = [parse._replace(tree=tree) for parse, tree in zip(of_sentence, labelled, strict=True)]
             parses.append(Parses(of_sentence or [self._fallback(sentence, grammars[0], at)]))
         return parses
 
     def _bracketings(
-        self, sentences: Sequence[PartialTree], constituents: Constituents, grammar: SentenceGrammar, n_best: int
+        self,
+        sentences: Sequence[PartialTree],
+        found: FoundConstituents,
+        grammar: SentenceGrammar,
+        words: Sequence[str],
+        n_best: int,
     ) -> PhraseForest:
         """Build the forest of the trees that the constituents of any grammars make up, with the gains of their parts.
 
         grammar: any member's grammar of the sentences.
+        words: the words of all sentences.
         """
-        words = list(chain.from_iterable(sentence.words for sentence in sentences))
+        constituents, parts = found
         start = grammar.start
-        gain = self.labelled(constituents, words, start).gains(self.members[0].options.span_penalty)
+        gain = parts.gains(self.members[0].options.span_penalty)
         gain += _REQUIRED * self._is_required(constituents, sentences, start)
         if n_best == 1:  # the best tree has no other constituents but those that it needs
             width = constituents.end - constituents.first
@@ -279,10 +314,8 @@ class PhraseParser:
         """
         sentences = [PartialTree.unknown(tuple(trees[0].words())) for trees in lists]
         charts = self.charts(sentences)
-        start = charts[0].grammar.start
-        columns = PhraseColumns.of(lists, start.tolist())
-        words = list(chain.from_iterable(sentence.words for sentence in sentences))
-        parts = self.labelled(self.constituents(charts), words, start)
+        columns = PhraseColumns.of(lists, charts[0].grammar.start.tolist())
+        parts = self.found(charts, list(chain.from_iterable(sentence.words for sentence in sentences))).labelled
         weight = self._weight(columns, [charts_of.grammar for charts_of in charts])
         return weight, columns.values(parts, self.labels.names)
 

@@ -12,9 +12,9 @@
 A grammar sees of a phrase little more than the labels of its parts.  The features see the words at both ends of a span
 and around it (Finkel, Kleeman and Manning 2008; Hall, Durrett and Klein 2014).  With s = 1 and w = 0, P(c) is μ(c).
 
-Each constituent is judged alone: that judgements fit together is left to the decoder, which looks for a tree with large
-Σ P(c).  The sentences to learn from must be new to the grammars, because the posteriors of sentences that grammars were
-trained on are too good.
+Each constituent is judged alone.  The grammars make the judgements agree (`agreement`), and the decoder looks for a
+tree in which their sum is large.  The sentences to learn from must be new to the grammars, because the posteriors of
+sentences that grammars were trained on are too good.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class SpanOptions(Options):
     penalty: λ.
     iterations: the most iterations of L-BFGS.
     least: the least posterior of a constituent that the model judges; others keep their posteriors.
+    step: γ, how much judgements change the posteriors of other constituents; see `agreement`.  With 0, each constituent
+    is judged alone.
     """
 
     folds: Annotated[int, AtLeast(2)] = 4
@@ -58,6 +60,7 @@ class SpanOptions(Options):
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 30.0
     iterations: Annotated[int, AtLeast(1)] = 60
     least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
+    step: Annotated[float, AtLeast(0.0), AtMost(100.0)] = 3.0
 
     def judged(self, parts: LabelledConstituents) -> IntArray:
         """List the numbers (n,) of the constituents that the model judges; all others keep their posteriors.

@@ -80,6 +80,17 @@ def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
 
 
 @pass_part
+def _multiply(vectors: FloatArray, item: int, m: int, factor: float) -> None:
+    """Multiply vectors[item, :m] by a factor, which is 1 for most items.
+
+    vectors: (n, M).
+    """
+    if factor != 1.0:
+        for i in range(m):
+            vectors[item, i] *= factor
+
+
+@pass_part
 def _add(total: ScaledVectors, item: int, parts: FloatArray, row: int, m: int, exponent: int) -> None:
     """Add parts[row, :m] 2^exponent to the vector of an item.
 
@@ -159,11 +170,14 @@ def _apply(
 
 
 @compiled_pass
-def inside_pass(operators: PackedOperators, forest: Forest, inside: ScaledVectors, room: Room) -> None:
+def inside_pass(
+    operators: PackedOperators, forest: Forest, factors: FloatArray, inside: ScaledVectors, room: Room
+) -> None:
     """Compute inside vectors.
 
     operators: the operators as flat arrays.
     forest: a forest of I items, whose rules are those of the operators.
+    factors: (I,) what the vector of each item is multiplied by.
     inside: zeros, which the inside vectors are added to.
     room: as `Room.of` makes it.
     """
@@ -180,17 +194,24 @@ def inside_pass(operators: PackedOperators, forest: Forest, inside: ScaledVector
             exponent = _apply(operators, forest, inside, edge, end, m, room)
             _add(inside, item, room.of_items, 0, m, exponent)
             edge = end
+        _multiply(vectors, item, m, factors[item])
         exponents[item] = _normalise(vectors, item, m, exponents[item])
 
 
 @compiled_pass
 def outside_pass(
-    operators: PackedOperators, forest: Forest, inside: ScaledVectors, outside: ScaledVectors, room: Room
+    operators: PackedOperators,
+    forest: Forest,
+    factors: FloatArray,
+    inside: ScaledVectors,
+    outside: ScaledVectors,
+    room: Room,
 ) -> None:
-    """Compute outside vectors from the result of `inside_pass` on the same forest.
+    """Compute outside vectors from the result of `inside_pass` on the same forest, with the same factors.
 
     operators: the operators as flat arrays.
     forest: a forest of I items, whose rules are those of the operators.
+    factors: (I,) what the vector of each item is multiplied by.
     inside: the inside vectors.
     outside: zeros, which the outside vectors are added to.
     room: as `Room.of` makes it.
@@ -209,6 +230,7 @@ def outside_pass(
         if symbol[item] < 0:
             continue
         m_a = states[symbol[item]]
+        _multiply(vectors, item, m_a, factors[item])
         above = _normalise(vectors, item, m_a, exponents[item])
         exponents[item] = above
         # Items that no derivation reaches have nothing to push down.

@@ -2,9 +2,10 @@
 
 | here | long paper | meaning |
 | --- | --- | --- |
-| `inside` | Figure 4, f; Figure 5, α | α^{item} = Σ_edges C(α^left, α^right), c∞ at a leaf |
-| `outside` | Figure 5, β | β^{root} = c¹; pushed down through each edge to both children |
-| `marginals` | Figure 5, μ | μ(item) = α^{item} · β^{item} |
+| `inside` | Figure 4, f; Figure 5, α | α^{item} = f(item) Σ_edges C(α^left, α^right), c∞ at a leaf |
+| `outside` | Figure 5, β | β^{root} = f(root) c¹; pushed down through each edge to both children, f(child) times |
+| `marginals` | Figure 5, μ | μ(item) = α^{item} · β^{item} / f(item) |
+| `factors` | - | f(item): how much more a derivation weighs if it has the item; 1 in the papers |
 | `edge_marginals` | - | β^{item} · C(α^left, α^right): μ by edge |
 | `Weight` | p(r_1 ... r_N) | a number as sign and log |·|: estimates may be negative (slides 21-22) |
 
@@ -39,6 +40,8 @@ __all__ = [
 
 _LOWEST = -2000  # 2^-2000 is zero in double precision
 _HIGHEST = 900  # no marginal is as large as 2^900
+_LEAST_FACTOR = 1e-100  # vectors times factors neither under- nor overflow
+_LARGEST_FACTOR = 1e100
 
 
 class Weight(NamedTuple):
@@ -111,29 +114,59 @@ def _check_vectors(operators: ObservableOperators, forest: Forest, *parts: Scale
         check_column("exponents of the forest's items", exponents, (forest.n_items,), np.int64)
 
 
-def inside(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
+def _checked_factors(forest: Forest, factors: FloatArray | None) -> FloatArray:
+    """Raise ValueError unless factors (I,) are numbers from 1e-100 to 1e100; None stands for ones."""
+    if factors is None:
+        return np.ones(forest.n_items)
+    check_column("factors of the forest's items", factors, (forest.n_items,), np.float64)
+    for item in np.flatnonzero(~((factors >= _LEAST_FACTOR) & (factors <= _LARGEST_FACTOR)))[:1]:
+        raise ValueError(f"the factor of item {item} is {factors[item]}; give one from 1e-100 to 1e100")
+    return factors
+
+
+def inside(operators: ObservableOperators, forest: Forest, factors: FloatArray | None = None) -> ScaledVectors:
     """Compute the inside vectors α of all items (long paper, Figures 4 and 5).
 
     operators: the operators that weigh the rules.
     forest: a forest of I items.
+    factors: (I,) f, numbers from 1e-100 to 1e100; None for ones.
+    Raises ValueError for other factors.
+
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> operators = ObservableOperators(
+    ...     rules, np.array([1]), np.array([[1.0]]), np.array([[0.2]]), np.empty((0, 1, 1)), [])
+    >>> leaf = Forest(*(np.array(column) for column in ([0], [0, 1], [0], [-1], [-1], [0], [0])))
+    >>> for factors in (None, np.array([4.0])):
+    ...     print(np.exp(total_weight(operators, leaf, inside(operators, leaf, factors)).log).round(3))
+    [0.2]
+    [0.8]
     """
     check_rules(operators, forest)
+    factors = _checked_factors(forest, factors)
     vectors = ScaledVectors.zeros(operators, forest)
-    inside_pass(operators.packed, forest, vectors, Room.of(operators.packed))
+    inside_pass(operators.packed, forest, factors, vectors, Room.of(operators.packed))
     return vectors
 
 
-def outside(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> ScaledVectors:
+def outside(
+    operators: ObservableOperators,
+    forest: Forest,
+    inside_vectors: ScaledVectors,
+    factors: FloatArray | None = None,
+) -> ScaledVectors:
     """Compute the outside vectors β of all items (long paper, Figure 5).
 
     operators: the operators that weigh the rules.
     forest: a forest of I items.
-    inside_vectors: (I, M), those of the same forest.
+    inside_vectors: (I, M), those of the same forest, with the same factors.
+    factors: (I,) as in `inside`.
     """
     check_rules(operators, forest)
+    factors = _checked_factors(forest, factors)
     _check_vectors(operators, forest, inside_vectors)
     vectors = ScaledVectors.zeros(operators, forest)
-    outside_pass(operators.packed, forest, inside_vectors, vectors, Room.of(operators.packed))
+    outside_pass(operators.packed, forest, factors, inside_vectors, vectors, Room.of(operators.packed))
     return vectors
 
 
@@ -223,7 +256,11 @@ def _posteriors(
 
 
 def marginals(
-    operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors, outside_vectors: ScaledVectors
+    operators: ObservableOperators,
+    forest: Forest,
+    inside_vectors: ScaledVectors,
+    outside_vectors: ScaledVectors,
+    factors: FloatArray | None = None,
 ) -> FloatArray:
     """Compute μ(item) / (weight of the item's component), (I,): with true probabilities, posteriors of items.
 
@@ -233,10 +270,12 @@ def marginals(
     forest: a forest of I items.
     inside_vectors: (I, M), those of the same forest.
     outside_vectors: (I, M), those of the same forest.
+    factors: (I,) those that the vectors were computed with, as in `inside`.
     """
     check_roots(operators, forest)
+    factors = _checked_factors(forest, factors)
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
-    product = np.einsum("im,im->i", inside_vectors.vectors, outside_vectors.vectors)
+    product = np.einsum("im,im->i", inside_vectors.vectors, outside_vectors.vectors) / factors
     exponent = inside_vectors.exponents + outside_vectors.exponents
     return _posteriors(operators, forest, inside_vectors, item_component(forest), product, exponent)
 

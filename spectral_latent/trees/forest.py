@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.trees.skeletal import SkeletalTrees
-from spectral_latent.trees.symbols import IntArray, Rules
+from spectral_latent.trees.symbols import BoolArray, IntArray, Rules
 
 __all__ = ["Forest"]
 
@@ -74,6 +74,36 @@ class Forest(NamedTuple):
     def item(self) -> IntArray:
         """The item that each edge derives, (E,)."""
         return np.repeat(np.arange(self.n_items), np.diff(self.start))
+
+    def restricted(self, keep: BoolArray) -> Forest:
+        """Leave out items, and all edges that derive them or have them as a child.
+
+        keep: (I,) whether to keep each item; roots must be kept.
+        Raises ValueError if a root is left out, or if there is not one truth value for each item.
+
+        >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+        >>> forest = Forest.of_trees(tree, tree.rules).restricted(np.array([True, False, True]))
+        >>> forest.symbol, forest.start, forest.root
+        (array([0, 2]), array([0, 1, 1]), array([1]))
+        """
+        if np.shape(keep) != (self.n_items,) or np.asarray(keep).dtype != np.bool_:
+            raise ValueError(f"give one truth value for each of the {self.n_items} items")
+        if not keep[self.root].all():
+            raise ValueError("the roots of a forest cannot be left out")
+        number = np.append(np.cumsum(keep) - 1, -1)  # a child that is -1 keeps its number
+        kept = np.append(keep, True)
+        item = self.item
+        edge = keep[item] & kept[self.left] & kept[self.right]
+        n_edges = np.bincount(number[item[edge]], minlength=int(keep.sum()))
+        return Forest(
+            symbol=self.symbol[keep],
+            start=np.append(0, np.cumsum(n_edges)),
+            rule=self.rule[edge],
+            left=number[self.left[edge]],
+            right=number[self.right[edge]],
+            root=number[self.root],
+            component=self.component,
+        )
 
     @property
     def n_components(self) -> int:

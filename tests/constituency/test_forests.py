@@ -125,8 +125,7 @@ def test_marginals_have_the_signs_that_options_ask_for(name: MarginalName) -> No
             for chain in chains_of(tree):
                 mu[chain] += {"absolute": 1, "divided": np.sign(total), "undivided": 1}[name] * weight / abs(total)
         wanted = {chain: abs(m) if name == "absolute" else m for chain, m in mu.items()}
-        constituents = member.constituents(chart)
-        assert constituents is not None
+        constituents = member.items(chart).constituents()
         keys = zip(constituents.first, constituents.end, (member.chains[i] for i in constituents.chain), strict=True)
         found = dict(zip(keys, constituents.posterior, strict=True))
         assert found == pytest.approx({chain: m for chain, m in wanted.items() if m > 1e-6}, rel=1e-6, abs=1e-6)

@@ -47,9 +47,9 @@ def values(weight: Weight) -> np.ndarray:
     return weight.sign * np.exp(weight.log)
 
 
-def posteriors(operators: ObservableOperators, forest: Forest) -> np.ndarray:
-    inside_vectors = inside(operators, forest)
-    return marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors))
+def posteriors(operators: ObservableOperators, forest: Forest, factors: np.ndarray | None = None) -> np.ndarray:
+    inside_vectors = inside(operators, forest, factors)
+    return marginals(operators, forest, inside_vectors, outside(operators, forest, inside_vectors, factors), factors)
 
 
 def ambiguous(
@@ -164,15 +164,21 @@ def item_sums(parsed: Parsed, trees: list[tuple], weights: np.ndarray) -> np.nda
 UNARY = {1: ((0, 1), (2, 0)), 2: ((0, 1), (2, 0)), 3: ((2, 0),)}  # by sentence length: few enough trees to enumerate
 
 
-def check_sums(model: Lpcfg, sentence: list[int], trees: list[tuple], weights: list[float]) -> None:
+def check_sums(
+    model: Lpcfg, sentence: list[int], trees: list[tuple], weights: list[float], factors: np.ndarray | None = None
+) -> None:
     """Compare the weight of a forest, and those of its items, with sums over all trees of its sentence."""
     parsed = cky_forest(model, [sentence])
     operators = model.operators()
-    total = total_weight(operators, parsed.forest, inside(operators, parsed.forest))
+    inside_vectors = inside(operators, parsed.forest, factors)
+    total = total_weight(operators, parsed.forest, inside_vectors)
     size = np.abs(weights).sum()
     assert abs(values(total)[0] - sum(weights)) <= 1e-10 * size
-    mu = posteriors(operators, parsed.forest) * values(total)
+    mu = posteriors(operators, parsed.forest, factors) * values(total)
     assert np.abs(mu - item_sums(parsed, trees, np.array(weights))).max() <= 1e-10 * size
+    outside_vectors = outside(operators, parsed.forest, inside_vectors, factors)
+    of_edges = edge_marginals(operators, parsed.forest, inside_vectors, outside_vectors) * values(total)
+    assert np.abs(np.bincount(parsed.forest.item, of_edges, minlength=len(mu)) - mu).max() <= 1e-10 * size
 
 
 @given(seeds, st.booleans(), st.lists(st.integers(0, 2), min_size=1, max_size=3))
@@ -182,6 +188,58 @@ def test_forests_sum_over_all_trees_and_hidden_states(seed: int, positive: bool,
     model = ambiguous(rng, positive=positive, states=[2, 3, 2], unary=UNARY[len(sentence)])
     trees = derivations(model, sentence)
     check_sums(model, sentence, trees, [by_enumeration(model, tree) for tree in trees])
+
+
+@given(seeds, st.booleans(), st.lists(st.integers(0, 2), min_size=1, max_size=4))
+@settings(max_examples=30)
+def test_a_tree_weighs_its_probability_times_the_factors_of_its_items(
+    seed: int, positive: bool, sentence: list[int]
+) -> None:
+    rng = np.random.default_rng(seed)
+    model = ambiguous(rng, positive=positive, unary=[(2, 0)])
+    parsed = cky_forest(model, [sentence])
+    factors = 10.0 ** rng.choice([-90.0, -2.0, 0.0, 0.5, 90.0], len(parsed.items), p=[0.02, 0.3, 0.3, 0.36, 0.02])
+    number = {item: at for at, (_, item) in enumerate(parsed.items)}
+    trees = derivations(model, sentence)
+    weights = [figure_4(model, tree) * math.prod(factors[number[item]] for item in spans(tree)) for tree in trees]
+    check_sums(model, sentence, trees, weights, factors)
+
+
+@given(seeds, st.booleans(), st.lists(st.integers(0, 2), min_size=1, max_size=4))
+@settings(max_examples=30)
+def test_a_forest_without_some_items_sums_over_the_trees_that_have_none_of_them(
+    seed: int, positive: bool, sentence: list[int]
+) -> None:
+    rng = np.random.default_rng(seed)
+    model = ambiguous(rng, positive=positive, unary=[(2, 0)])
+    forest = cky_forest(model, [sentence]).forest
+    items = [item for _, item in cky_forest(model, [sentence]).items]
+    keep = rng.random(len(items)) < 0.7
+    keep[forest.root] = True
+    left_out = {item for item, kept in zip(items, keep, strict=True) if not kept}
+    trees = derivations(model, sentence)
+    weights = [figure_4(model, tree) for tree in trees]
+    wanted = sum(weight for tree, weight in zip(trees, weights, strict=True) if left_out.isdisjoint(spans(tree)))
+    found = values(tree_weights(model.operators(), forest.restricted(keep)))
+    assert abs(found.sum() - wanted) <= 1e-10 * np.abs(weights).sum()
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, np.inf, np.nan, 1e101])
+def test_factors_are_numbers_above_zero_one_for_each_item(wrong: float) -> None:
+    model = ambiguous(np.random.default_rng(0), positive=True)
+    forest = cky_forest(model, [[0, 1]]).forest
+    with pytest.raises(ValueError, match=r"factor of item 0 is .*; give one from 1e-100 to 1e100"):
+        inside(model.operators(), forest, np.where(np.arange(forest.n_items) == 0, wrong, 1.0))
+    with pytest.raises(ValueError, match=r"factors of the forest's items"):
+        inside(model.operators(), forest, np.ones(forest.n_items + 1))
+
+
+def test_roots_cannot_be_left_out() -> None:
+    forest = cky_forest(ambiguous(np.random.default_rng(0), positive=True), [[0, 1]]).forest
+    with pytest.raises(ValueError, match="roots of a forest cannot be left out"):
+        forest.restricted(np.zeros(forest.n_items, dtype=bool))
+    with pytest.raises(ValueError, match="one truth value for each"):
+        forest.restricted(np.ones(1, dtype=bool))
 
 
 @given(seeds, st.booleans())

@@ -1,0 +1,64 @@
+"""Make judgements of single constituents agree with each other, by the charts of the grammars.
+
+| here | meaning |
+| --- | --- |
+| μ(c) | the posterior of a constituent c: the mean over the grammars |
+| P(c) | the judgement of the model of spans (`spans`), which looks at each constituent alone |
+| p(t) exp(γ Σ_{c in t} (P(c) − μ(c))) | the new weight of a derivation t under each grammar; γ is `SpanOptions.step` |
+| μ'(c) | the posterior under these weights: the mean over the grammars |
+| (P(c) + μ'(c)) / 2 | what comes out |
+
+Whoever finds that a phrase is likelier than the grammars say has learnt something of all phrases around it.  Of all
+distributions of trees whose posteriors are P, the one nearest to the grammar's has this form, with a factor for each
+constituent (posterior regularisation: Ganchev, Graça, Gillenwater and Taskar 2010).  P − μ is the gradient by the
+logarithms of these factors, so that μ' is one step of gradient ascent away from μ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from spectral_latent.constituency.constituents import Constituents, LabelledConstituents
+from spectral_latent.constituency.items import PhraseItems
+from spectral_latent.constituency.spans import SpanOptions
+from spectral_latent.trees import FloatArray, IntArray, range_of
+
+__all__ = ["agreed"]
+
+_LARGEST = 100.0  # the largest logarithm of a factor; posteriors of spectral grammars may be far above 1
+
+
+def agreed(
+    items: Sequence[PhraseItems],
+    constituents: Constituents,
+    parts: LabelledConstituents,
+    judgement: FloatArray,
+    start: IntArray,
+    options: SpanOptions,
+) -> FloatArray:
+    """Make the judgements of the constituents of T sentences agree, (L,).
+
+    Constituents of low posteriors keep them, and all judgements of a sentence stay where none of its derivations has
+    likely items alone.
+
+    items: the items of each grammar.
+    constituents: their constituents, the mean over the grammars.
+    parts: the L labelled constituents, with their posteriors μ.
+    judgement: (L,) P.
+    start: (T + 1,) the first word of each sentence, and the number of all words.
+    options: the settings.
+    """
+    gradient = parts.by_chain(judgement - parts.posterior)
+    factors = np.exp(np.clip(options.step * gradient, -_LARGEST, _LARGEST))
+    total = np.zeros(len(factors))
+    n_grammars = np.zeros(len(start) - 1)
+    for of_grammar in items:
+        posterior, is_derived = of_grammar.likely(options.least).reweighed(constituents, factors)
+        total += posterior
+        n_grammars += is_derived
+    of_constituent = n_grammars[range_of(start, constituents.first)]
+    again = parts.by_label(total / np.maximum(of_constituent, 1.0))
+    changed = (parts.posterior > options.least) & (n_grammars[range_of(start, parts.first)] > 0)
+    return np.where(changed, (judgement + again) / 2, judgement)

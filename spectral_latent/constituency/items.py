@@ -1,0 +1,97 @@
+"""Hold the items of a grammar's charts, and weigh derivations by what is thought of their constituents.
+
+| here | meaning |
+| --- | --- |
+| μ(c) | the posterior of a constituent c under the grammar |
+| f(c) | a factor, above 1 for constituents that are more likely than the grammar says |
+| p(t) Π_{c in t} f(c) | the weight of a derivation t, under which `PhraseItems.reweighed` finds posteriors |
+
+A factor of one constituent changes the posteriors of all: those rise that often stand beside it, and those fall that
+cross it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from spectral_latent.constituency.constituents import Constituents
+from spectral_latent.grammar import GrammarOptions
+from spectral_latent.inference import inside, marginals, outside, total_weight
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
+
+__all__ = ["PhraseItems"]
+
+_LEAST = 1e-6  # constituents of smaller posteriors are in no tree
+
+
+class PhraseItems(NamedTuple):
+    """The items of the charts of sentences under one grammar.
+
+    options: the settings of the grammar, which tell the signs of posteriors.
+    operators: the operators that weigh the rules.
+    forest: the I items, with a component for each of the T sentences.
+    sentence: (I,) the sentence of each item.
+    first, end: (I,) the words of an item are first ... end - 1, numbered through all sentences.
+    chain: (I,) the number of its chain of labels; -1 for a bar, which is a part of a phrase.
+    posterior: (I,) its posterior; 0 for all items of a sentence that the grammar does not derive.
+    is_derived: (T,) whether the grammar derives each sentence.
+    """
+
+    options: GrammarOptions
+    operators: ObservableOperators
+    forest: Forest
+    sentence: IntArray
+    first: IntArray
+    end: IntArray
+    chain: IntArray
+    posterior: FloatArray
+    is_derived: BoolArray
+
+    def weighed(self, factors: FloatArray | None = None) -> PhraseItems:
+        """Compute the posteriors of the items.
+
+        factors: (I,) the factor of each item, as in `inference.inside`; None for ones.
+        """
+        inside_vectors = inside(self.operators, self.forest, factors)
+        outside_vectors = outside(self.operators, self.forest, inside_vectors, factors)
+        mu = marginals(self.operators, self.forest, inside_vectors, outside_vectors, factors)
+        sign = total_weight(self.operators, self.forest, inside_vectors).sign
+        posterior = self.options.with_signs(mu, sign[self.sentence])
+        return self._replace(posterior=posterior, is_derived=self.is_derived & (sign != 0))
+
+    def likely(self, least: float) -> PhraseItems:
+        """Leave out the items whose posterior is not above a limit, and all derivations with them.
+
+        least: the limit.
+        """
+        keep = np.abs(self.posterior) > least
+        keep[self.forest.root] = True
+        return self._replace(
+            forest=self.forest.restricted(keep),
+            sentence=self.sentence[keep],
+            first=self.first[keep],
+            end=self.end[keep],
+            chain=self.chain[keep],
+            posterior=self.posterior[keep],
+        )
+
+    def constituents(self) -> Constituents:
+        """List the constituents with their posteriors; a chain may occur twice over the same words."""
+        kept = np.flatnonzero((self.chain >= 0) & (self.posterior > _LEAST))
+        return Constituents(self.first[kept], self.end[kept], self.chain[kept], self.posterior[kept])
+
+    def reweighed(self, constituents: Constituents, factors: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Compute the posteriors of constituents where a derivation weighs more or less by those that it has.
+
+        constituents: K constituents as `Constituents.merged` lists them.
+        factors: (K,) the factor of each; other items have the factor 1.
+        Returns the posteriors (K,), and whether the items derive each sentence, (T,).
+        """
+        row = constituents.find(self.first, self.end, self.chain)
+        again = self.weighed(np.append(factors, 1.0)[row])
+        found = np.flatnonzero(row >= 0)
+        posterior = np.bincount(row[found], again.posterior[found], minlength=len(factors))
+        return posterior.astype(float), again.is_derived

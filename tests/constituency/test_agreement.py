@@ -1,0 +1,84 @@
+"""Judgements that agree, against sums over all trees of a sentence."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from spectral_latent.constituency import ConstituencyModel, Phrase, SpanOptions
+from spectral_latent.constituency.constituents import Constituent, constituents_of
+from spectral_latent.constituency.spans import SpanModel
+from tests.constituency.test_forests import BINARISATIONS, derived, options, trees
+
+EVERYTHING = SpanOptions(least=1e-300)
+SENTENCES = st.lists(st.sampled_from("ab"), min_size=1, max_size=4)
+
+
+@pytest.fixture(scope="module")
+def parser() -> ConstituencyModel:
+    return ConstituencyModel.train(trees(), [replace(options(each), fragments=0.0) for each in BINARISATIONS[:3]])
+
+
+def judging(parser: ConstituencyModel, seed: int, **settings: float) -> ConstituencyModel:
+    """Let a model of spans with random weights judge all constituents."""
+    weights = np.random.default_rng(seed).normal(0.0, 0.3, len(SpanModel.plain(EVERYTHING).weights))
+    return replace(parser, spans=SpanModel(replace(EVERYTHING, **settings), 0.8, weights))
+
+
+def posteriors(weights: dict[Phrase, float]) -> dict[Constituent, float]:
+    """Sum up the shares of the trees that have each constituent."""
+    total = sum(weights.values())
+    found: dict[Constituent, float] = {}
+    for tree, weight in weights.items():
+        for part in set(constituents_of(tree)):
+            found[part] = found.get(part, 0.0) + weight / total
+    return found
+
+
+def mean(parts: list[dict[Constituent, float]]) -> dict[Constituent, float]:
+    return {part: sum(each.get(part, 0.0) for each in parts) / len(parts) for each in parts for part in each}
+
+
+@given(SENTENCES, st.integers(0, 1000), st.floats(0.1, 6.0))
+@settings(max_examples=25, deadline=None)
+def test_every_tree_weighs_more_by_what_its_constituents_gain(
+    parser: ConstituencyModel, words: list[str], seed: int, step: float
+) -> None:
+    assume(all(member.grammar.charts([words]).is_derived.all() for member in parser.members))
+    weights = [derived(member, words) for member in parser.members]
+    before = mean([posteriors(of_grammar) for of_grammar in weights])
+    alone = judging(parser, seed, step=0.0).posteriors(words)
+    gain = {part: step * (alone[part] - before[part]) for part in alone}
+    again = [
+        {
+            tree: weight * float(np.exp(sum(gain[part] for part in constituents_of(tree))))
+            for tree, weight in of_grammar.items()
+        }
+        for of_grammar in weights
+    ]
+    after = mean([posteriors(of_grammar) for of_grammar in again])
+    found = judging(parser, seed, step=step).posteriors(words)
+    assert found == pytest.approx({part: (alone[part] + after[part]) / 2 for part in alone}, rel=1e-6, abs=1e-9)
+
+
+def test_judgements_that_are_the_posteriors_agree_already(parser: ConstituencyModel) -> None:
+    words = list("abab")
+    plain = replace(parser, spans=SpanModel.plain(EVERYTHING))
+    wanted = replace(parser, spans=None).posteriors(words)
+    assert plain.posteriors(words) == pytest.approx(wanted, abs=2e-6)
+
+
+def test_a_judgement_stays_where_likely_items_make_no_tree(parser: ConstituencyModel) -> None:
+    words = list("abab")
+    certain = judging(parser, 1, least=0.999)
+    assert certain.posteriors(words) == judging(parser, 1, least=0.999, step=0.0).posteriors(words)
+    assert judging(parser, 1).posteriors(words) != judging(parser, 1, step=0.0).posteriors(words)
+
+
+def test_agreement_of_a_sentence_does_not_depend_on_others(parser: ConstituencyModel) -> None:
+    model = judging(parser, 2, least=1e-3)
+    sentences = [list("ab"), list("baab"), ["c", "d"], list("abab")]
+    together = [parses[0] for parses in model.parse_all(sentences)]
+    assert together == [model.parse(words) for words in sentences]
