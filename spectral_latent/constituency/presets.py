@@ -1,7 +1,8 @@
 """Choose options that go well together: `fast` is a single grammar, `best` averages six, and the others three.
 
-`accurate` and `best` have a model of spans (see `spans`), which is learnt on held-out folds.  The six grammars of
-`best` are those of `accurate` from two seeds, and those of each fold are learnt from nothing.
+`accurate` and `best` have a model of spans (see `spans`), which is learnt on held-out folds.  Their grammars differ in
+the binarisation, because the mean is best where grammars differ most: a symbol that remembers its parent sees other
+things than one that remembers a sibling.  The grammars of each fold of `best` are learnt from nothing.
 
 `spectral` uses moments and linear algebra alone, so that no part of its training has local optima.  The grammars of the
 others are climbed to by EM from clusters.
@@ -30,21 +31,31 @@ def _grammar(estimator: EstimatorOptions, binarisation: Binarisation) -> Constit
     return ConstituencyOptions(estimator=estimator, beam=BEAM, threshold=THRESHOLD, binarisation=binarisation)
 
 
-_WAYS = (Binarisation(), Binarisation("last", siblings=1), Binarisation(siblings=1))
+_WAYS = (Binarisation("last"), Binarisation("first", siblings=1), Binarisation(parents=1))
+_MORE_WAYS = (Binarisation("last", siblings=1), Binarisation("first"), Binarisation("first", parents=1))
 
 
-def _with_spans(spans: SpanOptions, n_seeds: int) -> tuple[ConstituencyOptions, ...]:
-    """Choose a model of spans, and a grammar for each seed and each binarisation."""
-    estimators = [replace(clusters_then_em(28, 3, 16), seed=seed) for seed in range(n_seeds)]
-    grammars = [_grammar(estimator, binarisation) for estimator in estimators for binarisation in _WAYS]
+def _n_states(most: int, binarisation: Binarisation) -> int:
+    """Choose the states of a symbol; with parents there are more symbols, and each has fewer."""
+    return min(most, 12) if binarisation.parents else most
+
+
+def _with_spans(spans: SpanOptions, *binarisations: Binarisation) -> tuple[ConstituencyOptions, ...]:
+    """Choose a model of spans, and a grammar for each binarisation."""
+    grammars = [_grammar(clusters_then_em(_n_states(28, each), 3, 16), each) for each in binarisations]
     return tuple(replace(grammar, spans=spans) for grammar in grammars)
+
+
+def _spectral(binarisation: Binarisation) -> ConstituencyOptions:
+    """Choose the spectral estimator."""
+    return _grammar(EstimatorOptions("spectral", n_states=_n_states(16, binarisation)), binarisation)
 
 
 _PRESETS: dict[AnyPresetName, tuple[ConstituencyOptions, ...]] = {
     "fast": (_grammar(clusters_then_em(24, 2, 8), Binarisation()),),
-    "accurate": _with_spans(SpanOptions(), n_seeds=1),
-    "best": _with_spans(SpanOptions(anew=True), n_seeds=2),
-    "spectral": tuple(_grammar(EstimatorOptions("spectral", n_states=16), binarisation) for binarisation in _WAYS),
+    "accurate": _with_spans(SpanOptions(), *_WAYS),
+    "best": _with_spans(SpanOptions(anew=True), *_WAYS, *_MORE_WAYS),
+    "spectral": tuple(map(_spectral, _WAYS)),
 }
 
 
@@ -56,6 +67,6 @@ def preset(name: AnyPresetName) -> tuple[ConstituencyOptions, ...]:
     Raises ValueError for another name.
 
     >>> [options.estimator.n_states for options in preset("accurate")]
-    [28, 28, 28]
+    [28, 28, 12]
     """
     return of_preset(_PRESETS, name)
