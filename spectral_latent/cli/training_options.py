@@ -115,15 +115,13 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
     def estimator_options(self, default: EstimatorOptions) -> EstimatorOptions:
         """Change the options of an estimator to those of the command line.
 
-        The seed is added to that of the preset, so that the grammars of one preset keep different seeds.
-
         default: the options of the preset.
         """
         return replace(
             default,
             estimator=self.estimator or default.estimator,
             n_states=self.n_states or default.n_states,
-            seed=default.seed + self.seed,
+            seed=self.seed,
         )
 
     def training(self, kind: str, *others: str) -> Training:

@@ -8,10 +8,11 @@
 | μ'(c) | the posterior under these weights: the mean over the grammars |
 | (P(c) + μ'(c)) / 2 | what comes out |
 
-Whoever finds that a phrase is likelier than the grammars say has learnt something of all phrases around it.  Of all
-distributions of trees whose posteriors are P, the one nearest to the grammar's has this form, with a factor for each
-constituent (posterior regularisation: Ganchev, Graça, Gillenwater and Taskar 2010).  P − μ is the gradient by the
-logarithms of these factors, so that μ' is one step of gradient ascent away from μ.
+If a phrase is likelier than the grammars say, those that cross it are less likely, and those that often stand with it
+more.  If some distribution of trees has the posteriors P, the one that is nearest to a grammar's has this form, with a
+factor for each constituent (posterior regularisation: Ganchev, Graça, Gillenwater and Taskar 2010).  P − μ is the
+gradient by the logarithms of these factors, where all are 1, of the mean over the grammars: one step of gradient ascent
+leads to the new weights.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from spectral_latent.trees import FloatArray, IntArray, range_of
 
 __all__ = ["agreed"]
 
-_LARGEST = 100.0  # the largest logarithm of a factor; posteriors of spectral grammars may be far above 1
+_LARGEST = 100.0  # the largest logarithm of a factor, because steps may be long, and chains have several labels
 
 
 def agreed(
@@ -40,17 +41,17 @@ def agreed(
 ) -> FloatArray:
     """Make the judgements of the constituents of T sentences agree, (L,).
 
-    Constituents of low posteriors keep them, and all judgements of a sentence stay where none of its derivations has
-    likely items alone.
+    Constituents of low posteriors keep them.  If each derivation of a sentence needs an unlikely item, the sentence's
+    judgements do not change.
 
     items: the items of each grammar.
-    constituents: their constituents, the mean over the grammars.
-    parts: the L labelled constituents, with their posteriors μ.
+    constituents: K constituents with chains of labels, with the mean of the grammars' posteriors.
+    parts: the L labelled constituents, with their posteriors μ; those of spectral grammars may be above 1.
     judgement: (L,) P.
     start: (T + 1,) the first word of each sentence, and the number of all words.
     options: the settings.
     """
-    gradient = parts.by_chain(judgement - parts.posterior)
+    gradient = parts.by_chain(judgement - np.minimum(parts.posterior, 1.0))
     factors = np.exp(np.clip(options.step * gradient, -_LARGEST, _LARGEST))
     total = np.zeros(len(factors))
     n_grammars = np.zeros(len(start) - 1)
@@ -59,6 +60,6 @@ def agreed(
         total += posterior
         n_grammars += is_derived
     of_constituent = n_grammars[range_of(start, constituents.first)]
-    again = parts.by_label(total / np.maximum(of_constituent, 1.0))
+    again = np.clip(parts.by_label(total / np.maximum(of_constituent, 1.0)), 0.0, 1.0)
     changed = (parts.posterior > options.least) & (n_grammars[range_of(start, parts.first)] > 0)
     return np.where(changed, (judgement + again) / 2, judgement)

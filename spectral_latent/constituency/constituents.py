@@ -168,7 +168,7 @@ class LabelledConstituents(NamedTuple):
     first, end: (L,) a constituent is over the words first ... end - 1.
     label: (L,) the number of its label.
     is_tag: (L,) whether it is the tag of a word.
-    posterior: (L,) μ.
+    posterior: (L,) μ, or what a model of spans judges it to be.
     row: (P,) the constituent with the chain that each label is in.
     part: (P,) the labelled constituent that each label stands for.
     """

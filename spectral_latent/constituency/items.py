@@ -1,4 +1,4 @@
-"""Hold the items of a grammar's charts, and weigh derivations by what is thought of their constituents.
+"""Hold the items of a grammar's charts, and weigh derivations by factors of their constituents.
 
 | here | meaning |
 | --- | --- |
@@ -6,8 +6,8 @@
 | f(c) | a factor, above 1 for constituents that are more likely than the grammar says |
 | p(t) Π_{c in t} f(c) | the weight of a derivation t, under which `PhraseItems.reweighed` finds posteriors |
 
-A factor of one constituent changes the posteriors of all: those rise that often stand beside it, and those fall that
-cross it.
+A factor above 1 changes the posteriors of all constituents: those that often stand with this one rise, and those that
+cross it fall.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PhraseItems(NamedTuple):
     first, end: (I,) the words of an item are first ... end - 1, numbered through all sentences.
     chain: (I,) the number of its chain of labels; -1 for a bar, which is a part of a phrase.
     posterior: (I,) its posterior; 0 for all items of a sentence that the grammar does not derive.
-    is_derived: (T,) whether the grammar derives each sentence.
+    is_derived: (T,) whether the weights of the derivations of each sentence have a sum that is not 0.
     """
 
     options: GrammarOptions
@@ -60,7 +60,7 @@ class PhraseItems(NamedTuple):
         mu = marginals(self.operators, self.forest, inside_vectors, outside_vectors, factors)
         sign = total_weight(self.operators, self.forest, inside_vectors).sign
         posterior = self.options.with_signs(mu, sign[self.sentence])
-        return self._replace(posterior=posterior, is_derived=self.is_derived & (sign != 0))
+        return self._replace(posterior=posterior, is_derived=sign != 0)
 
     def likely(self, least: float) -> PhraseItems:
         """Leave out the items whose posterior is not above a limit, and all derivations with them.

@@ -147,7 +147,8 @@ class ConstituencyModel(StoredModel):
         """Compute the posterior of each labelled constituent that a sentence may have, tags included.
 
         The signs are those that the options ask for.  There are no constituents if no grammar derives the sentence.
-        A model of spans judges each constituent alone, so that its posteriors of the tags of a word need not sum to 1.
+        If there is a model of spans, these are its judgements after they were made to agree (`agreement`); those of the
+        tags of a word need not sum to 1.
 
         words: the words of the sentence.
         Raises ValueError if there is no word.

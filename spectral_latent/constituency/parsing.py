@@ -80,7 +80,7 @@ class FoundConstituents(NamedTuple):
     """The constituents that sentences may have.
 
     constituents: with chains of labels, and with posteriors that are the mean over the grammars.
-    labelled: with single labels, and with the posteriors that the model of spans gives, if there is one.
+    labelled: with single labels; with judgements in place of posteriors, if there is a model of spans.
     """
 
     constituents: Constituents
@@ -161,6 +161,8 @@ class PhraseParser:
     def constituents(self, items: Sequence[PhraseItems], start: IntArray) -> Constituents:
         """Average the posteriors of the grammars that derive a sentence; without such a grammar it has no constituents.
 
+        A grammar whose derivations of a sentence have the weight 0 in all counts as one that does not derive it.
+
         The constituents come in the order of their first words, which are numbered through all sentences.
 
         items: the items of T sentences under each grammar.
@@ -240,8 +242,8 @@ class PhraseParser:
                 )
         grammars = [charts_of.grammar for charts_of in charts]
         words = list(chain.from_iterable(sentence.words for sentence in sentences))
-        found_parts = self.found(charts, words)
-        trees = self._bracketings(sentences, found_parts, grammars[0], words, n_best)
+        candidates = self.found(charts, words)
+        trees = self._bracketings(sentences, candidates, grammars[0], words, n_best)
         derivations = n_best_derivations(trees.forest, trees.weight, n_best)
         columns = trees.columns(derivations)
         weight = self._weight(columns, grammars) if scored else Weight.unknown(len(derivations))
@@ -256,7 +258,7 @@ class PhraseParser:
         ):
             if of_sentence and self.functions is not None:
                 plain = [parse.tree for parse in of_sentence]
-                labelled = self.functions.label(plain, sentence.words, found_parts.constituents.of_words(first, end))
+                labelled = self.functions.label(plain, sentence.words, candidates.constituents.of_words(first, end))
                 of_sentence = [parse._replace(tree=tree) for parse, tree in zip(of_sentence, labelled, strict=True)]
             parses.append(Parses(of_sentence or [self._fallback(sentence, grammars[0], at)]))
         return parses

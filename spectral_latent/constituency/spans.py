@@ -60,7 +60,7 @@ class SpanOptions(Options):
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 30.0
     iterations: Annotated[int, AtLeast(1)] = 60
     least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
-    step: Annotated[float, AtLeast(0.0), AtMost(100.0)] = 3.0
+    step: Annotated[float, AtLeast(0.0), AtMost(100.0)] = 3.5
 
     def judged(self, parts: LabelledConstituents) -> IntArray:
         """List the numbers (n,) of the constituents that the model judges; all others keep their posteriors.

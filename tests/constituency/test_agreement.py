@@ -7,9 +7,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.constituency import ConstituencyModel, Phrase, SpanOptions
-from spectral_latent.constituency.constituents import Constituent, constituents_of
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
+from spectral_latent.constituency.agreement import agreed
+from spectral_latent.constituency.constituents import ChainLabels, Constituent, constituents_of
+from spectral_latent.constituency.items import PhraseItems
 from spectral_latent.constituency.spans import SpanModel
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import Forest, Rules
 from tests.constituency.test_forests import BINARISATIONS, derived, options, trees
 
 EVERYTHING = SpanOptions(least=1e-300)
@@ -82,3 +86,40 @@ def test_agreement_of_a_sentence_does_not_depend_on_others(parser: ConstituencyM
     sentences = [list("ab"), list("baab"), ["c", "d"], list("abab")]
     together = [parses[0] for parses in model.parse_all(sentences)]
     assert together == [model.parse(words) for words in sentences]
+
+
+def test_a_grammar_without_a_likely_tree_is_left_out_of_the_mean(parser: ConstituencyModel) -> None:
+    """The grammar that is left out changes P, but has no part in the posteriors after the step."""
+    words = list("abab")
+    first, other = parser.members[0], parser.members[1]
+    empty = replace(other.grammar.operators, leaf=np.zeros_like(other.grammar.operators.leaf))
+    both = judging(replace(parser, members=(first, other.with_operators(empty))), 3)
+    assert both.posteriors(words) == pytest.approx(judging(replace(parser, members=(first,)), 3).posteriors(words))
+
+
+def items_of_weights(*weights: float) -> PhraseItems:
+    """Make the items of a sentence of one word with a derivation of each weight, each by a symbol of its own."""
+    n = len(weights)
+    leaf = np.stack([np.arange(n), np.zeros(n, dtype=int)], axis=1)
+    rules = Rules(leaf, np.empty((0, 2), int), np.empty((0, 3), int))
+    operators = ObservableOperators(
+        rules, np.ones(n, dtype=int), np.ones((n, 1)), np.array(weights)[:, None], np.empty((0, 1, 1)), []
+    )
+    none, zeros = np.full(n, -1), np.zeros(n, dtype=int)
+    forest = Forest(np.arange(n), np.arange(n + 1), np.arange(n), none, none, np.arange(n), zeros)
+    unknown = PhraseItems(
+        ConstituencyOptions(), operators, forest, zeros, zeros, zeros + 1, np.arange(n), np.zeros(n), np.ones(1, bool)
+    )
+    return unknown.weighed()
+
+
+def test_posteriors_above_one_are_judged_as_one() -> None:
+    """Derivations of the weights 1.5 and -0.5: a judgement near 1 does not speak against a posterior of 1.5."""
+    items = items_of_weights(1.5, -0.5)
+    constituents = items.constituents()
+    np.testing.assert_allclose(constituents.posterior, [1.5, 0.5])
+    parts = ChainLabels([("A",), ("B",)]).split(constituents)
+    judgement = np.array([0.99, 0.2])
+    found = agreed([items], constituents, parts, judgement, np.array([0, 1]), EVERYTHING)
+    weights = np.exp(3.5 * np.array([-0.01, -0.3])) * [1.5, -0.5]
+    np.testing.assert_allclose(found, (judgement + np.minimum(np.abs(weights / weights.sum()), 1.0)) / 2)
