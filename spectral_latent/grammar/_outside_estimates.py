@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import compiled_exact_pass, place
 from spectral_latent.grammar._coarse import CoarseLeaves
-from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent.operators import ObservableOperators, row_sums
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Neighbours", "OutsideEstimates"]
 
 _ANY = 0.01  # share of the places at which a symbol is taken to stand beside any tag
+_SWEEPS = 1000  # the most sweeps of an iteration that ends far earlier, unless a phrase goes on without end
+_PRECISION = 1e-10  # the relative change in a sweep at which the iteration ends
 
 
 class Neighbours(NamedTuple):
@@ -58,7 +60,6 @@ class Neighbours(NamedTuple):
         parent, *children = packed.binary_rules.T
         weight = packed.data
         binary = np.bincount(parent, weight, minlength=n_symbols)
-        is_inner = binary > 0.0
         own = np.unique(operators.rules.leaf[:, 0])
         own = own[tag_of_symbol[own] < 0]
         n_tags = int(tag_of_symbol.max()) + 1 + len(own)
@@ -73,31 +74,63 @@ class Neighbours(NamedTuple):
         sides = []
         for first, second in (children, reversed(children)):
             # The tag of the last word of each symbol, which is that of its second child ...
-            last = _sums(_matrix(parent, second, weight, n_symbols), over_words, is_inner)
+            last = _sums(parent, second, weight, over_words)
             # ... stands before its sibling, and before all that begins with the sibling.
-            siblings = _matrix(second, first, prior[parent] * weight, n_symbols) @ last
+            siblings = row_sums(second, (prior[parent] * weight)[:, None] * last[first], n_symbols)
             siblings[:, -1] += count[-1] * operators.root[:, 0]
-            both = _sums(_matrix(first, parent, weight, n_symbols), siblings, is_inner)
+            both = _sums(first, parent, weight, siblings)
             share = np.divide(both, count, out=np.zeros_like(both), where=count > 0.0)
-            # Rounded, so that the last digits of the linear equations, in which processors differ, do not matter.
+            # In half the memory, which is enough for estimates.
             sides.append(np.ascontiguousarray(((1.0 - _ANY) * share + _ANY * anywhere).T, dtype=np.float32))
         before, after = sides
         return Neighbours(before, after, tag, prior)
 
 
-def _matrix(row: IntArray, column: IntArray, weight: FloatArray, size: int) -> FloatArray:
-    """Add up weights (R,) by row and column, (size, size)."""
-    sums: FloatArray = np.bincount(row * size + column, weight, minlength=size * size).astype(np.float64)
-    return sums.reshape(size, size)
+@compiled_exact_pass
+def _solve(
+    start: IntArray, column: IntArray, weight: FloatArray, b: FloatArray, x: FloatArray, row: FloatArray, sweeps: int
+) -> None:
+    """Solve x = b + A x by Gauss and Seidel's sweeps, for a matrix A (S, S) whose numbers are not negative.
+
+    start: (S + 1,) where the entries of each row of A begin.
+    column: (R,) the column of each entry.
+    weight: (R,) the number of each entry.
+    b: (S, k).
+    x: (S, k) a first guess, which the solution takes the place of.
+    row: (k,) room for a row of x.
+    sweeps: the most sweeps through all rows; in odd ones they come backwards.
+    """
+    n_rows, n_columns = x.shape
+    for sweep in range(sweeps):
+        total, change = 0.0, 0.0
+        # Each row is made of the newest values of the others.
+        for turn in range(n_rows):
+            i = place(n_rows - 1 - turn if sweep % 2 else turn)
+            if start[i] == start[i + 1]:
+                continue
+            for k in range(n_columns):
+                row[k] = b[i, k]
+            for entry in range(start[i], start[i + 1]):
+                j = place(column[entry])
+                for k in range(n_columns):
+                    row[k] += weight[entry] * x[j, k]
+            # How much the sweep changes tells when to stop.
+            for k in range(n_columns):
+                total += row[k]
+                change += abs(row[k] - x[i, k])
+                x[i, k] = row[k]
+        if change <= _PRECISION * total:
+            break
 
 
-def _sums(step: FloatArray, start: FloatArray, is_inner: BoolArray) -> FloatArray:
-    """Solve x = start + step x, (S, T + 1), where no two symbols that are not inner are one step apart."""
-    outer = ~is_inner
-    within = np.eye(int(is_inner.sum())) - step[np.ix_(is_inner, is_inner)]
+def _sums(row: IntArray, column: IntArray, weight: FloatArray, start: FloatArray) -> FloatArray:
+    """Solve x = start + A x, (S, T + 1), where A has the sum of the weights (R,) at each row and column."""
+    size = len(start)
+    entry, which = np.unique(row * size + column, return_inverse=True)
+    starts = np.searchsorted(entry, size * np.arange(size + 1))
     x = start.copy()
-    x[is_inner] = np.linalg.solve(within, start[is_inner] + step[np.ix_(is_inner, outer)] @ start[outer])
-    x[outer] += step[np.ix_(outer, is_inner)] @ x[is_inner]
+    sums = np.bincount(which, weight).astype(np.float64)
+    _solve(starts, entry % size, sums, start, x, np.empty(x.shape[1]), _SWEEPS)
     return x
 
 
