@@ -194,7 +194,8 @@ def main() -> None:
     steps = parser.add_subparsers(dest="step", required=True)
     measuring = steps.add_parser("measure", help="add points")
     measuring.add_argument("treebank", choices=TREEBANKS)
-    measuring.add_argument("--presets", nargs="+", choices=list(COLOURS)[:-1], default=["fast", "accurate"])
+    presets = [name for name in COLOURS if name != BERKELEY]
+    measuring.add_argument("--presets", nargs="+", choices=presets, default=["fast", "accurate"])
     measuring.add_argument("--sizes", nargs="+", type=int, required=True, help="trees; all if there are fewer")
     steps.add_parser("show", help="print the tables, and draw the picture")
     arguments = parser.parse_args()

@@ -24,7 +24,7 @@ import numpy as np
 from spectral_latent.constituency.constituents import Constituents, LabelledConstituents
 from spectral_latent.constituency.items import PhraseItems
 from spectral_latent.constituency.spans import SpanOptions
-from spectral_latent.trees import FloatArray, IntArray, range_of
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["agreed"]
 
@@ -59,7 +59,10 @@ def agreed(
         posterior, is_derived = of_grammar.likely(options.least).reweighed(constituents, factors)
         total += posterior
         n_grammars += is_derived
-    of_constituent = n_grammars[range_of(start, constituents.first)]
-    again = np.clip(parts.by_label(total / np.maximum(of_constituent, 1.0)), 0.0, 1.0)
-    changed = (parts.posterior > options.least) & (n_grammars[range_of(start, parts.first)] > 0)
-    return np.where(changed, (judgement + again) / 2, judgement)
+    of_word = np.repeat(n_grammars, np.diff(start))
+    again = parts.by_label(total / np.maximum(of_word[constituents.first], 1.0))
+    judged = options.judged(parts)
+    changed = judged[of_word[parts.first[judged]] > 0]
+    agreement = judgement.copy()
+    agreement[changed] = (judgement[changed] + np.clip(again[changed], 0.0, 1.0)) / 2
+    return agreement

@@ -89,11 +89,7 @@ class PhraseGrammar(ShortRepr):
         sentence = charts.grammar.sentence_of(first)
         is_part = self._is_bar[forest.symbol] & (end - first < np.diff(charts.grammar.start)[sentence])
         chain = np.where(is_part, -1, self._chain_of[forest.symbol])
-        unknown = np.zeros(forest.n_items)
-        items = PhraseItems(
-            self.options, charts.grammar.latent, forest, sentence, first, end, chain, unknown, charts.is_derived
-        )
-        return items.weighed()
+        return PhraseItems.of(self.options, charts.grammar.latent, forest, sentence, first, end, chain)
 
     def tags(self, sentence: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.

@@ -50,17 +50,28 @@ class PhraseItems(NamedTuple):
     posterior: FloatArray
     is_derived: BoolArray
 
-    def weighed(self, factors: FloatArray | None = None) -> PhraseItems:
-        """Compute the posteriors of the items.
+    @staticmethod
+    def of(
+        options: GrammarOptions,
+        operators: ObservableOperators,
+        forest: Forest,
+        sentence: IntArray,
+        first: IntArray,
+        end: IntArray,
+        chain: IntArray,
+    ) -> PhraseItems:
+        """Compute the posteriors of items.
 
-        factors: (I,) the factor of each item, as in `inference.inside`; None for ones.
+        options: the settings of the grammar.
+        operators: the operators that weigh the rules.
+        forest: the I items, with a component for each of the T sentences.
+        sentence: (I,) the sentence of each item.
+        first: (I,) the first word of each item, numbered through all sentences.
+        end: (I,) the word after its last one.
+        chain: (I,) the number of its chain of labels; -1 for a bar.
         """
-        inside_vectors = inside(self.operators, self.forest, factors)
-        outside_vectors = outside(self.operators, self.forest, inside_vectors, factors)
-        mu = marginals(self.operators, self.forest, inside_vectors, outside_vectors, factors)
-        sign = total_weight(self.operators, self.forest, inside_vectors).sign
-        posterior = self.options.with_signs(mu, sign[self.sentence])
-        return self._replace(posterior=posterior, is_derived=sign != 0)
+        posterior, is_derived = _posteriors(options, operators, forest, sentence)
+        return PhraseItems(options, operators, forest, sentence, first, end, chain, posterior, is_derived)
 
     def likely(self, least: float) -> PhraseItems:
         """Leave out the items whose posterior is not above a limit, and all derivations with them.
@@ -91,7 +102,27 @@ class PhraseItems(NamedTuple):
         Returns the posteriors (K,), and whether the items derive each sentence, (T,).
         """
         row = constituents.find(self.first, self.end, self.chain)
-        again = self.weighed(np.append(factors, 1.0)[row])
+        of_item, is_derived = _posteriors(
+            self.options, self.operators, self.forest, self.sentence, np.append(factors, 1.0)[row]
+        )
         found = np.flatnonzero(row >= 0)
-        posterior = np.bincount(row[found], again.posterior[found], minlength=len(factors))
-        return posterior.astype(float), again.is_derived
+        posterior = np.bincount(row[found], of_item[found], minlength=len(factors))
+        return posterior.astype(float), is_derived
+
+
+def _posteriors(
+    options: GrammarOptions,
+    operators: ObservableOperators,
+    forest: Forest,
+    sentence: IntArray,
+    factors: FloatArray | None = None,
+) -> tuple[FloatArray, BoolArray]:
+    """Compute the posteriors of the items of T sentences, (I,), and whether each sentence has a derivation, (T,).
+
+    factors: (I,) the factor of each item, as in `inference.inside`; None for ones.
+    """
+    inside_vectors = inside(operators, forest, factors)
+    outside_vectors = outside(operators, forest, inside_vectors, factors)
+    mu = marginals(operators, forest, inside_vectors, outside_vectors, factors)
+    sign = total_weight(operators, forest, inside_vectors).sign
+    return options.with_signs(mu, sign[sentence]), sign != 0
