@@ -1,4 +1,4 @@
-"""Learn with every estimator and every kind of model, save and load: a test of an installation.
+"""Learn with every estimator and every kind of model, save, load, and ask each: a test of an installation.
 
 python tests/smoke.py
 """
@@ -11,16 +11,20 @@ import networkx as nx
 import numpy as np
 
 from spectral_latent._names import ESTIMATORS
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, SpanOptions
 from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.corpora.nbest import to_nbest
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.evaluation import GoldTree
+from spectral_latent.evaluation.candidates import score_phrase_lists
 from spectral_latent.model import LatentTreeModel
-from spectral_latent.sequence import LatentHMM
+from spectral_latent.reranking import Reranker
+from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger
 
 
 def main() -> None:
-    """Learn, save and load, with warnings as errors."""
+    """Learn, save, load and ask, with warnings as errors."""
     warnings.simplefilter("error")
     trees = embedded_treebank(200)
     sentences = [list(tree.words()) for tree in trees]
@@ -34,9 +38,24 @@ def main() -> None:
             phrases.save(file)
             assert ConstituencyModel.load(file).parse(sentences[0]) == phrases.parse(sentences[0])
 
-        words = LatentHMM.train(sentences)
-        words.save(file)
-        np.testing.assert_array_equal(LatentHMM.load(file).score(sentences).log, words.score(sentences).log)
+        options = ConstituencyOptions(estimator=EstimatorOptions("em", n_states=2), spans=SpanOptions(folds=2))
+        judging = ConstituencyModel.train(trees, options)
+        assert judging.surprisal(sentences[0]).total.shape == (len(sentences[0]),)
+
+        gold = list(map(GoldTree.of, trees[:20]))
+        parses = judging.parse_all(sentences[:20], n_best=3)
+        lists = [to_nbest([(parse.log, parse.tree) for parse in of_sentence]) for of_sentence in parses]
+        reranker = Reranker.train(lists, score_phrase_lists(lists, gold).gains)
+        reranker.save(file)
+        np.testing.assert_array_equal(Reranker.load(file).rerank(lists), reranker.rerank(lists))
+
+        strings = LatentHMM.train(sentences, HMMOptions(EstimatorOptions("em", n_states=2), choose_states=False))
+        strings.save(file)
+        np.testing.assert_array_equal(LatentHMM.load(file).score(sentences).log, strings.score(sentences).log)
+
+        tagger = LatentTagger.train([[(word, "T") for word in words] for words in sentences])
+        tagger.save(file)
+        assert LatentTagger.load(file).tag(sentences[:1]) == tagger.tag(sentences[:1])
 
         chains = [
             DependencySentence.of(forms, ["T"] * len(forms))._replace(

@@ -57,7 +57,7 @@ def full_forest(operators: ObservableOperators, terminals: np.ndarray) -> tuple[
     names = list(number)
     tops = [number[a, 0, n] for a in range(N_SYMBOLS) if (a, 0, n) in number and operators.root[a, 0] > 0]
     flat = [edge for name in names for edge in edges[name]]
-    rule, left, right = np.array(flat).T
+    rule, left, right = np.ascontiguousarray(np.array(flat).T)
     forest = Forest(
         symbol=np.array([a for a, _, _ in names]),
         start=np.concatenate([[0], np.cumsum([len(edges[name]) for name in names])]),
