@@ -95,12 +95,19 @@ def _reader(corpus: str, method: str, kind: str, example: str) -> Any:
 def phrases_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
     """Read the trees of one file of a corpus.
 
-    Plain brackets are read by `parse_brackets`, which is faster than NLTK, and does not cut a tree in two if one of its
-    lines is not indented.  Other brackets, such as those with comments, are read by NLTK.
-
     reader: NLTK's reader of the corpus.
     corpus: the name of the corpus.
     file: the name of the file in the corpus.
+    """
+    phrases = _own_phrases(reader, corpus, file)
+    return _phrases_by_nltk(reader, file, _place(corpus, file)) if phrases is None else phrases
+
+
+def _own_phrases(reader: Any, corpus: str, file: str) -> Iterable[Phrase] | None:
+    """Read the trees of one file without NLTK; None if they can only be read by NLTK.
+
+    Plain brackets are read by `parse_brackets`, which is faster than NLTK, and does not cut a tree in two if one of its
+    lines is not indented.  Other brackets, such as those with comments, are read by NLTK.
     """
     from nltk.corpus.reader import (
         AlpinoCorpusReader,
@@ -117,9 +124,9 @@ def phrases_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
             return list(parse_brackets(text))
         with suppress(CorpusError):
             trees = list(parse_brackets(_balanced(text)))
-            warnings.warn(f"{where}: brackets that do not match were mended at the end of their tree", stacklevel=2)
+            warnings.warn(f"{where}: brackets that do not match were mended at the end of their tree", stacklevel=3)
             return trees
-    return _phrases_by_nltk(reader, file, where)
+    return None
 
 
 def _place(corpus: str, file: str) -> str:
@@ -182,7 +189,7 @@ def tagged_of_file(column: str | None, reader: Any, corpus: str, file: str) -> I
     corpus: the name of the corpus.
     file: the name of the file in the corpus.
     """
-    tokens = _tagged_tokens(reader, file, column)
+    tokens = _tagged_tokens(reader, corpus, file, column)
     return _without_empty(tokens, _checked_pair, _place(corpus, file), column)
 
 
@@ -193,16 +200,19 @@ def words_of_file(reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
     corpus: the name of the corpus.
     file: the name of the file in the corpus.
     """
-    tokens = _tagged_tokens(reader, file) if hasattr(reader, "tagged_sents") else _untagged_tokens(reader, file)
+    tokens = _tagged_tokens(reader, corpus, file) if hasattr(reader, "tagged_sents") else _untagged_tokens(reader, file)
     return _without_empty(tokens, _checked_word, _place(corpus, file))
 
 
-def _tagged_tokens(reader: Any, file: str, column: str | None = None) -> Iterator[list[_Token]]:
-    """Read tagged sentences by NLTK, but Alpino's by this library: NLTK drops brackets and does not decode &apos;."""
-    from nltk.corpus.reader import AlpinoCorpusReader
+def _tagged_tokens(reader: Any, corpus: str, file: str, column: str | None = None) -> Iterator[list[_Token]]:
+    """Read tagged sentences: those of trees as `phrases_of_file` reads them, and others by NLTK.
 
-    if column is None and type(reader) is AlpinoCorpusReader:
-        for tree in parse_alpino(reader.raw(file), file):
+    NLTK takes a line of a tree that is not indented for another sentence, drops brackets of Alpino, and leaves its
+    &apos; as it is.
+    """
+    phrases = _own_phrases(reader, corpus, file) if column is None else None
+    if phrases is not None:
+        for tree in phrases:
             leaves = [node for node in tree.nodes() if isinstance(node, Phrase) and node.is_preterminal()]
             yield [_Token(leaf.children[0], leaf.label, leaf.label) for leaf in leaves]
     elif column is None:
