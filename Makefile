@@ -157,7 +157,9 @@ $(LIBRARY): pyproject.toml $(LOCK)
 	@$(BIN)/$(INSTALL) --constraint $(LOCK) --editable .
 	@touch $@
 
+# The newest pip finds a hundred packages in half the time that one of 2023 takes.
 $(INSTALLED): $(LIBRARY)
+	@$(BIN)/$(INSTALL) --upgrade pip
 	@$(BIN)/$(INSTALL) --constraint $(LOCK) --editable '.[dev]'
 	@touch $@
 
