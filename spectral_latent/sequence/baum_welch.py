@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import TINY, check_range, compiled, compiled_part
+from spectral_latent._compiled import TINY, check_range, compiled_exact_pass, exact_pass_part
 from spectral_latent.estimation import (
     EstimationError,
     EstimatorOptions,
@@ -112,88 +112,111 @@ class _Parameters(NamedTuple):
         return _Parameters(model.initial.copy(), step, step_back, model.stop.copy(), emission)
 
 
-@compiled_part
-def _forward(model: _Parameters, x: IntArray, forward: FloatArray) -> float:
-    """Fill the rows of `forward` (n, m) for a sequence x (n,), and return its log-probability; -inf if impossible."""
+class _Room(NamedTuple):
+    """Room for the vectors of one sequence of at most n observations.
+
+    forward: (n, m) the vectors α.
+    ahead: (m,).
+    behind: (m,) β.
+    """
+
+    forward: FloatArray
+    ahead: FloatArray
+    behind: FloatArray
+
+
+class _Totals(NamedTuple):
+    """The expected counts that sequences are added to; see `ChainCounts`.
+
+    begins: (m,).
+    ends: (m,).
+    pairs: (m, m) without the factor `step`, which all terms of a pair share.
+    emitted: (n, m).
+    """
+
+    begins: FloatArray
+    ends: FloatArray
+    pairs: FloatArray
+    emitted: FloatArray
+
+
+@exact_pass_part
+def _forward(model: _Parameters, terminal: IntArray, first: int, end: int, forward: FloatArray) -> float:
+    """Fill the rows of `forward` (n, m) for the sequence terminal[first:end].
+
+    Returns its log-probability; -inf if it is impossible.
+    """
     m = len(model.initial)
     log_probability = 0.0
-    for i in range(len(x)):
-        here = forward[i]
+    for i in range(end - first):
         # p(h_i | x_1 ... x_{i-1})
-        if i == 0:
-            here[:] = model.initial
-        else:
-            here[:] = 0.0
+        for k in range(m):
+            forward[i, k] = model.initial[k] if i == 0 else 0.0
+        if i > 0:
             for h in range(m):
                 for k in range(m):
-                    here[k] += forward[i - 1, h] * model.step[h, k]
+                    forward[i, k] += forward[i - 1, h] * model.step[h, k]
         # times p(x_i | h_i), of sum one
         total = 0.0
         for k in range(m):
-            here[k] *= model.emission[x[i], k]
-            total += here[k]
+            forward[i, k] *= model.emission[terminal[first + i], k]
+            total += forward[i, k]
         if total < TINY:
             return -np.inf
         log_probability += math.log(total)
         for k in range(m):
-            here[k] /= total
+            forward[i, k] /= total
     total = 0.0
     for h in range(m):
-        total += forward[len(x) - 1, h] * model.stop[h]
+        total += forward[end - first - 1, h] * model.stop[h]
     return log_probability + math.log(total) if total >= TINY else -np.inf
 
 
-@compiled_part
+@exact_pass_part
 def _backward(
-    model: _Parameters,
-    x: IntArray,
-    times: float,
-    forward: FloatArray,
-    begins: FloatArray,
-    ends: FloatArray,
-    pairs: FloatArray,
-    emitted: FloatArray,
+    model: _Parameters, terminal: IntArray, first: int, end: int, times: float, room: _Room, totals: _Totals
 ) -> bool:
-    """Go back through a sequence x (n,), add its expected counts, and tell whether it is possible.
+    """Go back through the sequence terminal[first:end], add its expected counts, and tell whether it is possible.
 
     times: the weight of the sequence.
-    forward: (n, m) the rows that `_forward` has filled.
-    begins, ends, pairs, emitted: see `ChainCounts`; `pairs` lacks the factor `step`, which all its terms share.
+    room: room whose `forward` has the rows that `_forward` has filled.
     """
+    forward, ahead, behind = room
     m = len(model.initial)
-    ahead = np.empty(m)
-    behind = model.stop.copy()
-    for i in range(len(x) - 1, -1, -1):
-        here = forward[i]
-        is_last = i == len(x) - 1
+    for h in range(m):
+        behind[h] = model.stop[h]
+    for i in range(end - first - 1, -1, -1):
+        x = terminal[first + i]
+        is_last = i == end - first - 1
         if not is_last:
-            behind[:] = 0.0
+            for h in range(m):
+                behind[h] = 0.0
             for k in range(m):
                 for h in range(m):
                     behind[h] += model.step_back[k, h] * ahead[k]
         total = 0.0
         for h in range(m):
-            total += here[h] * behind[h]
+            total += forward[i, h] * behind[h]
         if total < TINY:
             return False
         # ξ_i, of the step to the next position
         if not is_last:
             for h in range(m):
-                weight = times * here[h] / total
+                weight = times * forward[i, h] / total
                 for k in range(m):
-                    pairs[h, k] += weight * ahead[k]
+                    totals.pairs[h, k] += weight * ahead[k]
         # γ_i
         for h in range(m):
-            posterior = times * here[h] * behind[h] / total
-            emitted[x[i], h] += posterior
+            posterior = times * forward[i, h] * behind[h] / total
+            totals.emitted[x, h] += posterior
             if is_last:
-                ends[h] += posterior
+                totals.ends[h] += posterior
             if i == 0:
-                begins[h] += posterior
+                totals.begins[h] += posterior
         # the probability of this position and those after it, scaled to a largest number of one
         largest = 0.0
         for h in range(m):
-            ahead[h] = model.emission[x[i], h] * behind[h]
+            ahead[h] = model.emission[x, h] * behind[h]
             if ahead[h] > largest:
                 largest = ahead[h]
         if largest > 0.0:
@@ -202,34 +225,22 @@ def _backward(
     return True
 
 
-@compiled
+@compiled_exact_pass
 def _expectation(
-    model: _Parameters,
-    terminal: IntArray,
-    start: IntArray,
-    weight: FloatArray,
-    begins: FloatArray,
-    ends: FloatArray,
-    pairs: FloatArray,
-    emitted: FloatArray,
+    model: _Parameters, terminal: IntArray, start: IntArray, weight: FloatArray, room: _Room, totals: _Totals
 ) -> tuple[float, int]:
     """Add the expected counts of sequences; return their log-likelihood, and how many come before an impossible one.
 
     terminal, start, weight: the columns of `Sequences`.
-    begins, ends, pairs, emitted: see `_backward`.
+    room: room for the longest of them.
     """
-    # One table of forward vectors serves all sequences.
-    longest = 0
-    for t in range(len(start) - 1):
-        if start[t + 1] - start[t] > longest:
-            longest = start[t + 1] - start[t]
-    forward = np.empty((longest, len(model.initial)))
     log_likelihood = 0.0
     for t in range(len(start) - 1):
-        x = terminal[start[t] : start[t + 1]]
-        log_probability = _forward(model, x, forward)
+        log_probability = _forward(model, terminal, start[t], start[t + 1], room.forward)
         # An impossible sequence ends the pass, and its number says which it is.
-        if log_probability == -np.inf or not _backward(model, x, weight[t], forward, begins, ends, pairs, emitted):
+        if log_probability == -np.inf or not _backward(
+            model, terminal, start[t], start[t + 1], weight[t], room, totals
+        ):
             return log_likelihood, t
         log_likelihood += weight[t] * log_probability
     return log_likelihood, len(start) - 1
@@ -239,15 +250,16 @@ def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> ChainCounts
     """Compute the expected counts of a shard; or how many of its sequences come before an impossible one."""
     check_range("observations", sequences.terminal, 0, model.emission.shape[1])
     parameters = _Parameters.of(model)
-    begins = np.zeros_like(parameters.initial)
-    ends = np.zeros_like(parameters.stop)
-    pairs = np.zeros_like(parameters.step)
-    emitted = np.zeros_like(parameters.emission)
+    m = len(parameters.initial)
+    longest = int(np.diff(sequences.start).max(initial=0))
+    room = _Room(np.empty((longest, m)), np.empty(m), np.empty(m))
+    totals = _Totals(np.zeros(m), np.zeros(m), np.zeros((m, m)), np.zeros_like(parameters.emission))
     log_likelihood, n_possible = _expectation(
-        parameters, sequences.terminal, sequences.start, sequences.weight, begins, ends, pairs, emitted
+        parameters, sequences.terminal, sequences.start, sequences.weight, room, totals
     )
     if n_possible < sequences.n_sequences:
         return n_possible
+    begins, ends, pairs, emitted = totals
     return ChainCounts(begins, ends, pairs * parameters.step, emitted, log_likelihood, n_possible)
 
 
