@@ -262,11 +262,11 @@ def with_room(rows: NDArray[_Number], size: int) -> NDArray[_Number]:
     """
     if size < len(rows):
         return rows
-    larger = np.full((2 * len(rows), rows.shape[1]), -1, dtype=rows.dtype)
-    # Number by number: for a slice numba compiles a message about shapes, which takes longer than all the rest.
-    for row in range(size):
+    larger = np.empty((2 * len(rows), rows.shape[1]), dtype=rows.dtype)
+    # Number by number: for a slice, or `np.full`, numba compiles messages and calls that take longer than all the rest.
+    for row in range(len(larger)):
         for column in range(rows.shape[1]):
-            larger[row, column] = rows[row, column]
+            larger[row, column] = rows[row, column] if row < size else -1
     return larger
 
 
