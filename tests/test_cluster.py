@@ -9,9 +9,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import dask
 import joblib
 import pytest
 from dask.distributed import Client, LocalCluster
+from distributed.utils import get_mp_context
 
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import parse_brackets
@@ -25,12 +27,17 @@ from tests.streams import make_shards
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Client]:
-    """The client of a cluster: two workers of this machine, each a process."""
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as workers,
-        Client(workers) as client,
-    ):
-        yield client
+    """The client of a cluster: two workers of this machine, each a process.
+
+    They, and those that come for killed ones, are forked from a process that has imported this module once for all.
+    """
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload(["distributed", __name__])
+        with (
+            LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as workers,
+            Client(workers) as client,
+        ):
+            yield client
 
 
 @pytest.fixture(autouse=True)
