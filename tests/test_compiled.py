@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from numba.core.caching import CacheImpl
@@ -20,6 +22,7 @@ from spectral_latent.estimation._projections import _sums_of_rows
 _sums_of_rows(numpy.array([[0]]), numpy.ones((1, 2)))
 _sums_of_rows(numpy.array([[0]]), numpy.ones((1, 2))[:, ::-1])
 """
+NEW = "_sums_of_rows(numpy.array([[0, 0]])[:, ::-1], numpy.ones((1, 2)))\n"  # arguments of another kind
 QUIET = "import logging; logging.getLogger('spectral_latent').setLevel('ERROR')\n"
 OTHERS = "import numba; numba.njit(lambda x: x)(1)\n"
 USE = """
@@ -65,19 +68,20 @@ from {module} import Pair
 @compiled
 def answer(pair):
     return difference(pair)
-print(answer(Pair(5, 3)), sum(answer.stats.cache_hits.values()))
+found = answer(Pair(5, 3))
 """
 
 
-def test_compiled_code_is_that_of_all_sources(tmp_path: Path) -> None:
-    """Code that was kept is used again, but not if a part or a record that it is made of has changed or moved."""
+def test_compiled_code_is_that_of_all_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that a process kept is used again, but not if a part or a record that it is made of has changed or moved."""
     folder = tmp_path / "sources"
     folder.mkdir()
-    cache = tmp_path / "cache"
+    cache = str(tmp_path / "cache")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be taken for that of a change in the same second
+    monkeypatch.setattr(numba.config, "CACHE_DIR", cache)
 
-    def run(
-        fields: str = "a: int; b: int", result: str = "pair.a - pair.b", module: str = "sources.record"
-    ) -> list[str]:
+    def write(fields: str = "a: int; b: int", result: str = "pair.a - pair.b", module: str = "sources.record") -> None:
         texts = {
             "__init__": "",
             module.partition(".")[2]: RECORD.format(fields=fields),
@@ -91,16 +95,31 @@ def test_compiled_code_is_that_of_all_sources(tmp_path: Path) -> None:
             source = folder / f"{name}.py"
             if not source.exists() or source.read_text() != text:
                 source.write_text(text)
-        paths = os.pathsep.join([str(tmp_path), *sys.path])
-        environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-c", "import sources.whole"]
-        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()
 
-    assert run() == ["2", "0"]
-    assert run() == ["2", "1"]
-    assert run(result="pair.b - pair.a") == ["-2", "0"]
-    assert run(fields="b: int; a: int", result="pair.b - pair.a") == ["2", "0"]
-    assert run(module="sources.moved") == ["2", "0"]
+    def forget() -> None:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "sources"]:
+            del sys.modules[name]
+
+    def run(**changed: str) -> tuple[int, int]:
+        """Import all modules anew, as a process would."""
+        write(**changed)
+        forget()
+        importlib.invalidate_caches()
+        whole = importlib.import_module("sources.whole")
+        return whole.found, sum(whole.answer.stats.cache_hits.values())
+
+    write()
+    environment = os.environ | {
+        "NUMBA_CACHE_DIR": cache,
+        "PYTHONPATH": os.pathsep.join(sys.path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    subprocess.run([sys.executable, "-c", "import sources.whole"], env=environment, check=True)
+    assert run() == (2, 1)
+    assert run(result="pair.b - pair.a") == (-2, 0)
+    assert run(fields="b: int; a: int", result="pair.b - pair.a") == (2, 0)
+    assert run(module="sources.moved") == (2, 0)
+    forget()
 
 
 def on_terminal(script: str, cache: Path) -> str:
@@ -115,17 +134,24 @@ def on_terminal(script: str, cache: Path) -> str:
     return shown.replace("\r\n", "\n").removesuffix("end\n")
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals")
-def test_compilation_is_announced_once(tmp_path: Path) -> None:
-    assert on_terminal(OTHERS + QUIET + CALL, tmp_path / "quiet") == ""  # code of others, then a quiet logger
-    assert on_terminal(CALL, tmp_path / "quiet") == ""  # all is compiled
-    assert on_terminal(CALL, tmp_path / "first") == "Compiling, which takes up to a minute the first time\n"
-
-
-def test_nothing_is_announced_in_files_and_pipes(tmp_path: Path) -> None:
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
+    """The cache of a process that compiled with its errors in a pipe, and what it wrote there."""
+    cache = tmp_path_factory.mktemp("filled")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
     done = subprocess.run([sys.executable, "-c", CALL], cwd=ROOT, env=environment, capture_output=True, check=True)
-    assert done.stderr == b""
+    return cache, done.stderr
+
+
+def test_nothing_is_announced_in_files_and_pipes(filled: tuple[Path, bytes]) -> None:
+    assert filled[1] == b""
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals")
+def test_compilation_is_announced_once(filled: tuple[Path, bytes], tmp_path: Path) -> None:
+    # code of others, code that is kept, and a quiet logger
+    assert on_terminal(OTHERS + CALL + QUIET + NEW, filled[0]) == ""
+    assert on_terminal(CALL, tmp_path) == "Compiling, which takes up to a minute the first time\n"
 
 
 def test_a_parse_needs_every_function_for_one_kind_of_arguments_and_none_for_strings() -> None:
