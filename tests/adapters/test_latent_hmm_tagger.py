@@ -108,6 +108,10 @@ class TestHiddenMarkovModelTagger(_Corpus, HiddenMarkovTaggerConformance):
     def train(examples: Iterable[Any]) -> HiddenMarkovModelTagger:
         return HiddenMarkovModelTagger.train(examples, estimator=_lidstone)
 
+    def test_many_sentences(self, tagger: Any) -> None:
+        """NLTK tags one sentence after the other, and slowly, so that two are as good as thousands."""
+        assert tagger.tag_sents(self.sentences()[:2]) == self.all_tags(tagger)[:2]
+
     def test_empty_sentences(self, tagger: Any) -> None:
         with pytest.raises(IndexError):
             tagger.tag([])
