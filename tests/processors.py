@@ -64,8 +64,7 @@ def main() -> int:
     given = parser.parse_args()
     chosen = given.model or list(MODELS)
     if given.into is not None:
-        for name in chosen:
-            MODELS[name]().save(given.into / name)
+        train(given.into, chosen)
         return 0
     with tempfile.TemporaryDirectory(prefix="spectral-latent-processors-") as name:
         folder = Path(name)
@@ -78,6 +77,16 @@ def main() -> int:
             for model, text in differing.items():
                 print(f"    {model}: {text}", flush=True)
     return 0
+
+
+def train(folder: Path, chosen: Iterable[str]) -> None:
+    """Train models for this processor, into files of a folder.
+
+    folder: the folder.
+    chosen: the names of the models.
+    """
+    for name in chosen:
+        MODELS[name]().save(folder / name)
 
 
 def trained(folder: Path, variables: Mapping[str, str], chosen: Iterable[str]) -> Path:

@@ -305,10 +305,10 @@ def test_a_command_that_is_killed_twice(run: Run, model: Path, tmp_path: Path) -
     expected = run("parse", model, source).stdout
     output = tmp_path / "out.txt"
     note = tmp_path / "out.txt.progress"
-    command = [sys.executable, "-c", PROGRAM, "parse", model, source, "-o", output, "--resume"]
+    command = ["parse", model, source, "-o", output, "--resume"]
     done = 0
     for _ in range(2):
-        with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen([sys.executable, "-c", PROGRAM, *command], stderr=subprocess.PIPE) as process:
             while process.poll() is None and _sentences_of(note) < done + 80:
                 time.sleep(0.01)
             process.send_signal(signal.SIGKILL)
@@ -316,11 +316,11 @@ def test_a_command_that_is_killed_twice(run: Run, model: Path, tmp_path: Path) -
         done = _sentences_of(note)
         assert done >= 80
     n_words = len(" ".join(SENTENCES).split())
-    finished = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True)
+    finished = run(*command)
     assert f"going on after {done:,} sentences" in finished.stderr
     assert finished.stderr.endswith(f"out.txt: 400 sentences, {8 * n_words:,} words\n")
     assert output.read_text() == expected
-    again = run("parse", model, source, "-o", output, "--resume")
+    again = run(*command)
     assert (again.exit_code, again.stderr) == (
         0,
         f"{output}: complete; leave out --resume to write it anew\n",
