@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nltk.tag import map_tag
 from nltk.tag.util import untag
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
@@ -155,7 +156,8 @@ def test_little_to_learn_from(sentences: list[list[str]]) -> None:
 def test_anchors_labelled_by_gold(require_corpus: Callable[[str], Any]) -> None:
     """A label for each of twelve words is a tagger."""
     require_corpus("treebank")
-    gold = list(tagged_sentences("nltk:treebank:train", "universal"))
+    rows = tagged_sentences("nltk:treebank:train")
+    gold = [[(word, map_tag("en-ptb", "universal", tag)) for word, tag in row] for row in rows]
     tagger = AnchorTagger.train(map(untag, gold))
     tags = [tag for sentence in gold for _, tag in sentence]
     states = [tag for sentence in tagger.tag_sents(map(untag, gold)) for _, tag in sentence]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from nltk.tag import map_tag
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, SpellingName
 from spectral_latent.corpora import tagged_sentences
@@ -464,9 +465,10 @@ def ewt(shared_file: Callable[[str], Path]) -> Tagged:
 
 @pytest.fixture(scope="module")
 def ptb(require_corpus: Callable[[str], Any]) -> Tagged:
-    """NLTK's sample, with universal tags."""
+    """NLTK's sample, with universal tags, for which NLTK itself would read it once more."""
     require_corpus("treebank")
-    return [list(row) for row in tagged_sentences("nltk:treebank", "universal")]
+    rows = tagged_sentences("nltk:treebank")
+    return [[(word, map_tag("en-ptb", "universal", tag)) for word, tag in row] for row in rows]
 
 
 def words_of(tagged: Tagged) -> list[list[str]]:
