@@ -72,10 +72,16 @@ def _parse(module: str) -> ast.Module:
     return ast.parse(SOURCES[module].read_text(encoding="utf-8"))
 
 
+@cache
+def _nodes(module: str) -> list[ast.AST]:
+    """All nodes of a module, which most tests go through."""
+    return list(ast.walk(_parse(module)))
+
+
 def _imports(module: str) -> Iterator[str]:
     """The dotted names that a module imports, relative ones resolved: `from a import b` gives a.b."""
     package = module.split(".") if SOURCES[module].name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(_parse(module)):
+    for node in _nodes(module):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -142,7 +148,7 @@ def test_all_lists_names_that_exist() -> None:
 def test_data_is_never_executed() -> None:
     for module in SOURCES:
         unsafe = [name for name in _imports(module) if name.split(".")[0] in UNSAFE_MODULES or name in UNSAFE_CALLS]
-        for node in ast.walk(_parse(module)):
+        for node in _nodes(module):
             if isinstance(node, ast.Call) and (call := ast.unparse(node.func)) in UNSAFE_CALLS:
                 unsafe.append(call)
             if isinstance(node, ast.keyword) and node.arg == "allow_pickle" and ast.unparse(node.value) != "False":
@@ -161,7 +167,7 @@ def test_adapters_is_a_plain_folder() -> None:
 
 
 def _functions(module: str) -> Iterator[ast.FunctionDef]:
-    return (node for node in ast.walk(_parse(module)) if isinstance(node, ast.FunctionDef))
+    return (node for node in _nodes(module) if isinstance(node, ast.FunctionDef))
 
 
 def test_long_compiled_functions_have_comments() -> None:
@@ -201,7 +207,7 @@ def _first_line(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:
 def test_docstrings_do_not_begin_with_riddles() -> None:
     for module in SOURCES:
         described = [_parse(module), *_functions(module)]
-        described += [node for node in ast.walk(_parse(module)) if isinstance(node, ast.ClassDef)]
+        described += [node for node in _nodes(module) if isinstance(node, ast.ClassDef)]
         assert [line for line in map(_first_line, described) if re.match(RIDDLES, line)] == [], module
 
 
