@@ -273,14 +273,14 @@ def test_the_first_line_is_that_of_the_whole_text(text: bytes, size: int) -> Non
     assert text.startswith(begun)
 
 
-@pytest.mark.parametrize("content", [b"word " * 5_000_000, b"1\tword\n" * 3_000_000, b"# no word\n" * 2_000_000])
+@pytest.mark.parametrize("content", [b"word " * 1_250_000, b"1\tword\n" * 750_000, b"# no word\n" * 500_000])
 @pytest.mark.parametrize("form", ["malt-tab", "conllu"])
 def test_a_text_without_an_end_is_read_in_linear_time(content: bytes, form: Format) -> None:
     begun = time.process_time()
-    inputs._read_first_line(_chunks(content, 1 << 16), bytearray())
-    (piece,) = inputs._pieces(_chunks(content, 1 << 16), inputs._SENTENCE_ENDS[form])
+    inputs._read_first_line(_chunks(content, 1 << 14), bytearray())
+    (piece,) = inputs._pieces(_chunks(content, 1 << 14), inputs._SENTENCE_ENDS[form])
     assert piece == (1, content)
-    assert time.process_time() - begun < 5
+    assert time.process_time() - begun < 2
 
 
 def _chunks(text: bytes, size: int) -> Iterator[bytes]:
