@@ -519,8 +519,8 @@ def test_a_tagger_and_a_parser_of_a_treebank_fit_together(
     """Without any option, whatever columns the treebank has: the parser knows all tags that the tagger gives."""
     text = shared_file(f"ud/{name}/{name}-ud-test.conllu").read_text(encoding="utf-8")
     sentences = text.split("\n\n")
-    (tmp_path / "train.conllu").write_text("\n\n".join(sentences[:100]) + "\n\n", encoding="utf-8")
-    (tmp_path / "new.conllu").write_text("\n\n".join(sentences[100:130]) + "\n\n", encoding="utf-8")
+    (tmp_path / "train.conllu").write_text("\n\n".join(sentences[:60]) + "\n\n", encoding="utf-8")
+    (tmp_path / "new.conllu").write_text("\n\n".join(sentences[60:90]) + "\n\n", encoding="utf-8")
     for kind in ("tagger", "dependency"):
         result = run("train", kind, tmp_path / "train.conllu", "-o", tmp_path / kind, "--n-states", "2")
         assert (result.exit_code, "Warning" in result.stderr) == (0, False)
