@@ -1,5 +1,5 @@
 """`python -m spectral_latent`: the command `spectral-latent`."""
 
-from spectral_latent.cli import main
+from spectral_latent.cli import run
 
-main(prog_name="spectral-latent")
+run()

@@ -1,5 +1,5 @@
 """The command `spectral-latent`."""
 
-from spectral_latent.cli.command import main
+from spectral_latent.cli.command import main, run
 
-__all__ = ["main"]
+__all__ = ["main", "run"]

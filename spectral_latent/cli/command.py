@@ -18,7 +18,7 @@ import click
 from spectral_latent import __version__
 from spectral_latent.cli.groups import Commands
 
-__all__ = ["CommandGroup", "main"]
+__all__ = ["CommandGroup", "main", "run"]
 
 _COMMANDS = (
     "train",
@@ -141,3 +141,14 @@ def main() -> None:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
+
+
+def run() -> None:
+    """Run the command line of this process, and leave no worker processes behind."""
+    try:
+        main(prog_name="spectral-latent")
+    finally:
+        if "joblib" in sys.modules:
+            from spectral_latent.estimation import dismiss_workers
+
+            dismiss_workers()

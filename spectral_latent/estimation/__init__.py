@@ -23,7 +23,7 @@ from spectral_latent.estimation._options import (
     Progress,
     silent,
 )
-from spectral_latent.estimation._parallel import on_one_thread, parallel_map
+from spectral_latent.estimation._parallel import dismiss_workers, on_one_thread, parallel_map
 from spectral_latent.estimation._projections import Projection
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation._treebank import (
@@ -54,6 +54,7 @@ __all__ = [
     "Treebank",
     "TreebankCounts",
     "TreebankShard",
+    "dismiss_workers",
     "estimate",
     "hash_columns",
     "inside_templates",

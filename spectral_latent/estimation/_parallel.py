@@ -8,6 +8,7 @@ Threads are therefore as fast as processes, and need no copies of the data.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from functools import cache
@@ -19,7 +20,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from spectral_latent.estimation._options import EstimationError
 
-__all__ = ["on_one_thread", "parallel_map"]
+__all__ = ["dismiss_workers", "on_one_thread", "parallel_map"]
 
 _ATTEMPTS = 3
 
@@ -124,3 +125,17 @@ def parallel_map(
         f"worker processes were killed {_ATTEMPTS} times in a row, at part {done + 1}, as happens where "
         "memory is short; give fewer jobs or smaller shards"
     )
+
+
+def dismiss_workers() -> None:
+    """Kill the worker processes that wait for further work, before this process ends.
+
+    Otherwise they are asked to end, and are awaited.  If one of them is killed meanwhile, it may hold a lock that
+    another waits for, so that the process never ends.
+
+    >>> dismiss_workers()
+    """
+    if "joblib.externals.loky" in sys.modules:
+        from joblib.externals.loky import get_reusable_executor
+
+        get_reusable_executor(reuse=True).shutdown(kill_workers=True)

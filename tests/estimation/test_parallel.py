@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from spectral_latent.estimation import EstimationError, parallel_map
+from spectral_latent.estimation import EstimationError, dismiss_workers, parallel_map
 
 
 def process(_number: int) -> int:
@@ -121,3 +121,17 @@ def hopeless(number: int, parent: int) -> int:
 def test_workers_that_are_always_killed_are_told_of() -> None:
     with pytest.raises(EstimationError, match="killed 3 times in a row, at part"):
         list(parallel_map(hopeless, range(4), 2, os.getpid(), prefer="processes"))
+
+
+def test_workers_that_do_not_answer_are_dismissed() -> None:
+    """As one does not that waits for a lock that a killed one held."""
+    workers = set(parallel_map(process, range(4), 2, prefer="processes"))
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)
+    dismissal = threading.Thread(target=dismiss_workers, daemon=True)
+    dismissal.start()
+    dismissal.join(60)
+    for worker in workers:
+        with pytest.raises(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
+    assert not dismissal.is_alive()

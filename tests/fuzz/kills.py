@@ -88,9 +88,7 @@ def _parser(folder: Path) -> tuple[Path, Path, bytes]:
 
 
 def during_parsing(case: int, seed: int, folder: Path) -> str:
-    """Kill a worker of a command that begins to parse: "killed", or "finished before" if there was no worker any more.
-
-    Not at the end: where a worker is killed while joblib dismisses it, the others may wait for its lock for ever.
+    """Kill a worker of a command that parses: "killed", or "finished before" if there was no worker any more.
 
     Raises AssertionError unless every tree is printed once, in order, and the same as without a kill.
     """
@@ -102,7 +100,7 @@ def during_parsing(case: int, seed: int, folder: Path) -> str:
         while not workers and process.poll() is None:
             time.sleep(0.02)  # looking takes the time of the processor from the command
             workers = _workers(process.pid)
-        time.sleep(rng.uniform(0.0, 0.5))
+        time.sleep(rng.uniform(0.0, 2.0))
         workers = _workers(process.pid)
         if workers:
             rng.choice(workers).kill()
