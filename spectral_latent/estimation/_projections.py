@@ -55,21 +55,29 @@ def states_for(count: float, states: int) -> int:
 
 
 @compiled
-def _runs(column: IntArray, order: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Find the distinct values (d,) of a column (n,), increasing, and the weight of each (d,).
+def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Find the distinct values (d,) of a column (n,), in the order of their first places, and the weight (d,) of each.
 
-    order: (n,) the places of the column in the order of its values.
     weight: (n,) the weight of each place.
     """
+    size = 2
+    while size < 2 * len(column):
+        size *= 2
+    number = np.full(size, -1, dtype=np.int64)  # of the value in each slot
     values = np.empty(len(column), dtype=np.int64)
     counts = np.zeros(len(column))
     d = 0
     for i in range(len(column)):
-        value = column[order[i]]
-        if i == 0 or value != values[d - 1]:
+        value = column[i]
+        # the slot that its digits name, or the next one that is free or its own
+        slot = (value ^ (value >> 32)) & (size - 1)
+        while number[slot] >= 0 and values[number[slot]] != value:
+            slot = (slot + 1) & (size - 1)
+        if number[slot] < 0:
+            number[slot] = d
             values[d] = value
             d += 1
-        counts[d - 1] += weight[order[i]]
+        counts[number[slot]] += weight[i]
     return values[:d].copy(), counts[:d].copy()
 
 
@@ -146,9 +154,9 @@ class _Values(NamedTuple):
     @staticmethod
     def of_templates(columns: IntArray, weight: FloatArray) -> list[_Values]:
         """Count the values of each of k templates; columns: (n, k), weight: (n,)."""
-        by_template = np.ascontiguousarray(columns.T)
-        orders = np.argsort(by_template, axis=1)
-        return [_Values(*_runs(column, order, weight)) for column, order in zip(by_template, orders, strict=True)]
+        tallies = [_tally(column, weight) for column in np.ascontiguousarray(columns.T)]
+        orders = [np.argsort(values) for values, _ in tallies]
+        return [_Values(values[order], nodes[order]) for (values, nodes), order in zip(tallies, orders, strict=True)]
 
     def __add__(self, other: _Values) -> _Values:  # type: ignore[override]
         """Add the counts of two columns."""

@@ -233,6 +233,23 @@ def test_scaled_indicators_are_those_of_slide_23(rows: list[tuple[int, ...]], sc
     assert evidence.inside_count.tolist() == [count[feature] for feature in features]
 
 
+names = st.integers(-3, 3) | st.integers(-(2**13), 2**13 - 1).map(lambda n: n << 50) | st.integers(-(2**63), 2**63 - 1)
+
+
+@given(st.lists(st.tuples(names, names, st.integers(1, 9)), min_size=1, max_size=60))
+def test_evidence_has_the_weight_of_each_value(rows: list[tuple[int, int, int]]) -> None:
+    """Of hashes, of small numbers and of names that differ in their first digits alone."""
+    *table, weight = np.array(rows, dtype=np.int64).T
+    features = FeatureColumns.of({"both": table[0], "again": table[0]}, {"other": table[1]})
+    evidence = SymbolEvidence.of(features, np.arange(len(rows)), weight / 8.0)
+    for place, found in [(0, evidence.inside[0]), (0, evidence.inside[1]), (1, evidence.outside[0])]:
+        count = Counter[int]()
+        for row in rows:
+            count[row[place]] += row[2]
+        assert found.values.tolist() == sorted(count)
+        assert found.nodes.tolist() == [count[value] / 8.0 for value in sorted(count)]
+
+
 @given(matrices, st.integers(0, 30))
 def test_evidence_of_shards_adds_up(rows: list[tuple[int, ...]], cut: int) -> None:
     table = np.array(rows)
