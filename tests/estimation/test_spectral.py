@@ -102,25 +102,23 @@ def identities(tree: tuple) -> Iterator[tuple[Hashable, Hashable]]:
     return visit(tree, ())
 
 
-def replicated(count: dict[tuple, int]) -> tuple[SkeletalTrees, FeatureColumns]:
-    """Every tree so many times, with the identities of inside and outside trees for features."""
+def identified(trees: list[tuple]) -> tuple[SkeletalTrees, FeatureColumns]:
+    """Trees, with the identities of inside and outside trees for features."""
     numbers: list[dict[Hashable, int]] = [{}, {}]
-    rows = []
-    for tree, n in count.items():
-        mine = [
-            [ids.setdefault(key, len(ids)) for ids, key in zip(numbers, node, strict=True)] for node in identities(tree)
-        ]
-        rows += mine * n
+    rows = [
+        [ids.setdefault(key, len(ids)) for ids, key in zip(numbers, node, strict=True)]
+        for tree in trees
+        for node in identities(tree)
+    ]
     table = np.array(rows)
-    trees = columns([tree for tree, n in count.items() for _ in range(n)])
-    return trees, FeatureColumns(table[:, :1], table[:, 1:])
+    return columns(trees), FeatureColumns(table[:, :1], table[:, 1:])
 
 
 @lru_cache
 def population_sample() -> tuple[SkeletalTrees, FeatureColumns]:
     """A treebank that has exactly the moments of the population."""
     size = math.lcm(*(p.denominator for p in population().values()))
-    return replicated({tree: int(p * size) for tree, p in population().items()})
+    return identified([tree for tree, p in population().items() for _ in range(int(p * size))])
 
 
 def weights(operators: ObservableOperators, trees: list[tuple]) -> np.ndarray:
@@ -201,13 +199,15 @@ def test_theorem_2_holds_in_more_dimensions_than_the_model_has() -> None:
 
 def test_theorem_3_error_falls_as_the_sample_grows() -> None:
     trees, p = list(population()), np.array([float(p) for p in population().values()])
+    options = EstimatorOptions(n_states=3, scaling=None, smoothing=None, cutoff=1e-3)
     errors = []
     for n in (1_000, 100_000):
         of_size = []
         for seed in range(4):
-            count = np.random.default_rng(seed).multinomial(n, p)
-            sample = replicated({tree: int(k) for tree, k in zip(trees, count, strict=True) if k})
-            operators = spectral(*sample, EstimatorOptions(n_states=3, scaling=None, smoothing=None, cutoff=1e-3))
+            count = np.random.default_rng(seed).multinomial(n, p).astype(float)
+            seen = [tree for tree, k in zip(trees, count, strict=True) if k]
+            shard = Shard.of(*identified(seen), count[count > 0])  # a tree of weight k is k trees
+            operators = estimate(Treebank.of([shard]), options).operators
             of_size.append(np.abs(weights(operators, trees) - p).sum())
         errors.append(float(np.median(of_size)))
     assert errors[1] < 0.02
