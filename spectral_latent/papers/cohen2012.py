@@ -215,16 +215,18 @@ def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARI
     unseen = sample_trees(truth, _HELD_OUT, np.random.default_rng([0, 0])).trees
     charts = charts_of(sample_trees(truth, _CHARTS, np.random.default_rng([0, 1])).trees, truth.rules, _LONGEST)
     errors = {name: np.zeros((len(sizes), seeds)) for name in variants}
+    estimators = dict.fromkeys(VARIANTS[name].estimate for name in errors)
     for (i, n_trees), seed in product(enumerate(sizes), range(seeds)):
         trees = sample_trees(truth, n_trees, np.random.default_rng([1 + seed, n_trees])).trees
         shard = Shard.of(trees, features_of(trees))
+        estimated = {estimator: estimator(shard, seed) for estimator in estimators}
         for name, table in errors.items():
-            estimated = VARIANTS[name].estimate(shard, seed)
+            operators = estimated[VARIANTS[name].estimate]
             if VARIANTS[name].of_marginals:
-                table[i, seed] = _measure_marginals(estimated, truth, charts)
+                table[i, seed] = _measure_marginals(operators, truth, charts)
             else:
                 # Σ_τ |p̂(τ) - p(τ)| = E |p̂(τ) / p(τ) - 1|, the mean over trees sampled from p.
-                table[i, seed] = _measure_errors(estimated, truth, unseen).mean()
+                table[i, seed] = _measure_errors(operators, truth, unseen).mean()
     return errors
 
 

@@ -27,7 +27,7 @@ from spectral_latent.plotting import slope_of
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import columns, moments_by_loops, random_projections, same_moments, tree_strategy
 
-SIZES = [1_000, 4_000, 16_000, 64_000]
+SIZES = [1_000, 4_000, 16_000]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_theorem_3_the_error_falls_with_the_square_root_of_the_sample(
     found: dict[str, np.ndarray], variant: str
 ) -> None:
     slope, _ = slope_of(SIZES, found[variant])
-    assert -0.65 < slope < -0.35
+    assert -0.6 < slope < -0.4
 
 
 def test_all_nodes_give_smaller_errors_than_one_per_tree(found: dict[str, np.ndarray]) -> None:
