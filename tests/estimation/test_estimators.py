@@ -73,6 +73,12 @@ def sample() -> list[tuple]:
     return [grown(rng, int(rng.integers(0, 2)), int(rng.integers(0, 2))) for _ in range(300)]
 
 
+@cache
+def sample_columns() -> SkeletalTrees:
+    """The same trees as columns."""
+    return columns(sample())
+
+
 def shard_of(trees: list[tuple]) -> Shard:
     skeletal = columns(trees)
     return Shard.of(skeletal, FeatureColumns.of(inside_templates(skeletal), outside_templates(skeletal)))
@@ -80,6 +86,18 @@ def shard_of(trees: list[tuple]) -> Shard:
 
 def treebank_of(trees: list[tuple]) -> Treebank:
     return Treebank.of([shard_of(trees)])
+
+
+@cache
+def whole() -> Treebank:
+    """The sample in one shard."""
+    return treebank_of(sample())
+
+
+@cache
+def learnt(name: str, rank: int | None) -> Estimate:
+    """The estimate from the sample in one shard."""
+    return estimate(whole(), options_of(name, rank=rank))
 
 
 def cut(trees: list[tuple], at: Sequence[int], memory: int = 1 << 28) -> Treebank:
@@ -123,7 +141,7 @@ def test_the_table_has_the_estimators_that_options_name() -> None:
 
 @every_estimator
 def test_the_table_tells_which_operators_are_probabilities(name: str) -> None:
-    operators = estimate(treebank_of(sample()), options_of(name)).operators
+    operators = learnt(name, None).operators
     assert operators.probabilities == ESTIMATORS[name].probabilities == (name != "spectral")
     assert operators.states.tolist() == [3, 3]
     if operators.probabilities:
@@ -134,14 +152,13 @@ def test_the_table_tells_which_operators_are_probabilities(name: str) -> None:
 
 @every_estimator
 def test_the_table_tells_which_estimators_climb(name: str) -> None:
-    found = estimate(treebank_of(sample()), options_of(name, tolerance=0.0))
+    found = estimate(whole(), options_of(name, tolerance=0.0))
     assert ESTIMATORS[name].climbs == (name in ("em", "clusters-em", "pivots-em", "hybrid"))
     assert len(found.objective) == len(found.log_likelihood) == (4 if ESTIMATORS[name].climbs else 0)
 
 
 def test_estimators_have_different_results() -> None:
-    found = {name: weights(estimate(treebank_of(sample()), options_of(name)).operators, columns(sample())) for name in
-             ESTIMATORS}  # fmt: skip
+    found = {name: weights(learnt(name, None).operators, sample_columns()) for name in ESTIMATORS}
     for one, other in itertools.combinations(found, 2):
         assert np.abs(found[one] - found[other]).max() > 1e-6, (one, other)
 
@@ -154,10 +171,10 @@ def test_estimators_have_different_results() -> None:
 @settings(max_examples=6)
 @given(at=st.lists(st.integers(1, 299), max_size=4), memory=st.sampled_from([0, 1 << 28]))
 def test_shards_are_learnt_as_the_whole_is(name: str, rank: int | None, at: list[int], memory: int) -> None:
-    options = options_of(name, rank=rank)
-    found, wanted = (estimate(treebank, options) for treebank in (cut(sample(), at, memory), treebank_of(sample())))
+    found = estimate(cut(sample(), at, memory), options_of(name, rank=rank))
+    wanted = learnt(name, rank)
     assert found.operators.states.tolist() == wanted.operators.states.tolist() == [3, 3]
-    trees = columns(sample())
+    trees = sample_columns()
     np.testing.assert_allclose(weights(found.operators, trees), weights(wanted.operators, trees), rtol=1e-6)
     np.testing.assert_allclose(found.objective, wanted.objective, rtol=1e-9)
     if name != "spectral":
@@ -171,7 +188,7 @@ def test_moments_of_shards_are_those_of_all_nodes(at: list[int]) -> None:
     projection = Projection.learn(treebank.shards, OPTIONS)
     parts = [projection.project(shard) for shard in treebank.shards]
     y, z = (np.concatenate([getattr(part, name) for part in parts]) for name in "yz")
-    trees = columns(sample())
+    trees = sample_columns()
     wanted = moments_by_loops(trees, trees.rules, projection.states.tolist(), y, z)
     same_moments(spectral_moments(treebank, projection), wanted, rtol=1e-9, atol=1e-9)
 
@@ -226,6 +243,7 @@ def test_few_shards_are_in_memory_together(name: str) -> None:
 # Engines
 
 
+@cache
 def wide_sample() -> Treebank:
     """Features of one symbol number more than 400 on both sides, so that the decomposition is iterative."""
     rng = np.random.default_rng(0)
@@ -294,9 +312,9 @@ class _Fragile:
 
 @pytest.mark.parametrize("name", ["clusters-em", "recovered"])  # which have all kinds of passes over shards
 def test_a_killed_worker_changes_no_estimate(name: str, tmp_path: Path) -> None:
-    whole = cut(sample(), [100, 200])
-    fragile = Treebank([_Fragile(shard, tmp_path, os.getpid()) for shard in whole.shards], whole.counts)
-    expected = bits(estimate(whole, options_of(name)))
+    sound = cut(sample(), [100, 200])
+    fragile = Treebank([_Fragile(shard, tmp_path, os.getpid()) for shard in sound.shards], sound.counts)
+    expected = bits(estimate(sound, options_of(name)))
     with joblib.parallel_config(backend="loky"):
         assert bits(estimate(fragile, options_of(name), jobs=2)) == expected
     assert len(list(tmp_path.iterdir())) == 3
@@ -310,9 +328,9 @@ def test_a_killed_worker_changes_no_estimate(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("smoothing", [None, 5.0])
 def test_estimators_of_probabilities_beat_the_plain_grammar_on_their_trees(name: str, smoothing: float | None) -> None:
     options = options_of(name, smoothing=smoothing, state_smoothing=0.0, iterations=30)
-    operators = estimate(treebank_of(sample()), options).operators
-    plain = relative_frequencies(TreebankCounts.of_trees(columns(sample())))
-    assert log_likelihood(operators, columns(sample())) > log_likelihood(plain, columns(sample()))
+    operators = estimate(whole(), options).operators
+    plain = relative_frequencies(TreebankCounts.of_trees(sample_columns()))
+    assert log_likelihood(operators, sample_columns()) > log_likelihood(plain, sample_columns())
 
 
 @pytest.mark.parametrize("state_smoothing", [0.0, 0.1, 0.5])
@@ -323,7 +341,7 @@ def test_the_objective_never_falls(name: str, rank: int | None, state_smoothing:
         name, n_states=6, rank=rank, state_smoothing=state_smoothing, iterations=10, tolerance=0.0, cutoff=1e-4
     )
     heard: list[Progress] = []
-    found = estimate(treebank_of(sample()), options, listener=heard.append)
+    found = estimate(whole(), options, listener=heard.append)
     rounding = 1e-9 * abs(found.objective[0])
     assert (np.diff(found.objective) >= -rounding).all()
     assert found.objective[-1] > found.objective[0]
@@ -338,10 +356,9 @@ def test_the_objective_never_falls(name: str, rank: int | None, state_smoothing:
 @climbing
 def test_em_ends_above_where_it_starts(name: str) -> None:
     """After smoothing too."""
-    treebank = treebank_of(sample())
     options = options_of(name, smoothing=None)
-    start, end = (estimate(treebank, replace(options, iterations=n)) for n in (0, 20))
-    trees = columns(sample())
+    start, end = (estimate(whole(), replace(options, iterations=n)) for n in (0, 20))
+    trees = sample_columns()
     assert log_likelihood(end.operators, trees) > log_likelihood(start.operators, trees)
 
 
@@ -350,7 +367,7 @@ def test_one_state_without_smoothing_is_the_plain_grammar(name: str) -> None:
     treebank = cut(sample(), [50])
     found = estimate(treebank, options_of(name, n_states=1, smoothing=None)).operators
     plain = relative_frequencies(treebank.counts)
-    trees = columns(sample())
+    trees = sample_columns()
     np.testing.assert_allclose(weights(found, trees), weights(plain, trees), rtol=1e-7)
 
 
@@ -367,8 +384,7 @@ def test_priors_reach_every_estimator(name: str) -> None:
         fragments=30.0,
         rules=counts,
     )
-    whole = shard_of(sample())
-    operators = estimate(Treebank.of([whole], priors), options_of(name)).operators
+    operators = estimate(Treebank.of(whole().shards, priors), options_of(name)).operators
     assert (1, 9) in map(tuple, operators.rules.leaf.tolist())
     assert (0, 1) in map(tuple, operators.rules.unary.tolist())
     trees = columns([(0, (1, 9)), (1, 9)])
@@ -401,12 +417,12 @@ def test_all_estimators_stay_finite_on_little_data(name: str, trees: list) -> No
 
 @every_estimator
 def test_the_same_seed_gives_the_same_bits(name: str) -> None:
-    first, second = (bits(estimate(treebank_of(sample()), options_of(name, seed=5))) for _ in range(2))
+    first, second = (bits(estimate(whole(), options_of(name, seed=5))) for _ in range(2))
     assert first == second
 
 
 def test_another_seed_is_another_random_start() -> None:
-    first, second = (bits(estimate(treebank_of(sample()), options_of("em", seed=seed))) for seed in (0, 1))
+    first, second = (bits(estimate(whole(), options_of("em", seed=seed))) for seed in (0, 1))
     assert first != second
 
 
