@@ -45,11 +45,12 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
         rows: FloatArray = vectors * scale[:, None]
         return rows
 
-    m = operators.states
+    m = operators.states.tolist()
+    binary = list(zip(operators.binary, operators.rules.binary.tolist(), strict=True))
     means = scaled(leaves)
     for _ in range(_ROUNDS):
         sums = leaves.copy()
-        for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary, strict=True):
+        for tensor, (a, b, c) in binary:
             sums[a, : m[a]] += tensor.applied_left(means[b, : m[b]]) @ means[c, : m[c]]
         for matrix, (a, b) in zip(operators.unary, operators.rules.unary, strict=True):
             sums[a] += matrix @ means[b]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -298,13 +299,20 @@ class Tensors(Sequence[Tensor]):
             raise IndexError(f"no tensor {r} among {len(self)}")
         r %= len(self)
         block = self.data[self.offset[r] : self.offset[r + 1]]
-        m_a, m_b, m_c = self.shapes[r].tolist()
-        terms = int(self.terms[r])
+        return self._tensor(block, self.shapes[r].tolist(), int(self.terms[r]))
+
+    def __iter__(self) -> Iterator[Tensor]:
+        # numbers are read from lists in less time than from arrays
+        places = pairwise(self.offset.tolist())
+        for (first, end), shape, terms in zip(places, self.shapes.tolist(), self.terms.tolist(), strict=True):
+            yield self._tensor(self.data[first:end], shape, terms)
+
+    @staticmethod
+    def _tensor(block: FloatArray, shape: list[int], terms: int) -> Tensor:
+        """View the numbers of a tensor as its factors, or multiplied out if it has no terms."""
+        m_a, m_b, m_c = shape
         if not terms:
             return Tensor.of_dense(block.reshape(m_a, m_b, m_c))
         ends = terms * m_a, terms * (m_a + m_b)
         first = block[: ends[0]].reshape(m_a, terms).T
         return Tensor(first, block[ends[0] : ends[1]].reshape(terms, m_b), block[ends[1] :].reshape(terms, m_c))
-
-    def __iter__(self) -> Iterator[Tensor]:
-        return (self[r] for r in range(len(self)))
