@@ -1,17 +1,20 @@
 """Discontinuous constituents of Alpino against their definition: a phrase for each unbroken stretch of words."""
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from html import unescape
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.corpora import constituency_trees, parse_alpino
+from spectral_latent.corpora import constituency_trees, parse_alpino, phrase_from_nltk
 
 Spans = Counter[tuple[str, int, int]]  # label, first and last word, in words that are not punctuation
 SHAPES = st.recursive(st.none(), lambda below: st.lists(below, min_size=1, max_size=3), max_leaves=9)
@@ -87,9 +90,39 @@ def test_a_phrase_for_every_stretch(sentence: ElementTree.Element) -> None:
     assert read(tree) == annotated(sentence)
 
 
-def test_the_treebank(require_corpus: Callable[[str], Any]) -> None:
+class Treebank(NamedTuple):
+    """NLTK's reader of the treebank, its XML, and all its trees."""
+
+    corpus: Any
+    xml: str
+    trees: list[Phrase]
+
+
+@pytest.fixture(scope="module")
+def treebank(require_corpus: Callable[[str], Any]) -> Treebank:
+    corpus = require_corpus("alpino")
+    return Treebank(corpus, corpus.raw(), list(constituency_trees("nltk:alpino")))
+
+
+def test_the_treebank(treebank: Treebank) -> None:
     """Every fourth sentence."""
-    elements = ElementTree.fromstring(require_corpus("alpino").raw()).iter("alpino_ds")
-    pairs = zip(elements, constituency_trees("nltk:alpino"), strict=True)
+    elements = ElementTree.fromstring(treebank.xml).iter("alpino_ds")
+    pairs = zip(elements, treebank.trees, strict=True)
     for sentence, tree in itertools.islice(pairs, 0, None, 4):
         assert read(tree) == annotated(sentence)
+
+
+def test_the_words_are_those_of_the_treebank(treebank: Treebank) -> None:
+    assert len(treebank.trees) == 7136
+    sentences = re.findall("<sentence>(.*)</sentence>", treebank.xml)
+    assert [" ".join(tree.words()) for tree in treebank.trees] == [unescape(sentence) for sentence in sentences]
+
+
+def test_the_trees_are_those_of_nltk(treebank: Treebank) -> None:
+    """NLTK's trees have the order of the annotation; where that is the order of the words, all is the same."""
+    same = 0
+    for phrase, tree in zip(treebank.trees[:1500], treebank.corpus.parsed_sents(), strict=False):
+        if " ".join(map(str, tree.leaves())) == " ".join(phrase.words()):
+            assert phrase == phrase_from_nltk(tree)
+            same += 1
+    assert same > 200

@@ -1,8 +1,6 @@
-"""Treebanks by name, the readers of NLTK's corpora against NLTK, and the Alpino reader."""
+"""Treebanks by name, the readers of NLTK's corpora against NLTK, and small examples of the Alpino reader."""
 
-import re
 from collections.abc import Callable
-from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -194,21 +192,6 @@ def test_cess_esp(require_corpus: Callable[[str], Any]) -> None:
     theirs = [tree for tree in corpus.parsed_sents(corpus.fileids()[::25]) if isinstance(tree.leaves()[0], str)]
     assert len(theirs) > 200
     assert [tree for tree in theirs if phrase_from_nltk(tree).bracketed() not in ours] == []
-
-
-def test_alpino(require_corpus: Callable[[str], Any]) -> None:
-    corpus = require_corpus("alpino")
-    trees = list(constituency_trees("nltk:alpino"))
-    assert len(trees) == 7136
-    sentences = re.findall("<sentence>(.*)</sentence>", corpus.raw())
-    assert words(trees) == [unescape(sentence) for sentence in sentences]
-    # NLTK's trees have the order of the annotation; where that is the order of the words, all is the same.
-    same = 0
-    for phrase, tree in zip(trees[:1500], corpus.parsed_sents(), strict=False):
-        if " ".join(map(str, tree.leaves())) == " ".join(phrase.words()):
-            assert phrase == phrase_from_nltk(tree)
-            same += 1
-    assert same > 200
 
 
 def test_craft(shared_file: Callable[[str], Path]) -> None:
