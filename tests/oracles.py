@@ -49,13 +49,20 @@ def leaves(tree: Tree) -> list[int]:
     return [tree[1]] if not below else [leaf for child in below for leaf in leaves(child)]
 
 
-def spans(tree: Tree, first: int = 0) -> Iterator[Item]:
+def spans(tree: Tree, first: int = 0) -> list[Item]:
     """The item of every node, in post-order."""
-    at = first
-    for child in children(tree):
-        yield from spans(child, at)
-        at += len(leaves(child))
-    yield tree[0], first, max(at, first + 1)
+    found: list[Item] = []
+
+    def add(node: Tree, at: int) -> int:
+        end = at
+        for child in children(node):
+            end = add(child, end)
+        end = max(end, at + 1)  # of a leaf
+        found.append((node[0], at, end))
+        return end
+
+    add(tree, first)
+    return found
 
 
 def columns(trees: Iterable[Tree]) -> SkeletalTrees:

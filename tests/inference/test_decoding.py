@@ -154,7 +154,7 @@ def test_a_derivation_is_a_tree_whose_items_and_edges_are_its_own(seed: int, n: 
         rule = skeletal.rule_in(model.rules())
         assert rule.tolist() == forest.rule[derivation.edges].tolist()
         item = [parsed.items[i][1] for i in np.searchsorted(forest.start, derivation.edges, "right") - 1]
-        assert item == list(spans(tree))
+        assert item == spans(tree)
 
 
 @given(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=8))

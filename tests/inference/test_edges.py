@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pytest
@@ -34,20 +35,23 @@ def derivations(model: Lpcfg, forest: Forest) -> Iterator[tuple[int, list[int], 
     """Every derivation: its component, its edges, its weight."""
     tables = {kind: sorted(model.of(kind)) for kind in ("leaf", "unary", "binary")}
 
-    def under(item: int) -> Iterator[tuple[list[int], np.ndarray]]:
+    @cache
+    def under(item: int) -> list[tuple[list[int], np.ndarray]]:
+        found = []
         for edge in range(forest.start[item], forest.start[item + 1]):
             rule, left, right = (int(column[edge]) for column in (forest.rule, forest.left, forest.right))
             if rule < 0:
                 continue
             if left < 0:
-                yield [edge], model.q[tables["leaf"][rule]]
+                found.append(([edge], model.q[tables["leaf"][rule]]))
             elif right < 0:
-                for edges, y in under(left):
-                    yield [*edges, edge], model.u[tables["unary"][rule]] @ y
+                matrix = model.u[tables["unary"][rule]]
+                found += [([*edges, edge], matrix @ y) for edges, y in under(left)]
             else:
-                for (edges, y), (more, z) in itertools.product(under(left), list(under(right))):
-                    vector = np.einsum("abc,b,c->a", model.t[tables["binary"][rule]], y, z)
-                    yield [*edges, *more, edge], vector
+                tensor = model.t[tables["binary"][rule]]
+                for (edges, y), (more, z) in itertools.product(under(left), under(right)):
+                    found.append(([*edges, *more, edge], np.einsum("abc,b,c->a", tensor, y, z)))
+        return found
 
     for root, component in zip(forest.root.tolist(), forest.component.tolist(), strict=True):
         for edges, vector in under(root):
@@ -61,17 +65,18 @@ def test_edge_marginals_are_shares_of_derivations(seed: int, rows: list[list[int
     rng = np.random.default_rng(seed)
     model = (random_lpcfg if proper else random_numbers)(rng, STATES, RULES)
     forest = cky_forest(model, rows, rng=rng).forest
-    total, size = np.zeros((2, forest.n_components))
-    expected, magnitude = np.zeros((2, forest.n_edges))
-    component = np.zeros(forest.n_edges, dtype=np.int64)
+    total = [0.0] * forest.n_components
+    size = [0.0] * forest.n_components
+    expected = [0.0] * forest.n_edges
+    component = [0] * forest.n_edges
     for c, edges, weight in derivations(model, forest):
         total[c] += weight
         size[c] += abs(weight)
-        expected[edges] += weight
-        magnitude[edges] += abs(weight)
-        component[edges] = c
-    share = expected / total[component]
-    tolerance = 1e-11 * (size / np.abs(total))[component] ** 2 + 1e-13
+        for edge in edges:
+            expected[edge] += weight
+            component[edge] = c
+    share = np.array(expected) / np.array(total)[component]
+    tolerance = 1e-11 * (np.array(size) / np.abs(total))[component] ** 2 + 1e-13
     assert (np.abs(by_edge(model.operators(), forest) - share) <= tolerance * (1 + np.abs(share))).all()
     assert (by_edge(model.operators(), forest)[forest.rule < 0] == 0).all()
 
