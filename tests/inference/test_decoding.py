@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -204,10 +205,10 @@ def test_minimum_risk_tree_has_the_most_expected_items() -> None:
         trees = derivations(model, sentence)
         p = np.array([figure_4(model, tree) for tree in trees])
         p /= p.sum()
-        item_sets = [set(spans(tree)) for tree in trees]
-        gain = [
-            sum(float(p[j]) for j, other in enumerate(item_sets) for item in mine & other) for mine in item_sets[:80]
-        ]
+        expected = Counter[tuple]()  # of each item
+        for tree, share in zip(trees, p.tolist(), strict=True):
+            expected.update(dict.fromkeys(spans(tree), share))
+        gain = [sum(expected[item] for item in spans(tree)) for tree in trees[:80]]
         operators = model.operators()
         inside_vectors = inside(operators, parsed.forest)
         mu = marginals(operators, parsed.forest, inside_vectors, outside(operators, parsed.forest, inside_vectors))
