@@ -448,8 +448,9 @@ def arcs_of(sentences: Iterable[DependencySentence]) -> list[TaggedTree]:
 def test_accuracy_given_the_tree(
     shared_file: Callable[[str], Path], train: str, test: str, n: int, floor: float
 ) -> None:
-    seen, gold = (list(dependency_trees(shared_file(f"ud/{name}"))) for name in (train, test))
-    model = RelationModel.train(arcs_of(seen[:n]), [one.relations for one in seen[:n]])
+    seen = list(itertools.islice(dependency_trees(shared_file(f"ud/{train}")), n))
+    gold = list(dependency_trees(shared_file(f"ud/{test}")))
+    model = RelationModel.train(arcs_of(seen), [one.relations for one in seen])
     assert model is not None
     found = model.relations(arcs_of(gold))
     same = [
