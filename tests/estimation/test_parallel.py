@@ -91,25 +91,25 @@ def test_errors_are_those_of_the_function() -> None:
                 list(parallel_map(divmod, [1, 2], jobs, 0, prefer=prefer))
 
 
-def fragile(number: int, marker: Path, parent: int, table: np.ndarray) -> float:
+def fragile(number: int, marker: Path, parent: int, *tables: np.ndarray) -> float:
     """A sum; the worker that is first to be given the number 3 is killed."""
     if number == 3 and os.getpid() != parent and not marker.exists():
         marker.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    return number + float(table.sum())
+    return number + sum(float(table.sum()) for table in tables)
 
 
-def check_that_a_killed_worker_changes_nothing(size: int, marker: Path) -> None:
-    """Send tables of a size to the processes of the engine that joblib has."""
-    table = np.linspace(0.0, 1.0, size)
-    found = list(parallel_map(fragile, range(8), 2, marker, os.getpid(), table, prefer="processes"))
+def check_that_a_killed_worker_changes_nothing(sizes: list[int], marker: Path) -> None:
+    """Send tables of these sizes to the processes of the engine that joblib has."""
+    tables = [np.linspace(0.0, 1.0, size) for size in sizes]
+    found = list(parallel_map(fragile, range(8), 2, marker, os.getpid(), *tables, prefer="processes"))
     assert marker.exists()
-    assert found == [number + float(table.sum()) for number in range(8)]
+    assert found == [number + sum(float(table.sum()) for table in tables) for number in range(8)]
 
 
-@pytest.mark.parametrize("size", [10, 300_000])
-def test_a_killed_worker_changes_nothing(size: int, tmp_path: Path) -> None:
-    check_that_a_killed_worker_changes_nothing(size, tmp_path / "killed")
+def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
+    """A small table is sent with each part, a large one lies in a file."""
+    check_that_a_killed_worker_changes_nothing([10, 300_000], tmp_path / "killed")
 
 
 def hopeless(number: int, parent: int) -> int:
