@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from spectral_latent.constituency import Phrase
 from spectral_latent.constituency.phrase import FlatPhrases
 
+NAMES = st.text("ab( é", max_size=2)  # few, so that phrases are often equal
 PHRASES = st.recursive(
-    st.builds(lambda label, word: Phrase(label, (word,)), st.text(), st.text()),
-    lambda children: st.builds(lambda label, parts: Phrase(label, tuple(parts)), st.text(), st.lists(children)),
+    st.builds(lambda label, word: Phrase(label, (word,)), NAMES, NAMES),
+    lambda children: st.builds(lambda label, parts: Phrase(label, tuple(parts)), NAMES, st.lists(children)),
+    max_leaves=20,
 )
 
 
