@@ -7,6 +7,7 @@ cheaper one is kept.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -89,7 +90,7 @@ class Tensor:
 
     def compact(self) -> Tensor:
         """Choose the cheaper form of the tensor: factors or multiplied out."""
-        size = int(np.prod(self.shape))
+        size = math.prod(self.shape)
         if self.dense is not None or 0 < self.n_terms * sum(self.shape) <= size:
             return self
         return Tensor.of_dense(self.multiplied_out())
