@@ -1,6 +1,5 @@
 """Empty elements and labels of treebanks that are not the Penn Treebank's."""
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,19 +119,6 @@ def test_trees_cleaned_together_are_those_cleaned_alone(trees: list[Phrase], fun
 def words_and_tags(tree: Phrase) -> list[tuple[str, str]]:
     leaves = [node for node in tree.nodes() if isinstance(node, Phrase) and node.is_preterminal()]
     return [(word, leaf.label) for leaf in leaves for word in leaf.children if isinstance(word, str)]
-
-
-@pytest.mark.filterwarnings("ignore:.*do not match:UserWarning")
-def test_null_subjects_of_cess_esp(require_corpus: Callable[[str], Any]) -> None:
-    require_corpus("cess_esp")
-    removed: Counter[str] = Counter()
-    for tree in constituency_trees("nltk:cess_esp"):
-        result = clean(tree)
-        before = [(word, base_label(tag)) for word, tag in words_and_tags(tree)]
-        after = words_and_tags(result) if result is not None else []
-        assert after == [pair for pair in before if pair[0] != "*0*"]
-        removed.update(word for word, _ in before)
-    assert removed["*0*"] == 3883
 
 
 def test_the_penn_treebank_tags_all_names_in_asterisks(

@@ -1,5 +1,6 @@
 """Treebanks by name, the readers of NLTK's corpora against NLTK, and small examples of the Alpino reader."""
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,9 @@ import nltk
 import pytest
 from nltk.corpus.reader import BracketParseCorpusReader, CategorizedBracketParseCorpusReader, SinicaTreebankCorpusReader
 
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency import Phrase, base_label, clean
 from spectral_latent.corpora import CorpusError, constituency_trees, parse_alpino, phrase_from_nltk, read_brackets
+from tests.constituency.test_cleaning import words_and_tags
 
 Install = Callable[..., Any]
 
@@ -181,17 +183,36 @@ def test_penn_treebank_sample_is_that_of_nltk(require_corpus: Callable[[str], An
     ]
 
 
-def test_cess_esp(require_corpus: Callable[[str], Any]) -> None:
-    corpus = require_corpus("cess_esp")
+@pytest.fixture(scope="module")
+def cess_esp(require_corpus: Callable[[str], Any]) -> list[Phrase]:
+    """All trees of CESS-ESP, in three files of which brackets do not match."""
+    require_corpus("cess_esp")
     with pytest.warns(UserWarning, match="do not match") as warned:
         trees = list(constituency_trees("nltk:cess_esp"))
     assert len(warned) == 3
-    assert len(trees) == 6016
-    # NLTK flattens the sentences that it cannot read, to leaves that are pairs; all others are the same.
-    ours = set(brackets(trees))
+    return trees
+
+
+def test_cess_esp_is_that_of_nltk(cess_esp: list[Phrase], require_corpus: Callable[[str], Any]) -> None:
+    """NLTK flattens the sentences that it cannot read, to leaves that are pairs; all others are the same."""
+    assert len(cess_esp) == 6016
+    corpus = require_corpus("cess_esp")
+    ours = set(brackets(cess_esp))
     theirs = [tree for tree in corpus.parsed_sents(corpus.fileids()[::25]) if isinstance(tree.leaves()[0], str)]
     assert len(theirs) > 200
     assert [tree for tree in theirs if phrase_from_nltk(tree).bracketed() not in ours] == []
+
+
+def test_cleaning_removes_the_null_subjects_of_cess_esp(cess_esp: list[Phrase]) -> None:
+    """And no other word; tags lose what is no category."""
+    removed: Counter[str] = Counter()
+    for tree in cess_esp:
+        result = clean(tree)
+        before = words_and_tags(tree)
+        after = words_and_tags(result) if result is not None else []
+        assert after == [(word, base_label(tag)) for word, tag in before if word != "*0*"]
+        removed.update(word for word, _ in before)
+    assert removed["*0*"] == 3883
 
 
 def test_craft(shared_file: Callable[[str], Path]) -> None:
