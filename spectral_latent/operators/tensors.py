@@ -310,7 +310,7 @@ class Tensors(Sequence[Tensor]):
 
     @staticmethod
     def _tensor(block: FloatArray, shape: list[int], terms: int) -> Tensor:
-        """View the numbers of a tensor as its factors, or multiplied out if it has no terms."""
+        """View the numbers (n,) of a tensor as its factors, or multiplied out if it has no terms."""
         m_a, m_b, m_c = shape
         if not terms:
             return Tensor.of_dense(block.reshape(m_a, m_b, m_c))
