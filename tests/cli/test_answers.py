@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -29,9 +28,19 @@ OBJECTS = ("it", "the old house", "dogs", "the dogs with tails", "cats")
 SENTENCES = [f"{subject} {verb} {thing} ." for subject, verb, thing in product(SUBJECTS, ("see", "left"), OBJECTS)]
 ENDINGS = ("txt", "txt.gz", "jsonl", "jsonl.gz", "parquet")
 PROGRAM = """
-import sys
+import os, signal, sys
 from spectral_latent.cli import answers, main
-answers._SECONDS = 0.05
+
+class Killed(answers._KeptAnswers):
+    notes = 0
+    def _save(self):
+        self.notes += 1
+        if self.notes > 80:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super()._save()
+
+answers._SECONDS = -1.0  # a note after each answer
+answers._KeptAnswers = Killed
 main(sys.argv[1:])
 """
 
@@ -306,18 +315,13 @@ def test_a_command_that_is_killed_twice(run: Run, model: Path, tmp_path: Path) -
     output = tmp_path / "out.txt"
     note = tmp_path / "out.txt.progress"
     command = ["parse", model, source, "-o", output, "--resume"]
-    done = 0
-    for _ in range(2):
-        with subprocess.Popen([sys.executable, "-c", PROGRAM, *command], stderr=subprocess.PIPE) as process:
-            while process.poll() is None and _sentences_of(note) < done + 80:
-                time.sleep(0.01)
-            process.send_signal(signal.SIGKILL)
-        assert not output.exists()
-        done = _sentences_of(note)
-        assert done >= 80
+    for kills in (1, 2):
+        killed = subprocess.run([sys.executable, "-c", PROGRAM, *command], capture_output=True)
+        assert (killed.returncode, output.exists()) == (-signal.SIGKILL, False)
+        assert json.loads(note.read_bytes())["sentences"] == 80 * kills
     n_words = len(" ".join(SENTENCES).split())
     finished = run(*command)
-    assert f"going on after {done:,} sentences" in finished.stderr
+    assert "going on after 160 sentences" in finished.stderr
     assert finished.stderr.endswith(f"out.txt: 400 sentences, {8 * n_words:,} words\n")
     assert output.read_text() == expected
     again = run(*command)
@@ -325,10 +329,6 @@ def test_a_command_that_is_killed_twice(run: Run, model: Path, tmp_path: Path) -
         0,
         f"{output}: complete; leave out --resume to write it anew\n",
     )
-
-
-def _sentences_of(note: Path) -> int:
-    return int(json.loads(note.read_bytes())["sentences"]) if note.exists() else 0
 
 
 @pytest.fixture
