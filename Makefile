@@ -17,7 +17,7 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check --no-compil
 # Modules are compiled to byte code once, and not again by each of the hundreds of processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Tests run in several processes, and the site is built beside them: a second thread of linear algebra waits for a
+# Tests run in several processes, and the site is built beside others: a second thread of linear algebra waits for a
 # processor, and costs a seventh of the time of the tests.
 coverage docs test test-lowest: export OPENBLAS_NUM_THREADS := 1
 
@@ -136,7 +136,7 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 # The documentation site, docs/_build/site/index.html; a warning is an error.
-docs: $(DOCUMENTED)
+docs: $(DOCUMENTED) $(COMPILED)
 	PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site docs docs/_build/site
 
 bench: $(INSTALLED)

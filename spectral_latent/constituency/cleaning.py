@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from spectral_latent.constituency.phrase import Phrase, inner_first
 from spectral_latent.estimation import EstimationError
@@ -78,6 +79,7 @@ def has_words(phrase: Phrase) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def base_label(label: str) -> str:
     """Cut a label at its first `-` or `=`, which leaves the category without function labels and indices.
 
