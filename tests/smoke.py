@@ -26,7 +26,7 @@ from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger
 def main() -> None:
     """Learn, save, load and ask, with warnings as errors."""
     warnings.simplefilter("error")
-    trees = embedded_treebank(200)
+    trees = embedded_treebank(60)
     sentences = [list(tree.words()) for tree in trees]
 
     with tempfile.TemporaryDirectory() as folder:
