@@ -69,8 +69,11 @@ def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
     d = 0
     for i in range(len(column)):
         value = column[i]
-        # the slot that its digits name, or the next one that is free or its own
-        slot = (value ^ (value >> 32)) & (size - 1)
+        # The slot that all of its digits name together, because names may be multiples of one number; or the next one
+        # that is free or its own.
+        slot = value ^ (value >> 32)
+        slot ^= slot >> 16
+        slot = (slot ^ (slot >> 8)) & (size - 1)
         while number[slot] >= 0 and values[number[slot]] != value:
             slot = (slot + 1) & (size - 1)
         if number[slot] < 0:
