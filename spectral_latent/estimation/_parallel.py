@@ -135,7 +135,8 @@ def dismiss_workers() -> None:
 
     >>> dismiss_workers()
     """
-    if "joblib.externals.loky" in sys.modules:
-        from joblib.externals.loky import get_reusable_executor
-
-        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+    # The pool is looked up where joblib keeps it: to ask joblib for it would make one where there is none.
+    pools = sys.modules.get("joblib.externals.loky.reusable_executor")
+    pool = getattr(pools, "_executor", None)
+    if pool is not None:
+        pool.shutdown(kill_workers=True)
