@@ -160,5 +160,4 @@ def _n_words(example: Any) -> int:
         return len(example.forms)
     if not isinstance(example, Phrase):
         return len(example)
-    leaves = (node for node in example.nodes() if isinstance(node, Phrase) and node.is_preterminal())
-    return sum(not is_empty(leaf.label, str(leaf.children[0])) for leaf in leaves)
+    return sum(not is_empty(leaf.label, str(leaf.children[0])) for leaf in example.preterminals())

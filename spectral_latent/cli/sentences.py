@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from spectral_latent.cli.console import Console
 
 if TYPE_CHECKING:
-    from spectral_latent.constituency import Phrase
     from spectral_latent.corpora.rows import Row
     from spectral_latent.dependency import DependencySentence
     from spectral_latent.tokenisation import Token, Tokenisation
@@ -193,13 +192,8 @@ def sentences_of_trees(chunks: Iterable[bytes], source: str) -> Iterator[InputSe
     text = decode(b"".join(chunks), source)
     trees = parse_brackets(text, source) if text.strip() else iter(())
     for number, tree in enumerate(filter(None, map(clean, trees)), start=1):
-        tags = [leaf.label for leaf in _preterminals(tree)]
+        tags = [leaf.label for leaf in tree.preterminals()]
         yield InputSentence(DependencySentence.of(list(tree.words()), tags), number)
-
-
-def _preterminals(tree: Phrase) -> Iterator[Phrase]:
-    """List the nodes of a tree that are tags over a word."""
-    return (node for node in tree.nodes() if not isinstance(node, str) and node.is_preterminal())
 
 
 def sentences_of_table(

@@ -69,6 +69,10 @@ class Phrase(NamedTuple):
             if isinstance(node, Phrase):
                 stack.extend(reversed(node.children))
 
+    def preterminals(self) -> Iterator[Phrase]:
+        """Walk over the phrases whose only child is a word, left to right."""
+        return (node for node in self.nodes() if isinstance(node, Phrase) and node.is_preterminal())
+
     def words(self) -> Iterator[str]:
         """Walk over the words, left to right."""
         return (node for node in self.nodes() if isinstance(node, str))

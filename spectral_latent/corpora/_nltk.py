@@ -213,8 +213,7 @@ def _tagged_tokens(reader: Any, corpus: str, file: str, column: str | None = Non
     phrases = _own_phrases(reader, corpus, file) if column is None else None
     if phrases is not None:
         for tree in phrases:
-            leaves = [node for node in tree.nodes() if isinstance(node, Phrase) and node.is_preterminal()]
-            yield [_Token(leaf.children[0], leaf.label, leaf.label) for leaf in leaves]
+            yield [_Token(leaf.children[0], leaf.label, leaf.label) for leaf in tree.preterminals()]
     elif column is None:
         for sentence in _closing(reader.tagged_sents(file)):
             yield [_Token(word, tag, tag) for word, tag in sentence]
