@@ -61,8 +61,10 @@ def find_brown_clusters(sequences: Sequences, n_types: int, n_clusters: int) -> 
     after = np.concatenate([sequences.shifted(x, 1) + 1, first])
     shape = (n_types + 1, n_types + 1)
     by_row = sparse.csr_array(sparse.coo_array((np.ones(len(before)), (before, after)), shape=shape))
-    slot = _clustered(n_clusters + 1, _lists(by_row), _lists(sparse.csr_array(by_row.T)))
-    _, earliest, number = np.unique(slot[1:], return_index=True, return_inverse=True)
+    places = _Places.new(n_types + 1, n_clusters + 1)
+    clusters = _Clusters.new(n_clusters + 1, len(before))
+    _cluster(_lists(by_row), _lists(sparse.csr_array(by_row.T)), places, clusters)
+    _, earliest, number = np.unique(places.slot[1:], return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(earliest))[number], dtype=np.int64)
 
 
@@ -72,11 +74,26 @@ class _Lists(NamedTuple):
     start: IntArray
     column: IntArray
     counts: FloatArray
+    total: FloatArray  # the sum of each row
 
 
 def _lists(table: sparse.csr_array) -> _Lists:
     """Give the rows of a sparse table to compiled code."""
-    return _Lists(table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data)
+    total = np.asarray(table.sum(axis=1), dtype=np.float64)
+    return _Lists(table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data, total)
+
+
+class _Places(NamedTuple):
+    """The slot of the cluster of each of n types, which compiled code fills in."""
+
+    parent: IntArray  # (n,) of a type: itself, or a type of the cluster that its own was merged into
+    slot: IntArray  # (n,) of a type that stands for its cluster: the cluster's slot; of every type in the end
+    owner: IntArray  # (m + 1,) the type that stands for the cluster in each slot
+
+    @classmethod
+    def new(cls, n: int, m: int) -> _Places:
+        """Make the places of n types that are no clusters yet."""
+        return cls(np.arange(n), np.zeros(n, dtype=np.int64), np.zeros(m + 1, dtype=np.int64))
 
 
 class _Clusters(NamedTuple):
@@ -87,6 +104,12 @@ class _Clusters(NamedTuple):
     after: FloatArray  # (m + 1,)
     loss: FloatArray  # (m + 1, m + 1), symmetric
     total: float
+
+    @classmethod
+    def new(cls, m: int, total: int) -> _Clusters:
+        """Make m + 1 free slots for a corpus of so many bigrams."""
+        square = (m + 1, m + 1)
+        return cls(np.zeros(square), np.zeros(m + 1), np.zeros(m + 1), np.zeros(square), float(total))
 
 
 @compiled_part
@@ -136,7 +159,7 @@ def _add_terms(clusters: _Clusters, d: int, other: int, used: int, sign: float) 
     """Add ± the term of cluster d to the losses of all pairs of clusters 0 < i < j < used but d and `other`.
 
     The counts of d have changed or are about to change.  Losses of d itself are computed anew afterwards, and `other`
-    is the slot that d is merged with, or -1.
+    is the slot that d is merged with, or d itself.
     """
     for i in range(1, used):
         if i in (d, other):
@@ -157,6 +180,21 @@ def _root(parent: IntArray, x: int) -> int:
 
 
 @compiled_part
+def _add_cluster(rows: _Lists, columns: _Lists, places: _Places, clusters: _Clusters, x: int, free: int) -> None:
+    """Make type x a cluster in the free slot, with its bigrams of types up to x."""
+    places.slot[x] = free
+    places.owner[free] = x
+    clusters.before[free] = rows.total[x]
+    clusters.after[free] = columns.total[x]
+    for e in range(rows.start[x], rows.start[x + 1]):
+        if rows.column[e] <= x:
+            clusters.counts[free, places.slot[_root(places.parent, rows.column[e])]] += rows.counts[e]
+    for e in range(columns.start[x], columns.start[x + 1]):
+        if columns.column[e] < x:
+            clusters.counts[places.slot[_root(places.parent, columns.column[e])], free] += columns.counts[e]
+
+
+@compiled_part
 def _cheapest_pair(loss: FloatArray) -> tuple[int, int]:
     """Find the pair of clusters 0 < a < b whose merging loses least."""
     a, b = 1, 2
@@ -174,12 +212,15 @@ def _merge(clusters: _Clusters, a: int, b: int) -> None:
     # The terms of a and of b leave all other losses.
     _add_terms(clusters, a, b, used, -1.0)
     _add_terms(clusters, b, a, used, -1.0)
-    clusters.counts[a] += clusters.counts[b]
-    clusters.counts[:, a] += clusters.counts[:, b]
+    counts = clusters.counts
+    for d in range(used):
+        counts[a, d] += counts[b, d]
+        counts[b, d] = 0.0
+    for d in range(used):
+        counts[d, a] += counts[d, b]
+        counts[d, b] = 0.0
     clusters.before[a] += clusters.before[b]
     clusters.after[a] += clusters.after[b]
-    clusters.counts[b] = 0.0
-    clusters.counts[:, b] = 0.0
     clusters.before[b] = 0.0
     clusters.after[b] = 0.0
     # The terms of the merged cluster enter, and its own losses are computed anew.
@@ -188,32 +229,17 @@ def _merge(clusters: _Clusters, a: int, b: int) -> None:
 
 
 @compiled
-def _clustered(m: int, rows: _Lists, columns: _Lists) -> IntArray:
-    """Find the slot 0 ... m of each type's cluster.
+def _cluster(rows: _Lists, columns: _Lists, places: _Places, clusters: _Clusters) -> None:
+    """Find the slot 0 ... m of each type's cluster; m counts the boundary, which is type 0 and cluster 0.
 
-    m: how many clusters there are in the end, with the boundary, which is type 0 and cluster 0.
     rows, columns: the bigrams of n > m types by their first and by their second type.
+    places: of types that are no clusters yet; in the end, `slot` tells the slot of each type's cluster.
+    clusters: m + 1 free slots.
     """
-    n = len(rows.start) - 1
-    clusters = _Clusters(
-        np.zeros((m + 1, m + 1)), np.zeros(m + 1), np.zeros(m + 1), np.zeros((m + 1, m + 1)), rows.counts.sum()
-    )
-    parent = np.arange(n)  # of a type: itself, or a type of the cluster that its own was merged into
-    slot = np.zeros(n, dtype=np.int64)  # of a type that stands for its cluster
-    owner = np.zeros(m + 1, dtype=np.int64)  # the type that stands for the cluster in each slot
+    m = len(clusters.before) - 1
     free = 0
-    for x in range(n):
-        # Type x becomes a cluster in the free slot, with its bigrams of types up to x.
-        slot[x] = free
-        owner[free] = x
-        clusters.before[free] = rows.counts[rows.start[x] : rows.start[x + 1]].sum()
-        clusters.after[free] = columns.counts[columns.start[x] : columns.start[x + 1]].sum()
-        for e in range(rows.start[x], rows.start[x + 1]):
-            if rows.column[e] <= x:
-                clusters.counts[free, slot[_root(parent, rows.column[e])]] += rows.counts[e]
-        for e in range(columns.start[x], columns.start[x + 1]):
-            if columns.column[e] < x:
-                clusters.counts[slot[_root(parent, columns.column[e])], free] += columns.counts[e]
+    for x in range(len(places.parent)):
+        _add_cluster(rows, columns, places, clusters, x, free)
         # Fewer than m clusters: wait.  Exactly m: all losses at once.
         if x < m - 1:
             free += 1
@@ -224,12 +250,11 @@ def _clustered(m: int, rows: _Lists, columns: _Lists) -> IntArray:
             free = m
             continue
         # One cluster too many: bring in its terms and losses, and merge the pair that loses least.
-        _add_terms(clusters, free, -1, m + 1, 1.0)
+        _add_terms(clusters, free, free, m + 1, 1.0)
         _set_losses(clusters, m + 1, free)
         a, b = _cheapest_pair(clusters.loss)
         _merge(clusters, a, b)
-        parent[owner[b]] = owner[a]
+        places.parent[places.owner[b]] = places.owner[a]
         free = b
-    for x in range(n):
-        slot[x] = slot[_root(parent, x)]
-    return slot
+    for x in range(len(places.parent)):
+        places.slot[x] = places.slot[_root(places.parent, x)]
