@@ -19,16 +19,17 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Tests run in several processes, and the site is built beside others: a second thread of linear algebra waits for a
 # processor, and costs a seventh of the time of the tests.
-coverage docs test test-lowest: export OPENBLAS_NUM_THREADS := 1
+coverage docs pages test test-lowest: export OPENBLAS_NUM_THREADS := 1
 
 # Tests that go through every compiled function on small data.
 COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
   tests/constituency/test_forests.py tests/sequence/test_forests.py tests/dependency/test_forests.py \
   tests/reranking/test_perceptron.py
 OUTSIDE := $(VENV)/outside
+SITE := PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site
 
 .PHONY: demo compile collect test test-lowest test-wheel coverage mutants fuzz guided kill soak processors lint types \
-  docs lock dist licences bench clean
+  docs pages lock dist licences bench clean
 
 demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
@@ -137,7 +138,11 @@ types: $(INSTALLED)
 
 # The documentation site, docs/_build/site/index.html; a warning is an error.
 docs: $(DOCUMENTED) $(COMPILED)
-	PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site docs docs/_build/site
+	$(SITE) docs docs/_build/site
+
+# The same pages without what the tutorials print and draw, because the tests run the tutorials.
+pages: $(DOCUMENTED)
+	$(SITE) -D plot_gallery=0 docs docs/_build/pages
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/constituency.py
