@@ -222,8 +222,11 @@ class WeightedAutomaton(SequenceModel, StoredModel):
             binary=Tensors.scalars(np.array([n / (n + 1)])),
             probabilities=True,
         )
-        floor = (self.options or AutomatonOptions()).floor
-        return SequenceParameters(np.ones(1), coarse, latent, floor)
+        return SequenceParameters(np.ones(1), coarse, latent)
+
+    @property
+    def _floor(self) -> float:
+        return (self.options or AutomatonOptions()).floor
 
     @cached_property
     def _balanced(self) -> Balanced:

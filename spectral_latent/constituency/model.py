@@ -52,7 +52,8 @@ class ConstituencyModel(StoredModel):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same options of decoding.
-    spans: the model that weighs the constituents that the grammars find; None for their posteriors as they are.
+    spans: the model that weighs the constituents that the grammars find, if their options ask for one; otherwise None,
+    for their posteriors as they are.
     functions: the labeller that adds function labels to trees; None for trees without function labels.  Probabilities
     and posteriors are those of trees without function labels.
 
@@ -79,6 +80,8 @@ class ConstituencyModel(StoredModel):
 
     def __post_init__(self) -> None:
         check_together([member.options for member in self.members])
+        if (self.spans is None) != (self.options.spans is None):
+            raise ValueError("a parser has a model of spans if its options have `spans`, and only then")
 
     @staticmethod
     def train(
@@ -99,8 +102,7 @@ class ConstituencyModel(StoredModel):
         `function_labels`; None for those of the preset `fast` (see `presets`).  Function labels are learnt by one more
         grammar, with the first options.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
-        spans: the model of spans of another parser, to be used with its own options; None to learn one if `options` ask
-        for it.
+        spans: the model of spans of another parser, in place of the one that `options` ask for; None to learn that one.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
         names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
         listener: told how far the work is.
@@ -381,7 +383,7 @@ class ConstituencyModel(StoredModel):
         labelling = [grammar for grammar in grammars if grammar.options.function_labels]
         if [*members, *labelling] != grammars or len(labelling) > 1:
             raise ValueError("a grammar of function labels stands alone, and after the others")
-        spans = SpanModel.from_arrays(arrays, members[0].options.spans)
+        spans = SpanModel.from_arrays(arrays)
         functions = FunctionLabeller(labelling[0]) if labelling else None
         return ConstituencyModel(members, spans, functions)
 

@@ -92,7 +92,8 @@ class PhraseParser:
     """A parser of one or more grammars, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same options of decoding.
-    spans: the model that weighs the constituents that the grammars find; None for their posteriors as they are.
+    spans: the model that weighs the constituents that the grammars find, with the settings of their options; None for
+    their posteriors as they are.
     functions: the labeller that adds function labels to trees; None for trees without function labels.
     """
 
@@ -182,10 +183,14 @@ class PhraseParser:
         items = self.items(charts)
         constituents = self.constituents(items, start)
         parts = self.labels.split(constituents)
-        if self.spans is not None:
-            judgement = self.spans.probabilities(parts, self.labels.names, words, start)
-            if self.spans.options.step > 0.0:
-                judgement = agreed(items, constituents, parts, judgement, start, self.spans.options)
+        options = self.members[0].options.spans
+        if self.spans is not None and options is not None:
+            judged = options.judged(parts)
+            examples = SpanExamples.of(parts, self.labels.names, words, start, judged)
+            judgement = parts.posterior.copy()
+            judgement[judged] = self.spans.probabilities(examples)
+            if options.step > 0.0:
+                judgement = agreed(items, constituents, parts, judgement, start, options)
             parts = parts._replace(posterior=judgement)
         return FoundConstituents(constituents, parts)
 

@@ -172,18 +172,17 @@ def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) ->
 class SpanModel:
     """Probabilities of the labelled constituents of sentences.
 
-    options: the settings.
     slope: s.
     weights: (B,) w, the weight of each bucket.
     Raises ValueError for weights of another number or type.
 
     >>> n = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0, 1, 0])
     >>> parts = LabelledConstituents(*n, np.array([True, False, True]), np.array([1.0, 0.25, 1.0]), *n[:2])
-    >>> SpanModel.plain(SpanOptions()).probabilities(parts, ["N", "NP"], ["guard", "dogs"], np.array([0, 2])).round(4)
+    >>> examples = SpanExamples.of(parts, ["N", "NP"], ["guard", "dogs"], np.array([0, 2]), np.arange(3))
+    >>> SpanModel.plain().probabilities(examples).round(4)
     array([1.  , 0.25, 1.  ])
     """
 
-    options: SpanOptions
     slope: float
     weights: FloatArray
 
@@ -191,12 +190,9 @@ class SpanModel:
         check_column("weights of a model of spans", self.weights, (N_BUCKETS,), np.float64)
 
     @staticmethod
-    def plain(options: SpanOptions) -> SpanModel:
-        """Make the model whose probabilities are the posteriors.
-
-        options: the settings.
-        """
-        return SpanModel(options, 1.0, np.zeros(N_BUCKETS))
+    def plain() -> SpanModel:
+        """Make the model whose probabilities are the posteriors."""
+        return SpanModel(1.0, np.zeros(N_BUCKETS))
 
     @staticmethod
     def train(examples: Sequence[SpanExamples], options: SpanOptions) -> SpanModel:
@@ -207,7 +203,7 @@ class SpanModel:
         examples: the constituents of each sentence.
         options: the settings.
         """
-        plain = SpanModel.plain(options)
+        plain = SpanModel.plain()
         if not examples:
             return plain
         joined = SpanExamples.joined(examples)
@@ -217,40 +213,29 @@ class SpanModel:
             return span_loss(joined, parameters, options.penalty)
 
         found = minimise(loss, np.append(plain.weights, plain.slope), options.iterations)
-        return SpanModel(options, float(found[-1]), found[:-1].astype(np.float16).astype(np.float64))
+        return SpanModel(float(found[-1]), found[:-1].astype(np.float16).astype(np.float64))
 
-    def probabilities(
-        self, parts: LabelledConstituents, labels: Sequence[str], words: Sequence[str], start: IntArray
-    ) -> FloatArray:
-        """Compute P(c) of each labelled constituent of sentences, (L,).
+    def probabilities(self, examples: SpanExamples) -> FloatArray:
+        """Compute P(c) of n constituents, (n,).
 
-        parts: L labelled constituents of S sentences, whose words are numbered through all sentences.
-        labels: the labels, as the constituents number them.
-        words: the words of all sentences.
-        start: (S + 1,) the first word of each sentence, and the number of all words.
+        examples: the constituents with their features.
         """
-        judged = self.options.judged(parts)
-        examples = SpanExamples.of(parts, labels, words, start, judged)
-        found = parts.posterior.copy()
-        found[judged] = scipy.special.expit(_sums(examples.buckets, self.weights) + self.slope * examples.odds)
-        return found
+        score = _sums(examples.buckets, self.weights) + self.slope * examples.odds
+        return np.asarray(scipy.special.expit(score))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the arrays of the model, named `spans.field`, for a model file."""
         return {_PREFIX + "slope": np.array([self.slope]), _PREFIX + "weights": self.weights}
 
     @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], options: SpanOptions | None) -> SpanModel | None:
+    def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> SpanModel | None:
         """Make the model whose `arrays` a model file holds; None if it holds none.
 
         arrays: the arrays of the file by name; other arrays are ignored.
-        options: the settings of the model; None if the file holds no model of spans.
 
         Raises ValueError if they are not those of a model.
         """
-        if options is None:
-            if any(name.startswith(_PREFIX) for name in arrays):
-                raise ValueError("the model of spans has no options")
+        if not any(name.startswith(_PREFIX) for name in arrays):
             return None
         (slope,) = array_from(_PREFIX + "slope", arrays, np.float64, (1,)).tolist()
-        return SpanModel(options, slope, array_from(_PREFIX + "weights", arrays, np.float64, (N_BUCKETS,)))
+        return SpanModel(slope, array_from(_PREFIX + "weights", arrays, np.float64, (N_BUCKETS,)))

@@ -113,13 +113,13 @@ def prepare(
     tags = Vocabulary(sorted({symbols[symbol].last for symbol in np.unique(words.symbol).tolist()}))
     tag_of_symbol = tags.numbers(symbol.last for symbol in symbols)
     spelling = spelling_of(terminals.names, words, tag_of_symbol, len(tags))
-    lexicons = {settings.lexicon: Lexicon(terminals.names, settings.lexicon, spelling) for settings in options}
+    lexicon = Lexicon(terminals.names, spelling)
 
     trainings = []
     for settings, kind in zip(options, kinds, strict=True):
         symbols = formalisms[kind].symbols.names
         tag_of_symbol = tags.numbers(symbol.last for symbol in symbols)
-        training = prepare_grammar(treebanks[kind], lexicons[settings.lexicon], tags.names, tag_of_symbol, settings)
+        training = prepare_grammar(treebanks[kind], lexicon, tags.names, tag_of_symbol, settings)
         trainings.append(Training(PhraseGrammar(symbols, training.coarse), training.treebank))
     return trainings
 
@@ -140,15 +140,15 @@ def train_parser(
     options: the options of each grammar.
     find_examples: parses the trees on which a model of spans is learnt.
     weights: the weight of each phrase; see `read_treebanks`.
-    spans: a model of spans that is ready, whatever the options ask for; None to learn the one that they ask for.
+    spans: a model of spans that is ready, for options that ask for one; None to learn the one that they ask for.
     jobs: the number of threads; the result does not depend on it.
     listener: told how far the work is.
     Raises ValueError if the options are not those of one parser, and EstimationError as `prepare`.
     """
     check_together(options)
+    if spans is not None and options[0].spans is None:
+        raise ValueError("the options have no `spans`; a model of spans is used with the settings that they have")
     to_learn = options[0].spans if spans is None else None
-    if spans is not None:
-        options = [replace(settings, spans=spans.options) for settings in options]
     labelling = options[:1] if options[0].function_labels else []
     options = [replace(settings, function_labels=False) for settings in options]
     if to_learn is not None:  # the trees are read again, fold by fold

@@ -121,7 +121,7 @@ def prepare(
     tag_of_symbol = Vocabulary(tags).numbers(symbol.tag for symbol in symbols)
     words = formalism.terminals.names
     spelling = spelling_of(words, WordCounts.total(formalism.words), tag_of_symbol, len(tags))
-    lexicon = Lexicon(words, options.lexicon, spelling)
+    lexicon = Lexicon(words, spelling)
     unseen = _unseen_rules(treebank.counts, symbols, options)
     training = prepare_grammar(treebank, lexicon, tags, tag_of_symbol, options, unseen)
     relations = RelationModel.train(formalism.tagged, formalism.relations, weights=formalism.weights)

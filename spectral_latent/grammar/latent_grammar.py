@@ -118,7 +118,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
 
     @cached_property
     def _encoder(self) -> WordEncoder:
-        least = self.lexicon.options.min_expected
+        least = self.options.lexicon.min_expected
         return WordEncoder(self.lexicon, self.coarse, self.prior, self.tag_of_symbol, least)
 
     @cached_property
@@ -348,7 +348,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         """
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         tags = setting_from("tags", settings, Annotated[list[str], Distinct()])
-        lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
+        lexicon = Lexicon.from_arrays(words, arrays)
         n_terminals = lexicon.n_terminals
         probabilities = setting_from("probabilities", settings, bool)
         objective = setting_from("objective", settings, tuple[float, ...])

@@ -111,7 +111,7 @@ def prepare_grammar(
 
     def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
         """Give rare and unseen words emissions."""
-        return smooth_emissions(lexicon, moments, tag_of_symbol)
+        return smooth_emissions(lexicon, options.lexicon, moments, tag_of_symbol)
 
     counts = treebank.counts
     priors = Priors(smooth, options.fragments, unseen_rules)

@@ -49,7 +49,6 @@ class Lexicon:
     """The terminals of a treebank: 0 ... W-1 are words, the rest are the signatures of these words.
 
     words: the words seen in training.
-    options: strengths of the back-offs.
     spelling: a model that predicts the tags of words from their spelling; None if there is no such model.
 
     >>> lexicon = Lexicon(["trading", "the"])
@@ -57,10 +56,7 @@ class Lexicon:
     ([1, 3], ('x', 'ing'))
     """
 
-    def __init__(
-        self, words: Iterable[str], options: LexiconOptions | None = None, spelling: SpellingModel | None = None
-    ) -> None:
-        self.options = options or LexiconOptions()
+    def __init__(self, words: Iterable[str], spelling: SpellingModel | None = None) -> None:
         self.spelling = spelling
         self.words = list(dict.fromkeys(words))
         of_words = chain.from_iterable(map(signatures, self.words))
@@ -146,12 +142,11 @@ class Lexicon:
         return {} if self.spelling is None else {_PREFIX + name: x for name, x in self.spelling.arrays().items()}
 
     @staticmethod
-    def from_arrays(words: Sequence[str], options: LexiconOptions, arrays: Mapping[str, NDArray[Any]]) -> Lexicon:
+    def from_arrays(words: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> Lexicon:
         """Make a lexicon of the contents of a model file.  Raises ValueError or KeyError if they are not a lexicon.
 
         words: the words seen in training.
-        options: strengths of the back-offs.
         arrays: the result of `arrays`; other arrays are ignored.
         """
         stored = {name.removeprefix(_PREFIX): x for name, x in arrays.items() if name.startswith(_PREFIX)}
-        return Lexicon(words, options, SpellingModel.from_arrays(words, stored) if stored else None)
+        return Lexicon(words, SpellingModel.from_arrays(words, stored) if stored else None)

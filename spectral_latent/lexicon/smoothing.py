@@ -203,10 +203,13 @@ def _spelled(lent: _Emissions, lexicon: Lexicon, tag_of_symbol: IntArray) -> _Em
     return lent.scaled(posterior[key] / share[key])
 
 
-def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, tag_of_symbol: IntArray) -> tuple[IntArray, FloatArray]:
+def smooth_emissions(
+    lexicon: Lexicon, options: LexiconOptions, moments: LeafMoments, tag_of_symbol: IntArray
+) -> tuple[IntArray, FloatArray]:
     """Make leaf rules (R, 2) and sums of z (R, M) that cover rare and unseen words.
 
     lexicon: the words with their signatures, and perhaps a spelling model.
+    options: the strengths of the back-offs.
     moments: the moments of the R0 leaf rules that were seen, and of S symbols.
     tag_of_symbol: (S,) the number of the tag of each symbol.
 
@@ -216,12 +219,11 @@ def smooth_emissions(lexicon: Lexicon, moments: LeafMoments, tag_of_symbol: IntA
     >>> moments = LeafMoments(
     ...     rules=np.array([[0, 0], [0, 1], [1, 2]]), count=np.ones(3), total=np.ones((3, 1)),
     ...     symbol_count=np.array([2.0, 1.0]), symbol_total=np.array([[2.0], [1.0]]))
-    >>> rules, total = smooth_emissions(lexicon, moments, tag_of_symbol=np.array([0, 1]))
+    >>> rules, total = smooth_emissions(lexicon, LexiconOptions(), moments, tag_of_symbol=np.array([0, 1]))
     >>> unseen = lexicon.terminals_of(["bat"])[0]
     >>> total[(rules == [0, unseen]).all(axis=1)] > total[(rules == [1, unseen]).all(axis=1)]
     array([[ True]])
     """
-    options = lexicon.options
     chains = lexicon.signature_chains()
     observed = _observed(moments, options.mean_strength)
     tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(chains))

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import ShortRepr, counted
+from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import check_words
 from spectral_latent.inference import tree_weights
@@ -65,6 +65,10 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
         if self.observations.spelling is None:
             raise ValueError("the lexicon has learnt no spellings")
         self.parameters.check_sizes(len(self.tags), self.observations.n_terminals)
+
+    @property
+    def _floor(self) -> float:
+        return self.options.floor
 
     @staticmethod
     def train(
@@ -126,7 +130,7 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
         if self.parameters.latent.probabilities:
             return latent.log
         estimate = np.where(latent.sign > 0, latent.log, -np.inf)
-        least = coarse.log + (np.log(self.parameters.floor) if self.parameters.floor else -np.inf)
+        least = coarse.log + (np.log(self._floor) if self._floor else -np.inf)
         return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns.rows)))
 
     @property
@@ -166,7 +170,7 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         tags = setting_from("tags", settings, Annotated[list[Hashable], Distinct()])
         tagset = setting_from("tagset", settings, str | None)
-        lexicon = Lexicon.from_arrays(words, options.lexicon, arrays)
+        lexicon = Lexicon.from_arrays(words, arrays)
         parameters = SequenceParameters.from_arrays(arrays, settings, lexicon.n_terminals)
         return LatentTagger(options, tags, lexicon, parameters, tagset)
 
@@ -181,6 +185,8 @@ class LatentHMM(SequenceModel, StoredModel):
     options: the settings of training.
     observations: the alphabet.
     parameters: operators with the rules of a single tag.
+    floor: ε of `prediction`: that of the options, or the chosen one if they have none; 0 for probabilities.
+    Raises ValueError if the options have another ε.
 
     >>> model = LatentHMM.train(["abc", "abd"] * 500)
     >>> {x: round(p, 1) for x, p in model.following("ab").items() if p > 0.1}
@@ -192,6 +198,7 @@ class LatentHMM(SequenceModel, StoredModel):
     options: HMMOptions
     observations: Alphabet
     parameters: SequenceParameters
+    floor: float
 
     @property
     def sizes(self) -> str:
@@ -201,6 +208,13 @@ class LatentHMM(SequenceModel, StoredModel):
 
     def __post_init__(self) -> None:
         self.parameters.check_sizes(1, self.observations.n_terminals)
+        wanted = 0.0 if self.parameters.latent.probabilities else self.options.floor
+        if wanted not in (None, self.floor):
+            raise ValueError(f"the floor must be {wanted}, not {self.floor}")
+
+    @property
+    def _floor(self) -> float:
+        return self.floor
 
     @staticmethod
     def train(
@@ -222,8 +236,8 @@ class LatentHMM(SequenceModel, StoredModel):
         Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.
         """
         options = options or HMMOptions()
-        alphabet, parameters = train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener)
-        return LatentHMM(options, alphabet, parameters)
+        parts = train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener)
+        return LatentHMM(options, *parts)
 
     @cached_property
     def hidden(self) -> HiddenMarkov:
@@ -248,8 +262,8 @@ class LatentHMM(SequenceModel, StoredModel):
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""
         alphabet = [plain_name(name) for name in self.observations.known]
-        settings = {"options": asdict(self.options), "alphabet": alphabet, **self.parameters.settings()}
-        return self.parameters.arrays(), settings
+        settings = {"options": asdict(self.options), "alphabet": alphabet, "floor": self.floor}
+        return self.parameters.arrays(), settings | self.parameters.settings()
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
@@ -261,7 +275,8 @@ class LatentHMM(SequenceModel, StoredModel):
         options = setting_from("options", settings, HMMOptions)
         alphabet = Alphabet(setting_from("alphabet", settings, Annotated[list[Hashable], Distinct()]))
         parameters = SequenceParameters.from_arrays(arrays, settings, alphabet.n_terminals)
-        return LatentHMM(options, alphabet, parameters)
+        floor = setting_from("floor", settings, Annotated[float, AtLeast(0.0), Below(1.0)])
+        return LatentHMM(options, alphabet, parameters, floor)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

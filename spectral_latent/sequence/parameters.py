@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, AtMost, Below, ShortRepr, counted
+from spectral_latent._options import Above, AtMost, ShortRepr, counted
 from spectral_latent.operators import (
     CompactOperators,
     ObservableOperators,
@@ -31,14 +31,12 @@ class SequenceParameters(ShortRepr):
     prior: (K,) the share of each tag among all positions.
     coarse: operators with one state for each tag.
     latent: operators over the same rules, with latent states.
-    floor: ε of `prediction`.
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
     prior: FloatArray
     coarse: ObservableOperators
     latent: ObservableOperators
-    floor: float
     objective: tuple[float, ...] = ()
 
     @property
@@ -109,7 +107,7 @@ class SequenceParameters(ShortRepr):
 
     def settings(self) -> dict[str, Any]:
         """Collect the settings of a model file."""
-        return {"probabilities": self.latent.probabilities, "floor": self.floor, "objective": list(self.objective)}
+        return {"probabilities": self.latent.probabilities, "objective": list(self.objective)}
 
     @staticmethod
     def from_arrays(
@@ -127,6 +125,5 @@ class SequenceParameters(ShortRepr):
         probabilities = setting_from("probabilities", settings, bool)
         coarse = operators_from("coarse", arrays, n_terminals, probabilities=True).operators
         latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities).operators
-        floor = setting_from("floor", settings, Annotated[float, AtLeast(0.0), Below(1.0)])
         objective = setting_from("objective", settings, tuple[float, ...])
-        return SequenceParameters(prior, coarse, latent, floor, objective)
+        return SequenceParameters(prior, coarse, latent, objective)

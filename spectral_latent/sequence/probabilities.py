@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,7 @@ __all__ = ["END", "SequenceModel"]
 END = None  # follows the last observation of a sequence
 
 
-class SequenceModel:
+class SequenceModel(ABC):
     """Base of models that give sequences of observations a probability.
 
     parameters: the operators.
@@ -32,6 +33,11 @@ class SequenceModel:
 
     parameters: SequenceParameters
     observations: Lexicon | Alphabet
+
+    @property
+    @abstractmethod
+    def _floor(self) -> float:
+        """ε of `prediction`, for operators that are not probabilities."""
 
     def _terminals(self, sequence: Sequence[Any]) -> IntArray:
         """Look up the terminals of a sequence."""
@@ -49,7 +55,8 @@ class SequenceModel:
     @cached_property
     def _predictor(self) -> Predictor:
         coarse, latent = self.parameters.proper
-        return Predictor.of(latent, coarse, self.observations.n_terminals, self.parameters.floor)
+        floor = 0.0 if latent.probabilities else self._floor
+        return Predictor.of(latent, coarse, self.observations.n_terminals, floor)
 
     def score(self, sequences: Iterable[Sequence[Any]]) -> Weight:
         """Estimate the probabilities p̂ of sequences, as sign and log; estimates may be negative.

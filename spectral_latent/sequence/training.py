@@ -34,7 +34,7 @@ from spectral_latent.estimation import (
     silent,
 )
 from spectral_latent.estimation.clustering import Clusters
-from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, WordCounts, smooth_emissions
+from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import RuleTable
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.baum_welch import baum_welch
@@ -72,12 +72,11 @@ def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
         raise EstimationError("no sequences to learn from")
 
 
-def _parameters(treebank: Treebank, n_tags: int, found: Estimate, floor: float) -> SequenceParameters:
-    """Join latent operators with the coarse ones; probabilities need no floor."""
+def _parameters(treebank: Treebank, n_tags: int, found: Estimate) -> SequenceParameters:
+    """Join latent operators with the coarse ones."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
-    floor = 0.0 if found.operators.probabilities else floor
     prior = tag_shares(treebank.counts, n_tags)
-    return SequenceParameters(prior, coarse, found.operators, floor, found.rounded_objective)
+    return SequenceParameters(prior, coarse, found.operators, found.rounded_objective)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -87,13 +86,11 @@ def _parameters(treebank: Treebank, n_tags: int, found: Estimate, floor: float) 
 class _TaggedFormalism:
     """The conversion of tagged sentences (`estimation.Formalism`).
 
-    options: settings of the lexicon.
     words: the words as they are numbered.
     tags: the tags as they are numbered.
     """
 
-    def __init__(self, options: LexiconOptions) -> None:
-        self.options = options
+    def __init__(self) -> None:
         self.words = Vocabulary[str]()
         self.tags = Vocabulary[Tag]()
         self._counts: list[WordCounts] = []
@@ -119,7 +116,7 @@ class _TaggedFormalism:
         names = self.words.names
         seen = WordCounts.total(self._counts)
         spelling = SpellingModel.train(names, seen.word, seen.symbol, seen.times, seen.opens, len(self.tags))
-        return Lexicon(names, self.options, spelling)
+        return Lexicon(names, spelling)
 
     @cached_property
     def _featurise(self) -> Callable[[Sequences], FeatureColumns]:
@@ -148,14 +145,15 @@ def train_tagged(
 
     Raises EstimationError if there is no sentence, or one is empty.
     """
-    formalism = _TaggedFormalism(options.lexicon)
+    formalism = _TaggedFormalism()
     (treebank,) = read_treebanks(_checked(sentences), [formalism], weights=weights, jobs=jobs)
     tags = formalism.tags.names
     lexicon = formalism.lexicon
-    smooth = partial(smooth_emissions, lexicon, tag_of_symbol=np.arange(2 * len(tags)) % len(tags))
+    tag_of_symbol = np.arange(2 * len(tags)) % len(tags)
+    smooth = partial(smooth_emissions, lexicon, options.lexicon, tag_of_symbol=tag_of_symbol)
     treebank = with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     found = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
-    return tags, lexicon, _parameters(treebank, len(tags), found, options.floor).rounded()
+    return tags, lexicon, _parameters(treebank, len(tags), found).rounded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -242,8 +240,8 @@ def train_untagged(
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> tuple[Alphabet, SequenceParameters]:
-    """Learn an alphabet and parameters from sequences without tags, which are read once.
+) -> tuple[Alphabet, SequenceParameters, float]:
+    """Learn an alphabet, parameters and ε from sequences without tags, which are read once.
 
     Choices are made on the first half million positions.
 
@@ -270,4 +268,4 @@ def train_untagged(
         model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
         operators = _with_unseen(model, treebank.counts, options.back_off).operators()
         found = Estimate(operators, objective, log_likelihood=objective)
-    return alphabet, _parameters(treebank, 1, found, floor)
+    return alphabet, _parameters(treebank, 1, found), 0.0 if found.operators.probabilities else floor

@@ -15,6 +15,7 @@ from spectral_latent.constituency.spans import SpanModel
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, Rules
 from tests.constituency.test_forests import BINARISATIONS, derived, options, trees
+from tests.constituency.test_spans import with_spans
 
 EVERYTHING = SpanOptions(least=1e-300)
 SENTENCES = st.lists(st.sampled_from("ab"), min_size=1, max_size=4)
@@ -27,8 +28,8 @@ def parser() -> ConstituencyModel:
 
 def judging(parser: ConstituencyModel, seed: int, **settings: float) -> ConstituencyModel:
     """Let a model of spans with random weights judge all constituents."""
-    weights = np.random.default_rng(seed).normal(0.0, 0.3, len(SpanModel.plain(EVERYTHING).weights))
-    return replace(parser, spans=SpanModel(replace(EVERYTHING, **settings), 0.8, weights))
+    weights = np.random.default_rng(seed).normal(0.0, 0.3, len(SpanModel.plain().weights))
+    return with_spans(parser, SpanModel(0.8, weights), replace(EVERYTHING, **settings))
 
 
 def posteriors(weights: dict[Phrase, float]) -> dict[Constituent, float]:
@@ -69,9 +70,8 @@ def test_every_tree_weighs_more_by_what_its_constituents_gain(
 
 def test_judgements_that_are_the_posteriors_agree_already(parser: ConstituencyModel) -> None:
     words = list("abab")
-    plain = replace(parser, spans=SpanModel.plain(EVERYTHING))
-    wanted = replace(parser, spans=None).posteriors(words)
-    assert plain.posteriors(words) == pytest.approx(wanted, abs=2e-6)
+    plain = with_spans(parser, SpanModel.plain(), EVERYTHING)
+    assert plain.posteriors(words) == pytest.approx(parser.posteriors(words), abs=2e-6)
 
 
 def test_a_judgement_stays_where_likely_items_make_no_tree(parser: ConstituencyModel) -> None:

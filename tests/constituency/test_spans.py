@@ -13,6 +13,7 @@ from spectral_latent.constituency import (
     ConstituencyOptions,
     Constituent,
     Phrase,
+    PhraseGrammar,
     SpanOptions,
 )
 from spectral_latent.constituency.constituents import ChainLabels, Constituents, LabelledConstituents
@@ -149,15 +150,7 @@ def test_training_finds_the_least_loss() -> None:
     model = SpanModel.train([examples], SpanOptions(penalty=0.5, iterations=500))
     _, gradient = span_loss(examples, np.append(model.weights, model.slope), 0.5)
     assert abs(gradient).max() < 0.01  # weights are rounded to 11 binary digits
-    assert model.probabilities(parts, LABELS.names, words, whole(words))[examples.correct].mean() > 0.7
-
-
-def test_constituents_below_the_least_posterior_keep_it() -> None:
-    parts = random_parts(np.random.default_rng(3), 3)
-    model = SpanModel(SpanOptions(least=0.5), 2.0, np.ones(1 << 18))
-    p = model.probabilities(parts, LABELS.names, ["a", "b", "c"], np.array([0, 3]))
-    low = parts.posterior <= 0.5
-    assert (p[low] == parts.posterior[low]).all() and (p[~low] > 0.999).all()
+    assert model.probabilities(examples)[examples.correct].mean() > 0.7
 
 
 def attachment(noun: str, at: str, to_verb: bool) -> Phrase:
@@ -193,15 +186,31 @@ def parser(trees: list[Phrase]) -> ConstituencyModel:
     return ConstituencyModel.train(trees, [OPTIONS, replace(OPTIONS, binarisation=Binarisation("last"))])
 
 
+def with_spans(parser: ConstituencyModel, spans: SpanModel | None, options: SpanOptions | None) -> ConstituencyModel:
+    """Replace the model of spans, and the settings of all grammars for it."""
+
+    def with_options(member: PhraseGrammar) -> PhraseGrammar:
+        return replace(member, grammar=replace(member.grammar, options=replace(member.options, spans=options)))
+
+    return replace(parser, members=tuple(map(with_options, parser.members)), spans=spans)
+
+
+def test_constituents_below_the_least_posterior_keep_it(parser: ConstituencyModel, trees: list[Phrase]) -> None:
+    words = list(trees[3].words())
+    before = with_spans(parser, None, None).posteriors(words)
+    after = with_spans(parser, SpanModel(2.0, np.ones(1 << 18)), SpanOptions(least=0.5, step=0.0)).posteriors(words)
+    assert min(before.values()) < 0.5 < max(before.values())
+    assert all(p > 0.999 if before[part] > 0.5 else p == before[part] for part, p in after.items())
+
+
 def test_posteriors_are_those_of_the_model_of_spans(parser: ConstituencyModel, trees: list[Phrase]) -> None:
     words = list(trees[3].words())
-    without = replace(parser, spans=None)
-    before = without.posteriors(words)
+    before = with_spans(parser, None, None).posteriors(words)
     after = parser.posteriors(words)
     assert parser.spans is not None
     assert before.keys() == after.keys() and before != after
     assert all(0.0 <= p <= 1.0 for p in after.values())
-    plain = replace(parser, spans=SpanModel.plain(replace(SPANS, step=0.0))).posteriors(words)
+    plain = with_spans(parser, SpanModel.plain(), replace(SPANS, step=0.0)).posteriors(words)
     assert plain == pytest.approx(before, abs=2e-6)
     root = Constituent(0, len(words), trees[3].label, False)
     assert parser.part_posteriors([trees[3]])[0][-1] == after.get(root, 0.0)
@@ -229,7 +238,7 @@ def test_a_file_and_several_jobs_change_nothing(parser: ConstituencyModel, trees
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     loaded = ConstituencyModel.load(tmp_path / "one")
     assert parser.spans is not None and loaded.spans is not None
-    assert loaded.spans.slope == parser.spans.slope and loaded.spans.options == SPANS
+    assert loaded.spans.slope == parser.spans.slope and loaded.options.spans == SPANS
     np.testing.assert_array_equal(loaded.spans.weights, parser.spans.weights)
     words = list(trees[0].words())
     assert loaded.parse_nbest(words, 3) == parser.parse_nbest(words, 3)
@@ -296,12 +305,12 @@ def test_one_tree_teaches_no_model_of_spans(trees: list[Phrase]) -> None:
 
 
 def test_a_model_of_spans_serves_other_grammars(parser: ConstituencyModel, trees: list[Phrase], tmp_path: Path) -> None:
-    """With its own options, and after a file."""
+    """With the settings of their options, and after a file."""
     plain = ConstituencyModel.train(trees, replace(OPTIONS, spans=None))
-    other = ConstituencyModel.train(trees, replace(OPTIONS, spans=None), spans=parser.spans)
-    assert other.spans is parser.spans and [member.options.spans for member in other.members] == [SPANS]
+    other = ConstituencyModel.train(trees, OPTIONS, spans=parser.spans)
+    assert other.spans is parser.spans
     words = ["the", "dog", "sees", "a", "cat"]
-    posteriors = replace(plain, spans=parser.spans).posteriors(words)
+    posteriors = with_spans(plain, parser.spans, SPANS).posteriors(words)
     assert other.posteriors(words) == posteriors != plain.posteriors(words)
     other.save(tmp_path / "model")
     assert ConstituencyModel.load(tmp_path / "model").posteriors(words) == posteriors
@@ -312,13 +321,16 @@ def test_wrong_settings_and_files_are_refused(parser: ConstituencyModel) -> None
         ConstituencyModel.train([], [replace(OPTIONS, spans=None), OPTIONS])
     with pytest.raises(ValueError, match="folds must be an integer of at least 2, not 1"):
         SpanOptions(folds=1)
+    with pytest.raises(ValueError, match="the options have no `spans`"):
+        ConstituencyModel.train([], replace(OPTIONS, spans=None), spans=parser.spans)
+    for model, options in ((parser.spans, None), (None, SPANS)):
+        with pytest.raises(ValueError, match="has a model of spans if its options have `spans`, and only then"):
+            with_spans(parser, model, options)
     arrays, _ = parser.contents()
-    with pytest.raises(ValueError, match="the model of spans has no options"):
-        SpanModel.from_arrays(arrays, None)
     with pytest.raises(ValueError, match=r"the array spans\.weights"):
-        SpanModel.from_arrays(arrays | {"spans.weights": np.zeros(3)}, SPANS)
+        SpanModel.from_arrays(arrays | {"spans.weights": np.zeros(3)})
     with pytest.raises(ValueError, match=r"weights of a model of spans have shape \(3,\)"):
-        SpanModel(SPANS, 1.0, np.zeros(3))
+        SpanModel(1.0, np.zeros(3))
     with pytest.raises(ValueError, match="of constituents must lie in"):
         SpanExamples.of(
             random_parts(np.random.default_rng(4), 3), LABELS.names, ["a", "b"], np.array([0, 2]), np.array([0])

@@ -73,7 +73,7 @@ def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> Train
     trees = columns(SENTENCES * 10)
     leaf = trees.is_leaf
     seen = WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0)
-    lexicon = Lexicon(WORDS, options.lexicon, spelling_of(WORDS, seen, TAG_OF_SYMBOL, n_tags=2))
+    lexicon = Lexicon(WORDS, spelling_of(WORDS, seen, TAG_OF_SYMBOL, n_tags=2))
     none = np.empty((0, 2), dtype=np.int64)
     rules = RuleTable.of_counts(
         Rules(none, none, UNSEEN), root=np.zeros(3), leaf=np.zeros(0), unary=np.zeros(0), binary=np.array([0.5, 0.5])
@@ -417,9 +417,8 @@ def test_no_trees_have_no_weights(grammar: Grammar) -> None:
 
 def test_charts_have_fewer_leaf_rules_than_scores(grammar: Grammar) -> None:
     """Unlikely tags of unseen words are left out of charts, never of scores."""
-    lexicon = grammar.lexicon
-    options = replace(lexicon.options, min_expected=1.0)
-    picky = replace(grammar, lexicon=Lexicon(lexicon.words, options, lexicon.spelling))
+    options = grammar.options
+    picky = replace(grammar, options=replace(options, lexicon=replace(options.lexicon, min_expected=1.0)))
     sentence = picky.for_sentences([["unheard"]])
     of_word = sentence.latent.rules.leaf[:, 1] == sentence.words.word[0]
     assert sentence.latent.rules.leaf[of_word, 0].tolist() == [A, B]

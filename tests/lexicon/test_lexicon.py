@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.lexicon import Lexicon, LexiconOptions, SpellingModel, signatures
+from spectral_latent.lexicon import Lexicon, SpellingModel, signatures
 from spectral_latent.lexicon.signatures import DEPTH
 
 words = st.one_of(
@@ -152,23 +152,16 @@ def test_no_words_make_an_empty_sentence() -> None:
     assert Lexicon(["a"]).terminals_of([]).tolist() == []
 
 
-def test_options_are_kept() -> None:
-    options = LexiconOptions(rare_count=3)
-    assert Lexicon(["a"], options).options is options
-    assert Lexicon(["a"]).options == LexiconOptions()
-
-
 def test_spellings_are_kept_as_arrays() -> None:
     words = ["walking", "walked", "talking"]
     spelling = SpellingModel.train(words, np.arange(3), np.array([0, 1, 0]))
-    arrays = Lexicon(words, spelling=spelling).arrays()
+    arrays = Lexicon(words, spelling).arrays()
     assert all(name.startswith("spelling.") for name in arrays)
-    again = Lexicon.from_arrays(words, LexiconOptions(rare_count=3), arrays | {"prior": np.ones(2)})
-    assert again.words == words and again.options.rare_count == 3
-    assert again.spelling is not None
+    again = Lexicon.from_arrays(words, arrays | {"prior": np.ones(2)})
+    assert again.words == words and again.spelling is not None
     np.testing.assert_array_equal(again.spelling.posterior(["baking"]), spelling.posterior(["baking"]))
 
 
 def test_a_lexicon_without_spellings_has_no_arrays() -> None:
     assert Lexicon(["a"]).arrays() == {}
-    assert Lexicon.from_arrays(["a"], LexiconOptions(), {"prior": np.ones(2)}).spelling is None
+    assert Lexicon.from_arrays(["a"], {"prior": np.ones(2)}).spelling is None

@@ -39,9 +39,10 @@ def moments_of(count: dict[tuple[int, int], int], m: int, seed: int, inner: Sequ
     return LeafMoments(np.array(pairs), n, total, symbol_count, symbol_total)
 
 
-def by_dictionaries(lexicon: Lexicon, moments: LeafMoments, family: Sequence[int]) -> dict[tuple[int, int], np.ndarray]:
+def by_dictionaries(
+    lexicon: Lexicon, options: LexiconOptions, moments: LeafMoments, family: Sequence[int]
+) -> dict[tuple[int, int], np.ndarray]:
     """The docstring of `lexicon.smoothing`, formula by formula."""
-    options = lexicon.options
     leaves = {
         a: [k for k, (b, _) in enumerate(moments.rules.tolist()) if b == a]
         for a in range(N_SYMBOLS)
@@ -134,10 +135,10 @@ def test_emissions_are_those_of_the_formulas(
     count: dict[tuple[int, int], int], options: LexiconOptions, family: list[int], m: int, seed: int
 ) -> None:
     words, count = relabelled(count)
-    lexicon = Lexicon(words, options)
+    lexicon = Lexicon(words)
     moments = moments_of(count, m, seed, inner=[0, 3, 0, 50])
-    rules, total = smooth_emissions(lexicon, moments, np.array(family))
-    expected = by_dictionaries(lexicon, moments, family)
+    rules, total = smooth_emissions(lexicon, options, moments, np.array(family))
+    expected = by_dictionaries(lexicon, options, moments, family)
     found = {tuple(rule): vector for rule, vector in zip(rules.tolist(), total, strict=True)}
     near = {pair for pair in expected.keys() ^ found.keys()}  # at the very threshold rounding decides
     assert not near or options.min_expected > 0
@@ -153,8 +154,10 @@ def test_which_rules_there_are_depends_on_the_counts_alone(
 ) -> None:
     """So the plain grammar that prunes and the latent one have the same rules."""
     words, count = relabelled(count)
-    lexicon = Lexicon(words, options)
-    tables = [smooth_emissions(lexicon, moments_of(count, m, seed), np.array(family))[0].tolist() for m in (0, 1, 3)]
+    lexicon = Lexicon(words)
+    tables = [
+        smooth_emissions(lexicon, options, moments_of(count, m, seed), np.array(family))[0].tolist() for m in (0, 1, 3)
+    ]
     assert tables[0] == tables[1] == tables[2]
     assert tables[0] == sorted(map(list, {tuple(rule) for rule in tables[0]}))  # as `Rules` wants them
 
@@ -166,8 +169,9 @@ def test_a_known_word_keeps_its_tokens_and_a_signature_has_one(
 ) -> None:
     """Before sharing: Σ_a v(a, x) = n(x) of a known word, and Σ_a Q(a, s) = 1."""
     words, count = relabelled(count)
-    lexicon = Lexicon(words, LexiconOptions(tag_strength=0.0, min_expected=0.0))
-    rules, total = smooth_emissions(lexicon, moments_of(count, 0, 0), np.array(family))
+    lexicon = Lexicon(words)
+    options = LexiconOptions(tag_strength=0.0, min_expected=0.0)
+    rules, total = smooth_emissions(lexicon, options, moments_of(count, 0, 0), np.array(family))
     sums = np.bincount(rules[:, 1], total[:, 0], minlength=len(lexicon.terminals))
     n = np.zeros(len(words))
     for (_, x), k in count.items():
@@ -184,8 +188,9 @@ def test_sharing_moves_a_symbol_towards_its_familys_distribution(count: dict[tup
     moments, together = moments_of(count, 0, 0), np.zeros(N_SYMBOLS, dtype=int)
     tables = []
     for share in (0.0, 1e9):
-        lexicon = Lexicon(words, LexiconOptions(tag_strength=share, min_expected=0.0))
-        rules, total = smooth_emissions(lexicon, moments, together)
+        lexicon = Lexicon(words)
+        options = LexiconOptions(tag_strength=share, min_expected=0.0)
+        rules, total = smooth_emissions(lexicon, options, moments, together)
         table = np.zeros((N_SYMBOLS, len(lexicon.terminals)))
         table[rules[:, 0], rules[:, 1]] = total[:, 0]
         tables.append(table)
@@ -199,7 +204,7 @@ def test_sharing_moves_a_symbol_towards_its_familys_distribution(count: dict[tup
 def test_every_word_has_a_terminal_with_a_rule(word: str, count: dict[tuple[int, int], int]) -> None:
     words, count = relabelled(count)
     lexicon = Lexicon(words)
-    rules, total = smooth_emissions(lexicon, moments_of(count, 0, 0), np.arange(N_SYMBOLS))
+    rules, total = smooth_emissions(lexicon, LexiconOptions(), moments_of(count, 0, 0), np.arange(N_SYMBOLS))
     covered = set(rules[:, 1].tolist())
     assert lexicon.terminal(word) in covered
     assert lexicon.unknown in covered
@@ -208,9 +213,9 @@ def test_every_word_has_a_terminal_with_a_rule(word: str, count: dict[tuple[int,
 
 
 def test_frequent_words_keep_what_was_seen() -> None:
-    lexicon = Lexicon(["the", "cat"], LexiconOptions(tag_strength=0.0, mean_strength=0.0))
+    options = LexiconOptions(tag_strength=0.0, mean_strength=0.0)
     moments = moments_of({(0, 0): 100, (1, 1): 2}, 2, 0)
-    rules, total = smooth_emissions(lexicon, moments, np.arange(N_SYMBOLS))
+    rules, total = smooth_emissions(Lexicon(["the", "cat"]), options, moments, np.arange(N_SYMBOLS))
     (row,) = np.flatnonzero(rules[:, 1] == 0)
     assert rules[row].tolist() == [0, 0]
     assert total[row] == pytest.approx(moments.total[0])
@@ -218,9 +223,10 @@ def test_frequent_words_keep_what_was_seen() -> None:
 
 def test_shares_are_added_up_over_words_before_small_ones_are_left_out() -> None:
     """A word seen ten times and ninety seen once, of one symbol: together they are all the evidence there is."""
-    lexicon = Lexicon([f"w{i}x" for i in range(91)], LexiconOptions(tag_strength=0.0, min_expected=0.05))
+    lexicon = Lexicon([f"w{i}x" for i in range(91)])
+    options = LexiconOptions(tag_strength=0.0, min_expected=0.05)
     moments = moments_of({(0, x): 1 if x else 10 for x in range(91)}, 0, 0)
-    rules, total = smooth_emissions(lexicon, moments, np.arange(N_SYMBOLS))
+    rules, total = smooth_emissions(lexicon, options, moments, np.arange(N_SYMBOLS))
     assert total[rules[:, 1] == lexicon.unknown] == pytest.approx(np.ones((1, 1)))
 
 
@@ -233,20 +239,21 @@ def test_unseen_words_have_a_rule_however_many_symbols_share_them() -> None:
     lexicon = Lexicon([f"w{i}x" for i in range(n)])
     pairs, ones = np.stack([np.arange(n)] * 2, axis=1), np.ones(n)
     moments = LeafMoments(pairs, ones, ones[:, None], ones, ones[:, None])
-    rules, _ = smooth_emissions(lexicon, moments, np.arange(n))
+    rules, _ = smooth_emissions(lexicon, LexiconOptions(), moments, np.arange(n))
     assert lexicon.unknown in rules[:, 1]
 
 
 def test_a_word_of_the_lexicon_that_the_moments_lack_has_a_rule() -> None:
     lexicon = Lexicon(["the", "cat", "unseen"])
-    rules, _ = smooth_emissions(lexicon, moments_of({(0, 0): 1, (1, 1): 1}, 0, 0), np.arange(N_SYMBOLS))
+    moments = moments_of({(0, 0): 1, (1, 1): 1}, 0, 0)
+    rules, _ = smooth_emissions(lexicon, LexiconOptions(), moments, np.arange(N_SYMBOLS))
     assert lexicon.terminal("unseen") in rules[:, 1]
 
 
 @pytest.mark.parametrize("options", [LexiconOptions(signature_strength=0.0), LexiconOptions(back_off_strength=0.0)])
 def test_back_offs_can_be_switched_off(options: LexiconOptions) -> None:
-    count = {(0, 0): 100, (1, 1): 1}
-    total = smooth_emissions(Lexicon(["the", "CAT"], options), moments_of(count, 0, 0), np.arange(N_SYMBOLS))[1]
+    moments = moments_of({(0, 0): 100, (1, 1): 1}, 0, 0)
+    _, total = smooth_emissions(Lexicon(["the", "CAT"]), options, moments, np.arange(N_SYMBOLS))
     assert np.isfinite(total).all()
 
 
@@ -259,14 +266,15 @@ def test_memory_is_for_the_pairs_that_are_kept() -> None:
     """Every symbol is paired with every word of its tag; their vectors all together would be the dense table."""
     n_symbols, n_words, m = 100, 2000, 32
     rng = np.random.default_rng(0)
-    lexicon = Lexicon([f"w{x}" for x in range(n_words)], LexiconOptions(min_expected=0.5))
+    lexicon = Lexicon([f"w{x}" for x in range(n_words)])
+    options = LexiconOptions(min_expected=0.5)
     pairs = np.unique(np.stack([rng.integers(0, n_symbols, n_words), np.arange(n_words)], axis=1), axis=0)
     n = rng.integers(1, 60, n_words).astype(float)
     total = rng.normal(size=(n_words, m)) * n[:, None]
     symbol_count = np.bincount(pairs[:, 0], n, minlength=n_symbols)
     moments = LeafMoments(pairs, n, total, symbol_count, np.ones((n_symbols, m)))
     tracemalloc.start()
-    rules, _ = smooth_emissions(lexicon, moments, np.zeros(n_symbols, dtype=np.int64))
+    rules, _ = smooth_emissions(lexicon, options, moments, np.zeros(n_symbols, dtype=np.int64))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     n_pairs = n_symbols * len(lexicon.terminals)
@@ -289,7 +297,7 @@ def test_where_spellings_are_learnt_rare_words_borrow_from_families_by_them() ->
     moments, n_words = moments_of(count, 0, 0), len(words)
     tables = []
     for known in (None, spelling):
-        rules, total = smooth_emissions(Lexicon(words, options, known), moments, family)
+        rules, total = smooth_emissions(Lexicon(words, known), options, moments, family)
         table = np.zeros((N_SYMBOLS, rules[:, 1].max() + 1))
         table[rules[:, 0], rules[:, 1]] = total[:, 0]
         tables.append(table)

@@ -23,7 +23,7 @@ sentences = st.lists(st.lists(st.one_of(unseen, st.sampled_from(KNOWN)), max_siz
 
 def lexicon() -> Lexicon:
     symbols = np.array([0, 1, 1, 2, 2, 0, 1, 1])
-    return Lexicon(KNOWN, spelling=SpellingModel.train(KNOWN, np.arange(8), symbols, n_symbols=N_TAGS))
+    return Lexicon(KNOWN, SpellingModel.train(KNOWN, np.arange(8), symbols, n_symbols=N_TAGS))
 
 
 def operators(rules: np.ndarray, seed: int = 0) -> ObservableOperators:

@@ -442,7 +442,7 @@ def test_other_seeds_are_other_models(strings: list[list[int]]) -> None:
 def assert_same(one: LatentHMM | LatentTagger, two: LatentHMM | LatentTagger, rows: list) -> None:
     np.testing.assert_allclose(one.log_probabilities(rows), two.log_probabilities(rows), rtol=1e-12)
     assert one.following(rows[0]) == pytest.approx(two.following(rows[0]), rel=1e-12)
-    assert one.options == two.options and one.parameters.floor == two.parameters.floor
+    assert one.options == two.options and one.floor == two.floor
     assert one.observations.known == two.observations.known
     assert one.sample(3, np.random.default_rng(0), length=3) == two.sample(3, np.random.default_rng(0), length=3)
 
@@ -477,7 +477,7 @@ def test_what_cannot_be_saved_is_named_and_leaves_no_file(name: Hashable, tmp_pa
 def test_every_floor_that_is_taken_can_be_loaded(floor: float, tmp_path: Path) -> None:
     model = LatentTagger.train(CORPUS, replace(options(), floor=floor))
     model.save(path := tmp_path / "model")
-    assert LatentTagger.load(path).parameters.floor == floor
+    assert LatentTagger.load(path).options.floor == floor
     assert not np.isnan(model.joint_log_probabilities(CORPUS)).any()
 
 
@@ -515,7 +515,6 @@ def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> N
         {"tags": ["D", "D", "V", "P", "I"]},
         {"words": ["the"] * 11},
         {"words": [1] * 11},
-        {"floor": 2.0},
         {"tagset": ["upos"]},
         {"options": {"beam": "many"}},
     ],
@@ -525,6 +524,18 @@ def test_settings_that_make_no_sense_are_refused(file: Path, tmp_path: Path, wro
     rewritten(file, tmp_path / "wrong", wrong, {})
     with pytest.raises(ModelFileError):
         LatentTagger.load(tmp_path / "wrong")
+
+
+@pytest.mark.parametrize("floor", [2.0, -0.1, 0.02, None])
+def test_a_floor_that_is_not_that_of_the_options_is_refused(
+    floor: float | None, strings: list[list[int]], tmp_path: Path
+) -> None:
+    model = LatentHMM.train(strings, replace(hmm_options(), floor=0.05))
+    model.save(tmp_path / "model")
+    assert LatentHMM.load(tmp_path / "model").floor == model.floor == 0.05
+    rewritten(tmp_path / "model", tmp_path / "wrong", {"floor": floor}, {})
+    with pytest.raises(ModelFileError):
+        LatentHMM.load(tmp_path / "wrong")
 
 
 def test_rules_of_another_formalism_are_refused(file: Path, tmp_path: Path) -> None:
