@@ -2,7 +2,7 @@
 
 Trees say `op` at every node, and the operator is what a node observes; that `*` binds closer than `+` and that both
 group to the left is for latent states to find.  The five questions of a formalism are answered by `Arithmetic`, an
-`estimation.Formalism`, and by `Chart`, an `inference.Analyses`.
+`estimation.Formalism`, and by `Chart`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from spectral_latent.estimation import (
     outside_templates,
     read_treebanks,
 )
-from spectral_latent.inference import Derivation, Derivations, best_analyses, inside, marginals, outside, total_weight
+from spectral_latent.inference import Derivation, inside, marginals, n_best_derivations, outside, total_weight
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import (
     FloatArray,
@@ -157,14 +157,10 @@ class Chart:
     tokens: Sequence[str]
     forest: Forest
     position: list[int]
-    weight: FloatArray
 
     # Which objects do derivations stand for?
 
-    def analyses(self, derivations: Derivations) -> list[Expression]:
-        return list(map(self._analysis, derivations))
-
-    def _analysis(self, derivation: Derivation) -> Expression:
+    def expression(self, derivation: Derivation) -> Expression:
         tree = derivation.tree(self.forest, self.rules)
         item = np.searchsorted(self.forest.start, derivation.edges, side="right") - 1
         spelling = [self.tokens[self.position[i]] for i in item]
@@ -195,8 +191,8 @@ class Model:
         forest, position = self.formalism.forest(tokens, rules)
         inner = inside(self.operators, forest)
         mu = marginals(self.operators, forest, inner, outside(self.operators, forest, inner))
-        (best,) = best_analyses(Chart(self.formalism, rules, tokens, forest, position, mu[forest.item]), 1)
-        return best
+        (best,) = n_best_derivations(forest, mu[forest.item], 1)
+        return Chart(self.formalism, rules, tokens, forest, position).expression(best)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -16,15 +16,15 @@ from spectral_latent._compiled import check_column, check_range
 from spectral_latent.dependency.forests import ArcForest, projective
 from spectral_latent.inference import (
     Derivations,
-    best_analyses,
     edge_marginals,
     inside,
     marginals,
+    n_best_derivations,
     outside,
     total_weight,
 )
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, Forest, IntArray
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["ArcMarginals", "arc_marginals", "maximum_heads", "n_best_heads"]
 
@@ -73,41 +73,15 @@ def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> Ar
     return ArcMarginals(mu, symbols, total_weight(operators, forest, inner).sign)
 
 
-class _ProjectiveTrees(NamedTuple):
-    """The projective trees over weighted arcs, as the derivations of a forest (`inference.Analyses`).
-
-    arcs: the forest, of E edges.
-    weight: (E,) the weight of each edge's arc; zero for an edge without an arc.
-    n: the number of words.
-    """
-
-    arcs: ArcForest
-    weight: FloatArray
-    n: int
-
-    @staticmethod
-    def of(weights: FloatArray) -> _ProjectiveTrees:
-        """Build the forest of trees over arcs of positive weights (n + 1, n)."""
-        arcs = projective(np.asarray(weights) > 0)
-        weight = np.zeros(arcs.forest.n_edges)
-        has_arc = arcs.governor >= 0
-        weight[has_arc] = weights[arcs.governor[has_arc], arcs.dependant[has_arc] - 1]
-        return _ProjectiveTrees(arcs, weight, weights.shape[1])
-
-    @property
-    def forest(self) -> Forest:
-        """The forest."""
-        return self.arcs.forest
-
-    def analyses(self, derivations: Derivations) -> list[tuple[int, ...]]:
-        """Collect the heads of the tree that each derivation stands for."""
-        edges, start = derivations.edges
-        tree = np.repeat(np.arange(len(derivations)), np.diff(start))
-        has_arc = self.arcs.governor[edges] >= 0
-        arcs = edges[has_arc]
-        heads = np.zeros((len(derivations), self.n), dtype=np.int64)
-        heads[tree[has_arc], self.arcs.dependant[arcs] - 1] = self.arcs.governor[arcs]
-        return list(map(tuple, heads.tolist()))
+def _heads(arcs: ArcForest, derivations: Derivations, n: int) -> list[tuple[int, ...]]:
+    """Collect the heads of the n words in the tree that each derivation stands for."""
+    edges, start = derivations.edges
+    tree = np.repeat(np.arange(len(derivations)), np.diff(start))
+    has_arc = arcs.governor[edges] >= 0
+    edge = edges[has_arc]
+    heads = np.zeros((len(derivations), n), dtype=np.int64)
+    heads[tree[has_arc], arcs.dependant[edge] - 1] = arcs.governor[edge]
+    return list(map(tuple, heads.tolist()))
 
 
 def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
@@ -121,7 +95,11 @@ def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
     >>> n_best_heads(weights, 5)
     [(0, 1), (2, 0)]
     """
-    return best_analyses(_ProjectiveTrees.of(weights), n_best)
+    arcs = projective(np.asarray(weights) > 0)
+    weight = np.zeros(arcs.forest.n_edges)  # those without an arc have no weight
+    has_arc = arcs.governor >= 0
+    weight[has_arc] = weights[arcs.governor[has_arc], arcs.dependant[has_arc] - 1]
+    return _heads(arcs, n_best_derivations(arcs.forest, weight, n_best), weights.shape[1])
 
 
 def maximum_heads(weights: FloatArray) -> tuple[int, ...] | None:

@@ -7,8 +7,8 @@ A formalism answers five questions.
 | How does an object become an s-tree? | `Formalism.columns`, whose arrays `Formalism.shard` reads |
 | Which features do its nodes have? | `Formalism.shard` |
 | How is a terminal scored that was never seen? | `Priors`, which are given to `estimate` with the treebank |
-| Which forest does a bare input have? | `inference.Analyses.forest` |
-| Which objects do derivations stand for? | `inference.Analyses.analyses` |
+| Which forest does a bare input have? | a `Forest`, whose edges have weights for `n_best_derivations` |
+| Which objects do derivations stand for? | the formalism's own conversion of `Derivations` |
 """
 
 from __future__ import annotations

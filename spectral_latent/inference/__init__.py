@@ -1,7 +1,6 @@
 """Infer over forests: the one inside-outside engine, decoding, sampling, and means over the trees of a model."""
 
 from spectral_latent.inference._checks import check_forest
-from spectral_latent.inference.analyses import Analyses, best_analyses
 from spectral_latent.inference.counting import ExpectedCounts, expected_counts
 from spectral_latent.inference.decoding import Derivation, Derivations, best_derivation, n_best_derivations
 from spectral_latent.inference.generative_means import collapse, mean_node_counts
@@ -19,7 +18,6 @@ from spectral_latent.inference.left_corners import LeftCorners
 from spectral_latent.inference.sampling import SampledTrees, sample_trees
 
 __all__ = [
-    "Analyses",
     "Derivation",
     "Derivations",
     "ExpectedCounts",
@@ -27,7 +25,6 @@ __all__ = [
     "SampledTrees",
     "ScaledVectors",
     "Weight",
-    "best_analyses",
     "best_derivation",
     "check_forest",
     "collapse",
