@@ -62,8 +62,8 @@ class Balanced(NamedTuple):
 
     automaton: the numbers of an automaton with m states.
     singular_values: (k,) the singular values of the Hankel matrix that are not zero, the largest first; k ≤ m.
-    left: (k, m) L.
-    right: (m, k) R.
+    left: (k, m) the matrix L, which leads to the basis.
+    right: (m, k) the matrix R, which leads back.
     """
 
     automaton: Factorisation

@@ -58,7 +58,7 @@ def counts_of(strings: Sequence[_String], counted: Counted, longest: int) -> dic
     """Count strings, or all their prefixes, suffixes or factors, and divide by the number of strings.
 
     strings: the strings.
-    counted: what is counted.
+    counted: the kind of strings that is counted.
     longest: the length of the longest string that is counted.
 
     >>> counts_of([(0, 1), (0,)], "prefixes", longest=1)
@@ -108,9 +108,9 @@ class Basis(NamedTuple):
 class Factorisation(NamedTuple):
     """The numbers of a weighted automaton; see the table of this module.
 
-    initial: (m,) α.
-    step: (n, m, m) the A_x.
-    final: (m,) β.
+    initial: (m,) the vector α, before the first symbol.
+    step: (n, m, m) the matrix A_x of each symbol.
+    final: (m,) the vector β, after the last symbol.
     """
 
     initial: FloatArray
@@ -120,7 +120,7 @@ class Factorisation(NamedTuple):
     def of_strings(self, counted: Counted) -> Factorisation:
         """Turn the automaton of mean counts into the automaton of the distribution of strings.
 
-        counted: what was counted.
+        counted: the kind of strings that was counted.
 
         >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([1.0]))  # f(u Σ*) = 2^-|u|
         >>> half.of_strings("prefixes").final
@@ -135,8 +135,8 @@ class Factorisation(NamedTuple):
 class Hankel(NamedTuple):
     """Blocks of a Hankel matrix; the first row and the first column are those of the empty string.
 
-    matrix: (P, S) H.
-    steps: for each symbol x a matrix (P, S), H_x.
+    matrix: (P, S) the block H.
+    steps: the block H_x (P, S) of each symbol x.
     """
 
     matrix: scipy.sparse.csr_array
@@ -146,9 +146,9 @@ class Hankel(NamedTuple):
     def of(values: Mapping[_String, float], basis: Basis, n_symbols: int) -> Hankel:
         """Fill the blocks with the values of strings; other strings have the value zero.
 
-        values: f.
+        values: the value f of each string.
         basis: the rows and the columns, the empty string first.
-        n_symbols: n.
+        n_symbols: the number of symbols, n.
 
         >>> Hankel.of({(): 1.0, (0,): 0.5}, Basis([(), (0,)], [()]), n_symbols=1).matrix.toarray()
         array([[1. ],
@@ -182,7 +182,7 @@ class Hankel(NamedTuple):
         """Find an automaton by a singular value decomposition.
 
         n_states: the number of states, if the matrix has that rank; None for its rank.
-        weights: of rows (P,) and columns (S,), which are positive; all are one if not given.
+        weights: a positive weight of each row (P,) and of each column (S,); all are one if not given.
         """
         r, c = weights or map(np.ones, self.matrix.shape)
         most = min(self.matrix.shape) if n_states is None else n_states

@@ -50,9 +50,9 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     empty sequence, their probabilities are those of strings that are not empty.
 
     observations: the n symbols.
-    initial: (m,) α.
+    initial: (m,) the vector α, before the first symbol.
     step: (n, m, m) the matrix A_x of each symbol.
-    final: (m,) β.
+    final: (m,) the vector β, after the last symbol.
     options: the settings of training; None for an automaton that was made otherwise.
     parameters: the same function as operators over the s-trees of sequences.
 
@@ -184,7 +184,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     def __call__(self, string: Iterable[Hashable]) -> float:
         """Compute f of a string, which may be empty; it is zero if the string has a symbol that is not known.
 
-        string: symbols.
+        string: the symbols of the string.
         """
         forward = self.initial
         for x in self.observations.terminals_of(list(string)).tolist():

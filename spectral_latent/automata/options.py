@@ -16,7 +16,7 @@ class AutomatonOptions(Options):
     """Settings of learning a weighted automaton from strings.
 
     n_states: the number of states, or fewer if the Hankel matrix has a smaller rank.
-    counted: what the Hankel matrix counts: whole strings, or their prefixes, suffixes or factors.
+    counted: the kind of strings that the Hankel matrix counts: whole strings, or their prefixes, suffixes or factors.
     length: the length of the longest prefixes and suffixes of the basis.
     size: the most prefixes, and the most suffixes, of the basis; the most frequent ones are taken.
     pseudo: a count that is added to those of rows and columns, by whose roots they are divided.

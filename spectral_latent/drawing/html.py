@@ -62,8 +62,8 @@ def captioned_html(drawings: Iterable[tuple[str, str]]) -> Html:
 def tagged_html(words: Sequence[str], tags: Sequence[str]) -> Html:
     """Write the words of a sentence with the tag of each below it.
 
-    words: n words.
-    tags: n tags.
+    words: the n words.
+    tags: the tag of each word.
 
     >>> tagged_html(["dogs"], ["NNS"])  # doctest: +ELLIPSIS
     '<style>...</style><p class="sl-tags"><ruby>dogs<rt>NNS</rt></ruby></p>'
@@ -82,7 +82,7 @@ def heat_map(
 ) -> Html:
     """Write a table of probabilities whose cells are the darker the larger their numbers are.
 
-    caption: a title.
+    caption: the title above the table.
     rows: the names of n rows.
     columns: the names of k columns.
     values: n rows of k numbers; a number that rounds to zero is left out, and estimates above 1 are as dark as 1.
@@ -112,9 +112,9 @@ def heat_map(
 def tags_heat_map(words: Sequence[str], tags: Sequence[str], posteriors: Sequence[Sequence[float]]) -> Html:
     """Write the posteriors of the tags of words as a heat map, without the tags that no word may have.
 
-    words: n words.
-    tags: K tags.
-    posteriors: n rows of K posteriors.
+    words: the n words.
+    tags: the names of the K tags.
+    posteriors: for each word, the posteriors of the K tags.
 
     >>> tags_heat_map(["dogs", "bark"], ["D", "N", "V"], [[0.0, 1.0, 0.0], [0.0, 0.25, 0.75]]).count('scope="col"')
     2

@@ -155,7 +155,7 @@ def _levels(heads: Sequence[int]) -> list[int]:
 def arcs_svg(words: Sequence[str], tags: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> str:
     """Draw words side by side with arcs above, from each head to its dependents.
 
-    words: n words.
+    words: the n words.
     tags: the tag of each word, which stands below it.
     heads: the number of each word's head, where the first word is 1; 0 for a root, which has a line from above.
     relations: the label of the arc to each word.

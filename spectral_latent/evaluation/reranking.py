@@ -26,8 +26,8 @@ Score = TypeVar("Score", bound=Any)
 def error_reduction(base: float, other: float) -> float:
     """Compute how much of the base's error another system removes, in percent; 0 if there was no error.
 
-    base: a percentage.
-    other: a percentage.
+    base: the percentage that the base has right.
+    other: the percentage that the other system has right.
 
     >>> error_reduction(90.0, 92.5)
     25.0

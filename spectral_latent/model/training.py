@@ -36,14 +36,14 @@ class GraphFormalism:
     def n_nodes(self, graph: nx.DiGraph) -> int:
         """Bound the number of nodes of a graph's s-tree: a node of the graph makes a leaf at most, or a unary node.
 
-        graph: a tree.
+        graph: the graph of one tree.
         """
         return 2 * len(graph)
 
     def columns(self, graphs: Sequence[nx.DiGraph], weight: FloatArray) -> Columns:
         """Make the s-trees and features of graphs.
 
-        graphs: T trees.
+        graphs: the graphs of T trees.
         weight: (T,) the weight of each tree.
         """
         first = self._n_read + 1

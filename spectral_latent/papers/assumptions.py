@@ -36,7 +36,7 @@ class AnchorWord:
 class Assumptions:
     """Measures of the two assumptions on tagged data; shares are percentages (0 to 100).
 
-    anchors: of each tag, in order of falling frequency, its most frequent anchor, or None.
+    anchors: the most frequent anchor of each tag, or None, in order of falling frequency of tags.
     unambiguous_types: share of the types that have a single tag.
     unambiguous_tokens: share of the tokens whose type has a single tag.
     """
@@ -53,7 +53,7 @@ class Assumptions:
     def anchored_within(self, candidates: int) -> float:
         """Compute the share of tags that have an anchor among the candidates of `choose_anchors`.
 
-        candidates: the lowest rank of these.
+        candidates: the lowest rank that a candidate has.
         """
         n_anchored = sum(anchor is not None and anchor.rank <= candidates for anchor in self.anchors.values())
         return _percentage(n_anchored, len(self.anchors))

@@ -34,7 +34,7 @@ def train_cluster_hmm(types: WordTypes, n_states: int) -> HiddenMarkov:
     Every type is emitted by one state.  There are no more states than types.
 
     types: the corpus.
-    n_states: m.
+    n_states: the number of states, m.
 
     Raises EstimationError if there are no types.
 
@@ -54,10 +54,10 @@ def train_baum_welch(
     """Climb by expectation maximisation from random starts, and give the likeliest of the models found.
 
     types: the corpus.
-    n_states: m.
-    seeds: one for each start.
-    iterations: the most of each climb.
-    tolerance: of the log-likelihood per sentence; see `EstimatorOptions`.
+    n_states: the number of states, m.
+    seeds: the seed of each random start.
+    iterations: the most iterations from each start.
+    tolerance: the least gain of log-likelihood per sentence; see `EstimatorOptions`.
 
     Raises EstimationError if there are no types, and ValueError if there are no seeds.
 

@@ -39,9 +39,9 @@ def find_brown_clusters(sequences: Sequences, n_types: int, n_clusters: int) -> 
     Clusters are numbered by their first types.  Of pairs that lose equally little, the one with the lowest place in
     the table is merged.  If there are no more types than clusters, each type is a cluster.
 
-    sequences: of types 0 ... n - 1, numbered by falling frequency, which is the order in which they become clusters.
-    n_types: n.
-    n_clusters: m.
+    sequences: the corpus, of types 0 ... n - 1, numbered by falling frequency, in which order they become clusters.
+    n_types: the number of types, n.
+    n_clusters: the number of clusters, m.
 
     Raises ValueError if a type of the sequences is not below n, or m is less than 1.
 
@@ -233,7 +233,7 @@ def _cluster(rows: _Lists, columns: _Lists, places: _Places, clusters: _Clusters
     """Find the slot 0 ... m of each type's cluster; m counts the boundary, which is type 0 and cluster 0.
 
     rows, columns: the bigrams of n > m types by their first and by their second type.
-    places: of types that are no clusters yet; in the end, `slot` tells the slot of each type's cluster.
+    places: the places of types that are not clusters yet; in the end, `slot` has the slot of each type's cluster.
     clusters: m + 1 free slots.
     """
     m = len(clusters.before) - 1

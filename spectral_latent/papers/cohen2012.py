@@ -93,7 +93,7 @@ def _measure_marginals(estimated: ObservableOperators, truth: ObservableOperator
 
     estimated: the operators of μ̂.
     truth: the operators of μ.
-    charts: of the sentences.
+    charts: the charts of the sentences.
     """
     ours, theirs = (_Marginals.of(model, charts) for model in (estimated, truth))
     of_sentences = ours.sentence.sign * np.exp(ours.sentence.log - theirs.sentence.log)
@@ -105,9 +105,9 @@ def _measure_marginals(estimated: ObservableOperators, truth: ObservableOperator
 class Bound(NamedTuple):
     """Quantities of Theorem 3, of a grammar and its features.
 
-    n_states: m.
-    n_rules: R.
-    smallest: Λ, but of the elements alone that are not zero; see `bound_of`.
+    n_states: the number of states, m.
+    n_rules: the number of rules, R.
+    smallest: Λ, taken over the elements that are not zero; see `bound_of`.
     sigma: σ, the least of the m'th singular values of all symbols.
     """
 
@@ -123,9 +123,9 @@ def examples_needed(bound: Bound, n_nodes: int, epsilon: float, delta: float) ->
     M_a ≥ 128 m² log(2 m R / δ) / (((1 + ε)^(1 / (2N + 1)) - 1)² Λ² σ⁴)
 
     bound: the quantities of the grammar.
-    n_nodes: N, of the tree.
-    epsilon: ε.
-    delta: δ.
+    n_nodes: the number of nodes of the tree, N.
+    epsilon: the largest relative error, ε.
+    delta: the probability of a larger error, δ.
 
     >>> round(examples_needed(Bound(n_states=1, n_rules=1, smallest=1.0, sigma=1.0), n_nodes=0, epsilon=1.0, delta=0.1))
     383

@@ -58,7 +58,7 @@ def step_options(step: str, n_states: int) -> ConstituencyOptions:
     """Choose the options of a step; the additions of later steps are off.
 
     step: one of `STEPS`.
-    n_states: m.
+    n_states: the number of states of a symbol, m.
 
     >>> step_options("+ scaling", 8).estimator.smoothing is None
     True
@@ -88,7 +88,7 @@ def train_step(trees: Sequence[Phrase], step: str, n_states: int) -> Constituenc
 
     trees: the treebank.
     step: one of `STEPS`.
-    n_states: m.
+    n_states: the number of states of a symbol, m.
 
     >>> trees = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
     >>> train_step(trees, "plain", 1).parse(["a", "b"]).tree.bracketed()

@@ -26,8 +26,8 @@ def train_averaged_perceptron(table: FeatureTable, gains: ArrayLike, epochs: int
     """Compute the mean w̄ (d,) of the weights after each visit; lists are visited in their order.
 
     table: the features of n candidates.
-    gains: (n,) of the candidates, such as their right heads.
-    epochs: how often all lists are visited.
+    gains: (n,) the gain of each candidate, such as its number of right heads.
+    epochs: the number of times that all lists are visited.
 
     >>> table = FeatureTable.measures({"a": [1, 0, 1, 0], "b": [0, 1, 0, 1]}, sizes=[2, 2], ids=["x", "y"])
     >>> train_averaged_perceptron(table, gains=[0, 1, 0, 1], epochs=1)

@@ -136,8 +136,8 @@ class ObservedTreebank(NamedTuple):
     def train_library(self, name: str, n_states: int) -> Callable[[Sentences], Weight]:
         """Train a model of the library, with one symbol a role, and give what scores trees.
 
-        name: of the estimator.
-        n_states: m.
+        name: the name of the estimator.
+        n_states: the largest number of states, m.
         """
         estimator = replace(_ESTIMATORS[name], n_states=n_states)
         options = replace(_options(self.column), estimator=estimator, attachment=Attachment(symbols_have_tags=False))
@@ -163,8 +163,8 @@ class ObservedTreebank(NamedTuple):
 class _Lists(NamedTuple):
     """The n best trees of each sentence.
 
-    candidates: those of all sentences, one list after another.
-    start: (L + 1,) where each list begins.
+    candidates: the candidates of all sentences, one list after another.
+    start: (L + 1,) the place of the first candidate of each list, and the number of candidates.
     gold: the L right trees.
     """
 

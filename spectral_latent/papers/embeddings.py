@@ -80,11 +80,11 @@ def embed_by_contexts(
     Words that do not occur have rows of zeros.  There are fewer than k columns if the contexts have fewer dimensions.
 
     sentences: observations 0 ... V - 1; a negative number, as `Vocabulary.get` gives it, stands for any other word.
-    n_words: V.
+    n_words: the number of observations, V.
     k: the dimensions.
-    steps: of the method; see this module.
-    window: h, how many words before and after a word are its context.
-    smoothing: κ.
+    steps: the number of steps of the method; see this module.
+    window: h, the number of words before, and after, a word that are its context.
+    smoothing: κ, a count that is added to that of each word.
 
     Raises ValueError if there is no sentence, one is empty, an observation is V or more, or a setting is out of range.
 
@@ -129,11 +129,11 @@ def embed_by_smoothed_contexts(
     Words that do not occur have rows of zeros.  There are fewer than k columns if the views have fewer dimensions.
 
     sentences: observations 0 ... V - 1; a negative number stands for any other word.
-    n_words: V.
+    n_words: the number of observations, V.
     k: the dimensions; half of them, and the odd one, are from the left.
     rates: α, each above 0 and at most 1.
-    iterations: the most; fewer where the subspace of U stops turning.
-    seed: of the first embeddings, which are random.
+    iterations: the most iterations; there are fewer if the subspace of U stops turning.
+    seed: the seed of the first embeddings, which are random.
 
     Raises ValueError if there is no sentence, one is empty, an observation is V or more, or a setting is out of range.
 

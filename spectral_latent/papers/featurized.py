@@ -39,12 +39,12 @@ __all__ = ["FeaturizedOptions", "HmmWeights", "train_featurized_hmm", "word_feat
 class FeaturizedOptions(Options):
     """Settings of training.
 
-    n_states: m.
-    cutoff: a type of at least so many tokens has a feature of its own.
+    n_states: the number of states, m.
+    cutoff: the least number of tokens of a type that has a feature of its own.
     penalty: κ, the weight of the squared weights of features.
-    iterations: the most of L-BFGS.
+    iterations: the most iterations of L-BFGS.
     spread: the standard deviation of the random weights at the start.
-    seed: of these weights.
+    seed: the seed of these weights.
     """
 
     n_states: Annotated[int, AtLeast(1)] = 12
@@ -86,7 +86,7 @@ class HmmWeights(NamedTuple):
         """Cut a vector of all weights into its parts.
 
         vector: (n,) the weights, n = m + m (m + 1) + m s.
-        n_states: m.
+        n_states: the number of states, m.
         """
         m = n_states
         initial, step, emission = np.split(vector, [m, m + m * (m + 1)])
@@ -121,8 +121,8 @@ class HmmWeights(NamedTuple):
         """Compute log p(trees) - κ ‖w‖² and its gradient.
 
         phi: (n, s) the features of all types.
-        trees: of untagged sequences.
-        penalty: κ.
+        trees: the s-trees of untagged sequences.
+        penalty: κ, the weight of the squared weights of features.
         """
         model = self.hidden(phi)
         operators = model.operators()

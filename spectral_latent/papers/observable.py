@@ -69,7 +69,7 @@ def estimate_paper_operators(observations: Observations, u: FloatArray) -> Obser
     dimension there is one state: words are independent, and uniform because of error 2.
 
     observations: the trees.
-    u: U (V, k).
+    u: (V, k) the embeddings U.
 
     Raises ValueError if U does not fit, EstimationError if a matrix to be inverted is singular.
 
@@ -96,7 +96,7 @@ def estimate_corrected_operators(observations: Observations, u: FloatArray) -> O
     of the range of U gives the same p̂.
 
     observations: the trees.
-    u: U (V, k).
+    u: (V, k) the embeddings U.
 
     Raises ValueError if U does not fit, EstimationError if a matrix to be inverted is singular or there is no root.
 
@@ -194,9 +194,9 @@ def _inverse(matrix: FloatArray, name: str) -> FloatArray:
 def _operators(moments: _Moments, root: FloatArray, words: FloatArray) -> ObservableOperators:
     """Compute the operators of section 3.3.
 
-    moments: of triples or of all arcs.
-    root: (k,) c₁.
-    words: (V, k) y_x.
+    moments: the moments of triples or of all arcs.
+    root: (k,) the vector c₁.
+    words: (V, k) the vector y_x of each word.
     """
     of_left = _inverse(moments.left_pairs, "Λ_L")
     of_right = _inverse(moments.right_pairs, "Λ_R")

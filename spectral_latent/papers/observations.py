@@ -21,7 +21,7 @@ class Observations:
     word: (n,) the observation at each position, 0 ... V - 1.
     head: (n,) the position of its head in these columns; -1 at a root.
     weight: (n,) how often its sentence counts.
-    n_words: V.
+    n_words: the number of observations, V.
     """
 
     word: IntArray
@@ -38,7 +38,7 @@ class Observations:
         """Put sentences one after another into columns.  Heads are not searched for cycles.
 
         sentences: the words and the heads of each; head 1 is the first word and 0 the root, as in CoNLL-U.
-        n_words: V.
+        n_words: the number of observations, V.
         weights: how often each sentence counts; once if not given.
 
         Raises ValueError, with the number of the sentence, where columns differ in length, a word is not

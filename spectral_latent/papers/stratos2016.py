@@ -47,11 +47,11 @@ _REFINEMENT = EstimatorOptions("em", iterations=5, tolerance=0.0, state_smoothin
 class Setting(NamedTuple):
     """Settings that all methods share.
 
-    n_states: m.
-    iterations: the most of Baum-Welch and of L-BFGS.
-    seed: of methods that start at random.
+    n_states: the number of states, m.
+    iterations: the most iterations of Baum-Welch and of L-BFGS.
+    seed: the seed of methods that start at random.
     smoothing: κ of the paper's anchor models.
-    steps: of EM for their transitions; None for as many as convergence takes.
+    steps: the steps of EM for the transitions of anchor models; None for as many as convergence takes.
     """
 
     n_states: int
@@ -64,9 +64,9 @@ class Setting(NamedTuple):
 class Corpus(NamedTuple):
     """Tagged sentences.
 
-    source: its name.
-    words: of each sentence.
-    tags: of each sentence.
+    source: the name of the source.
+    words: the words of each sentence.
+    tags: the tags of each sentence.
     """
 
     source: str

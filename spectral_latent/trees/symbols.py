@@ -163,7 +163,7 @@ class Rules:
     def distinct(rows: IntArray) -> tuple[IntArray, IntArray]:
         """Find the distinct rows (R, k) in lexicographic order, and the row (N,) that each row given became.
 
-        rows: (N, k).
+        rows: (N, k) rules, of which some may be equal.
 
         >>> Rules.distinct(np.array([[1, 0], [0, 2], [1, 0]]))
         (array([[0, 2],
@@ -177,7 +177,7 @@ class Rules:
         """Find the index (N,) of each row in a table; -1 where it is absent.
 
         table: (R, k) distinct rows in lexicographic order.
-        rows: (N, k).
+        rows: (N, k) rules, of which some may be equal.
 
         >>> Rules.find(np.array([[0, 2], [1, 0]]), np.array([[1, 0], [1, 1], [-1, 0]]))
         array([ 1, -1, -1])
