@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
+
+from spectral_latent.grammar import check_words
 
 __all__ = ["Tag", "each", "pairs_of", "raw_text", "raw_texts", "tokens_of"]
 
@@ -19,16 +21,8 @@ def tokens_of(sentence: Iterable[str]) -> list[str]:
     >>> tokens_of(token for token in ("It", "rains"))
     ['It', 'rains']
     """
-    if isinstance(sentence, str):
-        raise TypeError(
-            f"expected a list of tokens, got the string {sentence!r:.60}; split it, as nltk.word_tokenize does, or "
-            f"call parse_text or raw_parse of a parser"
-        )
-    tokens = list(sentence)
-    for token in tokens:
-        if not isinstance(token, str):
-            raise TypeError(f"expected tokens that are strings, got {token!r:.60}; give the words alone, without tags")
-    return tokens
+    tokens: Any = sentence if isinstance(sentence, Collection) else list(sentence)
+    return list(check_words(tokens))
 
 
 def raw_text(text: str) -> str:

@@ -7,34 +7,16 @@ inside a sentence has the share of all its tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from spectral_latent.grammar import check_sentences
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["WordTypes", "checked_sentences"]
-
-
-def checked_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """Yield the sentences; raise TypeError if one is a string, or a word is not a string.
-
-    Without this check, a string would be taken for the list of its characters.
-
-    sentences: the words of each.
-
-    >>> list(checked_sentences([["It", "rains"]]))
-    [['It', 'rains']]
-    """
-    for number, words in enumerate(sentences, start=1):
-        if isinstance(words, str):
-            raise TypeError(f"sentence {number} is a string; give a list of its words")
-        for word in words:
-            if not isinstance(word, str):
-                raise TypeError(f"sentence {number}: expected a word, a string, not {word!r:.60}")
-        yield words
+__all__ = ["WordTypes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +38,7 @@ class WordTypes:
     def of(sentences: Iterable[Sequence[str]]) -> WordTypes:
         """Number the types of sentences.
 
-        Raises ValueError if a sentence is empty, and TypeError as `checked_sentences` does.
+        Raises ValueError if a sentence is empty, and TypeError as `check_sentences` does.
 
         sentences: the words of each.
 
@@ -67,7 +49,7 @@ class WordTypes:
         types: Vocabulary[str] = Vocabulary()
         rows = []
         capital: list[bool] = []
-        for words in checked_sentences(sentences):
+        for words in check_sentences(sentences):
             rows.append([types.add(word.lower()) for word in words])
             capital += [word[:1].isupper() for word in words]
         sequences = Sequences.of(rows)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import Above, AtLeast, AtMost, counted
-from spectral_latent.anchors.conversion import WordTypes, checked_sentences
+from spectral_latent.anchors.conversion import WordTypes
 from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.anchors.hulls import SpellingRegression, build_hull, to_unit_length
 from spectral_latent.anchors.options import AnchorOptions
@@ -24,6 +24,7 @@ from spectral_latent.anchors.training import (
 )
 from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.grammar import check_sentences, check_words
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import (
     Distinct,
@@ -176,7 +177,10 @@ class AnchorHMM(StoredModel):
         """Predict p(h | x) (n, m) of n words never seen, from their spelling alone.
 
         words: the words as they are spelt.
+
+        Raises TypeError for a string in place of the words, or a word that is not a string.
         """
+        check_words(words)
         capital = np.array([word[:1].isupper() for word in words], dtype=float)
         points = self.spelling.predict([word.lower() for word in words], capital)
         if self.options.hull.construction == "brown":
@@ -228,7 +232,7 @@ class AnchorHMM(StoredModel):
 
         sentences: the words of each.
         """
-        sequences, operators = self._encoded(checked_sentences(sentences))
+        sequences, operators = self._encoded(check_sentences(sentences))
         return tree_weights(operators, Forest.of_trees(sequences.trees(n_tags=1), operators.rules)).log
 
     def states(self, sentences: Iterable[Sequence[str]]) -> list[list[int]]:
@@ -238,7 +242,7 @@ class AnchorHMM(StoredModel):
 
         sentences: the words of each.
         """
-        rows = list(checked_sentences(sentences))
+        rows = list(check_sentences(sentences))
         return in_batches(rows, lambda batch: self._marginals(batch).argmax(axis=1).tolist())
 
     def posteriors(self, sentence: Sequence[str]) -> FloatArray:
@@ -248,8 +252,8 @@ class AnchorHMM(StoredModel):
 
         sentence: its words.
         """
-        (words,) = checked_sentences([sentence])
-        return self._marginals([words]) if len(words) else np.zeros((0, self.n_states))
+        check_words(sentence)
+        return self._marginals([sentence]) if len(sentence) else np.zeros((0, self.n_states))
 
     def draw_posteriors(self, sentence: Sequence[str]) -> Html:
         """Draw the posteriors of states as a table: a row for each word, a column for each state that is likely.

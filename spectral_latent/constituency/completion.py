@@ -19,7 +19,7 @@ from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import Listener, Progress, silent
-from spectral_latent.grammar import check_n_best, check_words
+from spectral_latent.grammar import check_n_best, check_sentences
 
 __all__ = ["completed", "self_train"]
 
@@ -85,9 +85,7 @@ def self_train(
     if not 0.0 <= weight < math.inf:
         raise ValueError(f"the weight of the tree of a sentence must be a finite number of at least 0, not {weight}")
     trees = list(phrases)
-    sentences = list(sentences)
-    for words in sentences:
-        check_words(words)
+    sentences = list(check_sentences(sentences))
     times = [1.0] * len(trees) if weights is None else list(weights)
     teacher = ConstituencyModel.train(trees, options, weights=times, jobs=jobs, listener=listener)
     unknown = [PartialTree.unknown(tuple(words)) for words in sentences if len(words)]

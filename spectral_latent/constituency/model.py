@@ -33,8 +33,9 @@ from spectral_latent.grammar import (
     Prefixes,
     Surprisal,
     Unit,
+    check_kind,
     check_n_best,
-    check_words,
+    check_trees,
     entropies,
 )
 from spectral_latent.grammar.batches import batches_of, map_batches
@@ -176,7 +177,7 @@ class ConstituencyModel(StoredModel):
         the posteriors of a tree are those of its own words.
         Raises EstimationError if a tree has no word.
         """
-        batches = batches_of(_by_words(cleaned(trees)))
+        batches = batches_of(_by_words(cleaned(check_trees(trees, Phrase))))
         return [row for batch in batches for row in self.parser.score_with_parts(batch)[1]]
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
@@ -264,8 +265,8 @@ class ConstituencyModel(StoredModel):
         grammars, or if there is not one chart for each grammar.
         """
         check_n_best(n_best)
-        check_words(words)
-        (parses,) = self.parser.parses([PartialTree(tuple(words), constraints)], n_best, charts)
+        tree = PartialTree.unknown(words)._replace(constraints=constraints)
+        (parses,) = self.parser.parses([tree], n_best, charts)
         return parses
 
     def parse_all(
@@ -311,7 +312,7 @@ class ConstituencyModel(StoredModel):
         Raises EstimationError if a tree has no word, and ValueError for a tree with several words below one label, or
         words beside phrases.
         """
-        return self.parser.score(_by_words(cleaned(phrases)))
+        return self.parser.score(_by_words(cleaned(check_trees(phrases, Phrase))))
 
     @cached_property
     def _subtree_grammars(self) -> list[SubtreeGrammar]:
@@ -331,6 +332,7 @@ class ConstituencyModel(StoredModel):
         >>> np.exp(model.subtree_log_probabilities(trees[0])).round(1)
         array([0.5, 0.5, 1. ])
         """
+        check_kind(tree, Phrase)
         plain = without_functions(tree)
         return np.asarray(Weight.mean([grammar.weights(plain) for grammar in self._subtree_grammars]).log)
 

@@ -28,6 +28,7 @@ from spectral_latent.grammar import (
     Training,
     Unit,
     check_n_best,
+    check_trees,
     entropies,
 )
 from spectral_latent.grammar.batches import batches_of, map_batches
@@ -152,6 +153,7 @@ class DependencyModel(StoredModel):
         >>> model.unknown_tags(DependencySentence.of(["Oh", "yes"], ["INTJ", "UH"]))
         ['INTJ']
         """
+        check_sentence(sentence)
         if not self.options.attachment.symbols_have_tags:
             return []
         return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self.parser.tags]
@@ -227,7 +229,8 @@ class DependencyModel(StoredModel):
         Raises ValueError if the sentence is empty.
         """
         caption = "Posterior of the word of the row as head of the word of the column"
-        return heat_map(caption, ["the root", *sentence.forms], sentence.forms, self.posteriors(sentence).tolist())
+        posteriors = self.posteriors(sentence).tolist()
+        return heat_map(caption, ["the root", *sentence.forms], sentence.forms, posteriors)
 
     def part_posteriors(self, trees: Iterable[DependencySentence]) -> list[FloatArray]:
         """Compute the posterior of the arc to each word, (n,) for each tree; see `posteriors`.
@@ -236,7 +239,7 @@ class DependencyModel(StoredModel):
         own tags; they are computed once for all trees over these.
         Raises EstimationError if a tree has not one head for each word.
         """
-        trees = list(trees)
+        trees = list(check_trees(trees, DependencySentence))
         for number, tree in enumerate(trees, start=1):
             require_heads(tree, number)
         sentences, sentence_of = self.parser.distinct(trees)
@@ -330,7 +333,7 @@ class DependencyModel(StoredModel):
         sentences: the trees, projective or not.
         Raises EstimationError if a sentence is not a tree with one root.
         """
-        return self.parser.score(list(sentences))
+        return self.parser.score(list(check_trees(sentences, DependencySentence)))
 
     @property
     def named_operators(self) -> NamedOperators:

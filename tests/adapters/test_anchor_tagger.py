@@ -134,8 +134,8 @@ def test_settings() -> None:
 @pytest.mark.parametrize(
     ("sentences", "error", "message"),
     [
-        (["It rains"], TypeError, "sentence 1: expected a list of tokens, got the string 'It rains'"),
-        ([["It"], [("rains", "VBZ")]], TypeError, "sentence 2: .*give the words alone, without tags"),
+        (["It rains"], TypeError, "sentence 1: a sentence is .* not the string 'It rains'"),
+        ([["It"], [("rains", "VBZ")]], TypeError, "sentence 2: .*alone, without tags"),
         ("It rains", TypeError, "expected an iterable of sentences, got 'It rains'"),
         ([["It"], []], EstimationError, "empty; leave it out"),
         ([], EstimationError, "no sentences to learn from"),

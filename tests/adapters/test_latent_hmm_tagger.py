@@ -165,8 +165,8 @@ def test_what_cannot_be_learnt_from(sentences: Any, error: type[Exception], mess
 @pytest.mark.parametrize(
     ("sentences", "error", "message"),
     [
-        (["It rains"], TypeError, "sentence 1: expected a list of tokens, got the string 'It rains'"),
-        ([["It"], [("rains", "VBZ")]], TypeError, "sentence 2: .*give the words alone, without tags"),
+        (["It rains"], TypeError, "sentence 1: a sentence is .* not the string 'It rains'"),
+        ([["It"], [("rains", "VBZ")]], TypeError, "sentence 2: .*alone, without tags"),
         ([["It"], []], EstimationError, "sequence 2 is empty; leave it out"),
         ([], EstimationError, "no sequences to learn from"),
     ],

@@ -149,6 +149,16 @@ class ModelConformance:
         """List calls that must fail, each with its error and what the message says."""
         raise NotImplementedError
 
+    @staticmethod
+    def of_words(model: Any) -> Iterable[Callable[[Any], Any]]:
+        """List what takes the words of one sentence; nothing for a model of other things."""
+        return ()
+
+    @staticmethod
+    def of_trees(model: Any) -> Iterable[Callable[[Any], Any]]:
+        """List what takes several trees; nothing for a model of sequences."""
+        return ()
+
     @classmethod
     def train(cls, options: Any = None, *, jobs: int | None = 1) -> Any:
         """Train the model."""
@@ -274,6 +284,19 @@ class ModelConformance:
         for call, error, message in self.refused(models[0]):
             with pytest.raises(error, match=message):
                 call()
+
+    @pytest.mark.parametrize("wrong", ["dogs bark", "d", b"dogs", ["dogs", None], [("dogs", "N")], [["dogs"]]])
+    def test_words_are_a_list_of_strings(self, models: list[Any], wrong: Any) -> None:
+        """A string would be read as a list of characters."""
+        for ask in self.of_words(models[0]):
+            with pytest.raises(TypeError, match="; give "):
+                ask(wrong)
+
+    @pytest.mark.parametrize("wrong", ["(S x)", ["(S x)"], [["dogs"]], [None]])
+    def test_trees_are_objects_of_their_class(self, models: list[Any], wrong: Any) -> None:
+        for ask in self.of_trees(models[0]):
+            with pytest.raises(TypeError, match=r"tree 1 is .*; give a sequence of "):
+                ask(wrong)
 
     def test_options_by_other_names_or_of_other_values_are_refused(self) -> None:
         options = self.settings[0]

@@ -207,7 +207,7 @@ class LearntTaggerConformance(TaggerConformance):
             self.train(examples)
 
     def test_an_error_says_which_example_is_wrong(self) -> None:
-        with pytest.raises(TypeError, match=f"sentence {len(self.examples()) + 1}: expected"):
+        with pytest.raises(TypeError, match=f"sentence {len(self.examples()) + 1}: "):
             self.train([*self.examples(), [5]])
 
     def test_a_sentence_is_any_iterable_of_tokens(self, tagger: Any) -> None:
@@ -235,7 +235,7 @@ class LearntTaggerConformance(TaggerConformance):
             yield "a string"
             raise AssertionError("asked for another sentence")
 
-        with pytest.raises(TypeError, match="split it"):
+        with pytest.raises(TypeError, match="split"):
             tagger.tag_sents(sentences())
 
     def test_save_and_load(self, tagger: Any, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import networkx as nx
+import numpy as np
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
@@ -20,6 +21,11 @@ from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
 
 Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]
 NEW = [["the", "cow", "sees", "a", "dog", "in", "it", "with", "the", "cat"], ["dogs"], ["sleeps", "with", "it"]]
+
+
+def _of_one_more(of_several: Callable[[Any], Any], words: Any) -> Any:
+    """Give a function of several sentences the words of one after a sentence that is right."""
+    return of_several([["dogs"], words])
 
 
 LIMITS = frozenset(("limits", name) for name in ("max_words", "seconds", "megabytes"))
@@ -54,10 +60,20 @@ class TestConstituencyModel(ModelConformance):
     def many(model: ConstituencyModel, jobs: int | None) -> Any:
         return list(model.parse_all([SENTENCES[0], [], ["dogs"], *SENTENCES[:20]], 2, jobs=jobs))
 
+    @staticmethod
+    def of_words(model: ConstituencyModel) -> Iterable[Callable[[Any], Any]]:
+        yield from (model.parse, model.posteriors, model.draw_posteriors, model.surprisal, model.entropy)
+        yield lambda words: model.parse_nbest(words, 2)
+        yield lambda words: model.log_probabilities([words])
+        yield lambda words: list(model.parse_all([["dogs"], words]))
+
+    @staticmethod
+    def of_trees(model: ConstituencyModel) -> Iterable[Callable[[Any], Any]]:
+        return [model.score, model.part_posteriors, model.train]
+
     def refused(self, model: ConstituencyModel) -> Refused:
         return [
             (lambda: model.parse([]), ValueError, "empty sentence"),
-            (lambda: model.parse("dogs bark"), TypeError, "string"),
             (lambda: model.parse_nbest(["dogs"], 0), ValueError, "at least 1, not 0"),
             (lambda: model.parse_all([], 0), ValueError, "at least 1, not 0"),
         ]
@@ -91,11 +107,22 @@ class TestDependencyModel(ModelConformance):
         projective = list(model.parse_all(sentences, 2, jobs=jobs))
         return projective, list(model.parse_all(sentences, projective=False, jobs=jobs))
 
+    @staticmethod
+    def of_words(model: DependencyModel) -> Iterable[Callable[[Any], Any]]:
+        yield DependencySentence.of
+        yield from (model.parse, model.posteriors, model.draw_posteriors, model.surprisal, model.entropy)
+        yield from (model.unknown_tags, lambda words: model.parse_nbest(words, 2))
+        yield lambda words: model.log_probabilities([words])
+        yield lambda words: list(model.parse_all([words]))
+
+    @staticmethod
+    def of_trees(model: DependencyModel) -> Iterable[Callable[[Any], Any]]:
+        return [model.score, model.part_posteriors, model.train]
+
     def refused(self, model: DependencyModel) -> Refused:
         one = DependencySentence.of(["dogs"])
         return [
             (lambda: model.parse(DependencySentence.of([])), ValueError, "empty sentence"),
-            (lambda: model.parse("dogs bark"), TypeError, "expected a DependencySentence"),
             (lambda: model.parse_nbest(one, 0), ValueError, "at least 1, not 0"),
             (lambda: model.parse_all([], 0), ValueError, "at least 1, not 0"),
         ]
@@ -125,10 +152,15 @@ class TestLatentTagger(ModelConformance):
     def many(model: LatentTagger, jobs: int | None) -> Any:
         return model.tag([SENTENCES[0], [], ["dogs"], *SENTENCES[:20]])
 
+    @staticmethod
+    def of_words(model: LatentTagger) -> Iterable[Callable[[Any], Any]]:
+        yield from (model.posteriors, model.draw_posteriors, model.paths, model.following, model.entropy)
+        yield lambda words: model.draw(words, np.random.default_rng(0))
+        for of_several in (model.tag, model.score, model.log_probabilities):
+            yield partial(_of_one_more, of_several)
+
     def refused(self, model: LatentTagger) -> Refused:
         return [
-            (lambda: model.tag(["dogs", "bark"]), TypeError, "string"),
-            (lambda: model.posteriors("dogs"), TypeError, "string"),
             (lambda: model.paths(["dogs"], 0), ValueError, "at least 1, not 0"),
             (lambda: model.paths([], 0), ValueError, "at least 1, not 0"),
         ]
@@ -188,9 +220,14 @@ class TestAnchorHMM(ModelConformance):
     def many(model: AnchorHMM, jobs: int | None) -> Any:
         return model.states([SENTENCES[0], [], ["dogs"], *SENTENCES[:20]])
 
+    @staticmethod
+    def of_words(model: AnchorHMM) -> Iterable[Callable[[Any], Any]]:
+        yield from (model.posteriors, model.draw_posteriors, model.mixtures)
+        for of_several in (model.train, model.states, model.tag, model.log_probabilities):
+            yield partial(_of_one_more, of_several)
+
     def refused(self, model: AnchorHMM) -> Refused:
         return [
-            (lambda: model.states(["dogs", "bark"]), TypeError, "string"),
             (lambda: model.label({"no anchor": "N"}), ValueError, "no anchor"),
         ]
 

@@ -335,9 +335,10 @@ def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
         model.parse([])
     with pytest.raises(ValueError, match="n_best must be at least 1"):
         model.parse_nbest(["a"], 0)
-    for ask in (model.parse, model.posteriors, lambda words: next(model.parse_all([words]))):
-        with pytest.raises(TypeError, match=r"not the string 'dogs run'; give 'dogs run'.split\(\)"):
-            ask("dogs run")
+    with pytest.raises(TypeError, match=r"not the string 'dogs run'; give 'dogs run'.split\(\)"):
+        model.parse("dogs run")
+    with pytest.raises(TypeError, match=r"expected .*constituency\.phrase\.Phrase"):
+        model.subtree_log_probabilities("(NN word)")  # type: ignore[arg-type]
     with pytest.raises(EstimationError, match="no trees"):
         ConstituencyModel.train([])
     with pytest.raises(ValueError, match="options are empty"):

@@ -131,23 +131,6 @@ def test_empty_sequences(tagger: LatentTagger, states: int) -> None:
     assert END not in untagged.following([])
 
 
-@pytest.mark.parametrize("sentence", ["dogs bark", "d"])
-def test_a_string_is_not_a_sentence_of_words(tagger: LatentTagger, sentence: str) -> None:
-    """It would be read as a list of characters."""
-    rng = np.random.default_rng(0)
-    for ask in (
-        lambda: tagger.tag([["dogs"], sentence]),
-        lambda: tagger.posteriors(sentence),
-        lambda: tagger.paths(sentence),
-        lambda: tagger.draw(sentence, rng),
-        lambda: tagger.score([sentence]),
-        lambda: tagger.log_probabilities([sentence]),
-        lambda: tagger.following(sentence),
-    ):
-        with pytest.raises(TypeError, match=f"is a sequence of words, not the string '{sentence}'"):
-            ask()
-
-
 def test_a_string_is_a_sequence_of_characters() -> None:
     model = LatentHMM.train(["ab", "ba"] * 9, hmm_options("em"))
     assert model.tagger.tag(["ab"]) == model.tagger.tag([["a", "b"]])
