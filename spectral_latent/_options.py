@@ -10,7 +10,7 @@ from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -19,9 +19,11 @@ __all__ = [
     "AtLeast",
     "AtMost",
     "Below",
+    "Count",
     "Options",
     "ShortRepr",
     "accepted",
+    "checked",
     "counted",
     "described",
     "field_types",
@@ -85,6 +87,10 @@ class Below(_Limit):
     _meaning = "below"
 
 
+Count: TypeAlias = Annotated[int, AtLeast(1)]
+"""The type of arguments that say how many of something there are."""
+
+
 @dataclass(frozen=True)
 class Options:
     """Base of all options: a field accepts what its type declares, and stores it as a plain Python object.
@@ -112,13 +118,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, declared in field_types(type(self)).items():
-            value = getattr(self, name)
-            try:
-                plain = accepted(value, declared)
-            except (ValueError, OverflowError):
-                message = f"{type(self).__name__}.{name} must be {described(declared)}, not {value!r}"
-                raise ValueError(message) from None
-            object.__setattr__(self, name, plain)
+            object.__setattr__(self, name, checked(f"{type(self).__name__}.{name}", getattr(self, name), declared))
 
     def __init_subclass__(cls) -> None:
         """Keep the `repr` below, which `dataclass` would replace by its own if the class had none."""
@@ -219,6 +219,25 @@ def accepted(value: Any, declared: Any) -> Any:
     elif isinstance(value, kind):
         return value
     raise ValueError
+
+
+def checked(name: str, value: Any, declared: Any) -> Any:
+    """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
+
+    name: the name of the option or the argument, for the message.
+    value: the value to check.
+    declared: the type of a field, as `field_types` returns it.
+
+    >>> checked("n_best", np.int64(2), Count)
+    2
+    >>> checked("n_best", 2.5, Count)
+    Traceback (most recent call last):
+    ValueError: n_best must be an integer of at least 1, not 2.5
+    """
+    try:
+        return accepted(value, declared)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{name} must be {described(declared)}, not {value!r}") from None
 
 
 def described(declared: Any) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from spectral_latent._names import EstimatorName
+from spectral_latent._options import Count, checked
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent_sklearn._checks import check_at_least_one, seed_of
+from spectral_latent_sklearn._checks import seed_of
 
 __all__ = ["LatentEstimator"]
 
@@ -36,5 +37,5 @@ class LatentEstimator(BaseEstimator):
 
     def _estimator_options(self) -> EstimatorOptions:
         """Make the options of training.  Raises ValueError for a parameter out of range."""
-        check_at_least_one("n_states", self.n_states)
+        checked("n_states", self.n_states, Count)
         return EstimatorOptions(self.estimator, n_states=int(self.n_states), seed=seed_of(self.random_state))

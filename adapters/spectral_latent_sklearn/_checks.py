@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from spectral_latent.trees import IntArray
 
-__all__ = ["categories_in", "check_at_least_one", "lengths_of", "list_of", "seed_of"]
+__all__ = ["categories_in", "lengths_of", "list_of", "seed_of"]
 
 
 def seed_of(random_state: Any) -> int:
@@ -23,20 +23,6 @@ def seed_of(random_state: Any) -> int:
     True
     """
     return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def check_at_least_one(name: str, value: Any) -> None:
-    """Raise ValueError unless a parameter is an integer of at least 1.
-
-    name: the parameter, for the message.
-    value: its value.
-
-    >>> check_at_least_one("n_components", 0)
-    Traceback (most recent call last):
-    ValueError: n_components must be an integer of at least 1, not 0
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, not {value!r}")
 
 
 def lengths_of(lengths: ArrayLike | None, n_rows: int) -> IntArray:

@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spectral_latent._options import Count, checked
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.baum_welch import expectation
 from spectral_latent.sequence.decoding import Decoder
 from spectral_latent.sequence.gaussian import GaussianMarkov, gaussian_baum_welch, gaussian_moments, positions
 from spectral_latent.trees import FloatArray, IntArray
-from spectral_latent_sklearn._checks import check_at_least_one, lengths_of, seed_of
+from spectral_latent_sklearn._checks import lengths_of, seed_of
 
 __all__ = ["SpectralGaussianHMM"]
 
@@ -84,8 +85,8 @@ class SpectralGaussianHMM(BaseEstimator):
         Raises ValueError for what are not finite numbers, for lengths that do not sum to N, for fewer positions than
         states, and for parameters out of range.
         """
-        check_at_least_one("n_components", self.n_components)
-        check_at_least_one("n_init", self.n_init)
+        checked("n_components", self.n_components, Count)
+        checked("n_init", self.n_init, Count)
         for name, value, allowed in (
             ("estimator", self.estimator, _ESTIMATORS),
             ("covariance_type", self.covariance_type, _COVARIANCES),
@@ -185,7 +186,7 @@ class SpectralGaussianHMM(BaseEstimator):
         random_state: the source of random numbers; None for that of the estimator.
         """
         check_is_fitted(self)
-        check_at_least_one("n_samples", n_samples)
+        checked("n_samples", n_samples, Count)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         m, d = self.means_.shape
         state = np.empty(n_samples, dtype=np.int64)

@@ -22,13 +22,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectral_latent._names import EstimatorName
+from spectral_latent._options import Count, checked
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import tree_weights
 from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences
 from spectral_latent.sequence.decoding import Decoder, state_marginals
 from spectral_latent.trees import FloatArray, Forest, IntArray
-from spectral_latent_sklearn._checks import categories_in, check_at_least_one, lengths_of, seed_of
+from spectral_latent_sklearn._checks import categories_in, lengths_of, seed_of
 
 __all__ = ["SpectralHMM"]
 
@@ -116,8 +117,8 @@ class SpectralHMM(BaseEstimator):
 
         Raises ValueError for what are not categories, lengths that do not sum to N, and parameters out of range.
         """
-        check_at_least_one("n_components", self.n_components)
-        check_at_least_one("n_init", self.n_init)
+        checked("n_components", self.n_components, Count)
+        checked("n_init", self.n_init, Count)
         if self.estimator not in _ESTIMATORS:
             raise ValueError(f"estimator must be one of {', '.join(_ESTIMATORS)}, not {self.estimator!r}")
         column = categories_in(validate_data(self, X, dtype=None))
@@ -257,7 +258,7 @@ class SpectralHMM(BaseEstimator):
         random_state: the source of random numbers; None for that of the estimator.
         """
         check_is_fitted(self)
-        check_at_least_one("n_samples", n_samples)
+        checked("n_samples", n_samples, Count)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         if not self._has_states:
             (drawn,) = self.model_.sample(1, rng, length=n_samples, max_length=n_samples + 1)

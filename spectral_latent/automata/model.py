@@ -12,7 +12,7 @@ import scipy
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column
-from spectral_latent._options import AtLeast, AtMost, counted
+from spectral_latent._options import AtLeast, AtMost, Count, checked, counted
 from spectral_latent.automata.balancing import Balanced, forward_factor
 from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, counts_of
 from spectral_latent.automata.options import AutomatonOptions
@@ -258,8 +258,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         <WeightedAutomaton: 1 state, 1 symbol>
         """
         n_states = len(self.singular_values) if n_states is None else n_states
-        if n_states < 1:
-            raise ValueError(f"n_states must be at least 1, not {n_states}")
+        checked("n_states", n_states, Count)
         numbers = self._balanced.truncated(n_states)
         return replace(self, **numbers._asdict())
 

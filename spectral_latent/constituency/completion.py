@@ -11,15 +11,16 @@ model of spans.  The model of spans, like that reranker, learns from the treeban
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated
 
+from spectral_latent._options import AtLeast, Count, checked
 from spectral_latent.constituency.constraints import PartialTree
 from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import Listener, Progress, silent
-from spectral_latent.grammar import check_n_best, check_sentences
+from spectral_latent.grammar import check_sentences
 
 __all__ = ["completed", "self_train"]
 
@@ -45,7 +46,7 @@ def completed(
     >>> [(tree.bracketed().count("(NP"), round(weight, 1)) for tree, weight in completed(model, known)]
     [(4, 1.0)]
     """
-    check_n_best(n_best)
+    checked("n_best", n_best, Count)
     for parses in model.parse_all(trees, n_best, scored=n_best > 1, jobs=jobs):
         for parse, share in zip(parses, parses.shares, strict=True):
             if share > 0.0:
@@ -82,8 +83,7 @@ def self_train(
     >>> self_train(embedded_treebank(60), text).parse(text[0]).is_fallback
     False
     """
-    if not 0.0 <= weight < math.inf:
-        raise ValueError(f"the weight of the tree of a sentence must be a finite number of at least 0, not {weight}")
+    checked("weight", weight, Annotated[float, AtLeast(0.0)])
     trees = list(phrases)
     sentences = list(check_sentences(sentences))
     times = [1.0] * len(trees) if weights is None else list(weights)

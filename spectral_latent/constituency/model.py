@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import Count, checked
 from spectral_latent.constituency.cleaning import cleaned, without_functions
 from spectral_latent.constituency.constituents import Constituent, spans_html
 from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
@@ -34,7 +35,6 @@ from spectral_latent.grammar import (
     Surprisal,
     Unit,
     check_kind,
-    check_n_best,
     check_trees,
     entropies,
 )
@@ -264,7 +264,7 @@ class ConstituencyModel(StoredModel):
         Raises ValueError if there is no word, if n_best < 1, if the constraints do not fit the sentence and the
         grammars, or if there is not one chart for each grammar.
         """
-        check_n_best(n_best)
+        checked("n_best", n_best, Count)
         tree = PartialTree.unknown(words)._replace(constraints=constraints)
         (parses,) = self.parser.parses([tree], n_best, charts)
         return parses
@@ -287,7 +287,8 @@ class ConstituencyModel(StoredModel):
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is read, if n_best < 1.
         """
-        check_n_best(n_best)
+        checked("n_best", n_best, Count)
+        checked("scored", scored, bool)
         return map_batches(_parses_of, self, sentences, jobs, n_best, scored)
 
     def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Parse]]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from spectral_latent._options import Count, checked
 from spectral_latent.dependency.constraints import ANY_TREE, Constraints, PartialTree
 from spectral_latent.dependency.conversion import HeadSymbol, require_heads
 from spectral_latent.dependency.options import DependencyOptions
@@ -27,7 +28,6 @@ from spectral_latent.grammar import (
     Surprisal,
     Training,
     Unit,
-    check_n_best,
     check_trees,
     entropies,
 )
@@ -266,6 +266,7 @@ class DependencyModel(StoredModel):
         >>> model.parse(DependencySentence.of(["sleep", "or", "eat"]), constraints=Constraints({2: 3})).sentence.heads
         (0, 3, 1)
         """
+        checked("projective", projective, bool)
         ((parse,),) = self.parser.parses([PartialTree(sentence, constraints)], 1, projective=projective)
         return parse
 
@@ -283,7 +284,7 @@ class DependencyModel(StoredModel):
         Raises ValueError if the sentence is empty or n_best < 1, if the constraints do not fit the sentence and the
         parser, and if the arcs of known heads cross.
         """
-        check_n_best(n_best)
+        checked("n_best", n_best, Count)
         (parses,) = self.parser.parses([PartialTree(sentence, constraints)], n_best)
         return parses
 
@@ -308,7 +309,9 @@ class DependencyModel(StoredModel):
         Raises ValueError, before a sentence is read, if n_best < 1, or if n_best > 1 where trees need not be
         projective.
         """
-        check_n_best(n_best)
+        checked("n_best", n_best, Count)
+        checked("projective", projective, bool)
+        checked("scored", scored, bool)
         if n_best > 1 and not projective:
             raise ValueError(f"n_best must be 1 for trees that need not be projective, not {n_best}")
         return map_batches(_parses_of, self, sentences, jobs, n_best, projective, scored)

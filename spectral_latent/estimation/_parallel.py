@@ -18,6 +18,7 @@ from typing import Literal, TypeVar, TypeVarTuple, Unpack
 import scipy
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
+from spectral_latent._options import checked
 from spectral_latent.estimation._options import EstimationError
 
 __all__ = ["dismiss_workers", "on_one_thread", "parallel_map"]
@@ -68,6 +69,7 @@ def _n_workers(jobs: int | None, prefer: Workers) -> int:
     """Ask the engine how many workers it has for a number of jobs; a cluster has all of its own for one job, too."""
     from joblib.parallel import get_active_backend  # here, because parsing does without it, and it takes long to import
 
+    checked("jobs", jobs, int | None)
     engine, configured = get_active_backend(prefer=prefer)
     return int(engine.effective_n_jobs(configured if jobs is None else jobs))
 

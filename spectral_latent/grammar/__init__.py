@@ -6,7 +6,7 @@ from spectral_latent.grammar.mean_inside import mean_inside_vectors
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
 from spectral_latent.grammar.parses import Parses
 from spectral_latent.grammar.permits import Permits, cells, crossed_cells
-from spectral_latent.grammar.requests import check_kind, check_n_best, check_sentences, check_trees, check_words
+from spectral_latent.grammar.requests import check_kind, check_sentences, check_trees, check_words
 from spectral_latent.grammar.sentence import Charts, SentenceGrammar
 from spectral_latent.grammar.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies
 from spectral_latent.grammar.training import Training, prepare_grammar, spelling_of
@@ -28,7 +28,6 @@ __all__ = [
     "Unit",
     "cells",
     "check_kind",
-    "check_n_best",
     "check_sentences",
     "check_trees",
     "check_words",

@@ -1,11 +1,11 @@
-"""Check the arguments of models: sentences, trees, and numbers of analyses."""
+"""Check what models are asked about: sentences and trees."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-__all__ = ["check_kind", "check_n_best", "check_sentences", "check_trees", "check_words"]
+__all__ = ["check_kind", "check_sentences", "check_trees", "check_words"]
 
 Tree = TypeVar("Tree")
 
@@ -73,19 +73,6 @@ def check_trees(trees: Iterable[Tree], kind: type[Tree]) -> Iterator[Tree]:
                 f"spectral_latent.corpora reads"
             )
         yield tree
-
-
-def check_n_best(n_best: int) -> None:
-    """Raise ValueError if fewer than one analysis of a sentence is asked for.
-
-    n_best: how many analyses of each sentence are wanted at most.
-
-    >>> check_n_best(0)
-    Traceback (most recent call last):
-    ValueError: n_best must be at least 1, not 0
-    """
-    if n_best < 1:
-        raise ValueError(f"n_best must be at least 1, not {n_best}")
 
 
 def check_kind(given: object, expected: type) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy
 
+from spectral_latent._options import checked
 from spectral_latent.trees import FloatArray
 
 __all__ = ["NextWords", "Prefixes", "Surprisal", "Unit", "entropies"]
@@ -133,6 +134,4 @@ def entropies(following: FloatArray, unit: Unit) -> FloatArray:
 
 def _base(unit: Unit) -> float:
     """Find the natural logarithm of the base of a unit.  Raises ValueError for another unit."""
-    if unit not in get_args(Unit):
-        raise ValueError(f"the unit must be 'bits' or 'nats', not {unit!r}")
-    return math.log(2.0) if unit == "bits" else 1.0
+    return math.log(2.0) if checked("unit", unit, Unit) == "bits" else 1.0

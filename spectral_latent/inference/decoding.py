@@ -14,6 +14,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from spectral_latent._compiled import check_column, compiled
+from spectral_latent._options import Count, checked
 from spectral_latent.inference._checks import check_forest, check_weights
 from spectral_latent.inference._ranking import Room, rank
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, range_of
@@ -270,8 +271,7 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Deri
     >>> [derivation.edges.tolist() for derivation in n_best_derivations(forest, np.ones(4), 5)]
     [[0, 2, 3], [1, 2, 3]]
     """
-    if n_best < 1:
-        raise ValueError(f"the number of derivations must be at least 1, not {n_best}")
+    checked("n_best", n_best, Count)
     check_weights(forest, weights)
     if n_best == 1:
         return _best(forest, weights)

@@ -25,6 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from spectral_latent._compiled import TINY, compiled
+from spectral_latent._options import Count, checked
 from spectral_latent.operators.tensors import Tensor
 from spectral_latent.trees import FloatArray
 
@@ -51,8 +52,7 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
     >>> near.n_terms, near.sums().round(3)
     (1, array([0.5 , 0.75]))
     """
-    if rank < 1:
-        raise ValueError(f"the rank must be at least 1, not {rank}")
+    checked("rank", rank, Count)
     if rank * sum(tensor.shape) >= np.prod(tensor.shape) or (tensor.dense is None and tensor.n_terms <= rank):
         return tensor
     dense = tensor.multiplied_out()

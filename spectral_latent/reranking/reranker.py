@@ -15,10 +15,10 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spectral_latent._options import AtLeast, Below, ShortRepr, counted
+from spectral_latent._options import AtLeast, Below, Count, ShortRepr, checked, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.grammar import Parses, check_n_best
+from spectral_latent.grammar import Parses
 from spectral_latent.operators import Distinct, ModelFileError, StoredModel, array_from, opened_model, setting_from
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import BaseFeatures
@@ -164,6 +164,7 @@ class Reranker(StoredModel):
 
         Raises ValueError as `CandidateFeatures`, and EstimationError as `PerceptronReranker.train`.
         """
+        checked("templates", templates, bool)
         features = CandidateFeatures.train(lists, models, templates=templates)
         return Reranker(features, PerceptronReranker.train(features.table(lists), gains, options))
 
@@ -225,7 +226,8 @@ class Reranker(StoredModel):
         >>> [[parse.tree.bracketed() for parse in parses] for parses in last_first.parse_all(parser, [["dogs"]], 2)]
         [['(S (VB dogs))', '(S (NN dogs))']]
         """
-        check_n_best(n_best)
+        checked("n_best", n_best, Count)
+        checked("n_candidates", n_candidates, Count)
         parses_of_each = parser.parse_all(sentences, max(n_best, n_candidates), jobs=jobs)
         return (
             Parses(parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]) for parses in parses_of_each

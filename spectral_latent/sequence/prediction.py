@@ -22,11 +22,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from spectral_latent._compiled import TINY
+from spectral_latent._options import AtLeast, Count, checked
 from spectral_latent.grammar import Prefixes
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.forests import TrellisBuilder
@@ -286,8 +287,9 @@ class Predictor:
 
         Raises ValueError if a sequence grows longer than max_length, or no possible event has a positive probability.
         """
-        if length is not None and length < 1:
-            raise ValueError(f"the length of a sequence must be at least 1, not {length}")
+        checked("n", n, Annotated[int, AtLeast(0)])
+        checked("length", length, Count | None)
+        checked("max_length", max_length, Count)
         n_terminals = self.n_terminals
         known = np.tile(np.arange(n_terminals) < n_known, 2)
         is_last = np.arange(2 * n_terminals) >= n_terminals

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from spectral_latent._options import Count, checked
 from spectral_latent.drawing import Html, tags_heat_map
-from spectral_latent.grammar import check_n_best
 from spectral_latent.lexicon import Lexicon
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.checks import Tag, pairs_of
@@ -80,7 +80,7 @@ class TaggingModel(ABC):
 
         Raises ValueError if n_best < 1, and TypeError if a sentence of words is a string.
         """
-        check_n_best(n_best)
+        checked("n_best", n_best, Count)
         if not len(sequence):
             return [([], 0.0)]
         decoder, terminal = self._decoder([sequence])

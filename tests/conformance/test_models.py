@@ -28,6 +28,18 @@ def _of_one_more(of_several: Callable[[Any], Any], words: Any) -> Any:
     return of_several([["dogs"], words])
 
 
+def wrong_counts(ask: Callable[[Any], Any]) -> Refused:
+    """List calls of a function of `n_best` with numbers that it must refuse."""
+    for wrong in (0, -1, 2.5, True, "2", None):
+        yield partial(ask, wrong), ValueError, f"n_best must be an integer of at least 1, not {wrong!r}"
+
+
+def wrong_choices(name: str, ask: Callable[..., Any]) -> Refused:
+    """List calls of a function with values of a yes-or-no argument that it must refuse."""
+    for wrong in ("no", 1, 0, None):
+        yield partial(ask, **{name: wrong}), ValueError, f"{name} must be True or False, not {wrong!r}"
+
+
 LIMITS = frozenset(("limits", name) for name in ("max_words", "seconds", "megabytes"))
 
 
@@ -72,11 +84,11 @@ class TestConstituencyModel(ModelConformance):
         return [model.score, model.part_posteriors, model.train]
 
     def refused(self, model: ConstituencyModel) -> Refused:
-        return [
-            (lambda: model.parse([]), ValueError, "empty sentence"),
-            (lambda: model.parse_nbest(["dogs"], 0), ValueError, "at least 1, not 0"),
-            (lambda: model.parse_all([], 0), ValueError, "at least 1, not 0"),
-        ]
+        yield lambda: model.parse([]), ValueError, "empty sentence"
+        yield lambda: self.many(model, "2"), ValueError, "jobs must be an integer or None"  # type: ignore[arg-type]
+        yield from wrong_counts(lambda n_best: model.parse_nbest(["dogs"], n_best))
+        yield from wrong_counts(lambda n_best: model.parse_all([], n_best))
+        yield from wrong_choices("scored", partial(model.parse_all, []))
 
 
 class TestDependencyModel(ModelConformance):
@@ -121,11 +133,13 @@ class TestDependencyModel(ModelConformance):
 
     def refused(self, model: DependencyModel) -> Refused:
         one = DependencySentence.of(["dogs"])
-        return [
-            (lambda: model.parse(DependencySentence.of([])), ValueError, "empty sentence"),
-            (lambda: model.parse_nbest(one, 0), ValueError, "at least 1, not 0"),
-            (lambda: model.parse_all([], 0), ValueError, "at least 1, not 0"),
-        ]
+        yield lambda: model.parse(DependencySentence.of([])), ValueError, "empty sentence"
+        yield lambda: self.many(model, "2"), ValueError, "jobs must be an integer or None"  # type: ignore[arg-type]
+        yield from wrong_counts(lambda n_best: model.parse_nbest(one, n_best))
+        yield from wrong_counts(lambda n_best: model.parse_all([], n_best))
+        yield from wrong_choices("scored", partial(model.parse_all, []))
+        yield from wrong_choices("projective", partial(model.parse_all, []))
+        yield from wrong_choices("projective", partial(model.parse, one))
 
 
 class TestLatentTagger(ModelConformance):
@@ -160,10 +174,9 @@ class TestLatentTagger(ModelConformance):
             yield partial(_of_one_more, of_several)
 
     def refused(self, model: LatentTagger) -> Refused:
-        return [
-            (lambda: model.paths(["dogs"], 0), ValueError, "at least 1, not 0"),
-            (lambda: model.paths([], 0), ValueError, "at least 1, not 0"),
-        ]
+        yield from wrong_counts(partial(model.paths, ["dogs"]))
+        yield from wrong_counts(partial(model.paths, []))
+        yield lambda: model.entropy(["dogs"], "bit"), ValueError, "unit must be one of 'bits', 'nats', not 'bit'"
 
 
 class TestLatentHMM(ModelConformance):

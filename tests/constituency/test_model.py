@@ -295,7 +295,7 @@ def test_all_sentences_are_parsed_as_each_one(model: ConstituencyModel, trees: l
         assert [(parse.tree, parse.is_fallback) for parse in alone] == [(one.tree, one.is_fallback) for one in scored]
         assert all(parse.is_fallback or (parse.sign == 0 and np.isnan(parse.log)) for parse in alone)
     for none in (sentences, []):
-        with pytest.raises(ValueError, match="n_best must be at least 1, not 0"):
+        with pytest.raises(ValueError, match="n_best must be an integer of at least 1, not 0"):
             model.parse_all(none, 0, jobs=2)
 
 
@@ -333,7 +333,7 @@ def test_sentences_do_not_depend_on_their_batch(model: ConstituencyModel) -> Non
 def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
     with pytest.raises(ValueError, match="empty sentence"):
         model.parse([])
-    with pytest.raises(ValueError, match="n_best must be at least 1"):
+    with pytest.raises(ValueError, match="n_best must be an integer of at least 1"):
         model.parse_nbest(["a"], 0)
     with pytest.raises(TypeError, match=r"not the string 'dogs run'; give 'dogs run'.split\(\)"):
         model.parse("dogs run")

@@ -36,5 +36,5 @@ def test_trees_that_are_known_are_themselves(model: DependencyModel) -> None:
     assert list(completed(model, trees, projective=False)) == [(crossing, 1.0)]
     with pytest.raises(ValueError, match="cross"):
         next(completed(model, trees))
-    with pytest.raises(ValueError, match="n_best must be at least 1"):
+    with pytest.raises(ValueError, match="n_best must be an integer of at least 1"):
         next(completed(model, trees, 0))

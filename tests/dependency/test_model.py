@@ -556,7 +556,7 @@ def test_all_sentences_are_parsed_as_each_one(model: DependencyModel, trees: lis
     with pytest.raises(ValueError, match="n_best must be 1 for trees that need not be projective, not 2"):
         model.parse_all(sentences, 2, projective=False)
     for none in (sentences, []):
-        with pytest.raises(ValueError, match="n_best must be at least 1, not 0"):
+        with pytest.raises(ValueError, match="n_best must be an integer of at least 1, not 0"):
             model.parse_all(none, 0)
 
 
@@ -566,7 +566,7 @@ def test_bad_requests_are_refused(model: DependencyModel) -> None:
         with pytest.raises(ValueError, match="empty sentence"):
             call(empty)
     for k in (0, -1):
-        with pytest.raises(ValueError, match=f"n_best must be at least 1, not {k}"):
+        with pytest.raises(ValueError, match=f"n_best must be an integer of at least 1, not {k}"):
             model.parse_nbest(plain("a"), k)
     for wrong in ("dogs run", ["dogs", "run"]):
         with pytest.raises(TypeError, match=r"expected a DependencySentence.*give DependencySentence.of\("):

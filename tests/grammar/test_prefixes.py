@@ -228,7 +228,7 @@ def test_surprisal_of_all_words_and_the_end_is_that_of_the_sentence(grammar: Gra
     assert isinstance(bits, Surprisal)
     for one, other in zip(bits, nats, strict=True):
         np.testing.assert_allclose(one, other / np.log(2.0))
-    with pytest.raises(ValueError, match="'bits' or 'nats', not 'hartleys'"):
+    with pytest.raises(ValueError, match="'bits', 'nats', not 'hartleys'"):
         found.surprisal("hartleys")  # type: ignore[arg-type]
 
 

@@ -172,7 +172,7 @@ def test_the_one_derivation_of_a_tree_is_the_tree(tree: tuple) -> None:
 
 def test_less_than_one_derivation_is_an_error() -> None:
     skeletal = columns([(0, (0, 0), (0, 1))])
-    with pytest.raises(ValueError, match="number of derivations must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="n_best must be an integer of at least 1, not 0"):
         n_best_derivations(Forest.of_trees(skeletal, skeletal.rules), np.ones(3), 0)
 
 

@@ -278,7 +278,7 @@ def test_parses_are_the_first_of_the_rerankers_order(model: ConstituencyModel) -
                 candidates = model.parse_nbest(words, max(n_best, n_candidates))
                 order = reranker.rank(parses_to_nbest(candidates))
                 assert parses == [candidates[place] for place in order[:n_best]]
-    with pytest.raises(ValueError, match="n_best must be at least 1"):
+    with pytest.raises(ValueError, match="n_best must be an integer of at least 1"):
         reranker.parse_all(model, sentences, 0)  # before any sentence is read
 
 

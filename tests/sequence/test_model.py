@@ -312,9 +312,9 @@ def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentTagger
         _ = spectral.hidden
     with pytest.raises(ValueError, match="no states"):
         _ = spectral.tagger
-    with pytest.raises(ValueError, match="n_best must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="n_best must be an integer of at least 1, not 0"):
         tagger.paths(["dog"], n_best=0)
-    with pytest.raises(ValueError, match="n_best must be at least 1"):
+    with pytest.raises(ValueError, match="n_best must be an integer of at least 1"):
         tagger.paths([], n_best=0)
     with pytest.raises(ValueError, match="2 states need as many names, not 3"):
         StateTagger(LatentHMM.train(strings, hmm_options("em")), ["a", "b", "c"])

@@ -422,7 +422,7 @@ def test_entropy_is_that_of_what_may_follow(learnt: LatentHMM) -> None:
         p = np.append(p, 1.0 - p.sum())
         np.testing.assert_allclose(found, -(p * np.log(np.maximum(p, 1e-300))).sum(), rtol=1e-7)
     np.testing.assert_allclose(learnt.entropy(sequence), learnt.entropy(sequence, "nats") / np.log(2.0))
-    with pytest.raises(ValueError, match="'bits' or 'nats', not 'hartleys'"):
+    with pytest.raises(ValueError, match="'bits', 'nats', not 'hartleys'"):
         learnt.entropy(sequence, "hartleys")  # type: ignore[arg-type]
 
 
