@@ -176,6 +176,8 @@ def accepted(field: Field) -> st.SearchStrategy[Any]:
 def objects(draw: st.DrawFn, kind: type[Options]) -> Options:
     """Options of a class with any values that its fields accept, where the class accepts them together."""
     values = {field.name: draw(accepted(field)) for field in fields_of(kind)}
+    if kind is HMMOptions:  # which refuses nearly all others
+        values["estimator"] = replace(values["estimator"], smoothing=None, rank=None)
     try:
         return kind(**values)
     except ValueError:
@@ -446,7 +448,7 @@ def train_estimator(options: EstimatorOptions) -> None:
             train_phrases(ConstituencyOptions(estimator=replace(options, estimator=name)))
         if options.rank is None and name in ("spectral", "clustering", "em", "clusters-em"):
             with suppress(EstimationError):
-                of_name = replace(options, estimator=name)
+                of_name = replace(options, estimator=name, smoothing=None)
                 train_states(HMMOptions(estimator=of_name, choose_states=False, floor=0.01))
 
 

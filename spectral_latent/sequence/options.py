@@ -41,9 +41,9 @@ class TaggerOptions(Options):
 class HMMOptions(Options):
     """Settings of training a latent hidden Markov model on sequences without tags.
 
-    estimator: the settings of the search for states, by any estimator but `pivots`.  The field `smoothing` is not used,
-    because all positions share one rule.  The field `rank` must be None, because that rule is a sum of one term for
-    each state.
+    estimator: the settings of the search for states, by any estimator but `pivots`.  All positions share one rule.  Its
+    moments are never smoothed, so that the field `smoothing` must be the default or None.  It is a sum of one term for
+    each state, so that the field `rank` must be None.
     choose_states: whether to choose the number of states, up to the estimator's `n_states`, that makes held-out
     sequences likeliest (it is 1 if there are fewer than 20 sequences); otherwise the number is `n_states`.
     back_off: pseudo-count of the transitions of each state, divided equally among the next states.
@@ -70,3 +70,8 @@ class HMMOptions(Options):
             raise ValueError(f"HMMOptions.estimator must be {', '.join(names)} or {last}, not {name!r}")
         if self.estimator.rank is not None:
             raise ValueError("HMMOptions.estimator must have the rank None: a hidden Markov model needs no fewer terms")
+        if self.estimator.smoothing not in (EstimatorOptions.smoothing, None):
+            raise ValueError(
+                f"HMMOptions.estimator must have the smoothing None, not {self.estimator.smoothing}: the moments "
+                f"of the only rule of a hidden Markov model are not smoothed"
+            )

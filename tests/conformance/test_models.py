@@ -186,7 +186,6 @@ class TestLatentHMM(ModelConformance):
         HMMOptions(EstimatorOptions("clusters-em", n_states=4, iterations=12), choose_states=False),
     )
     example = 7
-    without_effect = frozenset({("estimator", "smoothing")})
 
     @staticmethod
     def examples() -> list[list[str]]:

@@ -331,6 +331,9 @@ def test_estimators_that_find_no_states_without_tags_are_refused_at_once(estimat
         HMMOptions(EstimatorOptions(estimator))
     with pytest.raises(ValueError, match=r"HMMOptions\.estimator must have the rank None"):
         HMMOptions(EstimatorOptions("em", rank=2))
+    with pytest.raises(ValueError, match=r"HMMOptions\.estimator must have the smoothing None, not 99\.0"):
+        HMMOptions(EstimatorOptions(smoothing=99.0))
+    assert HMMOptions(EstimatorOptions(smoothing=None)).estimator.smoothing is None
 
 
 @pytest.mark.parametrize("bad", [{"floor": -0.1}, {"floor": 1.5}, {"back_off": -1.0}])
