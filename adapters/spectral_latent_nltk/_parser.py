@@ -70,8 +70,8 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         text: sentences without trees, to learn from as well: lists of tokens, spelt as in the trees.  Training then
         takes several times as long; see `spectral_latent.constituency.self_train`.
-        jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
-        does not depend on it.
+        jobs: the number of threads, and of processes that parse while a model of spans is learnt, or with `text`; None
+        for all workers of the engine that `joblib.parallel_config` names.  The result does not depend on it.
         options: the settings of one grammar, or of each of several, in the place of a preset.
 
         Raises TypeError or ValueError for what is not a treebank tree or a sentence, ValueError for a preset that does

@@ -112,7 +112,7 @@ class AnchorHMM(StoredModel):
         TypeError if a sentence is not a list of strings.
 
         sentences: the words of each; any iterable, read once.
-        options: the defaults if not given.
+        options: the settings of training; None for `AnchorOptions()`.
         anchors: the word of each state, instead of those that are found by `n_states` and `candidates`.
         listener: is told the progress of EM for the transitions.
         """

@@ -99,7 +99,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         """Learn the distribution of strings from a sample; some of the strings may be empty.
 
         strings: any hashable symbols.
-        options: the settings of training; the defaults if not given.
+        options: the settings of training; None for `AutomatonOptions()`.
 
         Raises EstimationError if there are no symbols, or one is not hashable.
 

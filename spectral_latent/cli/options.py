@@ -71,7 +71,12 @@ column_option = click.option(
     help="The tags to read: the column upos or xpos of CoNLL-U, the other one if it is empty; or universal tags of a "
     "corpus of NLTK.  [default: upos; to evaluate, the column of training]",
 )
-jobs_option = number_option("--jobs", "N", "The number of processes; the result is the same for any number.", default=1)
+jobs_option = number_option(
+    "--jobs",
+    "N",
+    "The number of threads that learn, or of processes that parse and tag; the result is the same for any number.",
+    default=1,
+)
 json_option = click.option(
     "--json",
     "as_json",

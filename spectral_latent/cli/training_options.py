@@ -87,7 +87,7 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
     dev: the sources to evaluate the model on.
     weights: a weight for each source; none if all examples have weight 1.
     seed: the seed of random starts.
-    jobs: the number of processes.
+    jobs: the number of threads that learn, and of processes that parse while they learn.
     quiet: whether to print no messages.
     """
 

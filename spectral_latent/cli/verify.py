@@ -83,7 +83,7 @@ def _command_of(model: str, record: dict[str, Any], sources: tuple[str, ...], ou
     record: the record in it.
     sources: the sources to read; none for those that the record names.
     output: the model file to write.
-    jobs: the number of processes.
+    jobs: the number of threads that learn, and of processes that parse while they learn.
 
     Raises ClickException if this version has no such command, and UsageError for another number of sources.
     """

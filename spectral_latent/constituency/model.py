@@ -52,7 +52,7 @@ __all__ = ["ConstituencyModel"]
 class ConstituencyModel(StoredModel):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
 
-    members: the grammars; all have the same options of decoding.
+    members: the grammars; all have the same `span_penalty`, `spans` and `function_labels`; others may differ.
     spans: the model that weighs the constituents that the grammars find, if their options ask for one; otherwise None,
     for their posteriors as they are.
     functions: the labeller that adds function labels to trees; None for trees without function labels.  Probabilities
@@ -104,8 +104,9 @@ class ConstituencyModel(StoredModel):
         grammar, with the first options.
         weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
         spans: the model of spans of another parser, in place of the one that `options` ask for; None to learn that one.
-        jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
-        names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
+        jobs: the number of threads, and of processes that parse where a model of spans is learnt; None for all workers
+        of the engine that `joblib.parallel_config` names.  If it names a cluster, such as Dask, the cluster takes part
+        for any number.  The result does not depend on it.
         listener: told how far the work is.
         Raises EstimationError if a tree has no word, or there is no tree; ValueError if there are no options, or if the
         span penalties, the models of spans or the `function_labels` of several grammars differ.

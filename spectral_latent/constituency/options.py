@@ -40,6 +40,9 @@ class ConstituencyOptions(GrammarOptions):
 def check_together(options: Sequence[ConstituencyOptions]) -> None:
     """Raise ValueError unless grammars with these options can make one parser.
 
+    The parser as a whole has one `span_penalty`, one model of spans, and function labels or none.  Each grammar uses
+    its own of all other options, such as those of pruning: they may differ.
+
     options: the options of each grammar.
 
     >>> check_together([ConstituencyOptions(), ConstituencyOptions(span_penalty=0.5)])

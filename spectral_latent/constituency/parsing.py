@@ -91,7 +91,7 @@ class FoundConstituents(NamedTuple):
 class PhraseParser:
     """A parser of one or more grammars, whose posteriors of constituents are averaged.
 
-    members: the grammars; all have the same options of decoding.
+    members: the grammars; all have the same `span_penalty`, `spans` and `function_labels`; others may differ.
     spans: the model that weighs the constituents that the grammars find, with the settings of their options; None for
     their posteriors as they are.
     functions: the labeller that adds function labels to trees; None for trees without function labels.

@@ -123,7 +123,7 @@ class LatentTreeModel(StoredModel):
         Given the latent state of a node, its inside and outside features must be independent.  This is not checked.
 
         graphs: the trees, which are read once.
-        options: how to learn.
+        options: the settings of the estimator; None for `EstimatorOptions()`.
         inside_features: functions (graph, node) → hashable, by name; they may use the node and all nodes below it.
         outside_features: functions likewise; they may use the node's label, and all but the node and the nodes below
         it.

@@ -64,7 +64,7 @@ def jackknifed_nbest(
     trees: the training trees of the parser.
     n_best: the most candidates of a list.
     folds: the number of other parsers.
-    jobs: the number of processes that train and parse.
+    jobs: the number of threads that train, and of processes that parse.
 
     >>> gold = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "men")]
     >>> lists = jackknifed_nbest(ConstituencyModel.train(gold), gold, n_best=5, folds=3)

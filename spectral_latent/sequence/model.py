@@ -82,7 +82,7 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
         """Learn from sentences of words with tags; any iterable, read once.
 
         sentences: pairs of a word and its tag; tags are any hashable objects but None.
-        options: the settings of training and tagging; the defaults if not given.
+        options: the settings of training and tagging; None for those of the preset `fast`, see `presets`.
         weights: for each sentence how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
         listener: told how far the estimator is.
@@ -228,7 +228,7 @@ class LatentHMM(SequenceModel, StoredModel):
         """Learn from sequences; any iterable, read once.  A stream longer than memory is kept in temporary files.
 
         sequences: any hashable observations.
-        options: the settings of training; the defaults if not given.
+        options: the settings of training; None for `HMMOptions()`, which the preset `spectral` has (see `presets`).
         weights: for each sequence how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
         listener: told how far the estimator is.

@@ -375,6 +375,18 @@ def test_grammars_of_one_parser_have_one_span_penalty(trees: list[Phrase]) -> No
         ConstituencyModel.train(untouched(), options)
 
 
+def test_grammars_of_one_parser_may_differ_in_all_that_each_uses_for_itself() -> None:
+    """Their posteriors are then those of their own options, averaged."""
+    trees = list(parse_brackets("(S (A a) (S (A a) (A a))) (S (S (A a) (A b)) (A a)) (S (A b) (B (A a) (A a)))"))
+    one = ConstituencyOptions(marginals="undivided", estimator=EstimatorOptions("em", n_states=2, iterations=3))
+    other = ConstituencyOptions(binarisation=Binarisation("last"), beam=0.0, threshold=0.0, rows=0.5, fragments=2.0)
+    both = ConstituencyModel.train(trees, [one, other]).posteriors(["a", "b", "a"])
+    alone = [ConstituencyModel.train(trees, options).posteriors(["a", "b", "a"]) for options in (one, other)]
+    assert set(both) == {*alone[0], *alone[1]}
+    for part, posterior in both.items():
+        assert posterior == pytest.approx(np.mean([each.get(part, 0.0) for each in alone]))
+
+
 def test_options_live_in_one_place() -> None:
     """Those of a grammar are the ones that parsing reads."""
     texts = ("(S (A a) (S (A a) (A a)))", "(S (S (A a) (A a)) (A a))", "(S (A a) (A a) (A a))")
