@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from spectral_latent._options import AtLeast, Below, Count, ShortRepr, checked, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.grammar import Parses
+from spectral_latent.grammar import Parses, check_kind
 from spectral_latent.operators import Distinct, ModelFileError, StoredModel, array_from, opened_model, setting_from
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import BaseFeatures
@@ -80,6 +80,8 @@ class CandidateFeatures(ShortRepr):
         >>> CandidateFeatures.train([]).names
         ('base:rank', 'base:log-rank')
         """
+        for nbest in lists:
+            check_kind(nbest, NBest)
         n_scores = max((nbest.n_scores for nbest in lists), default=0)
         events = TreeTemplates.train(lists).names if templates else ()
         return CandidateFeatures(any(map(_has_heads, lists)), n_scores, events, dict(models or {}))
@@ -97,6 +99,7 @@ class CandidateFeatures(ShortRepr):
         Raises ValueError for trees of another formalism, and for candidates with another number of scores.
         """
         for nbest in lists:
+            check_kind(nbest, NBest)
             if len(nbest) and _has_heads(nbest) != self.has_heads:
                 learnt, given = ("dependencies", "phrases") if self.has_heads else ("phrases", "dependencies")
                 raise ValueError(f"{given} for a reranker of {learnt}; give it n-best lists of {learnt}")

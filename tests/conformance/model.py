@@ -9,6 +9,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType, NoneType
@@ -20,12 +21,12 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from spectral_latent._options import Options, field_types
-from spectral_latent.estimation import EstimationError, Progress
 from spectral_latent.operators import ModelFileError
 from spectral_latent.operators.compression import pack_arrays
 from spectral_latent.operators.storage import _sealed
 
 NONSENSE: list[Any] = [None, True, "nonsense", [], {}, [None], -1.5]
+Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]  # calls, their errors, and what messages say
 KEPT = object()  # stands for an option that keeps its value
 
 
@@ -120,13 +121,25 @@ def damaged_arrays(array: Any) -> Iterator[Any]:
             yield wrong
 
 
+def wrong_counts(ask: Callable[[Any], Any]) -> Refused:
+    """List calls of a function of `n_best` with numbers that it must refuse."""
+    for wrong in (0, -1, 2.5, True, "2", None):
+        yield partial(ask, wrong), ValueError, f"n_best must be an integer of at least 1, not {wrong!r}"
+
+
+def wrong_choices(name: str, ask: Callable[..., Any]) -> Refused:
+    """List calls of a function with values of a yes-or-no argument that it must refuse."""
+    for wrong in ("no", 1, 0, None):
+        yield partial(ask, **{name: wrong}), ValueError, f"{name} must be True or False, not {wrong!r}"
+
+
 class ModelConformance:
     """Checks of a model that `train` makes of `examples`."""
 
     model_class: Any  # the class of the model
     settings: tuple[Any, ...]  # options to train with, small ones; each option matters under at least one of them
     example: Any  # one that training refuses, because a string or a number stands in the place of an example
-    has_weights = True  # whether examples may have weights
+    defaults: Any  # the options of a model that is trained without options
     without_effect: frozenset[tuple[str, ...]] = frozenset()  # options that matter to speed or to memory alone
     sense: Mapping[str, list[Any]] = MappingProxyType({})  # the nonsense that makes sense in a setting of a file
 
@@ -141,28 +154,38 @@ class ModelConformance:
         raise NotImplementedError
 
     @staticmethod
-    def many(model: Any, jobs: int | None) -> Any:
-        """Ask the model about several inputs, one of them empty and one of a single word, by so many processes."""
+    def inputs() -> list[Any]:
+        """List inputs, one of a single word; one of them empty if a model may be asked about that."""
         raise NotImplementedError
 
-    def refused(self, model: Any) -> Iterable[tuple[Callable[[], Any], type[Exception], str]]:
+    @staticmethod
+    def many(model: Any, inputs: list[Any], **jobs: int | None) -> list[Any]:
+        """Ask the model about several inputs in one call."""
+        raise NotImplementedError
+
+    def refused(self, model: Any) -> Refused:
         """List calls that must fail, each with its error and what the message says."""
         raise NotImplementedError
 
-    @staticmethod
-    def of_words(model: Any) -> Iterable[Callable[[Any], Any]]:
-        """List what takes the words of one sentence; nothing for a model of other things."""
-        return ()
-
-    @staticmethod
-    def of_trees(model: Any) -> Iterable[Callable[[Any], Any]]:
-        """List what takes several trees; nothing for a model of sequences."""
-        return ()
+    @classmethod
+    def learn(cls, examples: Any, options: Any = None, **others: Any) -> Any:
+        """Train the model on examples."""
+        return cls.model_class.train(examples, options, **others)
 
     @classmethod
-    def train(cls, options: Any = None, *, jobs: int | None = 1) -> Any:
-        """Train the model."""
-        return cls.model_class.train(iter(cls.examples()), options, jobs=jobs)
+    def load(cls, path: Path) -> Any:
+        """Read the model of a file."""
+        return cls.model_class.load(path)
+
+    @staticmethod
+    def options_of(model: Any) -> Any:
+        """Find the options of a model."""
+        return model.options
+
+    @classmethod
+    def train(cls, options: Any = None, **others: Any) -> Any:
+        """Train the model on all examples."""
+        return cls.learn(iter(cls.examples()), options, **others)
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -179,31 +202,16 @@ class ModelConformance:
         return path
 
     def test_a_loaded_model_answers_alike_and_saves_the_same_bytes(self, models: list[Any], tmp_path: Path) -> None:
-        for at, model in enumerate(models):
-            path = tmp_path / f"model {at}"
-            model.save(path)
-            loaded = self.model_class.load(path)
-            loaded.save(tmp_path / "again")
-            assert (tmp_path / "again").read_bytes() == path.read_bytes()
-            assert self.answers(loaded) == self.answers(model)
-            assert loaded.options == model.options
+        for model in models:
+            self.check_round_trip(model, tmp_path)
 
-    def test_a_model_keeps_the_objective_of_every_iteration(self, tmp_path: Path) -> None:
-        """As a listener hears it, in the file too; an estimator without EM has none."""
-        paths = [path for path in option_paths(self.settings[0]) if path[-1] == "tolerance"]
-        if paths != [("tolerance",)] and paths != [("estimator", "tolerance")]:
-            return  # no estimator to choose
-        for estimator in ("clustering", "clusters-em"):
-            options = self.settings[0]
-            for name, value in {"estimator": estimator, "iterations": 3, "tolerance": 0.0}.items():
-                options = with_option(options, (*paths[0][:-1], name), value)
-            heard: list[Progress] = []
-            model = self.model_class.train(iter(self.examples()), options, listener=heard.append)
-            told = [progress.score for progress in heard if progress.stage.endswith("EM")]
-            assert len(told) == (4 if estimator == "clusters-em" else 0)
-            np.testing.assert_array_equal(np.ravel(model.description.get("objective", [])), np.round(told, 2))
-            model.save(tmp_path / "model")
-            assert self.model_class.load(tmp_path / "model").description == model.description
+    def check_round_trip(self, model: Any, folder: Path) -> None:
+        """Save and load a model, and compare both."""
+        model.save(folder / "model")
+        loaded = self.load(folder / "model")
+        loaded.save(folder / "again")
+        assert (folder / "again").read_bytes() == (folder / "model").read_bytes()
+        assert self.answers(loaded) == self.answers(model)
 
     def test_a_model_says_what_it_is(self, models: list[Any], tmp_path: Path) -> None:
         """In a short line, in a table, and in facts that JSON can hold; its fingerprint tells it from others."""
@@ -215,88 +223,30 @@ class ModelConformance:
             assert model._repr_html_().count("<tr>") == len(facts)
             assert len(model._repr_html_()) < 20_000
             model.save(tmp_path / "model", {"command": "test"})
-            assert self.model_class.load(tmp_path / "model").fingerprint == model.fingerprint
+            assert self.load(tmp_path / "model").fingerprint == model.fingerprint
             assert contents(tmp_path / "model")[1]["record"] == {"command": "test"}
         assert len({model.fingerprint for model in models}) == len(models)
 
-    def test_training_gives_the_same_bytes_for_any_number_of_jobs(self, models: list[Any], tmp_path: Path) -> None:
-        for options, model in zip(self.settings, models, strict=True):
-            model.save(tmp_path / "one")
-            self.train(options, jobs=2).save(tmp_path / "two")
-            assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    def test_several_inputs_are_answered_as_each_alone(self, models: list[Any]) -> None:
+        together = self.many(models[0], self.inputs())
+        assert together == [self.many(models[0], [each])[0] for each in self.inputs()]
+        assert self.many(models[0], []) == []
 
-    def test_answers_are_the_same_for_any_number_of_jobs(self, models: list[Any]) -> None:
-        expected = self.many(models[0], 1)
-        assert self.many(models[0], 1) == expected
-        assert self.many(models[0], 2) == expected
-
-    def test_weights_of_examples(self, models: list[Any], tmp_path: Path) -> None:
-        """Weights of one change nothing, and a weight of zero leaves an example out."""
-        if not self.has_weights:
-            return
-        examples = self.examples()
-        of_weights = [(models[0], [1] * len(examples))]
-        of_weights.append((self.model_class.train(examples[3:], self.settings[0]), [0, 0, 0, *of_weights[0][1][3:]]))
-        for model, weights in of_weights:
-            model.save(tmp_path / "expected")
-            self.model_class.train(iter(examples), self.settings[0], weights=iter(weights)).save(tmp_path / "weighted")
-            assert (tmp_path / "weighted").read_bytes() == (tmp_path / "expected").read_bytes()
-
-    def test_an_example_of_weight_two_counts_twice(self, tmp_path: Path) -> None:
-        """Up to rounding, in all numbers of the model."""
-        if not self.has_weights:
-            return
-        examples = self.examples()
-        weights = [1 + at % 3 for at in range(len(examples))]
-        weighted = self.model_class.train(iter(examples), self.settings[0], weights=weights)
-        repeated = [example for example, weight in zip(examples, weights, strict=True) for _ in range(weight)]
-        self._compare(weighted, self.model_class.train(repeated, self.settings[0]), tmp_path)
-
-    def _compare(self, one: Any, other: Any, folder: Path) -> None:
-        """Compare the numbers of two models, which are rounded."""
-        one.save(folder / "one")
-        other.save(folder / "other")
-        found, _ = contents(folder / "one")
-        expected, _ = contents(folder / "other")
-        assert set(found) == set(expected)
-        for name, array in expected.items():
-            np.testing.assert_allclose(found[name], array, rtol=2e-3, atol=1e-4, err_msg=name)
-
-    def test_weights_that_make_no_sense_are_refused(self) -> None:
-        if not self.has_weights:
-            return
-        examples = self.examples()
-        for weights in ([1.0], [1.0] * (len(examples) + 1), [-1.0] * len(examples), [float("nan")] * len(examples)):
-            with pytest.raises(EstimationError, match="weight"):
-                self.model_class.train(iter(examples), self.settings[0], weights=weights)
-        with pytest.raises(EstimationError, match="no trees"):
-            self.model_class.train(iter(examples), self.settings[0], weights=[0.0] * len(examples))
+    def test_what_training_takes_without_options(self) -> None:
+        assert self.options_of(self.learn(self.examples()[:15])) == self.defaults
 
     def test_nothing_to_learn_from(self) -> None:
         with pytest.raises(ValueError):
-            self.model_class.train([])
+            self.learn([])
 
     def test_a_string_is_no_treebank(self) -> None:
         with pytest.raises((TypeError, ValueError)):
-            self.model_class.train(self.example)
+            self.learn(self.example)
 
     def test_requests_that_cannot_be_met(self, models: list[Any]) -> None:
         for call, error, message in self.refused(models[0]):
             with pytest.raises(error, match=message):
                 call()
-
-    @pytest.mark.parametrize("wrong", ["dogs bark", "d", b"dogs", ["dogs", None], [("dogs", "N")], [["dogs"]]])
-    def test_words_are_a_list_of_strings(self, models: list[Any], wrong: Any) -> None:
-        """A string would be read as a list of characters."""
-        for ask in self.of_words(models[0]):
-            with pytest.raises(TypeError, match="; give "):
-                ask(wrong)
-
-    @pytest.mark.parametrize("wrong", ["(S x)", ["(S x)"], [["dogs"]], [None]])
-    def test_trees_are_objects_of_their_class(self, models: list[Any], wrong: Any) -> None:
-        for ask in self.of_trees(models[0]):
-            with pytest.raises(TypeError, match=r"tree 1 is .*; give a sequence of "):
-                ask(wrong)
 
     def test_options_by_other_names_or_of_other_values_are_refused(self) -> None:
         options = self.settings[0]
@@ -362,7 +312,7 @@ class ModelConformance:
         arrays, settings = contents(file)
         path = tmp_path / "model"
         write(path, {name: array for name, array in arrays.items() if not name.endswith("singular_values")}, settings)
-        assert self.answers(self.model_class.load(path)) == self.answers(self.model_class.load(file))
+        assert self.answers(self.load(path)) == self.answers(self.load(file))
         for name in arrays:
             if name.endswith("singular_values"):
                 continue
@@ -403,7 +353,7 @@ class ModelConformance:
     def _is_refused(self, path: Path, what: str = "") -> None:
         """Check that a file is refused by an error that names it."""
         try:
-            self.model_class.load(path)
+            self.load(path)
         except ModelFileError as error:
             assert str(path) in str(error)
         else:

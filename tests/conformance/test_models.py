@@ -11,15 +11,19 @@ import networkx as nx
 import numpy as np
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
+from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
+from spectral_latent.constituency import preset as constituency_preset
 from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions, DependencySentence
+from spectral_latent.dependency import preset as dependency_preset
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.model import LatentTreeModel
-from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions
-from tests.conformance.model import ModelConformance
-from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
+from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions, hmm_preset
+from spectral_latent.sequence import preset as tagger_preset
+from tests.conformance.abilities import AnswersByProcesses, EstimatedConformance, OfTrees, OfWords
+from tests.conformance.model import ModelConformance, Refused, wrong_choices, wrong_counts
+from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, SEVERAL, TAGGED
 
-Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]
 NEW = [["the", "cow", "sees", "a", "dog", "in", "it", "with", "the", "cat"], ["dogs"], ["sleeps", "with", "it"]]
 
 
@@ -28,24 +32,13 @@ def _of_one_more(of_several: Callable[[Any], Any], words: Any) -> Any:
     return of_several([["dogs"], words])
 
 
-def wrong_counts(ask: Callable[[Any], Any]) -> Refused:
-    """List calls of a function of `n_best` with numbers that it must refuse."""
-    for wrong in (0, -1, 2.5, True, "2", None):
-        yield partial(ask, wrong), ValueError, f"n_best must be an integer of at least 1, not {wrong!r}"
-
-
-def wrong_choices(name: str, ask: Callable[..., Any]) -> Refused:
-    """List calls of a function with values of a yes-or-no argument that it must refuse."""
-    for wrong in ("no", 1, 0, None):
-        yield partial(ask, **{name: wrong}), ValueError, f"{name} must be True or False, not {wrong!r}"
-
-
 LIMITS = frozenset(("limits", name) for name in ("max_words", "seconds", "megabytes"))
 
 
-class TestConstituencyModel(ModelConformance):
+class TestConstituencyModel(OfWords, OfTrees, AnswersByProcesses, EstimatedConformance):
     model_class = ConstituencyModel
     without_effect = LIMITS
+    defaults = constituency_preset("fast")[0]
     settings = (
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), fragments=1.0),
@@ -69,8 +62,12 @@ class TestConstituencyModel(ModelConformance):
         return parses, [model.posteriors(words) for words in sentences], model.score(PHRASES[:5]).log.tolist()
 
     @staticmethod
-    def many(model: ConstituencyModel, jobs: int | None) -> Any:
-        return list(model.parse_all([SENTENCES[0], [], ["dogs"], *SENTENCES[:20]], 2, jobs=jobs))
+    def inputs() -> list[list[str]]:
+        return SEVERAL
+
+    @staticmethod
+    def many(model: ConstituencyModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
+        return list(model.parse_all(inputs, 2, **jobs))
 
     @staticmethod
     def of_words(model: ConstituencyModel) -> Iterable[Callable[[Any], Any]]:
@@ -85,15 +82,15 @@ class TestConstituencyModel(ModelConformance):
 
     def refused(self, model: ConstituencyModel) -> Refused:
         yield lambda: model.parse([]), ValueError, "empty sentence"
-        yield lambda: self.many(model, "2"), ValueError, "jobs must be an integer or None"  # type: ignore[arg-type]
         yield from wrong_counts(lambda n_best: model.parse_nbest(["dogs"], n_best))
         yield from wrong_counts(lambda n_best: model.parse_all([], n_best))
         yield from wrong_choices("scored", partial(model.parse_all, []))
 
 
-class TestDependencyModel(ModelConformance):
+class TestDependencyModel(OfWords, OfTrees, AnswersByProcesses, EstimatedConformance):
     model_class = DependencyModel
     without_effect = LIMITS
+    defaults = dependency_preset("fast")
     settings = (
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), floor=None),
@@ -114,10 +111,13 @@ class TestDependencyModel(ModelConformance):
         return parses, posteriors, model.score(DEPENDENCIES[:5]).log.tolist()
 
     @staticmethod
-    def many(model: DependencyModel, jobs: int | None) -> Any:
-        sentences = [DependencySentence.of(words) for words in ([], ["dogs"], *SENTENCES[:20])]
-        projective = list(model.parse_all(sentences, 2, jobs=jobs))
-        return projective, list(model.parse_all(sentences, projective=False, jobs=jobs))
+    def inputs() -> list[DependencySentence]:
+        return list(map(DependencySentence.of, SEVERAL))
+
+    @staticmethod
+    def many(model: DependencyModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
+        either_way = model.parse_all(inputs, 2, **jobs), model.parse_all(inputs, projective=False, **jobs)
+        return list(zip(*either_way, strict=True))
 
     @staticmethod
     def of_words(model: DependencyModel) -> Iterable[Callable[[Any], Any]]:
@@ -134,7 +134,6 @@ class TestDependencyModel(ModelConformance):
     def refused(self, model: DependencyModel) -> Refused:
         one = DependencySentence.of(["dogs"])
         yield lambda: model.parse(DependencySentence.of([])), ValueError, "empty sentence"
-        yield lambda: self.many(model, "2"), ValueError, "jobs must be an integer or None"  # type: ignore[arg-type]
         yield from wrong_counts(lambda n_best: model.parse_nbest(one, n_best))
         yield from wrong_counts(lambda n_best: model.parse_all([], n_best))
         yield from wrong_choices("scored", partial(model.parse_all, []))
@@ -142,8 +141,9 @@ class TestDependencyModel(ModelConformance):
         yield from wrong_choices("projective", partial(model.parse, one))
 
 
-class TestLatentTagger(ModelConformance):
+class TestLatentTagger(OfWords, EstimatedConformance):
     model_class = LatentTagger
+    defaults = tagger_preset("fast")
     settings = (
         TaggerOptions(EstimatorOptions("spectral", n_states=4)),
         TaggerOptions(EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
@@ -163,8 +163,12 @@ class TestLatentTagger(ModelConformance):
         return model.tag(sentences), posteriors, model.log_probabilities(sentences).tolist()
 
     @staticmethod
-    def many(model: LatentTagger, jobs: int | None) -> Any:
-        return model.tag([SENTENCES[0], [], ["dogs"], *SENTENCES[:20]])
+    def inputs() -> list[list[str]]:
+        return SEVERAL
+
+    @staticmethod
+    def many(model: LatentTagger, inputs: list[Any], **jobs: int | None) -> list[Any]:
+        return model.tag(inputs)
 
     @staticmethod
     def of_words(model: LatentTagger) -> Iterable[Callable[[Any], Any]]:
@@ -179,8 +183,9 @@ class TestLatentTagger(ModelConformance):
         yield lambda: model.entropy(["dogs"], "bit"), ValueError, "unit must be one of 'bits', 'nats', not 'bit'"
 
 
-class TestLatentHMM(ModelConformance):
+class TestLatentHMM(EstimatedConformance):
     model_class = LatentHMM
+    defaults = hmm_preset("spectral")
     settings = (
         HMMOptions(EstimatorOptions("spectral", n_states=8), choose_states=False, floor=0.01),
         HMMOptions(EstimatorOptions("clusters-em", n_states=4, iterations=12), choose_states=False),
@@ -196,16 +201,20 @@ class TestLatentHMM(ModelConformance):
         return model.log_probabilities([*SENTENCES[:5], *NEW]).tolist(), model.following(["the", "cat"])
 
     @staticmethod
-    def many(model: LatentHMM, jobs: int | None) -> Any:
-        return model.score([SENTENCES[0], ["dogs"], *SENTENCES[:20]]).log.tolist()
+    def inputs() -> list[list[str]]:
+        return [words for words in SEVERAL if words]
+
+    @staticmethod
+    def many(model: LatentHMM, inputs: list[Any], **jobs: int | None) -> list[Any]:
+        return model.score(inputs).log.tolist()
 
     def refused(self, model: LatentHMM) -> Refused:
         return [(lambda: model.score([[]]), ValueError, "empty"), (lambda: model.hidden, ValueError, "states")]
 
 
-class TestAnchorHMM(ModelConformance):
+class TestAnchorHMM(OfWords, ModelConformance):
     model_class = AnchorHMM
-    has_weights = False
+    defaults = AnchorOptions()
     settings = (
         AnchorOptions(n_states=5),
         AnchorOptions(n_states=5, hull=HullOptions("cca", window=2)),
@@ -213,11 +222,6 @@ class TestAnchorHMM(ModelConformance):
         AnchorOptions(n_states=4, hull=HullOptions("random", spelling="none")),
     )
     example = "dogs bark"
-
-    @classmethod
-    def train(cls, options: Any = None, *, jobs: int | None = 1) -> AnchorHMM:
-        """Train the model, which needs no processes."""
-        return AnchorHMM.train(iter(cls.examples()), options)
 
     @staticmethod
     def examples() -> list[list[str]]:
@@ -229,8 +233,12 @@ class TestAnchorHMM(ModelConformance):
         return model.states(sentences), [model.posteriors(words).tolist() for words in sentences]
 
     @staticmethod
-    def many(model: AnchorHMM, jobs: int | None) -> Any:
-        return model.states([SENTENCES[0], [], ["dogs"], *SENTENCES[:20]])
+    def inputs() -> list[list[str]]:
+        return SEVERAL
+
+    @staticmethod
+    def many(model: AnchorHMM, inputs: list[Any], **jobs: int | None) -> list[Any]:
+        return model.states(inputs)
 
     @staticmethod
     def of_words(model: AnchorHMM) -> Iterable[Callable[[Any], Any]]:
@@ -265,8 +273,10 @@ def graph_of(phrase: Phrase) -> nx.DiGraph:
 GRAPHS = [graph_of(phrase) for phrase in PHRASES]
 
 
-class TestLatentTreeModel(ModelConformance):
+class TestLatentTreeModel(EstimatedConformance):
     model_class = LatentTreeModel
+    defaults = EstimatorOptions()
+    estimator = ()
     settings = (
         EstimatorOptions("spectral", n_states=4),
         EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2),
@@ -283,8 +293,45 @@ class TestLatentTreeModel(ModelConformance):
         return model.score(GRAPHS[:20]).log.tolist()
 
     @staticmethod
-    def many(model: LatentTreeModel, jobs: int | None) -> Any:
-        return model.score(GRAPHS[:3]).log.tolist()
+    def inputs() -> list[nx.DiGraph]:
+        return [*GRAPHS[:20], graph_of(Phrase("NP", (Phrase("PRP", ("it",)),))), graph_of(Phrase("PRP", ("it",)))]
+
+    @staticmethod
+    def many(model: LatentTreeModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
+        return model.score(inputs).log.tolist()
 
     def refused(self, model: LatentTreeModel) -> Refused:
         return [(partial(model.score, [nx.DiGraph()]), ValueError, "graph 1")]
+
+
+class TestWeightedAutomaton(ModelConformance):
+    model_class = WeightedAutomaton
+    defaults = AutomatonOptions()
+    settings = (
+        AutomatonOptions(n_states=4, length=2, size=20),
+        AutomatonOptions(n_states=4, length=2, counted="strings"),
+    )
+    example = 7
+    sense = MappingProxyType({"options": [None]})
+
+    @staticmethod
+    def examples() -> list[list[str]]:
+        return [*SENTENCES, []]
+
+    @staticmethod
+    def answers(model: WeightedAutomaton) -> Any:
+        sentences = [*SENTENCES[:5], *NEW]
+        return [model(words) for words in (*sentences, [])], model.log_probabilities(sentences).tolist()
+
+    @staticmethod
+    def inputs() -> list[list[str]]:
+        return [words for words in SEVERAL if words]
+
+    @staticmethod
+    def many(model: WeightedAutomaton, inputs: list[Any], **jobs: int | None) -> list[Any]:
+        return model.score(inputs).log.tolist()
+
+    def refused(self, model: WeightedAutomaton) -> Refused:
+        yield lambda: model.score([[]]), ValueError, "empty"
+        for wrong in (0, 1.5, "2"):
+            yield partial(model.minimised, wrong), ValueError, "n_states must be an integer of at least 1"

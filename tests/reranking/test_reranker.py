@@ -40,82 +40,47 @@ def reranker(model: ConstituencyModel) -> Reranker:
     return Reranker.train(LISTS, GAINS, {"latent": model})
 
 
-def replaced(whole: dict[str, Any], parts: dict[str, Any]) -> dict[str, Any]:
-    """Replace some parts of a file, which are given as they shall be or as functions of what they are."""
-    return whole | {name: part(whole[name]) if callable(part) else part for name, part in parts.items()}
-
-
 def values(reranker: Reranker, lists: list[NBest]) -> FloatArray:
     return reranker.features.table(lists).values.toarray()
 
 
 @pytest.mark.parametrize("templates", [False, True])
-def test_saved_and_loaded_it_gives_the_same(templates: bool, tmp_path: Path, model: ConstituencyModel) -> None:
+def test_latent_models_are_given_in_any_order(templates: bool, tmp_path: Path, model: ConstituencyModel) -> None:
     options = PerceptronOptions(epochs=3)
     trained = Reranker.train(LISTS, GAINS, {"a": model, "b": model}, templates=templates, options=options)
     trained.save(tmp_path / "file")
-    loaded = Reranker.load(tmp_path / "file", {"b": model, "a": model})  # in any order
-    assert loaded.features == trained.features
+    loaded = Reranker.load(tmp_path / "file", {"b": model, "a": model})
+    assert loaded.features == trained.features and loaded.perceptron.names == trained.perceptron.names
     assert any(name.startswith("rule:") for name in loaded.perceptron.names) == templates
-    for name in ("options", "names", "epochs", "damping"):
-        assert getattr(loaded.perceptron, name) == getattr(trained.perceptron, name)
-    np.testing.assert_array_equal(loaded.perceptron.weights, trained.perceptron.weights)
-    np.testing.assert_array_equal(loaded.perceptron.held_out, trained.perceptron.held_out)
     np.testing.assert_array_equal(loaded.rerank(LISTS), [1] * len(LISTS))
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "file").read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("arrays", "settings"),
+    "settings",
     [
-        ({"weights": np.zeros(2)}, {}),
-        ({"weights": None}, {}),
-        ({"weights": np.float32}, {}),
-        ({"weights": lambda weights: weights * np.nan}, {}),
-        ({"held_out": np.zeros((21, 1))}, {}),
-        ({"held_out": np.zeros(20)}, {}),
-        ({}, {"epochs": 21}),
-        ({}, {"epochs": -1}),
-        ({}, {"epochs": 1.5}),
-        ({}, {"epochs": None}),
-        ({}, {"damping": 2.0}),
-        ({}, {"damping": [1.0]}),
-        ({}, {"has_heads": 1}),
-        ({}, {"n_scores": 0}),
-        ({}, {"n_scores": True}),
-        ({}, {"n_scores": 10**9}),
-        ({}, {"n_scores": -1}),
-        ({}, {"templates": []}),
-        ({}, {"templates": [1]}),
-        ({}, {"templates": "rule:S NN VB"}),
-        ({}, {"templates": lambda templates: templates[:1] * len(templates)}),
-        ({}, {"models": "latent"}),
-        ({}, {"models": [["latent"]]}),
-        ({}, {"options": {"epochs": 20}}),
-        ({}, {"options": {"epochs": 0, "folds": 5, "order_weight": 1, "gain_weight": 3, "max_step": 1, "seed": 0}}),
+        {"epochs": 21},
+        {"epochs": -1},
+        {"damping": 2.0},
+        {"n_scores": 0},
+        {"n_scores": 10**9},
+        {"n_scores": -1},
+        {"templates": lambda templates: templates[:1] * len(templates)},
+        {"models": [["latent"]]},
+        {"options": {"epochs": 20}},
+        {"options": {"epochs": 0, "folds": 5, "order_weight": 1, "gain_weight": 3, "max_step": 1, "seed": 0}},
     ],
 )
-def test_damaged_files(
-    tmp_path: Path, arrays: dict[str, Any], settings: dict[str, Any], model: ConstituencyModel, reranker: Reranker
+def test_files_with_numbers_that_do_not_fit_are_refused(
+    tmp_path: Path, settings: dict[str, Any], model: ConstituencyModel, reranker: Reranker
 ) -> None:
     reranker.save(tmp_path / "reranker")
-    whole, header = load_model(tmp_path / "reranker", "reranker")
-    damaged = {name: array for name, array in replaced(whole, arrays).items() if array is not None}
-    save_model(tmp_path / "damaged", damaged, replaced(header, settings))
+    arrays, header = load_model(tmp_path / "reranker", "reranker")
+    damaged = {name: part(header[name]) if callable(part) else part for name, part in settings.items()}
+    save_model(tmp_path / "damaged", arrays, header | damaged)
     with pytest.raises(ModelFileError, match=r"damaged: .*; train (it|the model) again"):
         Reranker.load(tmp_path / "damaged", {"latent": model})
-
-
-def test_missing_parts(tmp_path: Path, model: ConstituencyModel, reranker: Reranker) -> None:
-    reranker.save(tmp_path / "reranker")
-    whole, header = load_model(tmp_path / "reranker", "reranker")
-    settings = {"has_heads", "n_scores", "templates", "models", "options", "epochs", "damping"}
-    assert set(header) == settings | {"kind", "format", "version", "library"}
-    for name in settings:
-        save_model(tmp_path / "damaged", whole, {key: value for key, value in header.items() if key != name})
-        with pytest.raises(ModelFileError, match="train it again"):
-            Reranker.load(tmp_path / "damaged", {"latent": model})
 
 
 def test_the_table_of_training_is_that_of_application(model: ConstituencyModel, reranker: Reranker) -> None:
@@ -282,10 +247,7 @@ def test_parses_are_the_first_of_the_rerankers_order(model: ConstituencyModel) -
         reranker.parse_all(model, sentences, 0)  # before any sentence is read
 
 
-def test_fifty_candidates_for_any_number_of_parses_and_of_processes(model: ConstituencyModel) -> None:
-    backwards = last_first()
+def test_fifty_candidates_for_any_number_of_parses(model: ConstituencyModel) -> None:
     (candidates,) = model.parse_all([["cats", "run"]], 50)
     assert len(candidates) > 1
-    sentences = [["cats", "run"]] * 3
-    one, two = (list(backwards.parse_all(model, sentences, jobs=jobs)) for jobs in (1, 2))
-    assert one == two == [[candidates[-1]]] * 3
+    assert list(last_first().parse_all(model, [["cats", "run"]] * 3)) == [[candidates[-1]]] * 3

@@ -1,0 +1,128 @@
+"""What those models of the library must do that take words, trees, weights, an estimator or a number of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spectral_latent.estimation import EstimationError, Progress
+from tests.conformance.model import ModelConformance, contents, with_option
+
+
+class EstimatedConformance(ModelConformance):
+    """Checks of a model whose latent states one of the estimators finds, from weighted examples and on threads."""
+
+    estimator: tuple[str, ...] = ("estimator",)  # the path to the options of the estimator
+
+    def _with(self, **values: Any) -> Any:
+        """Change the options of the estimator in the first of the settings."""
+        options = self.settings[0]
+        for name, value in values.items():
+            options = with_option(options, (*self.estimator, name), value)
+        return options
+
+    @pytest.mark.parametrize("estimator", ["em", "clustering", "recovered", "hybrid"])
+    def test_models_of_other_estimators_come_back_from_files(self, estimator: str, tmp_path: Path) -> None:
+        options = self._with(estimator=estimator, n_states=2, iterations=2)
+        self.check_round_trip(self.learn(self.examples()[:10], options), tmp_path)
+
+    def test_a_model_keeps_the_objective_of_every_iteration(self, tmp_path: Path) -> None:
+        """As a listener hears it, in the file too; an estimator without EM has none."""
+        for estimator in ("clustering", "clusters-em"):
+            options = self._with(estimator=estimator, iterations=3, tolerance=0.0)
+            heard: list[Progress] = []
+            model = self.train(options, listener=heard.append)
+            told = [progress.score for progress in heard if progress.stage.endswith("EM")]
+            assert len(told) == (4 if estimator == "clusters-em" else 0)
+            np.testing.assert_array_equal(np.ravel(model.description.get("objective", [])), np.round(told, 2))
+            model.save(tmp_path / "model")
+            assert self.load(tmp_path / "model").description == model.description
+
+    def test_weights_of_examples(self, models: list[Any], tmp_path: Path) -> None:
+        """Weights of one change nothing, and a weight of zero leaves an example out."""
+        examples = self.examples()
+        of_weights = [(models[0], [1] * len(examples))]
+        of_weights.append((self.learn(examples[3:], self.settings[0]), [0, 0, 0, *of_weights[0][1][3:]]))
+        for model, weights in of_weights:
+            model.save(tmp_path / "expected")
+            self.learn(iter(examples), self.settings[0], weights=iter(weights)).save(tmp_path / "weighted")
+            assert (tmp_path / "weighted").read_bytes() == (tmp_path / "expected").read_bytes()
+
+    def test_an_example_of_weight_two_counts_twice(self, tmp_path: Path) -> None:
+        """Up to rounding, in all numbers of the model."""
+        examples = self.examples()
+        weights = [1 + at % 3 for at in range(len(examples))]
+        weighted = self.learn(iter(examples), self.settings[0], weights=weights)
+        repeated = [example for example, weight in zip(examples, weights, strict=True) for _ in range(weight)]
+        self._compare(weighted, self.learn(repeated, self.settings[0]), tmp_path)
+
+    def _compare(self, one: Any, other: Any, folder: Path) -> None:
+        """Compare the numbers of two models, which are rounded."""
+        one.save(folder / "one")
+        other.save(folder / "other")
+        found, _ = contents(folder / "one")
+        expected, _ = contents(folder / "other")
+        assert set(found) == set(expected)
+        for name, array in expected.items():
+            np.testing.assert_allclose(found[name], array, rtol=2e-3, atol=1e-4, err_msg=name)
+
+    def test_weights_that_make_no_sense_are_refused(self) -> None:
+        examples = self.examples()
+        for weights in ([1.0], [1.0] * (len(examples) + 1), [-1.0] * len(examples), [float("nan")] * len(examples)):
+            with pytest.raises(EstimationError, match="weight"):
+                self.learn(iter(examples), self.settings[0], weights=weights)
+        with pytest.raises(EstimationError, match="no trees"):
+            self.learn(iter(examples), self.settings[0], weights=[0.0] * len(examples))
+
+    def test_training_gives_the_same_bytes_for_any_number_of_jobs(self, models: list[Any], tmp_path: Path) -> None:
+        for options, model in zip(self.settings, models, strict=True):
+            model.save(tmp_path / "one")
+            self.train(options, jobs=2).save(tmp_path / "two")
+            assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+class OfWords:
+    """Checks of a model that is asked about sentences of words."""
+
+    @staticmethod
+    def of_words(model: Any) -> Iterable[Callable[[Any], Any]]:
+        """List what takes the words of one sentence."""
+        raise NotImplementedError
+
+    @pytest.mark.parametrize("wrong", ["dogs bark", "d", b"dogs", ["dogs", None], [("dogs", "N")], [["dogs"]]])
+    def test_words_are_a_list_of_strings(self, models: list[Any], wrong: Any) -> None:
+        """A string would be read as a list of characters."""
+        for ask in self.of_words(models[0]):
+            with pytest.raises(TypeError, match="; give "):
+                ask(wrong)
+
+
+class OfTrees:
+    """Checks of a model that is asked about trees."""
+
+    @staticmethod
+    def of_trees(model: Any) -> Iterable[Callable[[Any], Any]]:
+        """List what takes several trees."""
+        raise NotImplementedError
+
+    @pytest.mark.parametrize("wrong", ["(S x)", ["(S x)"], [["dogs"]], [None]])
+    def test_trees_are_objects_of_their_class(self, models: list[Any], wrong: Any) -> None:
+        for ask in self.of_trees(models[0]):
+            with pytest.raises(TypeError, match=r"tree 1 is .*; give a sequence of "):
+                ask(wrong)
+
+
+class AnswersByProcesses:
+    """Checks of a model that answers by a number of processes."""
+
+    def test_answers_are_the_same_for_any_number_of_jobs(self, models: list[Any]) -> None:
+        assert isinstance(self, ModelConformance)
+        inputs = self.inputs() * 3  # more than a batch
+        assert self.many(models[0], inputs, jobs=2) == self.many(models[0], inputs, jobs=1)
+        for wrong in ("2", 2.5, True):
+            with pytest.raises(ValueError, match="jobs must be an integer or None"):
+                self.many(models[0], inputs, jobs=wrong)  # type: ignore[arg-type]

@@ -1,0 +1,98 @@
+"""Rerankers under the suite that is for all models."""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache, partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.reranking import Candidate, NBest, PerceptronOptions, Reranker
+from tests.conformance.abilities import AnswersByProcesses
+from tests.conformance.model import ModelConformance, Refused, wrong_choices, wrong_counts
+from tests.conformance.treebank import PHRASES, SEVERAL
+
+
+def with_other_labels(phrase: Phrase, rng: np.random.Generator) -> Phrase:
+    """Change some labels of phrases, and no tags."""
+    if phrase.is_preterminal():
+        return phrase
+    label = str(rng.choice(["NP", "VP", "PP"])) if rng.random() < 0.2 else phrase.label
+    return Phrase(label, tuple(with_other_labels(part, rng) for part in phrase.children if isinstance(part, Phrase)))
+
+
+def labels(tree: Phrase) -> list[str]:
+    """List the labels of a tree."""
+    return [node.label for node in tree.nodes() if isinstance(node, Phrase)]
+
+
+def gain(tree: Phrase) -> int:
+    """Count the labels that are right, with noise, so that features cannot tell all of it."""
+    gold = next(gold for gold in PHRASES if list(gold.words()) == list(tree.words()))
+    right = sum(one == other for one, other in zip(labels(tree), labels(gold), strict=True))
+    return right + zlib.crc32(tree.bracketed().encode()) % 5
+
+
+@cache
+def parser() -> ConstituencyModel:
+    """Train a parser, whose probabilities are features of a reranker."""
+    return ConstituencyModel.train(PHRASES[70:], ConstituencyOptions(estimator=EstimatorOptions("clustering")))
+
+
+RNG = np.random.default_rng(0)
+CHOICES = [
+    NBest.of([Candidate(with_other_labels(gold, RNG), RNG.normal(-20.0)) for _ in range(4)])
+    for gold in sorted(PHRASES, key=lambda phrase: len(list(phrase.words())))[:20]
+]
+
+
+class TestReranker(AnswersByProcesses, ModelConformance):
+    model_class = Reranker
+    defaults = PerceptronOptions()
+    settings = (PerceptronOptions(epochs=4), PerceptronOptions(epochs=2, folds=3, max_step=2.0))
+    example = "(S x)"
+    sense = MappingProxyType({"has_heads": [True]})
+
+    @classmethod
+    def learn(cls, examples: Any, options: Any = None, **others: Any) -> Reranker:
+        """Train the model on lists; larger gains for more labels that are right."""
+        lists = list(examples)
+        gains = [gain(tree) for nbest in lists if isinstance(nbest, NBest) for tree, *_ in nbest.candidates]
+        return Reranker.train(lists, gains, {"latent": parser()}, options=options)
+
+    @classmethod
+    def load(cls, path: Path) -> Reranker:
+        """Read the reranker of a file, with its latent model."""
+        return Reranker.load(path, parser=parser())
+
+    @staticmethod
+    def options_of(model: Reranker) -> PerceptronOptions:
+        return model.perceptron.options
+
+    @staticmethod
+    def examples() -> list[NBest]:
+        return CHOICES
+
+    @staticmethod
+    def answers(model: Reranker) -> Any:
+        return model.rerank(CHOICES).tolist(), model.rescore(CHOICES[:5])
+
+    @staticmethod
+    def inputs() -> list[list[str]]:
+        return SEVERAL
+
+    @staticmethod
+    def many(model: Reranker, inputs: list[Any], **jobs: int | None) -> list[Any]:
+        return list(model.parse_all(parser(), inputs, 2, n_candidates=4, **jobs))
+
+    def refused(self, model: Reranker) -> Refused:
+        yield from wrong_counts(partial(model.parse_all, parser(), []))
+        yield partial(model.parse_all, parser(), [], n_candidates=0), ValueError, "n_candidates must be an integer"
+        yield from wrong_choices("templates", partial(Reranker.train, CHOICES, []))
+        for ask in (model.rerank, model.rescore, lambda lists: model.rank(lists[0])):
+            yield partial(ask, ["(S x)"]), TypeError, r"expected .*\.NBest, got builtins\.str"
