@@ -57,12 +57,8 @@ def main() -> None:
         tagger.save(file)
         assert LatentTagger.load(file).tag(sentences[:1]) == tagger.tag(sentences[:1])
 
-        chains = [
-            DependencySentence.of(forms, ["T"] * len(forms))._replace(
-                heads=tuple(range(len(forms))), relations=("next",) * len(forms)
-            )
-            for forms in sentences
-        ]
+        plain = [DependencySentence.of(forms, ["T"] * len(forms)) for forms in sentences]
+        chains = [each.with_heads(tuple(range(len(each.forms))), ("next",) * len(each.forms)) for each in plain]
         arcs = DependencyModel.train(chains)
         arcs.save(file)
         assert DependencyModel.load(file).parse(chains[0]) == arcs.parse(chains[0])

@@ -128,7 +128,7 @@ class Constraints:
         ('nsubj', 'root')
         """
         found = enumerate(tree.relations, start=1)
-        return tree._replace(relations=tuple(self.relations.get(word, relation) for word, relation in found))
+        return tree.with_heads(tree.heads, tuple(self.relations.get(word, relation) for word, relation in found))
 
     def permits(self, tag: IntArray, tag_of_symbol: IntArray) -> Permits:
         """List the symbols of a grammar that may stand over each span.

@@ -116,10 +116,10 @@ class RelationModel:
         times = np.repeat(np.ones(len(trees)) if weights is None else weights, length)[annotated]
         features, is_from_root, which = known.compute(trees)
         which = which[annotated]
-        fitted = _fit(features[which], np.eye(len(names))[label], times, options or RelationOptions())
+        learnt = _learn_weights(features[which], np.eye(len(names))[label], times, options or RelationOptions())
         possible = np.zeros((2, len(names)), dtype=np.bool_)
         possible[is_from_root[which].astype(np.int64), label] = True
-        return RelationModel(known, names, fitted, possible | ~possible.any(axis=1, keepdims=True))
+        return RelationModel(known, names, learnt, possible | ~possible.any(axis=1, keepdims=True))
 
     def posterior(self, trees: Sequence[TaggedTree]) -> FloatArray:
         """Compute P(a | arc) of the arcs to all words, in their order, (n, K).
@@ -186,7 +186,7 @@ class RelationModel:
         return RelationModel(features, names, _Weights(feature, relation, weight), possible)
 
 
-def _fit(features: IntArray, target: FloatArray, times: FloatArray, options: RelationOptions) -> _Weights:
+def _learn_weights(features: IntArray, target: FloatArray, times: FloatArray, options: RelationOptions) -> _Weights:
     """Learn weights from features (n, T) and relations (n, K) of arcs, which count as often as `times` (n,) says."""
     known, column = np.unique(features.ravel(), return_inverse=True)
     count = np.bincount(column, np.repeat(times, features.shape[1]))

@@ -103,8 +103,8 @@ class DependencySentence(NamedTuple):
 
         column: the column that is read first.
 
-        >>> words = DependencySentence.of(["Big", "dogs", "bark"])
-        >>> words._replace(upos=("ADJ", "_", "_"), xpos=("JJ", "NNS", "_")).tags("upos")
+        >>> words = DependencySentence.of(["Big", "dogs", "bark"], ["JJ", "NNS", "_"])
+        >>> words.with_tags("upos", ("ADJ", "_", "_")).tags("upos")
         ('ADJ', 'NNS', '_')
         """
         first, second = (self.upos, self.xpos) if column == "upos" else (self.xpos, self.upos)

@@ -47,7 +47,7 @@ def with_all_tags(sentences: Iterable[DependencySentence], column: TagColumn) ->
     sentences: the sentences, which are read once.
     column: the column.
 
-    >>> gaps = DependencySentence.of(["Big", "dogs"])._replace(upos=("ADJ", "_"))
+    >>> gaps = DependencySentence.of(["Big", "dogs"]).with_tags("upos", ("ADJ", "_"))
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     [sentence.upos for sentence in with_all_tags([gaps], "upos")]

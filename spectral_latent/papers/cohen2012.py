@@ -165,7 +165,7 @@ def bound_of(shard: Shard, weights: FloatArray, options: EstimatorOptions) -> Bo
     )
 
 
-def _all_nodes(shard: Shard, seed: int) -> ObservableOperators:
+def _all_nodes(shard: Shard, _seed: int) -> ObservableOperators:
     """Estimate from all nodes, as the library does."""
     return estimate(Treebank.of([shard]), OPTIONS).operators
 

@@ -88,9 +88,8 @@ def _tags(phrase: Phrase) -> list[str]:
 TAGS = [_tags(phrase) for phrase in PHRASES]
 TAGGED = [list(zip(words, tags, strict=True)) for words, tags in zip(SENTENCES, TAGS, strict=True)]
 DEPENDENCIES = [
-    DependencySentence.of(words, tags)._replace(
-        heads=tuple(above + 1 for above in part.heads),
-        relations=tuple("root" if above < 0 else "dep" for above in part.heads),
+    DependencySentence.of(words, tags).with_heads(
+        tuple(above + 1 for above in part.heads), tuple("root" if above < 0 else "dep" for above in part.heads)
     )
     for words, tags, part in zip(SENTENCES, TAGS, PARTS, strict=True)
 ]

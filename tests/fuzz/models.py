@@ -66,7 +66,7 @@ def _sentences() -> list[DependencySentence]:
     for row in WORDS:
         sentence = DependencySentence.of(row, [word[-1] for word in row])
         heads = (*range(2, len(row) + 1), 0)
-        made.append(sentence._replace(heads=heads, relations=tuple("root" if not head else "dep" for head in heads)))
+        made.append(sentence.with_heads(heads, tuple("root" if not head else "dep" for head in heads)))
     return made
 
 
