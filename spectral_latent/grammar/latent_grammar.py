@@ -23,7 +23,7 @@ from spectral_latent.grammar._outside_estimates import Neighbours, OutsideEstima
 from spectral_latent.grammar.forests import PrunedChart, pruned_chart
 from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.permits import Permits
-from spectral_latent.grammar.prefixes import PrefixForest, next_words, prefix_forest, prefixes
+from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
 from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import Charts, SentenceGrammar
 from spectral_latent.grammar.surprisal import NextWords, Prefixes
@@ -253,11 +253,10 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         Raises ValueError if there is no word, if the latent operators are not probabilities, or for tags as
         `for_sentences`; TypeError for a string in place of a sentence.
         """
-        encoded, leaves, spans = self._prefix_forest(words, tags)
-        if spans is None:
+        found = self._latent_prefixes(words, tags)
+        if found is None:
             return Prefixes(np.full(len(words) + 1, np.nan), np.full(len(words), np.nan), np.nan)
-        _, _, latent = self._left_corners
-        return prefixes(encoded.restrict(latent.operators), latent, leaves, spans)
+        return found.probabilities()
 
     def next_words(self, words: Sequence[str], tags: IntArray | None = None) -> NextWords:
         """Compute the probabilities of the lexicon's terminals, and of the end, after each prefix of a sentence.
@@ -267,18 +266,15 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         words: n words.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         """
-        encoded, leaves, spans = self._prefix_forest(words, tags)
+        found = self._latent_prefixes(words, tags)
         n_terminals = self.lexicon.n_terminals
-        if spans is None:
+        if found is None:
             size = len(words) + 1
             return NextWords(np.full(size, np.nan), np.full((size, n_terminals + 1), np.nan))
-        _, _, latent = self._left_corners
-        return next_words(encoded.restrict(latent.operators), latent, leaves, spans, n_terminals)
+        return found.next_words(n_terminals)
 
-    def _prefix_forest(
-        self, words: Sequence[str], tags: IntArray | None
-    ) -> tuple[EncodedWords, CoarseLeaves, PrefixForest | None]:
-        """Look up n words with tags (n,), and build the forest of their prefixes; None beyond the limits."""
+    def _latent_prefixes(self, words: Sequence[str], tags: IntArray | None) -> LatentPrefixes | None:
+        """Find the prefixes of n words with tags (n,); None for a sentence beyond the limits."""
         check_words(words)
         if not len(words):
             raise ValueError("an empty sentence has no prefixes")
@@ -287,17 +283,18 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
                 f"the estimator {self.options.estimator.estimator!r} gives estimates that may be negative, so that "
                 f"prefixes have no probabilities; train with the preset 'fast' or 'accurate', or with another estimator"
             )
-        grammar, coarse, _ = self._left_corners
+        grammar, coarse, latent = self._left_corners
         encoded = self._encoded([words], tags)
         leaves = CoarseLeaves.of(encoded.restrict(coarse.operators), encoded.word)
         limits = self.options.limits
         threshold = self.options.threshold * _WIDER
         try:
             self._check_length(len(words))
-            return encoded, leaves, prefix_forest(grammar, coarse, leaves, threshold, limits.items, limits.deadline)
+            spans = prefix_forest(grammar, coarse, leaves, threshold, limits.items, limits.deadline)
         except LimitError as error:
             warnings.warn(f"{error}, and has no surprisal; divide the sentence, or raise the limit", RuntimeWarning, 3)
-            return encoded, leaves, None
+            return None
+        return LatentPrefixes.of(encoded.restrict(latent.operators), latent, leaves, spans)
 
     def most_frequent_symbols(self, grammar: SentenceGrammar) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.

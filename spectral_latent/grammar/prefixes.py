@@ -25,7 +25,7 @@ from spectral_latent.inference import LeftCorners, inside
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["PrefixForest", "next_words", "prefix_forest", "prefixes"]
+__all__ = ["LatentPrefixes", "PrefixForest", "prefix_forest"]
 
 
 _WORDS = 16  # between two looks at the clock
@@ -198,21 +198,37 @@ def prefix_forest(
     return PrefixForest(forest, chart.first[:size], of_end, np.array(scale))
 
 
-class _LatentPass(NamedTuple):
-    """The vectors of a prefix forest of n words under the latent grammar, whose first r prefixes are possible.
+class LatentPrefixes(NamedTuple):
+    """The prefixes of n words under the latent grammar, of which the first r are possible.
 
-    inside: (I, M) of its items.
+    operators: the latent grammar of the sentence.
+    corners: the left corners of the whole latent grammar.
+    leaves: the leaf rules over each word.
+    spans: the items to sum over.
+    inside: (I, M) the vectors of the items.
     end: (I,) the word after the last one of each item.
     forward: (r + 1, S, M) f_0 ... f_r.
     """
 
+    operators: ObservableOperators
+    corners: LeftCorners
+    leaves: CoarseLeaves
+    spans: PrefixForest
     inside: FloatArray
     end: IntArray
     forward: FloatArray
 
     @staticmethod
-    def of(operators: ObservableOperators, corners: LeftCorners, spans: PrefixForest) -> _LatentPass:
-        """Compute the vectors."""
+    def of(
+        operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest
+    ) -> LatentPrefixes:
+        """Compute the vectors of the items and prefixes.
+
+        operators: the latent grammar of the sentence.
+        corners: the left corners of the whole latent grammar.
+        leaves: the leaf rules over each word.
+        spans: the items to sum over.
+        """
         reached = len(spans.scale) - 1
         end = np.repeat(np.arange(reached + 1), np.diff(spans.of_end))
         vectors, exponents = inside(operators, spans.forest)
@@ -222,68 +238,45 @@ class _LatentPass(NamedTuple):
         for j in range(1, reached + 1):
             column = slice(spans.of_end[j], spans.of_end[j + 1])
             forward[j] = corners.after(forward, spans.first[column], spans.forest.symbol[column], vectors[column])
-        return _LatentPass(vectors, end, forward)
+        return LatentPrefixes(operators, corners, leaves, spans, vectors, end, forward)
 
-    def sentence(self, operators: ObservableOperators, spans: PrefixForest, n: int) -> float:
+    def _sentence(self, n: int) -> float:
         """Compute the probability that a sentence is the first n words, but for the scale of f_n."""
-        whole = np.flatnonzero((spans.first == 0) & (self.end == n))
-        return float(np.sum(operators.root[spans.forest.symbol[whole]] * self.inside[whole]))
+        whole = np.flatnonzero((self.spans.first == 0) & (self.end == n))
+        return float(np.sum(self.operators.root[self.spans.forest.symbol[whole]] * self.inside[whole]))
 
-    def prefixes(
-        self, operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest
-    ) -> Prefixes:
-        """Compute the probabilities of all prefixes; the arguments are those of the function `prefixes`."""
+    def probabilities(self) -> Prefixes:
+        """Compute the probabilities of all prefixes."""
+        leaves = self.leaves
         n = len(leaves.start) - 1
-        reached = len(spans.scale) - 1
+        reached = len(self.forward) - 1
         words = np.zeros(n + 1)
         tags = np.zeros(n)
         for j in range(min(reached + 1, n)):
             own = slice(leaves.start[j], leaves.start[j + 1])
-            words[j + 1] = np.sum(self.forward[j, leaves.symbol[own]] * operators.leaf[leaves.rule[own]])
+            words[j + 1] = np.sum(self.forward[j, leaves.symbol[own]] * self.operators.leaf[leaves.rule[own]])
             distinct = np.unique(leaves.symbol[own])
-            tags[j] = np.sum(self.forward[j, distinct] * corners.leaf_total[distinct])
-        sentence = self.sentence(operators, spans, n)
-        words[0] = np.sum(operators.root * corners.total)
+            tags[j] = np.sum(self.forward[j, distinct] * self.corners.leaf_total[distinct])
+        words[0] = np.sum(self.operators.root * self.corners.total)
         # Back to probabilities, given that the tree is finite.
-        scale = np.full(n + 1, spans.scale[-1])
-        scale[: reached + 1] = spans.scale
+        scale = np.full(n + 1, self.spans.scale[-1])
+        scale[: reached + 1] = self.spans.scale
         with np.errstate(divide="ignore"):
             log_words = np.log(words) + np.log(2.0) * np.append(scale[:1], scale[:-1]) - np.log(words[0])
             log_tags = np.log(tags) + np.log(2.0) * scale[:-1] - np.log(words[0])
-            log_sentence = np.log(sentence) + np.log(2.0) * scale[-1] - np.log(words[0])
+            log_sentence = np.log(self._sentence(n)) + np.log(2.0) * scale[-1] - np.log(words[0])
         return Prefixes(log_words, log_tags, float(log_sentence))
 
+    def next_words(self, n_terminals: int) -> NextWords:
+        """Compute the probabilities of the X terminals, and of the end, after each prefix.
 
-def prefixes(
-    operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest
-) -> Prefixes:
-    """Compute the probabilities of all prefixes of n words under the latent grammar.
-
-    operators: the latent grammar of the sentence.
-    corners: the left corners of the whole latent grammar.
-    leaves: the leaf rules over each word.
-    spans: the items to sum over.
-    """
-    return _LatentPass.of(operators, corners, spans).prefixes(operators, corners, leaves, spans)
-
-
-def next_words(
-    operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest, n_terminals: int
-) -> NextWords:
-    """Compute the probabilities of the X terminals, and of the end, after each prefix of n words.
-
-    operators: the latent grammar of the sentence.
-    corners: the left corners of the whole latent grammar.
-    leaves: the leaf rules over each word.
-    spans: the items to sum over.
-    n_terminals: X.
-    """
-    found = _LatentPass.of(operators, corners, spans)
-    symbol, terminal = corners.operators.rules.leaf.T
-    following = np.full((len(leaves.start), n_terminals + 1), np.nan)
-    for j, forward in enumerate(found.forward):
-        of_rules = np.einsum("rm,rm->r", corners.operators.leaf, forward[symbol])
-        following[j, :-1] = np.bincount(terminal, of_rules, minlength=n_terminals)
-        following[j, -1] = found.sentence(operators, spans, j)
-    log_words = found.prefixes(operators, corners, leaves, spans).words
-    return NextWords(log_words, following / following.sum(axis=1, keepdims=True))
+        n_terminals: X.
+        """
+        whole = self.corners.operators
+        symbol, terminal = whole.rules.leaf.T
+        following = np.full((len(self.leaves.start), n_terminals + 1), np.nan)
+        for j, forward in enumerate(self.forward):
+            of_rules = np.einsum("rm,rm->r", whole.leaf, forward[symbol])
+            following[j, :-1] = np.bincount(terminal, of_rules, minlength=n_terminals)
+            following[j, -1] = self._sentence(j)
+        return NextWords(self.probabilities().words, following / following.sum(axis=1, keepdims=True))

@@ -11,7 +11,7 @@ import pytest
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import Limits, Prefixes, Surprisal, entropies
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
-from spectral_latent.grammar.prefixes import next_words, prefix_forest, prefixes
+from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
 from spectral_latent.trees import FloatArray
 from tests.grammar.test_grammar import OPTIONS, Grammar, training
@@ -40,7 +40,8 @@ def computed(model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpc
     corners = [LeftCorners.of(each) for each in operators]
     leaves = CoarseLeaves.of(operators[0], np.array(words))
     grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
-    return prefixes(operators[1], corners[1], leaves, prefix_forest(grammar, corners[0], leaves, threshold, MOST))
+    spans = prefix_forest(grammar, corners[0], leaves, threshold, MOST)
+    return LatentPrefixes.of(operators[1], corners[1], leaves, spans).probabilities()
 
 
 def computed_next_words(model: Lpcfg, words: list[int], coarse: Lpcfg | None = None) -> FloatArray:
@@ -51,8 +52,9 @@ def computed_next_words(model: Lpcfg, words: list[int], coarse: Lpcfg | None = N
     leaves = CoarseLeaves.of(operators[0], np.array(words))
     grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
     spans = prefix_forest(grammar, corners[0], leaves, 0.0, MOST)
-    found = next_words(operators[1], corners[1], leaves, spans, 2)
-    np.testing.assert_array_equal(found.prefixes, prefixes(operators[1], corners[1], leaves, spans).words)
+    latent = LatentPrefixes.of(operators[1], corners[1], leaves, spans)
+    found = latent.next_words(2)
+    np.testing.assert_array_equal(found.prefixes, latent.probabilities().words)
     return found.following
 
 
@@ -119,7 +121,7 @@ def test_repetition_by_hand() -> None:
         corners = LeftCorners.of(operators)
         leaves = CoarseLeaves.of(operators, np.zeros(3, dtype=np.int64))
         spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
-        found = prefixes(operators, corners, leaves, spans)
+        found = LatentPrefixes.of(operators, corners, leaves, spans).probabilities()
         np.testing.assert_allclose(np.exp(found.words), [1.0, 1.0, 0.25, 0.25 - 0.25 * 0.75**2], rtol=1e-9)
         np.testing.assert_allclose(np.exp(found.sentence), 2 * 0.25**2 * 0.75**3, rtol=1e-9)
 
@@ -177,7 +179,7 @@ def test_nothing_underflows() -> None:
     corners = LeftCorners.of(operators)
     leaves = CoarseLeaves.of(operators, np.zeros(150, dtype=np.int64))
     spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
-    found = prefixes(operators, corners, leaves, spans)
+    found = LatentPrefixes.of(operators, corners, leaves, spans).probabilities()
     n = np.arange(2, 200)
     catalan = np.concatenate([[0.0], np.cumsum(np.log(4 * n - 6) - np.log(n))])
     log = catalan + np.arange(199) * np.log(q) + np.arange(1, 200) * np.log(1.0 - q)
