@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from spectral_latent.cli.answers import Answers, answers_to, end_if_complete
+from spectral_latent.cli.answers import Answers, answers_to, is_complete
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input
 from spectral_latent.cli.options import jobs_option, json_option, quiet_option, with_values
-from spectral_latent.cli.outputs import OutputFile, OutputForm, output_form
+from spectral_latent.cli.outputs import OutputFile, OutputForm
 
 if TYPE_CHECKING:
     from spectral_latent.corpora.rows import Column
@@ -73,17 +73,36 @@ class AnswerRequest(NamedTuple):
 
         Raises UsageError if standard output is to be resumed.
         """
+        if self.resume and self.output is None:
+            raise click.UsageError("--resume goes with --output")
         console = Console(self.quiet)
-        end_if_complete(self.output, self.resume, console)
+        if self.resume and self.output is not None and is_complete(self.output):
+            console.message(f"{self.output}: complete; leave out --resume to write it anew")
+            raise click.exceptions.Exit(0)
         return console
 
     @property
     def form(self) -> OutputForm:
-        """The form of the answers.
+        """The form of the answers, which `--json` and the ending of the file's name tell.
 
         Raises UsageError where the name of the file asks for another form, and for compressed Parquet.
+
+        >>> AnswerRequest(False, Path("a.JSONL.gz"), shard=None, resume=False, jobs=1, quiet=True).form
+        'json'
         """
-        return output_form(self.output, self.as_json)
+        from spectral_latent.corpora.formats import ENDINGS
+        from spectral_latent.corpora.text import ending_of
+
+        ending = "" if self.output is None else ending_of(self.output)
+        if self.output is not None and ending in ENDINGS["parquet"]:
+            if self.as_json:
+                raise click.UsageError(
+                    f"{self.output}: the name is that of Parquet; leave out --json, or give another name"
+                )
+            if self.output.suffix.lower() == ".gz":
+                raise click.UsageError(f"{self.output}: Parquet is compressed within; leave out .gz")
+            return "parquet"
+        return "json" if self.as_json or ending in ENDINGS["json"] else "text"
 
     def part_of(self, given: Input) -> Input:
         """Take the part of an input that is to be answered.

@@ -38,7 +38,7 @@ from spectral_latent.cli.sentences import InputSentence
 if TYPE_CHECKING:
     from spectral_latent.corpora.rows import Column
 
-__all__ = ["Answers", "answers_to", "end_if_complete"]
+__all__ = ["Answers", "answers_to", "is_complete"]
 
 _SECONDS = 2.0  # between two notes of how far the answers go
 _FIRST = 20  # fallbacks whose numbers are kept
@@ -46,23 +46,15 @@ _NO_SETTINGS = ("file", "output", "jobs", "quiet", "resume")  # parameters that 
 _MODELS = ("model", "rerank", "models")  # parameters that name files of models
 
 
-def end_if_complete(output: Path | None, resume: bool, console: Console) -> None:
-    """End the command if it is to resume an output that is complete.
+def is_complete(output: Path) -> bool:
+    """Tell whether an output is complete, and remove the note of its progress if a killed command has left one.
 
-    output: the file to write; None for standard output.
-    resume: whether to go on with an unfinished output.
-    console: prints that the output is complete.
-
-    Raises UsageError if standard output is to be resumed.
+    output: the file to write.
     """
-    if not resume:
-        return
-    if output is None:
-        raise click.UsageError("--resume goes with --output")
-    if output.exists() and not _beside(output, "part").exists():
-        _beside(output, "progress").unlink(missing_ok=True)
-        console.message(f"{output}: complete; leave out --resume to write it anew")
-        raise click.exceptions.Exit(0)
+    if not output.exists() or _beside(output, "part").exists():
+        return False
+    _beside(output, "progress").unlink(missing_ok=True)
+    return True
 
 
 class Answers:

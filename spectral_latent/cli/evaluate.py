@@ -281,7 +281,7 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) 
     from spectral_latent.evaluation import evaluate_tagger
 
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
-    evaluation = evaluate_tagger(tagger.tag, gold, known, progress=partial(console.bar, label="Tagging"))
+    evaluation = evaluate_tagger(tagger.model.tag, gold, known, progress=partial(console.bar, label="Tagging"))
     unknown_tags = Counter(tag for sentence in gold for _, tag in sentence)
     for tag in tagger.tags:
         unknown_tags.pop(tag, None)

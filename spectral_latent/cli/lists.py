@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -44,22 +44,14 @@ LISTS is a file, or - for standard input, in one of these formats, which its fir
 CANDIDATES = 50  # `reranking.N_CANDIDATES`, which is not imported for the sake of quick help
 _NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def models_option(command: _Command) -> _Command:
-    """Add the option `--model`.
-
-    command: the function of the command.
-    """
-    return click.option(
-        "--model",
-        "models",
-        metavar="[NAME=]FILE",
-        multiple=True,
-        help="A parser of this library whose opinion of each tree is a feature; repeat it for several, each with a "
-        "name of its own. Without a name it is latent.",
-    )(command)
+models_option = click.option(
+    "--model",
+    "models",
+    metavar="[NAME=]FILE",
+    multiple=True,
+    help="A parser of this library whose opinion of each tree is a feature; repeat it for several, each with a "
+    "name of its own. Without a name it is latent.",
+)
 
 
 @contextmanager

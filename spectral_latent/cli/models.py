@@ -147,14 +147,6 @@ class Tagger(NamedTuple):
     tokenisation: Tokenisation
     column: str | None = None
 
-    def tag(self, sentences: list[list[str]]) -> list[list[str]]:
-        """Find the tags of sentences.
-
-        sentences: the words of each.
-        """
-        tags: list[list[str]] = self.model.tag(sentences)
-        return tags
-
     def tag_all(self, batches: Iterable[list[list[str]]], jobs: int) -> Iterator[list[list[str]]]:
         """Find the tags of the sentences of each batch, in order.
 

@@ -18,7 +18,6 @@ __all__ = [
     "OutputForm",
     "Write",
     "figures_table",
-    "output_form",
     "refuse_inputs",
     "results",
 ]
@@ -49,30 +48,6 @@ class OutputFile(click.Path):
         if not os.access(path.parent, os.W_OK):
             self.fail(f"{path}: the folder may not be written to; give another", param, ctx)
         return path
-
-
-def output_form(output: Path | None, as_json: bool) -> OutputForm:
-    """Tell the form of the answers.
-
-    output: the file to write; None for standard output.
-    as_json: whether JSON is asked for.
-
-    Raises UsageError where the name of the file asks for another form, and for compressed Parquet.
-
-    >>> output_form(Path("a.JSONL.gz"), as_json=False), output_form(Path("a.parquet"), as_json=False)
-    ('json', 'parquet')
-    """
-    from spectral_latent.corpora.formats import ENDINGS
-    from spectral_latent.corpora.text import ending_of
-
-    ending = "" if output is None else ending_of(output)
-    if ending in ENDINGS["parquet"]:
-        if as_json:
-            raise click.UsageError(f"{output}: the name is that of Parquet; leave out --json, or give another name")
-        if output is not None and output.suffix.lower() == ".gz":
-            raise click.UsageError(f"{output}: Parquet is compressed within; leave out .gz")
-        return "parquet"
-    return "json" if as_json or ending in ENDINGS["json"] else "text"
 
 
 @contextmanager
