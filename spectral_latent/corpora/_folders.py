@@ -1,30 +1,41 @@
-"""List the files of a corpus that is a folder."""
+"""Read a corpus that is a file, or a folder of files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from spectral_latent.corpora.text import CorpusError, ending_of
 
-__all__ = ["files_beneath"]
+__all__ = ["items_of_files"]
+
+_T = TypeVar("_T")
 
 
-def files_beneath(folder: Path, kind: str, *endings: tuple[str, ...]) -> list[Path]:
-    """List the files beneath a folder, in sorted order, without hidden files and hidden folders.
+def items_of_files(
+    name: str, kind: str, read: Callable[[Path], Iterator[_T]], *endings: tuple[str, ...]
+) -> Iterator[_T]:
+    """Read a file, or the files beneath a folder, in sorted order, without hidden files and hidden folders.
 
-    folder: the folder of the corpus.
+    name: the file or the folder.
     kind: the kind of files, for errors.
+    read: the function that reads the items of a file.
     endings: groups of endings of names, in any case, without .gz; the first group for which there are files is used.
 
-    Raises `CorpusError` if there are no files.
+    Raises `CorpusError` if there are no such files in the folder.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in ("b.txt", "a.TXT", ".hidden.tagged"):
     ...         Path(folder, name).touch()
-    ...     [file.name for file in files_beneath(Path(folder), "text", (".tagged",), (".txt",))]
+    ...     list(items_of_files(folder, "text", lambda file: iter([file.name]), (".tagged",), (".txt",)))
     ['a.TXT', 'b.txt']
     """
+    folder = Path(name)
+    if not folder.is_dir():
+        return read(folder)
     files = [
         path
         for path in sorted(folder.rglob("*"))
@@ -32,6 +43,6 @@ def files_beneath(folder: Path, kind: str, *endings: tuple[str, ...]) -> list[Pa
     ]
     for group in endings:
         if chosen := [path for path in files if ending_of(path) in group]:
-            return chosen
+            return chain.from_iterable(map(read, chosen))
     names = ", ".join(f"*{ending}" for group in endings for ending in group)
     raise CorpusError(f"{folder}: no {kind} files here; give a folder with files named {names}")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spectral_latent.corpora._folders import files_beneath
+from spectral_latent.corpora._folders import items_of_files
 from spectral_latent.corpora._nltk import items_of_corpus
 from spectral_latent.corpora.formats import TABLE_ENDINGS, TABLE_READERS, sniff_format
 from spectral_latent.corpora.text import CorpusError, read_text
@@ -103,10 +102,7 @@ def _entries(name: str) -> Iterator[Entry]:
         return items_of_corpus(
             name, "parsed_sents", "dependency treebank", _entries_of_nltk, example="dependency_treebank"
         )
-    path = Path(name)
-    if not path.is_dir():
-        return _entries_of_file(path)
-    return chain.from_iterable(map(_entries_of_file, files_beneath(path, "dependency treebank", TABLE_ENDINGS)))
+    return items_of_files(name, "dependency treebank", _entries_of_file, TABLE_ENDINGS)
 
 
 def _entries_of_file(path: Path) -> Iterator[Entry]:

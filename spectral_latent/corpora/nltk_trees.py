@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from spectral_latent.constituency import PartialTree, Phrase
 from spectral_latent.corpora.brackets import without_outer_bracket
@@ -25,25 +26,16 @@ def phrase_from_nltk(tree: Any) -> Phrase:
     >>> phrase_from_nltk(Tree("NP", [Tree("NNS", ["dogs"])]))
     <Phrase: (NP (NNS dogs))>
     """
-    parents_first: list[Any] = []  # siblings right to left
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        inner = bool(parents_first)
-        parents_first.append(node)
-        if not (inner and isinstance(node, str)):
-            _check(node, inner)
-            waiting.extend(node)
-    done: list[Phrase | str] = []
-    for node in reversed(parents_first):
-        if isinstance(node, str):
-            done.append(node)
-        else:
-            first = len(done) - len(node)
-            done[first:] = [Phrase(node.label(), tuple(done[first:]))]
-    root = done.pop()
-    assert isinstance(root, Phrase)
-    return without_outer_bracket(root)
+
+    def is_leaf(node: Any) -> bool:
+        """Tell whether a node is a word.  Raises TypeError or ValueError unless it is one, or a constituent."""
+        is_inner = node is not tree
+        if is_inner and isinstance(node, str):
+            return True
+        _check(node, is_inner)
+        return False
+
+    return without_outer_bracket(_converted(tree, is_leaf))
 
 
 def partial_from_nltk(tree: Any) -> PartialTree:
@@ -58,29 +50,34 @@ def partial_from_nltk(tree: Any) -> PartialTree:
     >>> partial_from_nltk(chunked).constraints.brackets[-3:]
     (Bracket(first=2, end=4, label='NP'), Bracket(first=2, end=3, label='DT'), Bracket(first=3, end=4, label='NN'))
     """
-    done: list[Phrase | str] = []
+    if _is_leaf(tree):
+        raise TypeError(f"expected an nltk.Tree, got {tree!r:.80}")
+    partial = PartialTree.of(_converted(tree, _is_leaf))
+    if not partial.words:
+        raise ValueError("the tree has no words")
+    return partial
+
+
+def _converted(tree: Any, is_leaf: Callable[[Any], bool]) -> Phrase:
+    """Make a phrase of a tree, from the last node to the first; leaves are words, or pairs of a word and its tag."""
     parents_first: list[Any] = []  # siblings right to left
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         parents_first.append(node)
-        if not _is_leaf(node):
+        if not is_leaf(node):
             waiting.extend(node)
+    done: list[Any] = []
     for node in reversed(parents_first):
         if isinstance(node, str):
             done.append(node)
-        elif _is_leaf(node):
+        elif isinstance(node, tuple):
             done.append(Phrase(node[1], (node[0],)))
         else:
             first = len(done) - len(node)
             done[first:] = [Phrase(node.label(), tuple(done[first:]))]
     (root,) = done
-    if not isinstance(root, Phrase):
-        raise TypeError(f"expected an nltk.Tree, got {tree!r:.80}")
-    partial = PartialTree.of(root)
-    if not partial.words:
-        raise ValueError("the tree has no words")
-    return partial
+    return cast(Phrase, root)
 
 
 def _is_leaf(node: Any) -> bool:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from itertools import chain
-from pathlib import Path
 
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.corpora._folders import files_beneath
+from spectral_latent.corpora._folders import items_of_files
 from spectral_latent.corpora._nltk import items_of_corpus, phrases_of_file
 from spectral_latent.corpora.brackets import read_brackets
 from spectral_latent.corpora.formats import ENDINGS
@@ -31,6 +29,7 @@ def constituency_trees(source: str | os.PathLike[str]) -> Iterator[Phrase]:
     Raises `CorpusError` for a source that does not exist and for trees that break the rules of `parse_brackets`.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in ("b.mrg", "a.mrg", ".hidden.mrg", "notes.txt"):
     ...         _ = Path(folder, name).write_text(f"(X (Y {name}))")
@@ -42,7 +41,4 @@ def constituency_trees(source: str | os.PathLike[str]) -> Iterator[Phrase]:
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "parsed_sents", "treebank", phrases_of_file)
-    path = Path(name)
-    if not path.is_dir():
-        return read_brackets(path)
-    return chain.from_iterable(map(read_brackets, files_beneath(path, "treebank", ENDINGS["brackets"])))
+    return items_of_files(name, "treebank", read_brackets, ENDINGS["brackets"])

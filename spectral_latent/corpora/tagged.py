@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from string import whitespace
 from sys import intern  # one string per distinct word and tag
-from typing import TypeVar
 
-from spectral_latent.corpora._folders import files_beneath
+from spectral_latent.corpora._folders import items_of_files
 from spectral_latent.corpora._nltk import items_of_corpus, tagged_of_file, words_of_file
 from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, Format, sniff_format
 from spectral_latent.corpora.text import CorpusError, read_text
@@ -22,7 +20,6 @@ from spectral_latent.dependency.tag_columns import choose_column, with_all_tags
 
 __all__ = ["column_of", "parse_tagged", "plain_sentences", "sentences", "tagged_sentences"]
 
-_T = TypeVar("_T")
 _Tagged = list[tuple[str, str]]
 _TAGGED_ENDINGS = (*TABLE_ENDINGS, *ENDINGS["tagged"])
 _TOKEN = re.compile(r"\S+", re.ASCII)  # as in bracketed trees, a no-break space belongs to its word
@@ -67,7 +64,7 @@ def tagged_sentences(
             raise CorpusError(f"{name}: no column {column!r} in NLTK's corpora; give none, or universal")
         column = column or ("universal" if default == "universal" else None)
         return items_of_corpus(name, "tagged_sents", "tagged corpus", partial(tagged_of_file, column))
-    return _of_files(name, "tagged", lambda path: _tagged_of_file(path, column, default), _TAGGED_ENDINGS)
+    return items_of_files(name, "tagged", lambda path: _tagged_of_file(path, column, default), _TAGGED_ENDINGS)
 
 
 def column_of(source: str | os.PathLike[str], preferred: str | None = None) -> TagColumn | None:
@@ -88,7 +85,7 @@ def column_of(source: str | os.PathLike[str], preferred: str | None = None) -> T
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return None
-    return next(_of_files(name, "tagged", partial(_column_of_file, preferred), _TAGGED_ENDINGS), None)
+    return next(items_of_files(name, "tagged", partial(_column_of_file, preferred), _TAGGED_ENDINGS), None)
 
 
 def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
@@ -113,7 +110,7 @@ def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "sents", "corpus", words_of_file)
-    return _of_files(name, "text", _words_of_text_file, _TAGGED_ENDINGS, ENDINGS["tokens"])
+    return items_of_files(name, "text", _words_of_text_file, _TAGGED_ENDINGS, ENDINGS["tokens"])
 
 
 def parse_tagged(text: str, source: str = "<string>", line: int = 1) -> Iterator[_Tagged]:
@@ -153,14 +150,6 @@ def plain_sentences(lines: Iterable[str]) -> Iterator[list[str]]:
     [['Dogs', 'bark', '.'], []]
     """
     return map(_TOKEN.findall, lines)
-
-
-def _of_files(name: str, kind: str, read: Callable[[Path], Iterator[_T]], *endings: tuple[str, ...]) -> Iterator[_T]:
-    """Read a file, or the files of a folder with the first of the endings of which there are any."""
-    path = Path(name)
-    if not path.is_dir():
-        return read(path)
-    return chain.from_iterable(map(read, files_beneath(path, kind, *endings)))
 
 
 def _tagged_of_file(path: Path, column: str | None, default: str | None) -> Iterator[_Tagged]:
