@@ -15,7 +15,7 @@ import click
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.sentences import (
     InputSentence,
-    Line,
+    NumberedLine,
     RawTextCheck,
     sentences_of_lines,
     sentences_of_rows,
@@ -316,7 +316,7 @@ def _pieces(chunks: Iterable[bytes], end: re.Pattern[bytes]) -> Iterator[tuple[i
         yield first, bytes(rest)
 
 
-def _numbered_lines(piece: bytes, source: str, first: int) -> Iterator[Line]:
+def _numbered_lines(piece: bytes, source: str, first: int) -> Iterator[NumberedLine]:
     """Decode the lines of a piece one by one, so that an error comes after the lines before it."""
     from spectral_latent.corpora.text import decode
 

@@ -43,21 +43,21 @@ def read_partial(
 def _of_brackets(text: str, source: str, model: ConstituencyModel) -> Iterator[InputSentence]:
     """Read sentences with brackets around some of their words."""
     from spectral_latent.corpora.partial import parse_partial_with_lines
-    from spectral_latent.corpora.text import line_error
+    from spectral_latent.corpora.text import Line
     from spectral_latent.dependency import DependencySentence
 
     for number, (line, tree) in enumerate(parse_partial_with_lines(text, source), start=1):
         try:
             model.parser.checked(tree.words, tree.constraints)
         except ValueError as error:
-            raise line_error(source, line, str(error)) from None
+            raise Line(source, line).error(str(error)) from None
         yield InputSentence(DependencySentence.of(tree.words), number, constraints=tree.constraints)
 
 
 def _of_table(text: str, source: str, model: DependencyModel, projective: bool) -> Iterator[InputSentence]:
     """Read sentences in CoNLL-U, with their lines."""
     from spectral_latent.corpora.conllu import parse_partial_conllu_with_lines
-    from spectral_latent.corpora.text import line_error
+    from spectral_latent.corpora.text import Line
 
     lines = [f"{line}\n" for line in text.split("\n")]
     begin = 0
@@ -65,7 +65,7 @@ def _of_table(text: str, source: str, model: DependencyModel, projective: bool) 
         try:
             model.parser.check(tree, projective=projective)
         except ValueError as error:
-            raise line_error(source, of_words[0], str(error)) from None
+            raise Line(source, of_words[0]).error(str(error)) from None
         # The sentence ends with the first empty line after its words.
         end = of_words[-1]
         while end < len(lines) and lines[end].strip(" \r\n"):

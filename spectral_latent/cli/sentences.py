@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "InputSentence",
-    "Line",
+    "NumberedLine",
     "RawTextCheck",
     "sentences_of_lines",
     "sentences_of_rows",
@@ -26,7 +26,7 @@ __all__ = [
     "sentences_of_trees",
 ]
 
-Line: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
+NumberedLine: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
 
 
 class InputSentence(NamedTuple):
@@ -114,7 +114,7 @@ class RawTextCheck:
             )
 
 
-def sentences_of_lines(lines: Iterable[Line], check: RawTextCheck) -> Iterator[InputSentence]:
+def sentences_of_lines(lines: Iterable[NumberedLine], check: RawTextCheck) -> Iterator[InputSentence]:
     """Read a sentence from each line.
 
     lines: lines of words with spaces between them.
@@ -129,7 +129,7 @@ def sentences_of_lines(lines: Iterable[Line], check: RawTextCheck) -> Iterator[I
         yield InputSentence(DependencySentence.of(words), number)
 
 
-def sentences_of_tagged_lines(lines: Iterable[Line], source: str) -> Iterator[InputSentence]:
+def sentences_of_tagged_lines(lines: Iterable[NumberedLine], source: str) -> Iterator[InputSentence]:
     """Read a sentence of words with tags from each line.
 
     lines: lines of tokens word/TAG.
@@ -144,7 +144,7 @@ def sentences_of_tagged_lines(lines: Iterable[Line], source: str) -> Iterator[In
 
 
 def sentences_of_text(
-    lines: Iterable[Line], tokenisation: Tokenisation, numbers: Iterator[int]
+    lines: Iterable[NumberedLine], tokenisation: Tokenisation, numbers: Iterator[int]
 ) -> Iterator[InputSentence]:
     """Divide raw text into sentences and words.
 
@@ -197,7 +197,7 @@ def sentences_of_trees(chunks: Iterable[bytes], source: str) -> Iterator[InputSe
 
 
 def sentences_of_table(
-    lines: Iterable[Line], source: str, is_malt_tab: bool, numbers: Iterator[int]
+    lines: Iterable[NumberedLine], source: str, is_malt_tab: bool, numbers: Iterator[int]
 ) -> Iterator[InputSentence]:
     """Read a sentence from each block of lines; lines after the last one make a sentence without words.
 
@@ -220,9 +220,9 @@ def sentences_of_table(
             yield InputSentence(DependencySentence.of([]), 0, texts)
 
 
-def _blocks(lines: Iterable[Line]) -> Iterator[list[Line]]:
+def _blocks(lines: Iterable[NumberedLine]) -> Iterator[list[NumberedLine]]:
     """Divide lines after each empty line that comes after words."""
-    block: list[Line] = []
+    block: list[NumberedLine] = []
     has_words = False
     for number, line in lines:
         block.append((number, line))

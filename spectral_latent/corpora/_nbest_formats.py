@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.conllu import parse_with_lines
-from spectral_latent.corpora.text import CorpusError, line_error
+from spectral_latent.corpora.text import CorpusError, Line
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate
 
@@ -43,20 +43,18 @@ _COMMENT = re.compile(r"([^\s=]+)\s*=\s*(.*)")
 class _Row(NamedTuple):
     """A candidate, and the line of its tree."""
 
-    line: int
+    line: Line
     candidate: Candidate
 
 
 class Block(NamedTuple):
     """A list as it stands in a file.
 
-    line: the number of its first line.
     name: the name of the sentence; None if the sentence is named by its number.
     rows: the candidates.
     words: the words of the sentence; None if they are those of the first candidate.
     """
 
-    line: int
     name: str | None
     rows: list[_Row]
     words: tuple[str, ...] | None = None
@@ -68,27 +66,25 @@ def read_bllip(lines: Iterable[str], source: str) -> Iterator[Block]:
     lines: the lines of the text.
     source: the name of the text in errors.
     """
-    rest = _with_content(lines)
-    for first, line in rest:
-        header = HEADER.fullmatch(line)
+    rest = _with_content(lines, source)
+    for first, text in rest:
+        header = HEADER.fullmatch(text)
         if header is None:
-            raise line_error(source, first, f"{line!r:.60} is no length and name of a list; give them, as in 50 wsj.1")
+            raise first.error(f"{text!r:.60} is no length and name of a list; give them, as in 50 wsj.1")
         rows = []
         for _ in range(int(header[1])):
             scores_line, scores = next(rest, (first, ""))
-            tree_line, tree = next(rest, (first, ""))
+            line, tree = next(rest, (first, ""))
             if not tree.startswith("("):
-                raise line_error(
-                    source,
-                    tree_line,
-                    f"a tree is missing: the list that begins in line {first} is to have {header[1]} trees; correct "
-                    f"its length, or give scores and tree, a line each",
+                raise line.error(
+                    f"a tree is missing: the list that begins in line {first.number} is to have {header[1]} trees; "
+                    f"correct its length, or give scores and tree, a line each"
                 )
             if _is_failed(tree):
-                _numbers(scores.split(), source, scores_line)
+                _numbers(scores.split(), scores_line)
             else:
-                rows.append(_Row(tree_line, _scored(tree, scores.split(), source, scores_line, tree_line)))
-        yield Block(first, header[2], rows)
+                rows.append(_Row(line, Candidate.of(_phrase(tree, line), _numbers(scores.split(), scores_line))))
+        yield Block(header[2], rows)
 
 
 def read_trees(lines: Iterable[str], source: str) -> Iterator[Block]:
@@ -97,33 +93,32 @@ def read_trees(lines: Iterable[str], source: str) -> Iterator[Block]:
     lines: the lines of the text.
     source: the name of the text in errors.
     """
-    for _, group in groupby(_tree_rows(lines, source), key=lambda row: row[0]):
-        rows = list(group)
-        (name, _), line, _ = rows[0]
-        yield Block(line, name, [_Row(line, candidate) for _, line, candidate in rows if candidate is not None])
+    for (name, _), group in groupby(_tree_rows(lines, source), key=lambda row: row[0]):
+        yield Block(name, [_Row(line, candidate) for _, line, candidate in group if candidate is not None])
 
 
-def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | None, int], int, Candidate | None]]:
+def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | None, int], Line, Candidate | None]]:
     """Read the trees: for each the key of its list, its line, and the candidate, None if the parser failed.
 
     Neighbouring lists have different keys.
     """
     gaps = 0
-    for number, line in enumerate(map(str.strip, lines), start=1):
-        if not line:
+    for number, text in enumerate(map(str.strip, lines), start=1):
+        if not text:
             gaps += 1
             continue
-        begin = line.find("(")
-        end = line.rfind(")") + 1
+        line = Line(source, number)
+        begin = text.find("(")
+        end = text.rfind(")") + 1
         if not 0 <= begin < end:
-            raise line_error(source, number, f"no tree in {line!r:.60}; give one in brackets on each line")
-        columns = [column for column in (line[:begin] + line[end:]).split() if column != "|||"]
+            raise line.error(f"no tree in {text!r:.60}; give one in brackets on each line")
+        columns = [column for column in (text[:begin] + text[end:]).split() if column != "|||"]
         name = None
         if columns and (not is_number(columns[0]) or (len(columns) > 1 and _COUNT.fullmatch(columns[0]))):
             name = columns.pop(0)
-        tree = line[begin:end]
-        candidate = None if _is_failed(tree) else _scored(tree, columns, source, number, number)
-        yield (name, 0 if name else gaps), number, candidate
+        tree = text[begin:end]
+        candidate = None if _is_failed(tree) else Candidate.of(_phrase(tree, line), _numbers(columns, line))
+        yield (name, 0 if name else gaps), line, candidate
 
 
 def read_conllu_lists(text: str, source: str) -> Iterator[Block]:
@@ -132,22 +127,21 @@ def read_conllu_lists(text: str, source: str) -> Iterator[Block]:
     text: the sentences.
     source: the name of the text in errors.
     """
-    rows = (_conllu_row(sentence, lines[0], source) for sentence, lines in parse_with_lines(text, source))
+    rows = (_conllu_row(sentence, Line(source, lines[0])) for sentence, lines in parse_with_lines(text, source))
     for name, group in groupby(rows, key=lambda row: row[0]):
-        candidates = [row for _, row in group]
-        yield Block(candidates[0].line, name, candidates)
+        yield Block(name, [row for _, row in group])
 
 
-def _conllu_row(sentence: DependencySentence, line: int, source: str) -> tuple[str, _Row]:
+def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, _Row]:
     """Return the name and the candidate of a sentence."""
     name = comment_value(sentence, "sent_id")
     scores = comment_value(sentence, "score") or ""
     if name is None:
-        raise line_error(source, line, "no sentence is named; give each of its trees the comment, as in # sent_id = 7")
+        raise line.error("no sentence is named; give each of its trees the comment, as in # sent_id = 7")
     # the command `parse` gives each tree a name of its own, which ends in its rank
     rank = comment_value(sentence, "rank")
     list_name = name if rank is None else name.removesuffix(f"-{rank}")
-    return list_name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), source, line)))
+    return list_name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), line)))
 
 
 def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
@@ -156,55 +150,51 @@ def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
     lines: the lines of the text.
     source: the name of the text in errors.
     """
-    for count, (number, line) in enumerate(_with_content(lines), start=1):
+    for count, (line, text) in enumerate(_with_content(lines, source), start=1):
         try:
-            entry = json.loads(line)
-            if "\\u" in line:  # half of a pair, which no text can have, is escaped
+            entry = json.loads(text)
+            if "\\u" in text:  # half of a pair, which no text can have, is escaped
                 json.dumps(entry, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
-            raise line_error(source, number, f"not JSON ({error}); give one object for each list, on a line") from None
+            raise line.error(f"not JSON ({error}); give one object for each list, on a line") from None
         candidates = entry.get("candidates") if isinstance(entry, dict) else None
         name = entry.get("sent_id", count) if isinstance(entry, dict) else None
         if not isinstance(candidates, list) or not isinstance(name, str | int):
-            raise line_error(source, number, 'no list of candidates; give {"sent_id": "7", "candidates": [...]}')
-        sentence = _json_sentence(entry, source, number)
-        rows = [_Row(number, _json_candidate(candidate, sentence, source, number)) for candidate in candidates]
-        yield Block(number, str(name), rows, None if sentence is None else sentence.forms)
+            raise line.error('no list of candidates; give {"sent_id": "7", "candidates": [...]}')
+        sentence = _json_sentence(entry, line)
+        rows = [_Row(line, _json_candidate(candidate, sentence, line)) for candidate in candidates]
+        yield Block(str(name), rows, None if sentence is None else sentence.forms)
 
 
-def _json_sentence(entry: Mapping[str, Any], source: str, line: int) -> DependencySentence | None:
+def _json_sentence(entry: Mapping[str, Any], line: Line) -> DependencySentence | None:
     """Return the words of a list with their annotation; None if it has no words."""
     if "words" not in entry:
         return None
     columns = {name: entry[name] for name in ("words", *JSON_COLUMNS) if name in entry}
     for name, column in columns.items():
         if not isinstance(column, list) or not all(isinstance(cell, str) for cell in column):
-            raise line_error(source, line, f"{name} is not a list of strings; give one string for each word")
+            raise line.error(f"{name} is not a list of strings; give one string for each word")
         if len(column) != len(columns["words"]):
-            raise line_error(
-                source, line, f"{len(column)} {name} of {len(columns['words'])} words; give one for each word"
-            )
+            raise line.error(f"{len(column)} {name} of {len(columns['words'])} words; give one for each word")
     annotation = {name: tuple(column) for name, column in columns.items() if name != "words"}
     return DependencySentence.of(columns["words"])._replace(**annotation)
 
 
-def _json_candidate(entry: Any, sentence: DependencySentence | None, source: str, line: int) -> Candidate:
+def _json_candidate(entry: Any, sentence: DependencySentence | None, line: Line) -> Candidate:
     """Return the candidate of a JSON object."""
     match entry:
         case {"tree": str() as brackets}:
-            tree: Phrase | DependencySentence = _phrase(brackets, source, line)
+            tree: Phrase | DependencySentence = _phrase(brackets, line)
         case {"heads": list() as heads}:
             if sentence is None:
-                raise line_error(
-                    source, line, 'heads come without words; give the list its "words", and tags as "xpos"'
-                )
-            tree = _attached(sentence, heads, entry.get("relations"), source, line)
+                raise line.error('heads come without words; give the list its "words", and tags as "xpos"')
+            tree = _attached(sentence, heads, entry.get("relations"), line)
         case _:
-            raise line_error(source, line, 'a candidate is neither {"tree": "(S ...)"} nor {"heads": [2, 0]}; give one')
+            raise line.error('a candidate is neither {"tree": "(S ...)"} nor {"heads": [2, 0]}; give one')
     score = entry.get("score")
     others = entry.get("other_scores", [])
     scores = [score, *(others if isinstance(others, list) else [others])]
-    return Candidate.of(tree, [] if scores == [None] else _numbers(map(str, scores), source, line))
+    return Candidate.of(tree, [] if scores == [None] else _numbers(map(str, scores), line))
 
 
 def comment_key(comment: str) -> str:
@@ -248,56 +238,46 @@ def _is_failed(tree: str) -> bool:
     return "".join(tree.split()) == FAILED
 
 
-def _with_content(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+def _with_content(lines: Iterable[str], source: str) -> Iterator[tuple[Line, str]]:
     """Number the lines, and leave out empty ones and white space around the others."""
-    return ((number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip())
+    return ((Line(source, number), line.strip()) for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def _scored(tree: str, scores: Iterable[str], source: str, scores_line: int, tree_line: int) -> Candidate:
-    """Make a candidate of a tree and its scores; the lines are for errors."""
-    return Candidate.of(_phrase(tree, source, tree_line), _numbers(scores, source, scores_line))
-
-
-def _phrase(text: str, source: str, line: int) -> Phrase:
+def _phrase(text: str, line: Line) -> Phrase:
     """Parse the one tree of a text, which stands in a line of the source."""
     try:
         tree, *others = parse_brackets(text)
     except CorpusError:
-        tree, *others = parse_brackets("\n" * (line - 1) + text, source)  # raises the same error, with its line
+        # Raises the same error, with its line.
+        tree, *others = parse_brackets("\n" * (line.number - 1) + text, line.source)
     if others:
-        raise line_error(source, line, "several trees; give each a line of its own")
+        raise line.error("several trees; give each a line of its own")
     return tree
 
 
-def _numbers(columns: Iterable[str], source: str, line: int) -> list[float]:
+def _numbers(columns: Iterable[str], line: Line) -> list[float]:
     """Parse scores."""
     scores = []
     for column in columns:
         if not is_number(column):
-            raise line_error(
-                source, line, f"the score {column!r:.60} is no number; give one such as -12.5, or none at all"
-            )
+            raise line.error(f"the score {column!r:.60} is no number; give one such as -12.5, or none at all")
         scores.append(float(column))
     return scores
 
 
-def _attached(
-    sentence: DependencySentence, heads: Sequence[Any], relations: Any, source: str, line: int
-) -> DependencySentence:
+def _attached(sentence: DependencySentence, heads: Sequence[Any], relations: Any, line: Line) -> DependencySentence:
     """Return the sentence with these heads and relations, which may be None.
 
     Raises CorpusError unless each head is a word's number, or 0, and each relation a string.
     """
     n = len(sentence.forms)
     if len(heads) != n:
-        raise line_error(source, line, f"{len(heads)} heads for a sentence of {n} words; give each word one")
+        raise line.error(f"{len(heads)} heads for a sentence of {n} words; give each word one")
     for head in heads:
         if type(head) is not int or not 0 <= head <= n:
-            raise line_error(
-                source, line, f"the head {head!r:.60} in a sentence of {n} words; give the number of a word, or 0"
-            )
+            raise line.error(f"the head {head!r:.60} in a sentence of {n} words; give the number of a word, or 0")
     if relations is None:
         return sentence.with_heads(tuple(heads))
     if not isinstance(relations, list) or list(map(type, relations)) != [str] * n:
-        raise line_error(source, line, f"relations that are not a string for each of {n} words; give them, or none")
+        raise line.error(f"relations that are not a string for each of {n} words; give them, or none")
     return sentence.with_heads(tuple(heads), tuple(relations))

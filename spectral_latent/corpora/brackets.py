@@ -9,7 +9,7 @@ from sys import intern  # one string per distinct label and word
 
 from spectral_latent.constituency.cleaning import is_empty
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.corpora.text import CorpusError, line_error, read_text
+from spectral_latent.corpora.text import CorpusError, Line, read_text
 
 __all__ = ["parse_brackets", "read_brackets", "without_outer_bracket"]
 
@@ -128,4 +128,4 @@ def _misplaced(token: re.Match[str], labels: list[str]) -> str:
 
 def _error(text: str, source: str, position: int, problem: str) -> CorpusError:
     """Make the error of a position in the text."""
-    return line_error(source, text.count("\n", 0, position) + 1, problem)
+    return Line(source, text.count("\n", 0, position) + 1).error(problem)

@@ -18,7 +18,7 @@ from itertools import chain, groupby
 from sys import intern  # one string per distinct word, tag and label
 
 from spectral_latent._options import counted
-from spectral_latent.corpora.text import CorpusError, line_error, read_text
+from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import Constraints, DependencySentence, PartialTree
 from spectral_latent.dependency.sentence import BLANK
 
@@ -39,12 +39,12 @@ MALT_TAB = (".dp", ".tab")
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _TAB = ("FORM", "TAG", "HEAD", "DEPREL")
 _HEAD = _COLUMNS.index("HEAD")
-_READ = _COLUMNS.index("DEPREL") + 1  # the columns that are read are those before this one
+_READ = _COLUMNS[: _COLUMNS.index("DEPREL") + 1]  # the columns that are read
 _FORBIDS = "!"  # before the heads that a word must not have
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _NO_WORD = re.compile(r"([0-9]{1,9})([-.])([1-9][0-9]{0,8})")  # 3-4, a token of two words; 3.1, an empty node
 _HEAD_REMEDY = "give the number of another word of the sentence, or 0 for the root"
-_Row = tuple[int, list[str]]  # the number of a line, and its columns
+_Row = tuple[Line, list[str]]  # a line, and its columns
 
 
 def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
@@ -105,7 +105,7 @@ def parse_with_lines(
     [[1], [4]]
     """
     for words, comments in _sentences(text, source, line):
-        yield _sentence(words, comments, _all_heads(words, source)), [number for number, _ in words]
+        yield _sentence(words, comments, _all_heads(words)), _numbers(words)
 
 
 def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[PartialTree]:
@@ -144,19 +144,24 @@ def parse_partial_conllu_with_lines(text: str, source: str = "<string>") -> Iter
         sentence = _sentence(words, comments, None)
         heads: dict[int, int] = {}
         forbidden: list[tuple[int, int]] = []
-        for word, (number, columns) in enumerate(words, start=1):
+        for word, (line, columns) in enumerate(words, start=1):
             column = columns[_HEAD]
             if column.startswith(_FORBIDS):
                 names = column.removeprefix(_FORBIDS).split("|")
-                forbidden += [(_head(name, word, len(words), source, number), word) for name in names]
+                forbidden += [(_head(name, word, len(words), line), word) for name in names]
             elif column != BLANK:
-                heads[word] = _head(column, word, len(words), source, number)
+                heads[word] = _head(column, word, len(words), line)
         relations = {word: name for word, name in enumerate(sentence.relations, start=1) if name != BLANK}
         try:
             constraints = Constraints(heads, relations, forbidden)
         except ValueError as error:
-            raise line_error(source, words[0][0], f"{error}; write _ for a head that is not known") from None
-        yield PartialTree(sentence.without_tree(), constraints), [number for number, _ in words]
+            raise words[0][0].error(f"{error}; write _ for a head that is not known") from None
+        yield PartialTree(sentence.without_tree(), constraints), _numbers(words)
+
+
+def _numbers(words: list[_Row]) -> list[int]:
+    """List the numbers of the lines of words."""
+    return [line.number for line, _ in words]
 
 
 def _sentences(text: str, source: str, line: int) -> Iterator[tuple[list[_Row], list[str]]]:
@@ -169,9 +174,9 @@ def _sentences(text: str, source: str, line: int) -> Iterator[tuple[list[_Row], 
         if content.startswith("#"):
             comments.append(content[1:].strip())
         elif content.strip(" "):
-            rows.append((number, _columns(content, source, number)))
+            rows.append(_columns(content, Line(source, number)))
         elif rows:
-            yield _words(rows, source), comments
+            yield _words(rows), comments
             comments = []
             rows = []
             is_empty = False
@@ -202,10 +207,10 @@ def parse_tab_with_lines(
     for has_words, block in groupby(lines, key=lambda numbered: bool(numbered[1].strip(" \r"))):
         if has_words:
             words = [
-                (number, _columns_of_tab(content.removesuffix("\r"), source, number, word))
+                _columns_of_tab(content.removesuffix("\r"), Line(source, number), word)
                 for word, (number, content) in enumerate(block, start=1)
             ]
-            yield _sentence(words, [], _all_heads(words, source)), [number for number, _ in words]
+            yield _sentence(words, [], _all_heads(words)), _numbers(words)
 
 
 def to_conllu(sentence: DependencySentence) -> str:
@@ -236,75 +241,66 @@ def to_conllu(sentence: DependencySentence) -> str:
     return "\n".join((*lines, "", ""))
 
 
-def _columns(line: str, source: str, number: int) -> list[str]:
+def _columns(content: str, line: Line) -> _Row:
     """Split a line of CoNLL-U, and check its columns."""
-    columns = line.split("\t")
+    columns = content.split("\t")
     if len(columns) != len(_COLUMNS):
-        raise line_error(
-            source,
-            number,
+        raise line.error(
             f"{counted(len(columns), 'column')} where CoNLL-U has {len(_COLUMNS)}; give {' '.join(_COLUMNS)}, with a "
-            f"tab between each two, _ for what is not known, and an empty line after each sentence",
+            f"tab between each two, _ for what is not known, and an empty line after each sentence"
         )
-    return _filled(columns, _COLUMNS[:_READ], source, number)
+    return line, _filled(columns, _READ, line)
 
 
-def _columns_of_tab(line: str, source: str, number: int, word: int) -> list[str]:
+def _columns_of_tab(content: str, line: Line, word: int) -> _Row:
     """Split a line of Malt-TAB, and arrange its columns as the first eight of CoNLL-U."""
-    columns = line.split("\t")
+    columns = content.split("\t")
     if len(columns) not in (len(_TAB) - 1, len(_TAB)):
-        raise line_error(
-            source,
-            number,
+        raise line.error(
             f"{counted(len(columns), 'column')} where Malt-TAB has {len(_TAB)}, or {len(_TAB) - 1}; give "
-            f"{' '.join(_TAB)}, with a tab between each two, and an empty line after each sentence",
+            f"{' '.join(_TAB)}, with a tab between each two, and an empty line after each sentence"
         )
-    form, tag, head, *relation = _filled(columns, _TAB, source, number)
-    return [str(word), form, "_", tag, tag, "_", head, *(relation or "_")]
+    form, tag, head, *relation = _filled(columns, _TAB, line)
+    return line, [str(word), form, "_", tag, tag, "_", head, *(relation or "_")]
 
 
-def _filled(columns: list[str], names: tuple[str, ...], source: str, number: int) -> list[str]:
+def _filled(columns: list[str], names: tuple[str, ...], line: Line) -> list[str]:
     """Return the columns; raise CorpusError if one of those with a name is empty."""
     if "" in columns[: len(names)]:
-        name = names[columns.index("")]
-        raise line_error(source, number, f"the column {name} is empty; write _ for what is not known")
+        raise line.error(f"the column {names[columns.index('')]} is empty; write _ for what is not known")
     return columns
 
 
-def _words(rows: list[_Row], source: str) -> list[_Row]:
+def _words(rows: list[_Row]) -> list[_Row]:
     """Return the rows of a sentence that are words, and check the IDs of all rows."""
     words: list[_Row] = []
     end = 0  # the last word of the latest range
-    begun = 0  # the line of the latest range
+    begun = rows[0][0]  # the line of the latest range
     empty = 0  # the number of the latest empty node after the latest word
-    for number, columns in rows:
+    for line, columns in rows:
         due = len(words) + 1
         if columns[0] == str(due):
-            words.append((number, columns))
+            words.append((line, columns))
             empty = 0
             continue
         # A range a-b must begin at the next word, and an empty node a.b follow the latest word or empty node.
         match = _NO_WORD.fullmatch(columns[0])
         kind, first, second = (match[2], int(match[1]), int(match[3])) if match else ("", 0, 0)
         if kind == "-" and end < first == due <= second:
-            end, begun = second, number
+            end, begun = second, line
         elif kind == "." and first == len(words) and second > empty:
             empty = second
         else:
-            raise line_error(
-                source,
-                number,
+            raise line.error(
                 f"the ID {columns[0]!r} is out of order, the next word is {due}; number the words of each sentence "
-                f"1, 2, 3, and end it with an empty line",
+                f"1, 2, 3, and end it with an empty line"
             )
     if not words:
-        raise line_error(source, rows[0][0], "the sentence that begins here has no words; remove it, or add them")
+        raise rows[0][0].error("the sentence that begins here has no words; remove it, or add them")
     if end > len(words):
-        raise line_error(
-            source,
-            begun,
+        raise begun.error(
             f"a range up to the word {end} in a sentence of {counted(len(words), 'word')}; add the words, or end the "
-            f"range at the last",
+            f"range at the last"
         )
     return words
 
@@ -312,39 +308,33 @@ def _words(rows: list[_Row], source: str) -> list[_Row]:
 def _sentence(words: list[_Row], comments: list[str], heads: tuple[int, ...] | None) -> DependencySentence:
     """Make a sentence of the rows of its words, with heads."""
     _, forms, lemmas, upos, xpos, feats, _, relations = (
-        tuple(map(intern, column)) for column in zip(*(columns[:_READ] for _, columns in words), strict=True)
+        tuple(map(intern, column)) for column in zip(*(columns[: len(_READ)] for _, columns in words), strict=True)
     )
     return DependencySentence(forms, lemmas, upos, xpos, feats, heads, relations, tuple(comments))
 
 
-def _all_heads(words: list[_Row], source: str) -> tuple[int, ...] | None:
+def _all_heads(words: list[_Row]) -> tuple[int, ...] | None:
     """Read the heads of all words; None if all are missing."""
-    heads = _heads(words, source)
+    heads = [
+        None if columns[_HEAD] == BLANK else _head(columns[_HEAD], word, len(words), line)
+        for word, (line, columns) in enumerate(words, start=1)
+    ]
     known = tuple(head for head in heads if head is not None)
     if known and len(known) < len(heads):
-        line = words[heads.index(None)][0]
-        problem = "no HEAD where other words of the sentence have one"
-        raise line_error(source, line, f"{problem}; {_HEAD_REMEDY}, or no heads at all")
+        line, _ = words[heads.index(None)]
+        raise line.error(f"no HEAD where other words of the sentence have one; {_HEAD_REMEDY}, or no heads at all")
     return known or None
 
 
-def _heads(words: list[_Row], source: str) -> list[int | None]:
-    """Read the heads of all words, None for those that are missing."""
-    return [
-        None if columns[_HEAD] == BLANK else _head(columns[_HEAD], word, len(words), source, number)
-        for word, (number, columns) in enumerate(words, start=1)
-    ]
-
-
-def _head(column: str, word: int, words: int, source: str, number: int) -> int:
+def _head(column: str, word: int, n_words: int, line: Line) -> int:
     """Read the head of a word."""
     if not _NUMBER.fullmatch(column):
-        raise line_error(source, number, f"the HEAD {column!r} is not a number; {_HEAD_REMEDY}")
+        raise line.error(f"the HEAD {column!r} is not a number; {_HEAD_REMEDY}")
     head = int(column)
-    if head > words:
-        raise line_error(source, number, f"the HEAD {head} in a sentence of {counted(words, 'word')}; {_HEAD_REMEDY}")
+    if head > n_words:
+        raise line.error(f"the HEAD {head} in a sentence of {counted(n_words, 'word')}; {_HEAD_REMEDY}")
     if head == word:
-        raise line_error(source, number, f"the word {word} is its own HEAD; {_HEAD_REMEDY}")
+        raise line.error(f"the word {word} is its own HEAD; {_HEAD_REMEDY}")
     return head
 
 

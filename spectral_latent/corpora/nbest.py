@@ -31,7 +31,7 @@ from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.formats import sniff_format
 from spectral_latent.corpora.nltk_graphs import sentence_from_nltk
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk
-from spectral_latent.corpora.text import CorpusError, line_error, read_text
+from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, CandidateError, NBest, Tree
 
@@ -90,7 +90,7 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
             blocks = read_conllu_lists(text, source)
         case "json":
             blocks = read_json(text.split("\n"), source)
-    return (_checked(block, number, source) for number, block in enumerate(blocks, start=1))
+    return (_checked(block, number) for number, block in enumerate(blocks, start=1))
 
 
 def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
@@ -157,11 +157,10 @@ def _tree(tree: Any) -> Tree:
     return sentence_from_nltk(tree) if hasattr(tree, "nodes") else phrase_from_nltk(tree)
 
 
-def _checked(block: Block, number: int, source: str) -> NBest:
+def _checked(block: Block, number: int) -> NBest:
     """Make the list of a block; its errors name the line."""
     name = str(number) if block.name is None else block.name
     try:
         return NBest.of((row.candidate for row in block.rows), name, block.words)
     except CandidateError as error:
-        line = block.rows[error.number - 1].line
-        raise line_error(source, line, str(error)) from None
+        raise block.rows[error.number - 1].line.error(str(error)) from None

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from sys import intern  # one string per distinct label and word
 
 from spectral_latent.constituency import PartialTree, Phrase
-from spectral_latent.corpora.text import CorpusError, line_error
+from spectral_latent.corpora.text import CorpusError, Line
 
 __all__ = ["parse_partial", "parse_partial_with_lines"]
 
@@ -63,25 +63,25 @@ def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tu
             elif not token[_CLOSES]:
                 begun[-1][1].append(intern(token[0]))
             elif len(begun) == 1:
-                raise line_error(source, number, "a bracket closes that was never opened; write -RRB- for the word )")
+                raise Line(source, number).error("a bracket closes that was never opened; write -RRB- for the word )")
             else:
                 label, children = begun.pop()
                 if not children:
-                    raise line_error(source, number, f"the bracket ({label}) has no words; remove it")
+                    raise Line(source, number).error(f"the bracket ({label}) has no words; remove it")
                 begun[-1][1].append(Phrase(label, tuple(children)))
         if len(begun) == 1 and begun[0][1]:
             try:
                 sentence = PartialTree.of(Phrase("", tuple(begun[0][1])))
             except ValueError as error:
-                raise line_error(source, begin, str(error)) from None
+                raise Line(source, begin).error(str(error)) from None
             if not sentence.words:
-                raise line_error(source, begin, "the sentence that begins here has no words; remove it")
+                raise Line(source, begin).error("the sentence that begins here has no words; remove it")
             yield begin, sentence
             is_empty = False
             begun = [("", [])]
     if len(begun) > 1:
-        raise line_error(
-            source, begin, "a bracket that opens in this sentence is never closed; add the missing bracket"
+        raise Line(source, begin).error(
+            "a bracket that opens in this sentence is never closed; add the missing bracket"
         )
     if is_empty:
         raise CorpusError(f"{source}: no sentences; give text such as She saw (NP the man) .")

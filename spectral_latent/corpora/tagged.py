@@ -13,7 +13,7 @@ from sys import intern  # one string per distinct word and tag
 from spectral_latent.corpora._folders import items_of_files
 from spectral_latent.corpora._nltk import items_of_corpus, tagged_of_file, words_of_file
 from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, Format, sniff_format
-from spectral_latent.corpora.text import CorpusError, read_text
+from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.dependency.sentence import TagColumn
 from spectral_latent.dependency.tag_columns import choose_column, with_all_tags
@@ -133,7 +133,7 @@ def parse_tagged(text: str, source: str = "<string>", line: int = 1) -> Iterator
     is_empty = True
     for number, tokens in enumerate(plain_sentences(text.split("\n")), start=line):
         if tokens:
-            yield [_divided(token, source, number) for token in tokens]
+            yield [_divided(token, Line(source, number)) for token in tokens]
             is_empty = False
     if is_empty:
         raise CorpusError(f"{source}: no sentences; give lines such as the/DT dog/NN")
@@ -209,15 +209,9 @@ def _words_of_text_file(path: Path) -> Iterator[list[str]]:
     return filter(None, plain_sentences(text.split("\n")))
 
 
-def _pair(token: str) -> tuple[str, str] | None:
-    """Divide a token at its last slash; return None if the word or the tag is empty."""
+def _divided(token: str, line: Line) -> tuple[str, str]:
+    """Divide a token at its last slash into word and tag; raise CorpusError if one of them is missing."""
     word, _, tag = token.rpartition("/")
-    return (intern(word), intern(tag)) if word and tag else None
-
-
-def _divided(token: str, source: str, line: int) -> tuple[str, str]:
-    """Divide a token into word and tag; raise CorpusError if one of them is missing."""
-    pair = _pair(token)
-    if pair is None:
-        raise CorpusError(f"{source}, line {line}: {token!r} is not a word/TAG; tag every word, as in dog/NN")
-    return pair
+    if not word or not tag:
+        raise line.error(f"{token!r} is not a word/TAG; tag every word, as in dog/NN")
+    return intern(word), intern(tag)

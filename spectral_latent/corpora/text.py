@@ -8,8 +8,9 @@ import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path, PurePath
+from typing import NamedTuple
 
-__all__ = ["CorpusError", "decode", "ending_of", "line_error", "read_text", "utf8_chunks"]
+__all__ = ["CorpusError", "Line", "decode", "ending_of", "read_text", "utf8_chunks"]
 
 _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
 _GZIP = b"\x1f\x8b"
@@ -35,17 +36,25 @@ class CorpusError(ValueError):
         super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
 
 
-def line_error(source: str, line: int, problem: str) -> CorpusError:
-    """Make the error of a line of a text.
+class Line(NamedTuple):
+    """A line of a text, for errors.
 
     source: the name of the text.
-    line: the number of the line.
-    problem: the problem, and what to do about it.
-
-    >>> line_error("a.mrg", 7, "a bracket is missing; add it")
-    CorpusError('a.mrg, line 7: a bracket is missing; add it')
+    number: the number of the line.
     """
-    return CorpusError(f"{source}, line {line}: {problem}")
+
+    source: str
+    number: int
+
+    def error(self, problem: str) -> CorpusError:
+        """Make the error of a problem in the line.
+
+        problem: the problem, and what to do about it.
+
+        >>> Line("a.mrg", 7).error("a bracket is missing; add it")
+        CorpusError('a.mrg, line 7: a bracket is missing; add it')
+        """
+        return CorpusError(f"{self.source}, line {self.number}: {problem}")
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
