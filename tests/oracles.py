@@ -15,6 +15,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import Moments
+from spectral_latent.inference import Derivation, n_best_derivations
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 
@@ -24,6 +25,11 @@ Item = tuple[int, int, int]  # symbol, first word, word after the last
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Trees
+
+
+def best_derivation(forest: Forest, weights: np.ndarray) -> Derivation | None:
+    """The derivation of a forest of one component with the largest sum of edge weights; None if there is none."""
+    return next(iter(n_best_derivations(forest, weights, 1)), None)
 
 
 def children(tree: Tree) -> tuple[Tree, ...]:

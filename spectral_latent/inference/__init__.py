@@ -2,7 +2,7 @@
 
 from spectral_latent.inference._checks import check_forest
 from spectral_latent.inference.counting import ExpectedCounts, expected_counts
-from spectral_latent.inference.decoding import Derivation, Derivations, best_derivation, n_best_derivations
+from spectral_latent.inference.decoding import Derivation, Derivations, n_best_derivations
 from spectral_latent.inference.generative_means import collapse, mean_node_counts
 from spectral_latent.inference.inside_outside import (
     ScaledVectors,
@@ -25,7 +25,6 @@ __all__ = [
     "SampledTrees",
     "ScaledVectors",
     "Weight",
-    "best_derivation",
     "check_forest",
     "collapse",
     "edge_marginals",

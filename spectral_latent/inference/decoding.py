@@ -19,7 +19,7 @@ from spectral_latent.inference._checks import check_forest, check_weights
 from spectral_latent.inference._ranking import Room, rank
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, range_of
 
-__all__ = ["Derivation", "Derivations", "best_derivation", "n_best_derivations"]
+__all__ = ["Derivation", "Derivations", "n_best_derivations"]
 
 _MOST = np.iinfo(np.int64).max  # derivations of an item, for compiled code: more than any memory holds
 
@@ -218,25 +218,6 @@ def _find_best_edges(forest: Forest, weights: FloatArray, score: FloatArray, bes
                 best[item] = edge
 
 
-def best_derivation(forest: Forest, weights: FloatArray) -> Derivation | None:
-    """Find the derivation of a one-component forest with the largest sum of edge weights; None if there is none.
-
-    Of equal derivations, the first edge and the first root win.
-
-    forest: a forest of E edges.
-    weights: (E,).
-    Raises ValueError as `n_best_derivations`, and for a forest of several components.
-
-    >>> forest = Forest(*(np.array(column) for column in ([0], [0, 2], [0, 1], [-1, -1], [-1, -1], [0], [0])))
-    >>> best_derivation(forest, np.array([0.25, 0.5]))
-    Derivation(edges=array([1]), score=0.5)
-    """
-    found = n_best_derivations(forest, weights, 1)
-    if forest.n_components > 1:
-        raise ValueError(f"the forest has {forest.n_components} components; the best derivation is that of one")
-    return next(iter(found), None)
-
-
 def _best(forest: Forest, weights: FloatArray) -> Derivations:
     """Find the best derivation of each component of a forest with edges of these weights (E,), if there is one."""
     score = np.full(forest.n_items, -np.inf)
@@ -255,7 +236,7 @@ def _best(forest: Forest, weights: FloatArray) -> Derivations:
 def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Derivations:
     """List up to `n_best` derivations of each component of a forest, by falling sum of edge weights.
 
-    The first of equal derivations is that of `best_derivation`.
+    Of equal derivations, the first one has the first root, and the first of equal edges below it.
 
     forest: of E edges.
     weights: (E,) the weight of each edge.

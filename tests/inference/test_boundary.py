@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from spectral_latent.inference import (
     Derivation,
     ScaledVectors,
-    best_derivation,
     check_forest,
     edge_marginals,
     inside,
@@ -32,7 +31,7 @@ from spectral_latent.inference import (
 )
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules
-from tests.oracles import cky_forest, random_numbers, unscaled
+from tests.oracles import best_derivation, cky_forest, random_numbers, unscaled
 
 FAR = [-(2**62), -(10**9), -7, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, 19, 10**6, 10**9, 2**62]
 RULES: dict[str, list[tuple[int, ...]]] = {
@@ -276,9 +275,9 @@ def test_decoders_refuse_a_forest_or_agree_with_plain_python(
     weights = np.random.default_rng(seed).normal(size=np.size(forest.rule))
     checked = verdict(lambda: Checked(forest))
     if checked is None:
-        for refused in (best_derivation, lambda *both: n_best_derivations(*both, 3)):
+        for n_best in (1, 3):
             with pytest.raises(ValueError, match=r"forest|item"):
-                refused(forest, weights)
+                n_best_derivations(forest, weights, n_best)
         return
     check_forest(forest)
     split = np.split(weights, forest.start[1:-1]) if forest.n_items else []
@@ -295,12 +294,6 @@ def test_decoders_refuse_a_forest_or_agree_with_plain_python(
         expected = [(k, score) for k, several in scores.items() for score in several[:n_best]]
         assert found.component.tolist() == [k for k, _ in expected]
         assert [derivation.score for derivation in found] == pytest.approx([score for _, score in expected])
-    if forest.n_components > 1:
-        with pytest.raises(ValueError, match="components; the best derivation is that of one"):
-            best_derivation(forest, weights)
-    else:
-        best = best_derivation(forest, weights)
-        assert (best and best.edges.tolist()) == (first[0].edges.tolist() if len(first) else None)
     has_rules = verdict(lambda: Passes(operators, forest)) is not None  # rules may be anything to a decoder
     for derivation in [*first, *ranked]:
         assert weights[derivation.edges].sum() == pytest.approx(derivation.score)
@@ -436,10 +429,9 @@ def test_vectors_of_another_forest_are_refused(vectors: ScaledVectors) -> None:
 
 @pytest.mark.parametrize("weights", [np.zeros(2), np.zeros((3, 1)), np.zeros(3, dtype=int), [0.0] * 3])
 def test_weights_of_another_forest_are_refused(weights: Any) -> None:
-    with pytest.raises(ValueError, match="the edges' weights"):
-        best_derivation(small()[1], weights)
-    with pytest.raises(ValueError, match="the edges' weights"):
-        n_best_derivations(small()[1], weights, 2)
+    for n_best in (1, 2):
+        with pytest.raises(ValueError, match="the edges' weights"):
+            n_best_derivations(small()[1], weights, n_best)
 
 
 @given(st.data())
