@@ -72,9 +72,7 @@ class Lists(NamedTuple):
     @property
     def has_heads(self) -> bool:
         """Tell whether the candidates are dependency trees."""
-        from spectral_latent.dependency import DependencySentence
-
-        return any(isinstance(tree, DependencySentence) for nbest in self.lists for tree, *_ in nbest.candidates)
+        return any(nbest.has_heads for nbest in self.lists)
 
 
 def read_lists(file: str, console: Console) -> Lists:

@@ -27,7 +27,6 @@ from spectral_latent.constituency.training import train_parser
 from spectral_latent.drawing import Html
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import (
-    Charts,
     Limits,
     NextWords,
     Parses,
@@ -245,14 +244,7 @@ class ConstituencyModel(StoredModel):
         """
         return self.parse_nbest(words, 1, constraints=constraints)[0]
 
-    def parse_nbest(
-        self,
-        words: Sequence[str],
-        n_best: int,
-        *,
-        constraints: Constraints = ANY_TREE,
-        charts: Sequence[Charts] | None = None,
-    ) -> Parses[Parse]:
+    def parse_nbest(self, words: Sequence[str], n_best: int, *, constraints: Constraints = ANY_TREE) -> Parses[Parse]:
         """Find up to `n_best` different trees of a sentence, by falling gain.
 
         Constituents are combined freely, even if no grammar has all of them in one tree.  A sentence that no grammar
@@ -261,13 +253,12 @@ class ConstituencyModel(StoredModel):
         words: the words of the sentence.
         n_best: the most trees to find.
         constraints: the trees that the sentence may have; p̂ of a tree does not depend on them.
-        charts: the chart of the sentence under each grammar and the constraints; None to build them.
-        Raises ValueError if there is no word, if n_best < 1, if the constraints do not fit the sentence and the
-        grammars, or if there is not one chart for each grammar.
+        Raises ValueError if there is no word, if n_best < 1, or if the constraints do not fit the sentence and the
+        grammars.
         """
         checked("n_best", n_best, Count)
         tree = PartialTree.unknown(words)._replace(constraints=constraints)
-        (parses,) = self.parser.parses([tree], n_best, charts)
+        (parses,) = self.parser.parses([tree], n_best)
         return parses
 
     def parse_all(

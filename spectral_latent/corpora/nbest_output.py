@@ -69,8 +69,7 @@ def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
     >>> list(best_trees([nbest, NBest.of([])], [1, -1]))
     ['(VB run)\\n', '(())\\n']
     """
-    trees = (candidate.tree for nbest in lists for candidate in nbest.candidates)
-    has_heads = isinstance(next(trees, None), DependencySentence)
+    has_heads = any(nbest.has_heads for nbest in lists)
     for nbest, i in zip(lists, chosen, strict=True):
         if nbest.candidates:
             tree = nbest.candidates[i].tree

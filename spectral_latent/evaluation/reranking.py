@@ -2,7 +2,7 @@
 
 | here | formula | source |
 | --- | --- | --- |
-| `error_reduction` | 100 (b - a) / (100 - a) for percentages a and b | |
+| `Difference.error_reduction` | 100 (b - a) / (100 - a) for percentages a and b | |
 | `paired_bootstrap` | quantiles of b* - a*, of sentences drawn with replacement | Efron and Tibshirani 1993, 13.3 |
 
 Scores are dataclasses of counts that can be added, such as `BracketScores` and `AttachmentScore`.  A measure makes a
@@ -18,21 +18,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-__all__ = ["Difference", "RerankingEvaluation", "error_reduction", "evaluate_reranking", "paired_bootstrap"]
+__all__ = ["Difference", "RerankingEvaluation", "evaluate_reranking", "paired_bootstrap"]
 
 Score = TypeVar("Score", bound=Any)
-
-
-def error_reduction(base: float, other: float) -> float:
-    """Compute how much of the base's error another system removes, in percent; 0 if there was no error.
-
-    base: the percentage that the base has right.
-    other: the percentage that the other system has right.
-
-    >>> error_reduction(90.0, 92.5)
-    25.0
-    """
-    return 100 * (other - base) / (100 - base) if base != 100 else 0.0
 
 
 class Difference(NamedTuple):
@@ -51,8 +39,12 @@ class Difference(NamedTuple):
 
     @property
     def error_reduction(self) -> float:
-        """100 (other - base) / (100 - base)."""
-        return error_reduction(self.base, self.other)
+        """The share of the base's error that the other system removes, in percent; 0 if there was no error.
+
+        >>> Difference(base=90.0, other=92.5, low=2.0, high=3.0).error_reduction
+        25.0
+        """
+        return 100 * (self.other - self.base) / (100 - self.base) if self.base != 100 else 0.0
 
 
 class RerankingEvaluation(NamedTuple):

@@ -14,7 +14,7 @@ where h = 1 - H(C|K) / H(C) is homogeneity, c = 1 - H(K|C) / H(K) completeness, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,13 +62,13 @@ class TaggingScore(Counts):
 def score_tags(
     gold: Iterable[Sequence[tuple[str, str]]],
     predicted: Iterable[Sequence[tuple[str, str]]],
-    known: Container[str] | Callable[[str], bool] | None = None,
+    known: Container[str] | None = None,
 ) -> TaggingScore:
     """Score predicted tags against gold tags.
 
     gold: sentences of words with tags.
     predicted: the same sentences with predicted tags.
-    known: the words of training, or a function that tells whether a word is known; if not given, every word is known.
+    known: the words of training; if not given, every word is known.
 
     Raises `ValueError` if there are not as many predicted sentences as gold sentences, or if a sentence has other
     words.
@@ -78,7 +78,6 @@ def score_tags(
     >>> score_tags(gold, predicted, known={"the"})
     TaggingScore(tokens=3, correct=2, unknown=2, unknown_correct=1)
     """
-    is_known = _always if known is None else known if callable(known) else known.__contains__
     tokens = correct = unknown = unknown_correct = 0
     for number, (sentence, other) in enumerate(zip(gold, predicted, strict=True), start=1):
         if [word for word, _ in sentence] != [word for word, _ in other]:
@@ -86,7 +85,7 @@ def score_tags(
         tokens += len(sentence)
         for (word, tag), (_, predicted_tag) in zip(sentence, other, strict=True):
             is_correct = tag == predicted_tag
-            is_unknown = not is_known(word)
+            is_unknown = known is not None and word not in known
             correct += is_correct
             unknown += is_unknown
             unknown_correct += is_correct and is_unknown
@@ -178,8 +177,3 @@ def _explained(cells: IntArray, margins: IntArray, totals: IntArray) -> float:
     entropy = -float(totals @ np.log(totals / totals.sum()))
     conditional = -float(cells @ np.log(cells / margins))
     return max(0.0, 1 - conditional / entropy) if len(totals) > 1 else 1.0
-
-
-def _always(_: str) -> bool:
-    """Tell that a word is known, for any word."""
-    return True

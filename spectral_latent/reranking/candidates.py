@@ -147,6 +147,11 @@ class NBest:
         )
 
     @property
+    def has_heads(self) -> bool:
+        """Whether the candidates are dependency trees."""
+        return bool(self.candidates) and isinstance(self.candidates[0].tree, DependencySentence)
+
+    @property
     def n_scores(self) -> int:
         """The number of scores of each candidate."""
         return len(self.candidates[0].scores) if self.candidates else 0

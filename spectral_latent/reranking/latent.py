@@ -18,10 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from spectral_latent.constituency import ConstituencyModel, Phrase
+from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.grammar.batches import batches_of
 from spectral_latent.inference import Weight
@@ -44,6 +45,7 @@ class LatentFeatures:
     model: a parser for trees of the candidates' kind.
     name: the first part of the name of each feature, which distinguishes several models.
 
+    >>> from spectral_latent.constituency import Phrase
     >>> from spectral_latent.reranking.candidates import Candidate
     >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs")]
     >>> wrong = Phrase("S", (Phrase("VB", ("cats",)), trees[0].children[1]))
@@ -68,16 +70,20 @@ class LatentFeatures:
 
         lists: L lists of n candidates in all.
         """
+        for nbest in lists:
+            if len(nbest) and nbest.has_heads != isinstance(self.model, DependencyModel):
+                given, needed = ("dependency trees", "phrases") if nbest.has_heads else ("phrases", "dependency trees")
+                raise ValueError(f"{given} for a model of {needed}; give it n-best lists of {needed}")
         columns = chain.from_iterable(map(self._columns, batches_of(nbest for nbest in lists if len(nbest))))
         return measure_table(self.names, columns, lists)
 
     def _columns(self, lists: Sequence[NBest]) -> Iterator[FloatArray]:
         """Compute the features (n, d) of each list of a batch; all have candidates."""
+        trees: list[list[Any]] = [nbest.cleaned for nbest in lists]
         if isinstance(self.model, ConstituencyModel):
-            phrases = [_phrases(nbest.cleaned) for nbest in lists]
-            weight, posteriors = self.model.parser.score_with_parts(phrases)
+            weight, posteriors = self.model.parser.score_with_parts(trees)
         else:
-            sentences = list(chain.from_iterable(_sentences(nbest.cleaned) for nbest in lists))
+            sentences = list(chain.from_iterable(trees))
             weight = _score_rooted(self.model, sentences)
             posteriors = self.model.part_posteriors(sentences)
         n_parts = np.array([len(part) for part in posteriors])
@@ -112,19 +118,3 @@ def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -
     weight.sign[rooted] = rooted_weight.sign
     weight.log[rooted] = rooted_weight.log
     return weight
-
-
-def _phrases(trees: Sequence[object]) -> list[Phrase]:
-    """Return the trees if all are phrases; raise ValueError if not."""
-    phrases = [tree for tree in trees if isinstance(tree, Phrase)]
-    if len(phrases) < len(trees):
-        raise ValueError("dependency trees for a model of phrases; give it n-best lists of phrases")
-    return phrases
-
-
-def _sentences(trees: Sequence[object]) -> list[DependencySentence]:
-    """Return the trees if all are dependency trees; raise ValueError if not."""
-    sentences = [tree for tree in trees if isinstance(tree, DependencySentence)]
-    if len(sentences) < len(trees):
-        raise ValueError("phrases for a model of dependencies; give it n-best lists of dependency trees")
-    return sentences

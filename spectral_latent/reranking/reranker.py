@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spectral_latent._options import AtLeast, Below, Count, ShortRepr, checked, counted
 from spectral_latent.constituency import ConstituencyModel
-from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.dependency import DependencyModel
 from spectral_latent.grammar import Parses, check_kind
 from spectral_latent.operators import Distinct, ModelFileError, StoredModel, array_from, opened_model, setting_from
 from spectral_latent.reranking.candidates import NBest
@@ -84,7 +84,7 @@ class CandidateFeatures(ShortRepr):
             check_kind(nbest, NBest)
         n_scores = max((nbest.n_scores for nbest in lists), default=0)
         events = TreeTemplates.train(lists).names if templates else ()
-        return CandidateFeatures(any(map(_has_heads, lists)), n_scores, events, dict(models or {}))
+        return CandidateFeatures(any(nbest.has_heads for nbest in lists), n_scores, events, dict(models or {}))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ class CandidateFeatures(ShortRepr):
         """
         for nbest in lists:
             check_kind(nbest, NBest)
-            if len(nbest) and _has_heads(nbest) != self.has_heads:
+            if len(nbest) and nbest.has_heads != self.has_heads:
                 learnt, given = ("dependencies", "phrases") if self.has_heads else ("phrases", "dependencies")
                 raise ValueError(f"{given} for a reranker of {learnt}; give it n-best lists of {learnt}")
         first, *others = (part.table(lists) for part in self._parts())
@@ -327,8 +327,3 @@ def _check_models(needed: Mapping[str, str], given: LatentModels) -> None:
                 f"the model given as {name} is not the one of training: its fingerprint is "
                 f"{model.fingerprint[:_DIGITS]}, not {str(needed[name])[:_DIGITS]}; give the model of training"
             )
-
-
-def _has_heads(nbest: NBest) -> bool:
-    """Tell whether the candidates of a list are dependency trees."""
-    return any(isinstance(tree, DependencySentence) for tree, *_ in nbest.candidates[:1])

@@ -444,16 +444,17 @@ def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
         assert set(leaf[:, 1]) == set(chart.grammar.words.word)
-        assert model.parse_nbest(words, 1, charts=[chart]) == [model.parse(words)]
+        assert model.parser.parses([PartialTree.unknown(words)], 1, [chart]) == [[model.parse(words)]]
 
 
 def test_charts_are_one_for_each_grammar_and_sentence(model: ConstituencyModel) -> None:
     charts = [member.grammar.charts([AMBIGUOUS]) for member in model.members]
     for wrong in ([], charts * 2):
         with pytest.raises(ValueError, match=f"charts of {len(wrong)} grammars for a parser of 1; give"):
-            model.parse_nbest(AMBIGUOUS, 1, charts=wrong)
+            model.parser.parses([PartialTree.unknown(AMBIGUOUS)], 1, wrong)
     with pytest.raises(ValueError, match="charts of 2 sentences for 1; give"):
-        model.parse_nbest(AMBIGUOUS, 1, charts=[model.members[0].grammar.charts([AMBIGUOUS] * 2)])
+        charts = [model.members[0].grammar.charts([AMBIGUOUS] * 2)]
+        model.parser.parses([PartialTree.unknown(AMBIGUOUS)], 1, charts)
 
 
 @pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])

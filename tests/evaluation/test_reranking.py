@@ -13,7 +13,7 @@ from scipy import stats
 
 from spectral_latent.corpora.dependencies import dependency_trees
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
-from spectral_latent.evaluation.reranking import error_reduction, evaluate_reranking, paired_bootstrap
+from spectral_latent.evaluation.reranking import Difference, evaluate_reranking, paired_bootstrap
 from spectral_latent.evaluation.tagging import TaggingScore
 
 
@@ -69,9 +69,8 @@ def test_interval_is_that_of_scipy() -> None:
 
 
 def test_error_reduction() -> None:
-    assert error_reduction(80.0, 90.0) == 50.0
-    assert error_reduction(90.0, 80.0) == -100.0
-    assert error_reduction(100.0, 100.0) == 0.0
+    for base, other, expected in ((80.0, 90.0, 50.0), (90.0, 80.0, -100.0), (100.0, 100.0, 0.0)):
+        assert Difference(base, other, 0.0, 0.0).error_reduction == expected
     found = paired_bootstrap(sentences(8), sentences(9), accuracy, samples=1)
     assert found.error_reduction == pytest.approx(50.0)
 

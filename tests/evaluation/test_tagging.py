@@ -37,7 +37,7 @@ def test_score_is_a_count(triples: list[list[tuple[str, str, str]]], known: set[
     assert score.correct == sum(a == b for _, a, b in tokens)
     assert score.unknown == len(unknown)
     assert score.unknown_correct == sum(a == b for _, a, b in unknown)
-    assert score == score_tags(iter(gold), iter(predicted), lambda word: word in known)
+    assert score == score_tags(iter(gold), iter(predicted), list(known))
     assert score == sum((score_tags([a], [b], known) for a, b in zip(gold, predicted, strict=True)), TaggingScore())
     mixed = score.unknown * score.unknown_accuracy + (score.tokens - score.unknown) * score.known_accuracy
     assert score.tokens * score.accuracy == pytest.approx(mixed)

@@ -192,7 +192,7 @@ def test_lists_of_another_formalism(model: ConstituencyModel) -> None:
     with pytest.raises(ValueError, match="dependency trees for a model of phrases"):
         Reranker.train(heads * 6, [0, 1] * 6, {"latent": model}, templates=False)
     of_dependencies = DependencyModel.train([words.with_heads((2, 0))])
-    with pytest.raises(ValueError, match="phrases for a model of dependencies"):
+    with pytest.raises(ValueError, match="phrases for a model of dependency trees"):
         Reranker.train(LISTS, GAINS, {"latent": of_dependencies})
 
 
