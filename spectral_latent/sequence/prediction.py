@@ -19,7 +19,7 @@ Sequences advance together, one position at a time: their states are the rows of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, NamedTuple
@@ -178,28 +178,6 @@ class Predictor:
             after[rows] += pairs.reshape(len(rows), -1) @ self._steps[t]
         return np.asarray(after / np.maximum(np.abs(after).max(axis=1, keepdims=True), TINY))
 
-    def _read(self, rows: Sequence[IntArray], *, are_whole: bool) -> tuple[FloatArray, FloatArray]:
-        """Compute the logarithm (T,) of the probability of the events of each row, and the state (T, K·M) after them.
-
-        rows: the terminals of T sequences, each of any length.
-        are_whole: whether the last position of a row is the last of its sequence.
-        """
-        length = np.array([len(row) for row in rows], dtype=np.int64)
-        start = np.cumsum(length) - length
-        terminal = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
-        log = np.zeros(len(rows))
-        state = self._first(len(rows))
-        for i in range(length.max(initial=0)):
-            reading = np.flatnonzero(length > i)
-            is_last = (length[reading] == i + 1) & are_whole
-            event = terminal[start[reading] + i] + self.n_terminals * is_last
-            estimates = self._estimates(state[reading])
-            with np.errstate(divide="ignore"):
-                log[reading] += np.log(self._probability(estimates, event))
-            going_on = reading[~is_last]
-            state[going_on] = self._next(state[going_on], estimates[~is_last], event[~is_last])
-        return log, state
-
     def log_probabilities(self, rows: Sequence[IntArray]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of sequences; all are finite if ε > 0.
 
@@ -211,37 +189,52 @@ class Predictor:
         block = max(_BLOCK // len(self.least), 1)
         for at in range(0, len(rows), block):
             numbers = order[at : at + block]
-            log[numbers], _ = self._read([rows[number] for number in numbers], are_whole=True)
+            log[numbers] = self._log_probabilities([rows[number] for number in numbers])
         return log
 
-    def following(self, prefixes: Sequence[IntArray]) -> FloatArray:
-        """Compute the probabilities (T, 2n) of all events after each prefix.
+    def _log_probabilities(self, rows: Sequence[IntArray]) -> FloatArray:
+        """Compute the logarithms (T,) of the probabilities of sequences that advance together."""
+        length = np.array([len(row) for row in rows], dtype=np.int64)
+        start = np.cumsum(length) - length
+        terminal = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+        log = np.zeros(len(rows))
+        state = self._first(len(rows))
+        for i in range(length.max(initial=0)):
+            reading = np.flatnonzero(length > i)
+            is_last = length[reading] == i + 1
+            event = terminal[start[reading] + i] + self.n_terminals * is_last
+            estimates = self._estimates(state[reading])
+            with np.errstate(divide="ignore"):
+                log[reading] += np.log(self._probability(estimates, event))
+            going_on = reading[~is_last]
+            state[going_on] = self._next(state[going_on], estimates[~is_last], event[~is_last])
+        return log
 
-        prefixes: the terminals of each, which may be none.
+    def events(self, row: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Give the state (1, K·M) after each prefix of k observations, and the probabilities (2n,) of all events there.
+
+        row: (k,) the terminals.
         """
-        _, state = self._read(prefixes, are_whole=False)
-        return self._probabilities(self._estimates(state))
+        state = self._first(1)
+        for i in range(len(row) + 1):
+            estimates = self._estimates(state)
+            (p,) = self._probabilities(estimates)
+            yield state, p
+            if i < len(row):
+                state = self._next(state, estimates, row[i : i + 1])
 
-    def next_observations(self, row: IntArray) -> FloatArray:
-        """Compute the probabilities (k + 1, n + 1) of the n terminals, and of the end, after each prefix of k.
+    def next_observations(self, row: IntArray) -> Iterator[FloatArray]:
+        """Compute the probabilities (n + 1,) of the n terminals, and of the end, after each prefix of k observations.
 
         row: (k,) the terminals.
         """
         n = self.n_terminals
-        following = np.zeros((len(row) + 1, n + 1))
-        state = self._first(1)
         end = 0.0
-        for i in range(len(row) + 1):
-            estimates = self._estimates(state)
-            (p,) = self._probabilities(estimates)
-            following[i, :n] = (1.0 - end) * (p[:n] + p[n:])
-            following[i, n] = end
+        for i, (_, p) in enumerate(self.events(row)):
+            yield np.append((1.0 - end) * (p[:n] + p[n:]), end)
             if i < len(row):
                 # Whether this observation is the last is open until another one follows.
-                here = row[i]
-                end = p[n + here] / (p[here] + p[n + here])
-                state = self._next(state, estimates, row[i : i + 1])
-        return following
+                end = p[n + row[i]] / (p[row[i]] + p[n + row[i]])
 
     def _share(self, state: FloatArray, terminal: IntArray) -> float:
         """Compute the share of the continuations of a state (1, K·M) that begin with a tag of a terminal (1,)."""
@@ -258,20 +251,15 @@ class Predictor:
         n = len(row)
         words = np.zeros(n + 1)
         tags = np.zeros(n)
-        state = self._first(1)
         going_on = 0.0  # log p of the observations so far, and that another one follows
         ending = -np.inf
         with np.errstate(divide="ignore"):
-            for i in range(n):
-                estimates = self._estimates(state)
-                here = row[i : i + 1]
-                last = here + self.n_terminals
-                p = self._probabilities(estimates)[0]
-                words[i + 1] = going_on + np.log(p[here] + p[last])[0]
-                tags[i] = going_on + np.log(self._share(state, here))
-                ending = going_on + np.log(p[last])[0]
-                going_on += np.log(p[here])[0]
-                state = self._next(state, estimates, here)
+            for i, (state, p) in zip(range(n), self.events(row), strict=False):
+                here, last = p[row[i]], p[row[i] + self.n_terminals]
+                words[i + 1] = going_on + np.log(here + last)
+                tags[i] = going_on + np.log(self._share(state, row[i : i + 1]))
+                ending = going_on + np.log(last)
+                going_on += np.log(here)
         return Prefixes(words, tags, float(ending))
 
     def sample(

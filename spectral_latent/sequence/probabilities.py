@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -117,7 +118,7 @@ class SequenceModel(ABC):
 
         Raises ValueError for another unit.
         """
-        return entropies(self._predictor.next_observations(self._terminals(sequence)), unit)
+        return entropies(np.stack(list(self._predictor.next_observations(self._terminals(sequence)))), unit)
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
         """Predict the observation after a prefix: the probability of each one and of `END`, likeliest first.
@@ -127,17 +128,11 @@ class SequenceModel(ABC):
         prefix: the observations so far; there may be none.
         """
         terminal = self._terminals(prefix)
-        n = self.observations.n_terminals
-        before, after = self._predictor.following([terminal[:-1], terminal])
-        p = after[:n] + after[n:]
+        last = deque(self._predictor.next_observations(terminal), maxlen=1).pop()
         names: list[Hashable] = list(self.observations.known)
-        probability = dict(zip(names, p.tolist(), strict=False))
+        probability = dict(zip(names, last.tolist(), strict=False))
         if len(terminal):
-            # The last observation was seen; whether it ends the sequence is still open.
-            going_on = before[terminal[-1]]
-            ending = before[n + terminal[-1]]
-            end = float(ending / (going_on + ending))
-            probability = {name: (1.0 - end) * p for name, p in probability.items()} | {END: end}
+            probability[END] = float(last[-1])
         return dict(sorted(probability.items(), key=lambda pair: -pair[1]))
 
     def sample(

@@ -201,10 +201,10 @@ def test_probabilities_of_all_sentences_add_up_to_one(estimator: EstimatorName, 
     rows = [row for row in rows if set(row) <= emitted]
     log = total_log(model, rows)
     assert (log < 0).all()
-    first = predictor.following([np.zeros(0, dtype=np.int64)])[0]
+    ((_, first),) = predictor.events(np.zeros(0, dtype=np.int64))
     longer = 0.0
     for x in emitted:
-        second = predictor.following([np.array([x])])[0]
+        _, (_, second) = predictor.events(np.array([x]))
         longer += first[x] * second[:n].sum()
     assert np.exp(log).sum() + longer == pytest.approx(1.0, abs=1e-9)
 

@@ -49,7 +49,7 @@ def arrays(rows: Iterable[Sequence[int]]) -> list[np.ndarray]:
 
 def events(predictor: Predictor, prefixes: list[String]) -> np.ndarray:
     """(T, 2, n): of each observation that goes on, and of each that ends the string."""
-    found = predictor.following(arrays(prefixes))
+    found = np.array([list(predictor.events(row))[-1][1] for row in arrays(prefixes)])
     return found.reshape(len(prefixes), 2, -1)
 
 
