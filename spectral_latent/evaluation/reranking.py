@@ -59,13 +59,7 @@ class RerankingEvaluation(NamedTuple):
 
 
 def evaluate_reranking(
-    scores: Sequence[Sequence[Score]],
-    chosen: Iterable[int],
-    measure: Callable[[Score], float],
-    *,
-    samples: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
+    scores: Sequence[Sequence[Score]], chosen: Iterable[int], measure: Callable[[Score], float], *, samples: int = 2000
 ) -> RerankingEvaluation:
     """Evaluate the choice of a candidate in each list.
 
@@ -75,8 +69,6 @@ def evaluate_reranking(
     chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree.
     measure: the function that makes a percentage of a score.
     samples: how often the sentences are drawn again; see `paired_bootstrap`.
-    level: the level of confidence.
-    seed: the seed of the draws.
 
     Raises ValueError for a list without scores, and if there are not as many choices as lists.
 
@@ -92,7 +84,7 @@ def evaluate_reranking(
     best = [max(row, key=measure) for row in scores]
     taken = [row[i] for row, i in zip(scores, chosen, strict=True)]
     first = [row[0] for row in scores]
-    difference = paired_bootstrap(first, taken, measure, samples=samples, level=level, seed=seed)
+    difference = paired_bootstrap(first, taken, measure, samples=samples)
     return RerankingEvaluation(difference, measure(reduce(add, best)))
 
 

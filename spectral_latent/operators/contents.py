@@ -26,7 +26,6 @@ __all__ = [
     "Shares",
     "Sorted",
     "array_from",
-    "name_of",
     "options_from",
     "plain_name",
     "setting_from",
@@ -194,7 +193,7 @@ def _of_json(value: Any, declared: Any) -> Any:
             return kind(value)
         return kind(_of_json(part, parts[0]) for part in value)
     if kind is Hashable:
-        return name_of(value)
+        return _name_of(value)
     if isinstance(kind, type) and issubclass(kind, Options):
         return options_from(kind, value)
     if isinstance(kind, type) and issubclass(kind, tuple):
@@ -265,11 +264,8 @@ def plain_name(name: Hashable) -> Any:
     return name
 
 
-def name_of(plain: Any) -> Hashable:
-    """Convert the result of `plain_name` back to a name.  Raises TypeError for a table.
-
-    plain: the object that JSON gave.
-    """
+def _name_of(plain: Any) -> Hashable:
+    """Convert the result of `plain_name` back to a name.  Raises TypeError for a table."""
     if isinstance(plain, dict):
         raise TypeError("a name must not be a table")
-    return tuple(name_of(part) for part in plain) if isinstance(plain, list) else plain
+    return tuple(_name_of(part) for part in plain) if isinstance(plain, list) else plain

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spectral_latent.evaluation._scores import percentage
+
 __all__ = ["AnchorWord", "Assumptions", "check_assumptions"]
 
 
@@ -48,7 +50,7 @@ class Assumptions:
     @property
     def anchored_tags(self) -> float:
         """Share of tags that have an anchor."""
-        return _percentage(sum(anchor is not None for anchor in self.anchors.values()), len(self.anchors))
+        return percentage(sum(anchor is not None for anchor in self.anchors.values()), len(self.anchors))
 
     def anchored_within(self, candidates: int) -> float:
         """Compute the share of tags that have an anchor among the candidates of `choose_anchors`.
@@ -56,7 +58,7 @@ class Assumptions:
         candidates: the lowest rank that a candidate has.
         """
         n_anchored = sum(anchor is not None and anchor.rank <= candidates for anchor in self.anchors.values())
-        return _percentage(n_anchored, len(self.anchors))
+        return percentage(n_anchored, len(self.anchors))
 
 
 def check_assumptions(sentences: Iterable[Sequence[tuple[str, Hashable]]]) -> Assumptions:
@@ -93,9 +95,4 @@ def check_assumptions(sentences: Iterable[Sequence[tuple[str, Hashable]]]) -> As
         if best is None or count > best.count:
             more_frequent = len(rising) - int(np.searchsorted(rising, count, side="right"))
             anchors[tag] = AnchorWord(word, count, more_frequent + 1)
-    return Assumptions(anchors, _percentage(n_types, len(counts)), _percentage(n_tokens, int(counts.sum())))
-
-
-def _percentage(part: int, whole: int) -> float:
-    """Compute a share in percent, 0 of nothing."""
-    return 100.0 * part / whole if whole else 0.0
+    return Assumptions(anchors, percentage(n_types, len(counts)), percentage(n_tokens, int(counts.sum())))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import log10
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -111,7 +112,9 @@ def cohen2013(train: str, evaluate: str, n_states: tuple[int, ...], steps: tuple
     help="Dimensions of embeddings, and states of the library's models; repeat it. In full 10 and 16.",
 )
 @click.option("--n-best", default=20, type=click.IntRange(min=1), help="Trees that p̂ chooses from; in full 50.")
-def dhillon2012(train: str, evaluate: str, tags: str, n_states: tuple[int, ...], n_best: int) -> None:
+def dhillon2012(
+    train: str, evaluate: str, tags: Literal["upos", "xpos"], n_states: tuple[int, ...], n_best: int
+) -> None:
     """Dhillon et al. (2012): scores of dependency trees by observable operators, as printed and corrected."""
     from spectral_latent.papers.dhillon2012 import print_scores
 

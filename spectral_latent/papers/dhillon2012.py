@@ -31,6 +31,7 @@ from spectral_latent.dependency import (
     HeadSymbol,
 )
 from spectral_latent.dependency.conversion import skeletal_trees
+from spectral_latent.dependency.sentence import TagColumn
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_attachments
 from spectral_latent.inference import Weight, tree_weights
@@ -63,22 +64,18 @@ class _Scorer(NamedTuple):
     seconds: float
 
 
-def _tags_of(sentence: DependencySentence, column: str) -> tuple[str, ...]:
+def _tags_of(sentence: DependencySentence, column: TagColumn) -> tuple[str, ...]:
     """Give the tags of a column, "upos" or "xpos"."""
     return sentence.xpos if column == "xpos" else sentence.upos
 
 
-def _options(column: str) -> DependencyOptions:
+def _options(column: TagColumn) -> DependencyOptions:
     """Choose the options of a model whose words are the tags of a column."""
-    return (
-        DependencyOptions(words="xpos", tags="xpos")
-        if column == "xpos"
-        else DependencyOptions(words="upos", tags="upos")
-    )
+    return DependencyOptions(words=column, tags=column)
 
 
 def _score_given_tree(
-    operators: ObservableOperators, sentences: Sentences, tags: Vocabulary[str], column: str
+    operators: ObservableOperators, sentences: Sentences, tags: Vocabulary[str], column: TagColumn
 ) -> Weight:
     """Compute p̂(tags | tree) by operators of the two symbols of `observable`.
 
@@ -107,7 +104,7 @@ class ObservedTreebank(NamedTuple):
 
     trees: Sentences
     tags: Vocabulary[str]
-    column: str
+    column: TagColumn
 
     def embed(self, name: str, k: int) -> tuple[Observations, FloatArray]:
         """Make the observations and U (V, k).
@@ -195,7 +192,7 @@ class _Lists(NamedTuple):
         return np.array([float(score_attachments([right], [found]).heads) for right, found in pairs])
 
 
-def _score_bigrams(train: Sentences, dev: Sentences, tags: Vocabulary[str], column: str) -> float:
+def _score_bigrams(train: Sentences, dev: Sentences, tags: Vocabulary[str], column: TagColumn) -> float:
     """Compute the mean log p(tag | tag of the head, side) of a token, each pair counted once more than it is seen."""
 
     def pairs(sentences: Sentences) -> IntArray:
@@ -214,7 +211,7 @@ def _score_bigrams(train: Sentences, dev: Sentences, tags: Vocabulary[str], colu
     return float(np.log(p[tuple(pairs(dev).T)]).mean())
 
 
-def _read(source: str, column: str) -> Sentences:
+def _read(source: str, column: TagColumn) -> Sentences:
     """Read trees with tags.  Raises CorpusError if there is no tree, or a word without head or tag."""
     trees = list(dependency_trees(source))
     if not trees:
@@ -225,7 +222,7 @@ def _read(source: str, column: str) -> Sentences:
     return trees
 
 
-def print_scores(train: str, evaluate: str, column: str, states: Sequence[int], n_best: int) -> None:
+def print_scores(train: str, evaluate: str, column: TagColumn, states: Sequence[int], n_best: int) -> None:
     """Print how the estimators score gold trees, and which of the n best trees they prefer.
 
     train: the source of the trees to learn from.
