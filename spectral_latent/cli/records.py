@@ -153,11 +153,11 @@ def _n_words(example: Any) -> int:
     (1, 2)
     """
     from spectral_latent.constituency import Phrase
-    from spectral_latent.constituency.cleaning import is_empty
+    from spectral_latent.constituency.cleaning import tagged_words
     from spectral_latent.dependency import DependencySentence
 
     if isinstance(example, DependencySentence):
         return len(example.forms)
     if not isinstance(example, Phrase):
         return len(example)
-    return sum(not is_empty(leaf.label, str(leaf.children[0])) for leaf in example.preterminals())
+    return sum(1 for _ in tagged_words(example))

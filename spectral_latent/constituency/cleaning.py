@@ -17,8 +17,8 @@ __all__ = [
     "clean_together",
     "cleaned",
     "function_label",
-    "has_words",
     "is_empty",
+    "tagged_words",
     "without_functions",
 ]
 
@@ -63,20 +63,21 @@ def is_empty(tag: str, word: str) -> bool:
     return tag == EMPTY_TAG or _STARRED.fullmatch(word) is not None
 
 
-def has_words(phrase: Phrase) -> bool:
-    """Tell whether a phrase has a word that is not an empty element, so that cleaning leaves at least one word.
+def tagged_words(phrase: Phrase) -> Iterator[tuple[str, str]]:
+    """Walk over the words that are not empty elements, each after the label above it, from left to right.
 
     phrase: a tree as a treebank has it.
 
-    >>> has_words(Phrase("NP", (Phrase("-NONE-", ("*",)),)))
-    False
+    >>> list(tagged_words(Phrase("VP", (Phrase("VB", ("go",)), Phrase("-NONE-", ("*",))))))
+    [('VB', 'go')]
     """
-    return any(
-        isinstance(child, str) and not is_empty(node.label, child)
-        for node in phrase.nodes()
-        if isinstance(node, Phrase)
-        for child in node.children
-    )
+    stack: list[tuple[str, Phrase | str]] = [("", phrase)]
+    while stack:
+        label, node = stack.pop()
+        if isinstance(node, Phrase):
+            stack.extend((node.label, child) for child in reversed(node.children))
+        elif not is_empty(label, node):
+            yield label, node
 
 
 @lru_cache(maxsize=4096)

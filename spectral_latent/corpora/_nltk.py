@@ -13,7 +13,7 @@ from itertools import chain
 from sys import intern  # one string per distinct word and tag
 from typing import Any, NamedTuple, TypeVar
 
-from spectral_latent.constituency.cleaning import has_words, is_empty
+from spectral_latent.constituency.cleaning import is_empty, tagged_words
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.corpora.alpino import parse_alpino
 from spectral_latent.corpora.brackets import parse_brackets
@@ -157,7 +157,7 @@ def _phrases_by_nltk(reader: Any, file: str, where: str) -> Iterator[Phrase]:
     try:
         for tree in reader.parsed_sents(file):
             phrase = phrase_from_nltk(tree)
-            if not has_words(phrase):
+            if not any(tagged_words(phrase)):
                 raise ValueError("the tree has no words; remove it")
             yield phrase
             number += 1

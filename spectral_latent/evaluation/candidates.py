@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spectral_latent.constituency import FALLBACK, Phrase
-from spectral_latent.constituency.cleaning import is_empty
+from spectral_latent.constituency.cleaning import tagged_words
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
@@ -94,11 +94,7 @@ def score_phrase_lists(lists: Sequence[NBest], gold: Sequence[GoldTree]) -> Cand
 
 def _flat(gold: Phrase) -> Phrase:
     """Put the words under one label, with their gold tags, by which EVALB recognises punctuation."""
-    nodes = (node for node in gold.nodes() if isinstance(node, Phrase))
-    return Phrase(
-        FALLBACK,
-        tuple(node for node in nodes if isinstance(word := node.children[0], str) and not is_empty(node.label, word)),
-    )
+    return Phrase(FALLBACK, tuple(Phrase(tag, (word,)) for tag, word in tagged_words(gold)))
 
 
 def _of_candidates(lists: Sequence[NBest], rows: Iterable[Sequence[float]]) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from spectral_latent._options import counted
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.cleaning import clean_together, is_empty
+from spectral_latent.constituency.cleaning import clean_together, tagged_words
 from spectral_latent.constituency.phrase import FlatPhrases
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.drawing import Html, captioned_html
@@ -82,13 +82,7 @@ def words_of(tree: Tree) -> tuple[str, ...]:
     """
     if isinstance(tree, DependencySentence):
         return tree.forms
-    phrases = (node for node in tree.nodes() if isinstance(node, Phrase))
-    return tuple(
-        child
-        for phrase in phrases
-        for child in phrase.children
-        if isinstance(child, str) and not is_empty(phrase.label, child)
-    )
+    return tuple(word for _, word in tagged_words(tree))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase, base_label, clean
-from spectral_latent.constituency.cleaning import clean_together, is_empty
+from spectral_latent.constituency.cleaning import clean_together, is_empty, tagged_words
 from spectral_latent.constituency.phrase import FlatPhrases
 from spectral_latent.corpora import constituency_trees, parse_brackets
 
@@ -32,6 +32,11 @@ def test_a_name_in_asterisks_is_empty_under_any_label(word: str) -> None:
 def test_other_words_are_empty_only_by_their_tag(word: str) -> None:
     assert is_empty("-NONE-", word)
     assert not is_empty("NN", word)
+
+
+def test_words_beside_phrases_keep_their_places() -> None:
+    tree = Phrase("S", ("a", Phrase("NP", ("b", "*T*-1")), "c"))
+    assert list(tagged_words(tree)) == [("S", "a"), ("NP", "b"), ("S", "c")]
 
 
 @given(st.text(min_size=1))
