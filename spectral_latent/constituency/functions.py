@@ -19,7 +19,6 @@ from spectral_latent.constituency.constituents import ChainLabels, Constituent, 
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.grammar import Permits, cells, crossed_cells
-from spectral_latent.trees import BoolArray
 
 __all__ = ["FunctionLabeller"]
 
@@ -65,10 +64,6 @@ class FunctionLabeller:
         best = self._best(words, constituents)
         return [_relabelled(tree, best, words) for tree in trees]
 
-    @cached_property
-    def _is_bar(self) -> BoolArray:
-        return np.array([symbol.bar for symbol in self.grammar.symbols])
-
     def _permits(self, found: Constituents, n: int) -> Permits:
         """Permit the symbols over each span of n words: all where constituents may be, and parts of them elsewhere."""
         first, end = cells(n)
@@ -76,8 +71,8 @@ class FunctionLabeller:
         is_certain = posterior > _CERTAIN
         crossed = crossed_cells(n, zip(first[is_certain].tolist(), end[is_certain].tolist(), strict=True))
         row = np.where(crossed, 2, np.where(posterior > _POSSIBLE, 0, 1))
-        everything = np.ones_like(self._is_bar)
-        return Permits(row, np.stack([everything, self._is_bar, ~everything]))
+        everything = np.ones_like(self.grammar.is_bar)
+        return Permits(row, np.stack([everything, self.grammar.is_bar, ~everything]))
 
     def _best(self, words: Sequence[str], found: Constituents) -> dict[Constituent, str]:
         """Find the likeliest label with each constituent's category, for every constituent that the grammar finds."""

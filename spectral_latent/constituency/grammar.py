@@ -74,7 +74,7 @@ class PhraseGrammar(ShortRepr):
         return Vocabulary(self.chains).numbers(symbol.chain for symbol in self.symbols)
 
     @cached_property
-    def _is_bar(self) -> BoolArray:
+    def is_bar(self) -> BoolArray:
         """Whether each symbol is a bar, (S,)."""
         return np.array([symbol.bar for symbol in self.symbols])
 
@@ -87,7 +87,7 @@ class PhraseGrammar(ShortRepr):
         """
         forest, first, end = charts.joined()
         sentence = charts.grammar.sentence_of(first)
-        is_part = self._is_bar[forest.symbol] & (end - first < np.diff(charts.grammar.start)[sentence])
+        is_part = self.is_bar[forest.symbol] & (end - first < np.diff(charts.grammar.start)[sentence])
         chain = np.where(is_part, -1, self._chain_of[forest.symbol])
         return PhraseItems.of(self.options, charts.grammar.latent, forest, sentence, first, end, chain)
 
@@ -100,7 +100,7 @@ class PhraseGrammar(ShortRepr):
 
     @cached_property
     def _operators_with_rows(self) -> ObservableOperators:
-        return with_rows(self.grammar, self._is_bar, self.options.rows)
+        return with_rows(self.grammar, self.is_bar, self.options.rows)
 
     @cached_property
     def _derivation_builder(self) -> DerivationBuilder:

@@ -71,7 +71,7 @@ class SubtreeGrammar(NamedTuple):
         Raises ValueError for a grammar whose numbers are not probabilities, and if trees are infinite on average.
         """
         nodes = mean_node_counts(grammar.grammar.operators)
-        nodes[[symbol.bar for symbol in grammar.symbols]] = 0.0
+        nodes[grammar.is_bar] = 0.0
         n_phrases: dict[tuple[str, ...], float] = defaultdict(float)
         for symbol, count in zip(grammar.symbols, nodes.sum(axis=1).tolist(), strict=True):
             for end in range(1, len(symbol.chain) + 1):
