@@ -20,7 +20,6 @@ from spectral_latent.estimation import (
     TreebankCounts,
     read_treebanks,
 )
-from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.sequence import (
     HMMOptions,
     LatentHMM,
@@ -169,7 +168,7 @@ def test_shards_hold_what_was_given(
     monkeypatch: pytest.MonkeyPatch, in_files: bool, rows: list[list[int]], size: int
 ) -> None:
     make_shards(monkeypatch, size, in_files=in_files)
-    formalism = training._TaggedFormalism(LexiconOptions())
+    formalism = training._TaggedFormalism()
     (treebank,) = read_treebanks([[(str(x), x % 2) for x in row] for row in rows], [formalism])
     expected = Sequences.of(
         ([formalism.words[str(x)] for x in row] for row in rows),
