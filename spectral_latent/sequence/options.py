@@ -21,12 +21,12 @@ class TaggerOptions(Options):
 
     estimator: the settings of the search for latent states of tags.
     lexicon: the settings of the smoothing of words.
-    back_off: pseudo-count of the transitions of each tag, divided among the next tags by their frequency.
-    floor: ε of `prediction`: the least probability of an event, as a share of its probability in the coarse model.  It
-    bounds spectral estimates; other estimators give probabilities.
-    beam: a tag of a word is left out if it is less likely than this share of the word's likeliest tag.
-    threshold: a tag of a position is left out if its coarse posterior is less than this share of the position's
-    largest.
+    back_off: the pseudo-count of the transitions of each tag, divided among the next tags by their frequency.
+    floor: ε of `prediction`: the least probability of an event, as a share of its probability in the coarse model.
+    Only spectral estimates need it, because other estimators give probabilities.
+    beam: a tag of a word is left out if its probability is less than this share of that of the word's likeliest tag.
+    threshold: a tag of a position is left out if its coarse posterior is less than this share of the largest posterior
+    at the position.
     """
 
     estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=8))
@@ -42,14 +42,14 @@ class HMMOptions(Options):
     """Settings of training a latent hidden Markov model on sequences without tags.
 
     estimator: the settings of the search for states, by any estimator but `pivots`.  The field `smoothing` is not used,
-    because all positions share one rule.  The field `rank` must be None, because that rule is a sum of one term for
-    each state.
-    choose_states: whether to choose the number of states, up to the estimator's `n_states`, that makes held-out
-    sequences likeliest (it is 1 if there are fewer than 20 sequences); otherwise the number is `n_states`.
-    back_off: pseudo-count of the transitions of each state, divided equally among the next states.
+    because all positions share one rule.  The field `rank` must be None, because that rule already is a sum of one term
+    for each state.
+    choose_states: whether to choose the number of states, up to the estimator's `n_states`, by the likelihood of
+    held-out sequences (it is 1 if there are fewer than 20 sequences); otherwise the number is `n_states`.
+    back_off: the pseudo-count of the transitions of each state, divided equally among the next states.
     floor: ε of `prediction`: the least probability of an event, as a share of its probability in the model of one
-    state; None for the ε that makes held-out sequences likeliest.  It bounds spectral estimates; other estimators give
-    probabilities.
+    state; None to choose ε by the likelihood of held-out sequences.  Only spectral estimates need it, because other
+    estimators give probabilities.
 
     >>> HMMOptions(EstimatorOptions("pivots"))
     Traceback (most recent call last):
