@@ -207,10 +207,10 @@ class PartialTree(NamedTuple):
         Raises ValueError if a bracket is both required and forbidden.
 
         >>> subject = Phrase("NP-SBJ", (Phrase("DT", ("the",)), "dog"))
-        >>> found = PartialTree.of(Phrase("S", (subject, Phrase("", ("barks", Phrase("!ADVP", ("loudly",)))), ".")))
-        >>> list(map(str, found.constraints.brackets))
+        >>> partial = PartialTree.of(Phrase("S", (subject, Phrase("", ("barks", Phrase("!ADVP", ("loudly",)))), ".")))
+        >>> list(map(str, partial.constraints.brackets))
         ["(0, 5, 'S')", "(0, 2, 'NP')", "(0, 1, 'DT')", '(2, 4)']
-        >>> list(map(str, found.constraints.forbidden))
+        >>> list(map(str, partial.constraints.forbidden))
         ["(3, 4, 'ADVP')"]
         """
         words: list[str] = []

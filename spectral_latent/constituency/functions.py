@@ -70,10 +70,11 @@ class FunctionLabeller:
     def _is_bar(self) -> BoolArray:
         return np.array([symbol.bar for symbol in self.grammar.symbols])
 
-    def _permits(self, found: Constituents, n: int) -> Permits:
+    def _permits(self, constituents: Constituents, n: int) -> Permits:
         """Permit all symbols over the spans that may be constituents, and only bars over other spans of n words."""
         first, end = cells(n)
-        posterior = np.bincount(found.end * (found.end - 1) // 2 + found.first, found.posterior, minlength=len(end))
+        cell = constituents.end * (constituents.end - 1) // 2 + constituents.first
+        posterior = np.bincount(cell, constituents.posterior, minlength=len(end))
         is_certain = posterior > _CERTAIN
         crossed = crossed_cells(n, zip(first[is_certain].tolist(), end[is_certain].tolist(), strict=True))
         # The rows of the table: all symbols, bars, or none.
@@ -81,9 +82,9 @@ class FunctionLabeller:
         everything = np.ones_like(self._is_bar)
         return Permits(row, np.stack([everything, self._is_bar, ~everything]))
 
-    def _best(self, words: Sequence[str], found: Constituents) -> dict[Constituent, str]:
+    def _best(self, words: Sequence[str], constituents: Constituents) -> dict[Constituent, str]:
         """Find the likeliest label for the category of each constituent that the grammar finds."""
-        permits = self._permits(found, len(words))
+        permits = self._permits(constituents, len(words))
         charts = self.grammar.grammar.charts([words], permits=[permits])
         parts = self._labels.split(self.grammar.items(charts).constituents())
         pairs = zip(parts.posterior.tolist(), parts.named(self._labels.names), strict=True)

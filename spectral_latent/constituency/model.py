@@ -52,8 +52,8 @@ class ConstituencyModel(StoredModel):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same options of decoding.
-    spans: the model that weighs the constituents that the grammars find, if their options ask for one; otherwise None,
-    for their posteriors as they are.
+    spans: the model that judges the constituents that the grammars find, if the options ask for one; None to use their
+    posteriors.
     functions: the labeller that adds function labels to trees; None for trees without function labels.  Probabilities
     and posteriors are those of trees without function labels.
 
@@ -98,16 +98,17 @@ class ConstituencyModel(StoredModel):
         A large treebank is kept in temporary files, which all workers must be able to read.
 
         phrases: the trees, which are read once and cleaned first; to learn a model of spans they are kept in memory.
-        options: the options of one grammar, or of each of several with the same `span_penalty`, `spans` and
-        `function_labels`; None for those of the preset `fast` (see `presets`).  Function labels are learnt by one more
-        grammar, with the first options.
-        weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
-        spans: the model of spans of another parser, in place of the one that `options` ask for; None to learn that one.
-        jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If it
-        names a cluster, such as Dask, the cluster takes part for any number.  The result does not depend on it.
-        listener: told how far the work is.
-        Raises EstimationError if a tree has no word, or there is no tree; ValueError if there are no options, or if the
-        span penalties, the models of spans or the `function_labels` of several grammars differ.
+        options: the options of one grammar, or of several grammars with the same `span_penalty`, `spans` and
+        `function_labels`; None for the preset `fast` (see `presets`).  Function labels are learnt by one more grammar,
+        with the first options.
+        weights: the weight of each tree: it counts as this many trees, a number of at least 0; 1 if not given.
+        spans: the model of spans of another parser, instead of the one that `options` ask for; None to learn it.
+        jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  If this
+        engine is a cluster, such as Dask, the cluster is used for any number of jobs.  The result does not depend on
+        the number.
+        listener: is told the progress.
+        Raises EstimationError if a tree has no word, or if there is no tree; ValueError if there are no options, or if
+        the span penalties, the models of spans or the `function_labels` of several grammars differ.
         """
         options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
@@ -411,5 +412,5 @@ def _parses_of(
 ) -> list[Parses[Parse]]:
     """Find the trees of each of several sentences; a sentence without words has no trees."""
     trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in sentences]
-    found = iter(model.parser.parses([tree for tree in trees if tree.words], n_best, scored=scored))
-    return ParsesOfBatch(next(found) if tree.words else Parses() for tree in trees)
+    parses = iter(model.parser.parses([tree for tree in trees if tree.words], n_best, scored=scored))
+    return ParsesOfBatch(next(parses) if tree.words else Parses() for tree in trees)

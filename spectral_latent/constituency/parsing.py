@@ -92,8 +92,8 @@ class PhraseParser:
     """A parser of one or more grammars, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same options of decoding.
-    spans: the model that weighs the constituents that the grammars find, with the settings of their options; None for
-    their posteriors as they are.
+    spans: the model that judges the constituents that the grammars find, with the settings of the options; None to use
+    their posteriors.
     functions: the labeller that adds function labels to trees; None for trees without function labels.
     """
 
@@ -347,5 +347,5 @@ def _obeys(tree: Phrase, constraints: Constraints) -> bool:
     """Tell whether a tree has all constituents that constraints require."""
     if not constraints.brackets:
         return True
-    found = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
-    return all(tuple(bracket) in found for bracket in constraints.required)
+    labelled_spans = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
+    return all(tuple(bracket) in labelled_spans for bracket in constraints.required)

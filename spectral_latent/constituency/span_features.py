@@ -158,7 +158,7 @@ def _likely_places(
     of_sentence: (S + 1,) the first of them in each sentence, and K.
     judged: (n,) the constituents with the n spans.
     """
-    found = np.full((len(judged), 6), -1)
+    places = np.full((len(judged), 6), -1)
     for row in range(len(judged)):
         own = judged[row]
         i = first[own]
@@ -168,19 +168,19 @@ def _likely_places(
             e = end[likely[k]]
             # The likely constituents f ... e-1 come by rising length.  So the first one that holds the span i ... j-1
             # is its shortest parent; for neighbours and parts, longer ones replace shorter ones.
-            if f <= i and j <= e and j - i < e - f and found[row, 0] < 0:
-                found[row, 0] = likely[k]
+            if f <= i and j <= e and j - i < e - f and places[row, 0] < 0:
+                places[row, 0] = likely[k]
             if e == i:
-                found[row, 1] = likely[k]
+                places[row, 1] = likely[k]
             if f == j:
-                found[row, 2] = likely[k]
+                places[row, 2] = likely[k]
             if f == i and e < j:
-                found[row, 3] = likely[k]
+                places[row, 3] = likely[k]
             if f > i and e == j:
-                found[row, 4] = likely[k]
+                places[row, 4] = likely[k]
             if f == i and e == j and likely[k] != own:
-                found[row, 5] = likely[k]
-    return found
+                places[row, 5] = likely[k]
+    return places
 
 
 def _context(
@@ -196,9 +196,9 @@ def _context(
     likely = np.flatnonzero(parts.posterior > _LEAST)
     likely = likely[np.lexsort(((parts.end - parts.first)[likely], sentence[likely]))]
     of_sentence = np.searchsorted(sentence[likely], np.arange(sentence.max(initial=0) + 2))
-    found = _likely_places(parts.first, parts.end, sentence, likely, of_sentence, judged)
-    columns = [np.where(at < 0, 0, label[at]) for at in found.T]
-    parent, _, _, first_part, last_part, _ = found.T
+    places = _likely_places(parts.first, parts.end, sentence, likely, of_sentence, judged)
+    columns = [np.where(at < 0, 0, label[at]) for at in places.T]
+    parent, _, _, first_part, last_part, _ = places.T
     # Whether the span begins and ends with its parent, as a number from 1 to 4.
     begins = parts.first[parent] == parts.first[judged]
     ends = parts.end[parent] == parts.end[judged]

@@ -173,7 +173,7 @@ def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) ->
 class SpanModel:
     """A log-linear model of the probabilities of labelled constituents.
 
-    slope: s.
+    slope: s, the factor of the log-odds of posteriors.
     weights: (B,) w, the weight of each bucket.
     Raises ValueError for weights of another number or type.
 
@@ -213,8 +213,8 @@ class SpanModel:
             """Compute the loss and its gradient."""
             return span_loss(joined, parameters, options.penalty)
 
-        found = minimise(loss, np.append(plain.weights, plain.slope), options.iterations)
-        return SpanModel(float(found[-1]), found[:-1].astype(np.float16).astype(np.float64))
+        best = minimise(loss, np.append(plain.weights, plain.slope), options.iterations)
+        return SpanModel(float(best[-1]), best[:-1].astype(np.float16).astype(np.float64))
 
     def probabilities(self, examples: SpanExamples) -> FloatArray:
         """Compute P(c) of n constituents, (n,).
@@ -230,7 +230,7 @@ class SpanModel:
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> SpanModel | None:
-        """Make the model whose `arrays` a model file holds; None if it holds none.
+        """Make the model from the `arrays` of a model file; None if the file has no model of spans.
 
         arrays: the arrays of the file by name; other arrays are ignored.
 

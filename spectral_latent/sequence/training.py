@@ -72,11 +72,11 @@ def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
         raise EstimationError("no sequences to learn from")
 
 
-def _parameters(treebank: Treebank, n_tags: int, found: Estimate) -> SequenceParameters:
-    """Join latent operators with the coarse ones."""
+def _parameters(treebank: Treebank, n_tags: int, latent: Estimate) -> SequenceParameters:
+    """Join latent operators with coarse operators."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
     prior = tag_shares(treebank.counts, n_tags)
-    return SequenceParameters(prior, coarse, found.operators, found.rounded_objective)
+    return SequenceParameters(prior, coarse, latent.operators, latent.rounded_objective)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -86,8 +86,8 @@ def _parameters(treebank: Treebank, n_tags: int, found: Estimate) -> SequencePar
 class _TaggedFormalism:
     """The conversion of tagged sentences (`estimation.Formalism`).
 
-    words: the words as they are numbered.
-    tags: the tags as they are numbered.
+    words: the words in the order of their numbers.
+    tags: the tags in the order of their numbers.
     """
 
     def __init__(self) -> None:
@@ -152,8 +152,8 @@ def train_tagged(
     tag_of_symbol = np.arange(2 * len(tags)) % len(tags)
     smooth = partial(smooth_emissions, lexicon, options.lexicon, tag_of_symbol=tag_of_symbol)
     treebank = with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
-    found = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
-    return tags, lexicon, _parameters(treebank, len(tags), found).rounded()
+    latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
+    return tags, lexicon, _parameters(treebank, len(tags), latent).rounded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -267,5 +267,5 @@ def train_untagged(
     else:
         model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
         operators = _with_unseen(model, treebank.counts, options.back_off).operators()
-        found = Estimate(operators, objective, log_likelihood=objective)
-    return alphabet, _parameters(treebank, 1, found), 0.0 if found.operators.probabilities else floor
+        latent = Estimate(operators, objective, log_likelihood=objective)
+    return alphabet, _parameters(treebank, 1, latent), 0.0 if latent.operators.probabilities else floor
