@@ -11,7 +11,7 @@ Tree = TypeVar("Tree")
 
 
 def check_words(words: Sequence[str]) -> None:
-    """Raise TypeError if a string stands where the words of a sentence are wanted.
+    """Raise TypeError if a string is given instead of the words of a sentence.
 
     words: the words of one sentence.
 
@@ -46,7 +46,7 @@ def check_trees(trees: Iterable[Tree], kind: type[Tree]) -> Iterator[Tree]:
 def check_n_best(n_best: int) -> None:
     """Raise ValueError if fewer than one analysis of a sentence is asked for.
 
-    n_best: how many analyses of each sentence are wanted at most.
+    n_best: the largest number of analyses of each sentence.
 
     >>> check_n_best(0)
     Traceback (most recent call last):
@@ -67,5 +67,5 @@ def check_kind(given: object, expected: type) -> None:
     TypeError: expected builtins.int, got builtins.float
     """
     if not isinstance(given, expected):
-        found = type(given)
-        raise TypeError(f"expected {expected.__module__}.{expected.__name__}, got {found.__module__}.{found.__name__}")
+        own = type(given)
+        raise TypeError(f"expected {expected.__module__}.{expected.__name__}, got {own.__module__}.{own.__name__}")
