@@ -75,7 +75,7 @@ def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> Ar
 
 
 def _heads(arcs: ArcForest, derivations: Derivations, n: int) -> list[tuple[int, ...]]:
-    """Collect the heads of the n words in the tree that each derivation stands for."""
+    """List the heads of the n words in the tree of each derivation."""
     edges, start = derivations.edges
     tree = np.repeat(np.arange(len(derivations)), np.diff(start))
     has_arc = arcs.governor[edges] >= 0
