@@ -1,7 +1,7 @@
-"""Sentences as sequences of word types, which anchors and hulls are learnt from.
+"""Convert sentences to sequences of word types, from which anchors and hulls are learnt.
 
 A type is a word in lower case.  Its share of capitalised tokens is kept, as a feature of its spelling.  Only tokens
-inside sentences count for that share, because any word may open a sentence with a capital; a type that never occurs
+inside sentences count for this share, because any word may open a sentence with a capital.  A type that never occurs
 inside a sentence has the share of all its tokens.
 """
 
@@ -19,11 +19,11 @@ __all__ = ["WordTypes", "checked_sentences"]
 
 
 def checked_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """Yield the sentences; raise TypeError if one is a string, or a word is not a string.
+    """Yield sentences; raise TypeError if a sentence is a string, or if a word is not a string.
 
-    Without this check, a string would be taken for the list of its characters.
+    Without this check, a string would count as the list of its characters.
 
-    sentences: the words of each.
+    sentences: the words of each sentence.
 
     >>> list(checked_sentences([["It", "rains"]]))
     [['It', 'rains']]
@@ -39,12 +39,12 @@ def checked_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[s
 
 @dataclass(frozen=True, eq=False)
 class WordTypes:
-    """The n types of a corpus by falling frequency; types equally frequent stand in order of appearance.
+    """The n types of a corpus by falling frequency; equally frequent types are in order of appearance.
 
     names: the words in lower case.
-    sequences: the sentences, with x for type x.
-    tokens: (n,) how often each type occurs.
-    capital: (n,) its share of capitalised tokens.
+    sequences: the sentences, in which terminal x is type x.
+    tokens: (n,) the number of tokens of each type.
+    capital: (n,) the share of its tokens that are capitalised.
     """
 
     names: list[str]
@@ -58,7 +58,7 @@ class WordTypes:
 
         Raises ValueError if a sentence is empty, and TypeError as `checked_sentences` does.
 
-        sentences: the words of each.
+        sentences: the words of each sentence.
 
         >>> types = WordTypes.of([["The", "cat", "saw", "the", "Nile"]])
         >>> types.names, types.tokens, types.capital

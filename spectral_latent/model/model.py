@@ -129,7 +129,7 @@ class LatentTreeModel(StoredModel):
         it.
         weights: for each tree how many trees it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
-        listener: told how far the work is.
+        listener: is told the progress.
 
         A symbol that is a part of a node has the node's outside features.  The rest of a node's children has the
         inside features of the first child in it.
