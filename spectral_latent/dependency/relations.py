@@ -43,7 +43,7 @@ class RelationOptions(Options):
 
     penalty: λ, the factor of the squared weights in the loss.
     iterations: the largest number of iterations of L-BFGS.
-    min_count: the least number of arcs with a feature; rarer features are left out.
+    min_count: the smallest number of arcs with a feature; rarer features are left out.
     """
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 0.1

@@ -75,7 +75,7 @@ def fitted_corners(rows: FloatArray, count: FloatArray, most: int, *, least: flo
     rows: (d, m) the rows.
     count: (d,) the number of observations of each row.
     most: the largest number of corners.
-    least: the least number of observations of a corner.
+    least: the smallest number of observations of a corner.
     cutoff: the distance of a corner from the span of the corners before it must exceed `cutoff` times the first
     distance.
     """

@@ -52,7 +52,7 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
     not stop while small gains grow.
 
     objective: the objective at the start and after each iteration.
-    least: the least gain for which EM continues.
+    least: the smallest gain for which EM continues.
 
     >>> has_converged([0.0, 0.1, 0.3], least=1.0), has_converged([0.0, 0.2, 0.3], least=1.0)
     (False, True)

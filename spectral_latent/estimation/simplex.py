@@ -49,7 +49,7 @@ def anchors(
     rows: (n, d) the rows.
     frequency: (n,) the number of observations of each row; rows below `least` are not candidates, unless all are below.
     count: the largest number of rows to find.
-    least: the least frequency of a candidate.
+    least: the smallest frequency of a candidate.
     cutoff: the relative distance at which the search ends.
     Raises ValueError if there are no rows, or if the shapes differ.
 

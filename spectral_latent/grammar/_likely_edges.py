@@ -61,7 +61,7 @@ class _Walk(NamedTuple):
     left_outside: (S, n + 1) their outside scores; not defined if there is no item.
     scale: (n + 1,) for each split k of the current cell, 2^(exponents of both parts - exponent of the cell).
     matching: (R + 1,) the rules of one parent whose children may be neighbours.
-    threshold: the least posterior of an item or edge that is kept even if no kept edge needs it.
+    threshold: the smallest posterior of an item or edge that is kept even if no kept edge needs it.
     """
 
     outside: FloatArray
@@ -318,7 +318,7 @@ def likely_edges(
     grammar: the binary rules.
     chart: the chart that `inside_chart` has made with these rules.
     leaves: the leaf rules over each word.
-    threshold: the least posterior of a likely item or edge.
+    threshold: the smallest posterior of a likely item or edge.
 
     Returns items (I, 5): place in the chart, symbol, first word, next word and number of edges; and edges (E, 3): rule,
     left item, right item, both as places in the chart, and both -1 for a leaf rule.

@@ -129,7 +129,7 @@ def pruned_chart(
     grammar: the binary rules.
     leaves: the leaf rules over each word.
     beam: an item of the chart is dropped if it is less likely than this share of the best item over the same words.
-    threshold: the least posterior of an edge.
+    threshold: the smallest posterior of an edge.
     most: the largest number of items of a chart.
     deadline: the time at which the chart is given up; see `inside_chart`.
     permits: the symbols that each cell may hold; None for all symbols.

@@ -14,7 +14,7 @@ THRESHOLD = 2e-4
 def clusters_then_em(n_states: int, iterations: int, rank: int) -> EstimatorOptions:
     """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms.
 
-    n_states: the most states of a symbol.
+    n_states: the largest number of states of a symbol.
     iterations: of EM.
     rank: the terms of a tensor.
 

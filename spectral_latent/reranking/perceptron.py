@@ -46,7 +46,7 @@ _ORDER = "base:log-rank"  # the feature that sorts candidates in the base parser
 class PerceptronOptions(Options):
     """Settings of training.
 
-    epochs: the most epochs; cross-validation chooses 0, 1, ... or this number.
+    epochs: the largest number of epochs; cross-validation chooses 0, 1, ... or this number.
     folds: the number of folds of cross-validation.
     order_weight: the weight of the base parser's order before the first epoch.
     gain_weight: κ, the weight of gains in the choice of the two candidates of an update.

@@ -161,7 +161,7 @@ class Sequences:
     def parts(self, size: int) -> Iterator[Sequences]:
         """Cut the sequences into parts of at least `size` positions each but the last; no sequence is cut.
 
-        size: the least number of positions of a part.
+        size: the smallest number of positions of a part.
         """
         first = 0
         while first < self.n_sequences:

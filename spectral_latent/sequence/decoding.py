@@ -104,7 +104,7 @@ def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float)
 
     operators: operators with one state for each tag.
     prior: (K,) the share of each tag among all positions.
-    beam: the least probability of a tag of a word, as a share of the probability of the word's likeliest tag.
+    beam: the smallest probability of a tag of a word, as a share of the probability of the word's likeliest tag.
     """
     tag, terminal = operators.rules.leaf.T
     joint = operators.leaf[:, 0] * prior[tag]

@@ -135,7 +135,7 @@ def gaussian_moments(
     lengths: (T,) the length of each sequence.
     options: the number of states, the seed, and the estimator of the model of cells, which must have states.
     kind: the form of covariances.
-    min_covar: the least variance in any direction.
+    min_covar: the smallest variance in any direction.
 
     >>> rng = np.random.default_rng(0)
     >>> x = np.tile([[0.0], [9.0]], (200, 1)) + rng.normal(size=(400, 1))
@@ -181,7 +181,7 @@ def gaussian_baum_welch(
     start: the model at the start.
     options: the settings; `most_iterations` and `tolerance` decide when EM stops.
     kind: the form of covariances.
-    min_covar: the least variance in any direction.
+    min_covar: the smallest variance in any direction.
 
     >>> x = np.array([[0.0], [2.0]])
     >>> start = GaussianMarkov(np.ones(1), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1, 1)))

@@ -22,7 +22,7 @@ class TaggerOptions(Options):
     estimator: the settings of the search for latent states of tags.
     lexicon: the settings of the smoothing of words.
     back_off: the pseudo-count of the transitions of each tag, divided among the next tags by their frequency.
-    floor: ε of `prediction`: the least probability of an event, as a share of its probability in the coarse model.
+    floor: ε of `prediction`: the smallest probability of an event, as a share of its probability in the coarse model.
     Only spectral estimates need it, because other estimators give probabilities.
     beam: a tag of a word is left out if its probability is less than this share of that of the word's likeliest tag.
     threshold: a tag of a position is left out if its coarse posterior is less than this share of the largest posterior
@@ -47,7 +47,7 @@ class HMMOptions(Options):
     choose_states: whether to choose the number of states, up to the estimator's `n_states`, by the likelihood of
     held-out sequences (it is 1 if there are fewer than 20 sequences); otherwise the number is `n_states`.
     back_off: the pseudo-count of the transitions of each state, divided equally among the next states.
-    floor: ε of `prediction`: the least probability of an event, as a share of its probability in the model of one
+    floor: ε of `prediction`: the smallest probability of an event, as a share of its probability in the model of one
     state; None to choose ε by the likelihood of held-out sequences.  Only spectral estimates need it, because other
     estimators give probabilities.
 
