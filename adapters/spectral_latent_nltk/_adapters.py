@@ -88,12 +88,14 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
 
     @abstractmethod
     def _sentences(self, sents: Iterable[_Sentence]) -> Iterator[Any]:
-        """Convert sentences to those of the model, one by one.  Raises TypeError for an object that is no sentence."""
+        """Convert sentences to those of the model, one by one.  Raises TypeError for an object that is not a
+        sentence."""
 
     @staticmethod
     @abstractmethod
     def _tree(tree: _Tree, /) -> Any:
-        """Convert a treebank tree to a tree of the model.  Raises TypeError or ValueError for what is not a tree."""
+        """Convert a treebank tree to a tree of the model.  Raises TypeError or ValueError for an object that is not a
+        tree."""
 
     @staticmethod
     @abstractmethod
@@ -110,18 +112,18 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     ) -> Iterator[_Parse]:
         """Find up to `n_best` different parses of a tokenised sentence, the best first.
 
-        The best has the largest expected number of right constituents or heads, so that log probabilities need not fall
-        from parse to parse.  `parse_one` and `parse_all` take the same arguments, `parse_sents` takes `n_best` and
-        `rerank`.
+        The best parse has the largest expected number of right constituents or heads; log probabilities may therefore
+        rise from parse to parse.  `parse_one` and `parse_all` take the same arguments as this method; `parse_sents`
+        takes `n_best` and `rerank`.
 
         sent: the sentence.
-        n_best: the most parses to find.
-        rerank: a reranker, by whose order the parses are the best of 50; None for the parser's own order.
-        constraints: the trees that the sentence may have, in the words of the parser's formalism,
-        `spectral_latent.constituency` or `spectral_latent.dependency`; None for any.
+        n_best: the largest number of parses to find.
+        rerank: a reranker, which chooses among the parser's best 50 parses; None for the parser's own order.
+        constraints: the constraints on the tree of the sentence, of the class `Constraints` of
+        `spectral_latent.constituency` or `spectral_latent.dependency`; None for no constraints.
 
-        Raises TypeError for what is not a sentence; ValueError for n_best < 1, for constraints that do not fit the
-        sentence and the parser, and for constraints on an empty sentence or together with a reranker.
+        Raises TypeError for an object that is not a sentence; ValueError for n_best < 1, for constraints that do not
+        fit the sentence and the parser, and for constraints on an empty sentence or together with a reranker.
         """
         if constraints is None:
             return next(self.parse_sents([sent], n_best, rerank))
@@ -136,7 +138,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the parses of each sentence, in order, as `parse` does.
 
         sents: sentences; any iterable, read in batches as results are asked for.
-        n_best: the most parses of a sentence.
+        n_best: the largest number of parses of a sentence.
         rerank: a reranker; see `parse`.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         """
@@ -151,7 +153,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find up to `n_best` parses of a sentence of raw text, as NLTK's CoreNLPParser does.
 
         sentence: the text of one sentence, which the model's `tokenisation` divides into words.
-        n_best: the most parses to find.
+        n_best: the largest number of parses to find.
         rerank: a reranker; see `parse`.
         """
         return next(self.raw_parse_sents([sentence], n_best, rerank))
@@ -162,7 +164,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the parses of each sentence of raw text, in order, as `raw_parse` does.
 
         sentences: the text of each sentence.
-        n_best: the most parses of a sentence.
+        n_best: the largest number of parses of a sentence.
         rerank: a reranker; see `parse`.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         """
@@ -179,26 +181,26 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         return (next(parses) for parses in self.parse_sents(map(_words, tokens), jobs=jobs))
 
     def score(self, tree: _Tree) -> float:
-        """Compute log2 |p̂| of the estimated probability of a tree with its words, as `logprob` of a parse.
+        """Compute log2 |p̂| of the estimated probability of a tree with its words, as `logprob()` of a parse does.
 
         The logarithm is -inf for a tree with a tag, a label or a chain of labels that was never seen.
 
         tree: a treebank tree.
 
-        Raises TypeError or ValueError for what is not a treebank tree, and EstimationError, a ValueError, for a tree
-        that the parser could not learn from.
+        Raises TypeError or ValueError for an object that is not a treebank tree, and EstimationError, a ValueError, for
+        a tree that the parser could not learn from.
         """
         (log,) = self.model.score([self._tree(tree)]).log
         return float(log) / math.log(2)
 
     def log_prob(self, sent: _Sentence) -> float:
-        """Compute log2 p̂ of the estimated probability of a sentence: the sum over its trees.
+        """Compute log2 p̂ of the estimated probability of a sentence, the sum over its trees.
 
         The logarithm is -inf if the model derives no tree, or if the estimate is not above zero.
 
         sent: the sentence.
 
-        Raises TypeError for what is not a sentence, and ValueError for an empty one.
+        Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence.
         """
         (log,) = self.model.log_probabilities(self._sentences([sent]))
         return float(log) / math.log(2)
@@ -209,8 +211,8 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         sent: the sentence.
         unit: the unit of surprisal, "bits" or "nats".
 
-        Raises TypeError for what is not a sentence, and ValueError for an empty one, for another unit, and for a parser
-        whose estimates may be negative, such as one of the preset "spectral".
+        Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence, for another unit,
+        and for a parser whose estimates may be negative, such as one of the preset "spectral".
         """
         (sentence,) = self._sentences([sent])
         surprisal: Surprisal = self.model.surprisal(sentence, unit)
@@ -225,8 +227,8 @@ def _words(tokens: Iterable[Token]) -> Any:
 class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
     """NLTK's `TaggerI` over a model that tags many sentences together; may be shared between threads.
 
-    A tagger of NLTK's with `backoff=` asks this tagger for the tags that it does not know itself.  This tagger finds a
-    tag for every token, so that it needs no other tagger as its own backoff.
+    It may be the `backoff=` of a tagger of NLTK's, which asks it for the tags of unknown tokens.  It needs no backoff
+    itself, because it finds a tag for every token.
     """
 
     _latest: tuple[list[str], list[Any]] = ([], [])  # the sentence that was tagged last for a chain, and its tags
@@ -263,7 +265,7 @@ class TaggerAdapter(ModelAdapter, SequentialBackoffTagger):
         return self.tag_sents([tokens])[0]
 
     def tag_sents(self, sentences: Iterable[Iterable[str]]) -> list[list[tuple[str, Any]]]:
-        """Tag sentences as `tag` does, but many together, which is faster.
+        """Tag sentences as `tag` does, but many together, for speed.
 
         sentences: any iterable, read once; each sentence is a list of tokens.
 

@@ -48,11 +48,11 @@ class AnchorTagger(TaggerAdapter):
         """Learn from sentences without tags.  The same sentences give the same tagger.
 
         unlabeled_sequences: sentences, each a list of tokens; any iterable, read once.
-        n_states: the most states, each of which has a tag; 12 if `options` do not say otherwise.
+        n_states: the largest number of states, each of which has a tag; 12 if `options` do not say otherwise.
         options: the other settings.
 
-        Raises TypeError for what is not sentences without tags, and EstimationError, a ValueError, if a sentence is
-        empty, or there is none.
+        Raises TypeError for objects that are not sentences without tags, and EstimationError, a ValueError, if a
+        sentence is empty, or if there is no sentence.
         """
         options = options or AnchorOptions()
         if n_states is not None:
@@ -77,7 +77,7 @@ class AnchorTagger(TaggerAdapter):
         return AnchorTagger(self.model.label(tags))
 
     def top_words(self, n_words: int = 10) -> dict[str, list[tuple[str, float]]]:
-        """List the likeliest words of each anchor's tag, with their probabilities, to choose its label by.
+        """List the likeliest words of each anchor's tag, with their probabilities.  They help to choose its label.
 
         n_words: the number of words for each anchor.
         """

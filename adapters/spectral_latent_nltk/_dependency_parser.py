@@ -31,11 +31,11 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
     """A latent dependency grammar behind NLTK's `ParserI`; may be shared between threads.
 
     A sentence is a list of tokens, a list of pairs of a token and its tag, or a `DependencyGraph`, whose heads and
-    relations are not used.  Parses are projective graphs; `score` also takes others.  A sentence that the grammar
-    cannot derive gets a flat graph, whose `is_fallback` is true; an empty sentence gets no graph.
+    relations are not used.  Parses are projective graphs; `score` also takes graphs with crossing arcs.  A sentence
+    that the grammar cannot derive gets a flat graph, whose `is_fallback` is true; an empty sentence gets no graph.
 
-    A token without a tag may have any tag, and gets the likeliest one.  A token whose tag the parser does not know may
-    also have any tag, but keeps its own.  Log probabilities are those of words and tags: -inf for an unknown tag.
+    A token without a tag may have any tag, and gets the likeliest one.  A token with an unknown tag is parsed as if it
+    had none, but keeps its tag.  Log probabilities are those of words and tags: -inf for an unknown tag.
 
     >>> graphs = [DependencyGraph(f"big JJ 2\\n{noun} NNS 3\\n{verb} VBP 0")
     ...     for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
@@ -76,22 +76,22 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
     ) -> SpectralDependencyParser:
         """Learn from dependency graphs, projective or not.  The same graphs give the same parser.
 
-        The tags are those of the nodes' `ctag`, or `tag` if they have none; `options` choose another column.  A node
-        without a tag there gets that of the other column, or X, and a warning counts these nodes.
+        The tag of a node is its `ctag`, or its `tag` if it has no `ctag`; `options` may choose another column.  A node
+        without a tag in this column gets the tag in the other column, or X, and a warning counts these nodes.
 
         graphs: trees with one root; any iterable, read once.
-        n_states: the most latent states of a symbol; None for those of `preset` or `options`.
+        n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.dependency.preset`.
-        progress: whether to show on standard error how far training is; None to show it on a terminal.
-        weights: for each graph how many it stands for, a number of at least 0; 1 if not given.
+        progress: whether to show the progress of training on standard error; None to show it on a terminal.
+        weights: the weight of each graph, a number of at least 0: it counts as this many graphs; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
         does not depend on it.
         options: the settings, in the place of a preset.
 
-        Raises TypeError or ValueError for what is not a dependency graph, ValueError for a preset that does not exist
-        or is given together with options, and EstimationError, a ValueError, if a graph is not a tree with one root, or
-        if there is no graph.
+        Raises TypeError or ValueError for an object that is not a dependency graph, ValueError for a preset that does
+        not exist or is given together with options, and EstimationError, a ValueError, if a graph is not a tree with
+        one root, or if there is no graph.
         """
         if isinstance(graphs, DependencyGraph):
             raise TypeError("expected an iterable of graphs, got one graph; give [graph]")

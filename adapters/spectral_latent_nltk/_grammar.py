@@ -18,10 +18,10 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
     """Make a grammar of the rules of a model's first grammar, with their probabilities without latent states.
 
     Symbols are named as `Tree.chomsky_normal_form` and `Tree.collapse_unary` name them, so that
-    `Tree.un_chomsky_normal_form` undoes the binarisation.  The start symbol is ROOT.  Terminals are the words seen
-    in training; what the model sets aside for other words is divided among them.
+    `Tree.un_chomsky_normal_form` undoes the binarisation.  The start symbol is ROOT.  Terminals are the words seen in
+    training; the probability that the model reserves for unseen words is divided among the seen words.
 
-    model: the model, which stays as it is.
+    model: the model, which is not changed.
     """
     rules = [rule for rule in _weighted(model) if rule[-1] > 0]
     total: defaultdict[Nonterminal, float] = defaultdict(float)
@@ -49,7 +49,7 @@ def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
 
 
 def _name(symbol: PhraseSymbol) -> str:
-    """Name a symbol: `NP+NN` a chain, `NP|<DT-NN>` a part of an NP, `NP^<S>` an NP that remembers its parent."""
+    """Name a symbol: `NP+NN` is a chain, `NP|<DT-NN>` a part of an NP, `NP^<S>` an NP that remembers its parent."""
     name = "+".join(symbol.chain)
     memory = f"<{'-'.join(symbol.memory)}>"
     if symbol.bar:

@@ -19,7 +19,7 @@ __all__ = ["ParseGraph"]
 class ParseGraph(DependencyGraph):
     """A parse: a `DependencyGraph` with its estimated probability.
 
-    is_fallback: whether the model had no tree for the sentence, and all words hang from the first.
+    is_fallback: whether the model had no tree for the sentence; all words then depend on the first word.
     """
 
     is_fallback = False

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 else:
 
     class maker(classmethod):
-        """A class method that makes an object, and cannot be called on an object, which it would leave as it was.
+        """A class method that makes an object.  It cannot be called on an object, because it would not change the
+        object.
 
         >>> class Tagger:
         ...     @maker

@@ -63,20 +63,20 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
 
         trees: treebank trees, which are cleaned first.
-        n_states: the most latent states of a symbol; None for those of `preset` or `options`.
+        n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate", "best" or
         "spectral"; see `spectral_latent.preset`.
-        progress: whether to show on standard error how far training is; None to show it on a terminal.
-        weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
+        progress: whether to show the progress of training on standard error; None to show it on a terminal.
+        weights: the weight of each tree, a number of at least 0: it counts as this many trees; 1 if not given.
         text: sentences without trees, to learn from as well: lists of tokens, spelt as in the trees.  Training then
         takes several times as long; see `spectral_latent.constituency.self_train`.
         jobs: the number of threads, and of processes that parse while a model of spans is learnt, or with `text`; None
         for all workers of the engine that `joblib.parallel_config` names.  The result does not depend on it.
         options: the settings of one grammar, or of each of several, in the place of a preset.
 
-        Raises TypeError or ValueError for what is not a treebank tree or a sentence, ValueError for a preset that does
-        not exist or is given together with options, and EstimationError, a ValueError, if a tree has no words or there
-        is no tree.
+        Raises TypeError or ValueError for an object that is not a treebank tree or a sentence, ValueError for a preset
+        that does not exist or is given together with options, and EstimationError, a ValueError, if a tree has no words
+        or there is no tree.
         """
         if isinstance(trees, Tree):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
@@ -95,13 +95,13 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         """Copy a tree, and give each of its subtrees a probability, as parsers of NLTK's do with a plain PCFG.
 
         `logprob()` of a subtree is log2 of its probability given the label at its top: a mean over all places where a
-        phrase with this label may stand.  That of an only child is given the labels of its parents, too.  Of the whole
-        tree it is that of `score`.
+        phrase with this label may stand.  For an only child, the labels of its chain of parents are given, too.
+        `logprob()` of the whole tree is what `score` computes.
 
-        tree: a parse, or another tree without traces.  Function labels stay, and probabilities are those without them.
+        tree: a parse, or another tree without traces.  The copy keeps function labels; probabilities ignore them.
 
-        Raises TypeError or ValueError for what is not a tree, and ValueError for a parser whose estimates are not
-        probabilities, such as one of the preset "spectral".
+        Raises TypeError or ValueError for an object that is not a tree, and ValueError for a parser whose estimates are
+        not probabilities, such as one of the preset "spectral".
 
         >>> trees = [Tree("S", [Tree("NN", [noun]), Tree("VB", ["bark"])]) for noun in ("dogs", "cats")]
         >>> parser = SpectralParser.train(trees * 500)
@@ -115,7 +115,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         return ParseTree.with_logprobs(phrase, logs)
 
     def grammar(self) -> PCFG:
-        """Make the rules with the probabilities that they have without latent states, at the first call.
+        """Make the plain PCFG at the first call: the rules with their probabilities without latent states.
 
         >>> parser = SpectralParser.train([Tree("S", [Tree("NN", ["rain"]), Tree("VBZ", ["falls"])])])
         >>> for production in parser.grammar().productions()[2:4]:

@@ -22,7 +22,7 @@ from spectral_latent_nltk._tokens import Tag, each, pairs_of, tokens_of
 
 __all__ = ["LatentHMMTagger"]
 
-_LEAST = 1e-300  # stands for a probability of zero, whose share of an entropy is nothing
+_LEAST = 1e-300  # replaces a probability of zero, which adds nothing to an entropy
 
 
 class _Random(Protocol):
@@ -32,10 +32,10 @@ class _Random(Protocol):
 class LatentHMMTagger(TaggerAdapter):
     """A hidden Markov model with latent states behind NLTK's `TaggerI`; may be shared between threads.
 
-    A sentence is a list of tokens, and every token gets a tag, also one that was never seen.  A tag is as it was in
-    training: a string, mostly, but anything that can be hashed, except None.  The methods beyond `TaggerI` are those of
-    NLTK's `HiddenMarkovModelTagger`, and mean the same; only `entropy` is left out, which has no closed form where tags
-    have latent states.
+    A sentence is a list of tokens.  Every token gets a tag, also a token that was never seen.  A tag is an object of
+    the training data: any hashable object but None, and mostly a string.  The methods beyond `TaggerI` have the names
+    and the meaning of those of NLTK's `HiddenMarkovModelTagger`.  Only `entropy` is left out, because it has no closed
+    form if tags have latent states.
 
     model: a model of tagged words; or a model without tags that has states, whose tags are then "0", "1" and so on.
 
@@ -68,7 +68,7 @@ class LatentHMMTagger(TaggerAdapter):
         """Learn from tagged sentences.  The same sentences give the same tagger.
 
         labeled_sequences: sentences of pairs of a word and its tag; any iterable, read once.
-        n_states: the most latent states of a tag; None for those of `preset` or `options`.
+        n_states: the largest number of latent states of a tag; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.sequence.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
@@ -76,9 +76,9 @@ class LatentHMMTagger(TaggerAdapter):
         jobs: the number of threads; the result does not depend on it.
         options: the settings, in the place of a preset.
 
-        Raises TypeError for what is not tagged sentences, ValueError for a preset that does not exist or is given
-        together with options, and EstimationError, a ValueError, if a sentence is empty,
-        a token has the tag None, or there is no sentence.
+        Raises TypeError for objects that are not tagged sentences, ValueError for a preset that does not exist or is
+        given together with options, and EstimationError, a ValueError, if a sentence is empty, a token has the tag
+        None, or there is no sentence.
         """
         options = chosen(options_of_preset, preset, options)
         if n_states is not None:
@@ -99,7 +99,7 @@ class LatentHMMTagger(TaggerAdapter):
     ) -> LatentHMMTagger:
         """Learn from sentences without tags, as `train_unsupervised` of NLTK's `HiddenMarkovModelTrainer`.
 
-        The tags will be states: "0", "1" and so on.
+        The tags are the numbers of the states: "0", "1" and so on.
 
         unlabeled_sequences: sentences, each a list of tokens; any iterable, read once.
         n_states: the number of states; EM that starts from clusters may find fewer.
@@ -109,8 +109,8 @@ class LatentHMMTagger(TaggerAdapter):
         options: all other settings, in the place of a preset; not those of the spectral estimator, whose operators have
         no states.  Without preset and options, EM starts from clusters.
 
-        Raises ValueError for a preset that does not exist or is given together with options, and for one whose model
-        has no states.
+        Raises ValueError for a preset that does not exist or is given together with options, and for a preset whose
+        model has no states.
 
         >>> sents = [["dogs", "bark"], ["cats", "sleep"], ["dogs", "sleep"], ["cats", "bark"]] * 50
         >>> tagger = LatentHMMTagger.train_unsupervised(sents, 2, preset="fast")
@@ -169,12 +169,14 @@ class LatentHMMTagger(TaggerAdapter):
     def log_probability(self, sequence: Iterable[tuple[str, Tag]]) -> float:
         """Compute the base-2 logarithm of the probability of words together with their tags.
 
-        If every tag is None, it is the probability of the words alone.  A sentence ends with a certain probability,
-        which is counted; a word never seen counts as all words of its kind.  A tag never seen has probability 0: -inf.
+        If every tag is None, it is the probability of the words alone.  The probability that the sentence ends is
+        included.  An unseen word has the probability of all words of its kind.  With an unseen tag, the logarithm is
+        -inf.
 
         sequence: pairs of a word and its tag.
 
-        Raises TypeError for what is not pairs, ValueError for an empty sequence, or if only some tags are None.
+        Raises TypeError for objects that are not pairs, ValueError for an empty sequence, or if only some tags are
+        None.
         """
         pairs = pairs_of(sequence)
         tags = [tag for _, tag in pairs]
@@ -189,12 +191,12 @@ class LatentHMMTagger(TaggerAdapter):
         return float(log) / math.log(2)
 
     def test(self, test_sequence: Iterable[Iterable[tuple[str, Tag]]], verbose: bool = False) -> None:
-        """Print the share of tokens that get the right tag, as NLTK's tagger does.
+        """Print the accuracy, the share of tokens with the right tag, as NLTK's tagger does.
 
         test_sequence: sentences of pairs of a word and its tag.
         verbose: whether to print every sentence with both its tags.
 
-        Raises TypeError for what is not tagged sentences, and ValueError if there is no token.
+        Raises TypeError for objects that are not tagged sentences, and ValueError if there is no token.
         """
         gold = list(each(test_sequence, pairs_of, "sentence"))
         found = self.tag_sents([word for word, _ in sentence] for sentence in gold)
@@ -211,7 +213,7 @@ class LatentHMMTagger(TaggerAdapter):
         """Do nothing: NLTK's tagger clears a cache of words here, and this tagger has no such cache."""
 
     def random_sample(self, rng: _Random, length: int) -> list[tuple[str, Any]]:
-        """Draw a sentence of the given length, of words seen in training, with tags.
+        """Draw a tagged sentence of a given length; its words are words seen in training.
 
         rng: a `random.Random`, or anything else whose method `random` gives numbers between 0 and 1.
         length: the number of words.

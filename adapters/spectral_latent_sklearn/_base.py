@@ -17,7 +17,7 @@ __all__ = ["LatentEstimator"]
 class LatentEstimator(BaseEstimator):
     """Base of estimators over lists of examples.
 
-    n_states: the most latent states of a tag or a label.
+    n_states: the largest number of latent states of a tag or a label.
     estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it.
     random_state: the source of the starts of clusters and of random states.
     """

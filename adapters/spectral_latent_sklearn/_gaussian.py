@@ -36,13 +36,13 @@ class SpectralGaussianHMM(BaseEstimator):
 
     n_components: m, the number of states.
     covariance_type: "diag" or "full".
-    estimator: the way to learn.  "recovered" is the method of moments: it is consistent, whatever the form of the
-    emissions, but needs many positions.  "hybrid" is EM from there, of cells of the observations and then of the
+    estimator: the way to learn.  "recovered" is the method of moments: it is consistent for emissions of any form, but
+    needs many positions.  "hybrid" starts EM from its result: first on cells of the observations, then on the
     observations themselves.
     n_init: the number of ways to divide the observations into cells, of which the likeliest model is kept.
-    min_covar: the least variance in any direction.
-    tol: EM ends when the log-likelihood of a position rises by less in an iteration, on average.
-    n_iter: the most iterations of EM.
+    min_covar: the smallest variance in any direction.
+    tol: EM ends when the mean log-likelihood of a position rises by less than `tol` in an iteration.
+    n_iter: the largest number of iterations of EM.
     random_state: the source of the cells' first centres.
 
     Fitted, it has `startprob_` (m,), `transmat_` (m, m), `means_` (m, d) and `covars_` (m, d, d).
@@ -82,7 +82,7 @@ class SpectralGaussianHMM(BaseEstimator):
         X: (N, d) the observations of N positions, sequence after sequence.
         lengths: (T,) the length of each sequence; None for one sequence.
 
-        Raises ValueError for what are not finite numbers, for lengths that do not sum to N, for fewer positions than
+        Raises ValueError for numbers that are not finite, for lengths that do not sum to N, for fewer positions than
         states, and for parameters out of range.
         """
         checked("n_components", self.n_components, Count)
@@ -183,7 +183,7 @@ class SpectralGaussianHMM(BaseEstimator):
         """Draw one sequence: its observations (n, d), and its states (n,).
 
         n_samples: n, the number of positions.
-        random_state: the source of random numbers; None for that of the estimator.
+        random_state: the source of random numbers; None for the `random_state` of the estimator.
         """
         check_is_fitted(self)
         checked("n_samples", n_samples, Count)

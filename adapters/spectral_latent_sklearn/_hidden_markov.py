@@ -7,8 +7,9 @@
 | `categories_` | 0 ... n_features - 1 |
 | `n_init` | none: one start |
 
-A model of the library also knows where sequences end.  Likelihoods of this module do not count that, as hmmlearn's do
-not: the operators of a model that stops after every state with probability ½ give p(x) ½ⁿ for n observations.
+A model of the library also has a probability that a sequence ends after each state.  Likelihoods of this module leave
+it out, as hmmlearn's do: the operators of a model that stops after every state with probability ½ give p(x) ½ⁿ for n
+observations.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ class SpectralHMM(BaseEstimator):
     """A hidden Markov model of categorical observations; X has one column, of integers or strings.
 
     n_components: m, the most states.
-    estimator: the way to learn.  "hybrid" is Baum-Welch from states that are recovered from moments, one start; "em" is
-    Baum-Welch from random starts; "anchor" is the anchor method, which has no local optima and is consistent where
-    every state has a category of its own; "spectral" is the method of moments, which has no local optima either, but no
-    states: it predicts and samples observations.
+    estimator: the way to learn.  "hybrid" is Baum-Welch from one start, states that are recovered from moments.  "em"
+    is Baum-Welch from random starts.  "anchor" is the anchor method: it has no local optima, and is consistent if every
+    state has a category of its own.  "spectral" is the method of moments: it has no local optima either, but no states;
+    it predicts and samples observations.
     n_init: the number of starts of "em", from which the likeliest model is kept.
-    tol: Baum-Welch ends when the log-likelihood of a position rises by less in an iteration, on average.
-    n_iter: the most iterations of Baum-Welch.
+    tol: Baum-Welch ends when the mean log-likelihood of a position rises by less than `tol` in an iteration.
+    n_iter: the largest number of iterations of Baum-Welch.
     random_state: the source of random starts.
 
     Fitted, it has `categories_` (n,), the categories seen; `model_`, the library's model; and, if it has states,
@@ -115,7 +116,8 @@ class SpectralHMM(BaseEstimator):
         X: (N, 1) the categories of N positions, sequence after sequence.
         lengths: (T,) the length of each sequence; None for one sequence.
 
-        Raises ValueError for what are not categories, lengths that do not sum to N, and parameters out of range.
+        Raises ValueError for objects that are not categories, lengths that do not sum to N, and parameters out of
+        range.
         """
         checked("n_components", self.n_components, Count)
         checked("n_init", self.n_init, Count)
@@ -133,7 +135,7 @@ class SpectralHMM(BaseEstimator):
         return self
 
     def _learn(self, sequences: list[list[int]]) -> _States | None:
-        """Learn `model_` of sequences of numbers of categories; return its states, if it has any."""
+        """Learn `model_` from sequences of the numbers of categories; return its states, if it has any."""
         self.model_: Any
         match self.estimator:
             case "anchor":
@@ -255,7 +257,7 @@ class SpectralHMM(BaseEstimator):
         """Draw one sequence: its categories (n, 1), and its states (n,), which are None for the spectral estimator.
 
         n_samples: n, the number of positions.
-        random_state: the source of random numbers; None for that of the estimator.
+        random_state: the source of random numbers; None for the `random_state` of the estimator.
         """
         check_is_fitted(self)
         checked("n_samples", n_samples, Count)

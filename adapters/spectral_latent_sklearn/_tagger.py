@@ -19,7 +19,7 @@ __all__ = ["LatentTagger"]
 class LatentTagger(LatentEstimator):
     """A tagger of sentences of words, whose tags have latent states; X and y are lists of lists.
 
-    n_states: the most latent states of a tag.
+    n_states: the largest number of latent states of a tag.
     estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it.
     random_state: the source of the starts of clusters and of random states.
 
@@ -72,7 +72,7 @@ class LatentTagger(LatentEstimator):
         return [self.model_.posteriors(words) for words in list_of(X, "sentence")]
 
     def score(self, X: Sequence[Sequence[str]], y: Sequence[Sequence[Hashable]]) -> float:
-        """Compute the share of words that get their tag.
+        """Compute the accuracy: the share of words with the right tag.
 
         X: the words of each sentence.
         y: the tags of each sentence.

@@ -26,10 +26,10 @@ __all__ = ["LatentTreeClassifier", "LatentTreeTransformer"]
 class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
     """A generative classifier of trees: a latent tree model of each class, and Bayes' rule.
 
-    A tree that all models find impossible, such as one with a label never seen, is classified by the frequency of
-    classes alone.  Estimates below zero, which the estimator "spectral" may give, count as impossible.
+    A tree may be impossible under all models, for example because of an unseen label; it is then classified by the
+    frequencies of the classes alone.  A negative estimate, which the estimator "spectral" may give, counts as zero.
 
-    n_states: the most latent states of a label.
+    n_states: the largest number of latent states of a label.
     estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it.
     random_state: the source of the starts of clusters and of random states.
 
@@ -70,7 +70,7 @@ class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
         return self
 
     def predict_log_proba(self, X: Sequence[nx.DiGraph]) -> FloatArray:
-        """Compute the natural logarithms (T, K) of the probabilities of classes.
+        """Compute the natural logarithm (T, K) of the probability of each class.
 
         X: T trees; columns are in the order of `classes_`.
         """
@@ -82,7 +82,7 @@ class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
         return np.asarray(log_softmax(log + self.class_log_prior_, axis=1))
 
     def predict_proba(self, X: Sequence[nx.DiGraph]) -> FloatArray:
-        """Compute the probabilities (T, K) of classes.
+        """Compute the probability (T, K) of each class.
 
         X: T trees; columns are in the order of `classes_`.
         """
@@ -98,11 +98,11 @@ class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
 
 
 class LatentTreeTransformer(TransformerMixin, LatentEstimator):
-    """Latent states of trees as features: how many nodes of each label are in each state, on average.
+    """Latent states of trees as features: the expected number of nodes of each label in each state.
 
-    A tree that the model finds impossible, such as one with a label never seen, has a row of zeros.
+    A tree that is impossible under the model, for example because of an unseen label, has a row of zeros.
 
-    n_states: the most latent states of a label.
+    n_states: the largest number of latent states of a label.
     estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it, but not "spectral".
     random_state: the source of the starts of clusters and of random states.
 

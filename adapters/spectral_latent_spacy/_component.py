@@ -22,7 +22,7 @@ _FILE = "model"  # within the component's folder
 
 
 def words_of(tokens: Iterable[Token]) -> list[Token]:
-    """List the tokens that are words; white space is no word.
+    """List the tokens that are words, not white space.
 
     tokens: the tokens of a sentence.
     """
@@ -32,8 +32,8 @@ def words_of(tokens: Iterable[Token]) -> list[Token]:
 class Component(Pipe):
     """Base of components that annotate the sentences of a document by a model of this library.
 
-    The file of the model is read when the component first needs it.  A pipeline that is saved has a model of its own,
-    so that the file is needed no more.
+    The file of the model is read when the component first needs it.  A saved pipeline includes the model, and does not
+    need the file.
 
     name: the name of the component in its pipeline.
     path: the file of the model.
@@ -69,7 +69,7 @@ class Component(Pipe):
 
     @abstractmethod
     def _annotate(self, docs: Sequence[Doc], sentences: list[list[Token]]) -> None:
-        """Annotate documents, given the words of all their sentences that have any."""
+        """Annotate documents, given the words of each sentence that has words."""
 
     def __call__(self, doc: Doc) -> Doc:
         """Annotate a document.
@@ -82,7 +82,7 @@ class Component(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Annotate documents, as they come; errors go to the handler of the pipeline.
+        """Annotate a stream of documents; errors go to the handler of the pipeline.
 
         stream: the documents.
         batch_size: the number of documents whose sentences are annotated together.
@@ -95,7 +95,7 @@ class Component(Pipe):
                 self.get_error_handler()(self.name, self, docs, error)
 
     def _sentences(self, doc: Doc) -> Iterator[list[Token]]:
-        """List the words of each sentence that has any.  Raises ValueError if there are no sentence boundaries."""
+        """List the words of each sentence that has words.  Raises ValueError if there are no sentence boundaries."""
         if not len(doc):
             return
         if not doc.has_annotation("SENT_START"):

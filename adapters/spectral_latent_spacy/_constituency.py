@@ -17,7 +17,7 @@ register_attributes()
 
 
 class SpectralConstituency(Component):
-    """A parser of phrases: `span._.labels` and its like, which `_constituents` lists, and tags of untagged words.
+    """A constituency parser: it sets the attributes listed in `_constituents`, and the tags of untagged words.
 
     A sentence that the grammar cannot derive has a flat tree labelled FALLBACK.
 

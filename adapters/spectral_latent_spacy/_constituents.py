@@ -3,14 +3,13 @@
 | attribute of spans and tokens | value |
 | --- | --- |
 | `._.parse_string` | the brackets of a constituent |
-| `._.labels` | its labels, the outermost first; none for a word that is no phrase by itself |
-| `._.constituents` | it and all constituents below it, parents first |
-| `._.children` | the constituents just below it |
-| `._.parent` | the constituent just above it; None for a sentence |
+| `._.labels` | the labels of the constituent, the outermost first; none for a word that is not a phrase |
+| `._.constituents` | the constituent and all constituents below it, parents first |
+| `._.children` | the constituents directly below the constituent |
+| `._.parent` | the constituent directly above the constituent; None for a sentence |
 
-Every word is a constituent.  White space belongs to no constituent: a span that begins or ends with it is asked
-about as if it did not.  Of white space alone all attributes are empty, so that `sent._.parse_string` may be asked of
-any sentence.
+Every word is a constituent.  White space belongs to no constituent: it is ignored at the beginning and the end of a
+span.  All attributes of a span of white space are empty; `sent._.parse_string` therefore works for any sentence.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ _KEPT = "spectral_constituents"
 
 
 class NotAConstituentError(ValueError):
-    """An attribute of constituents was asked of a span that is no constituent."""
+    """A span whose attribute was read is not a constituent."""
 
 
 class _Entry(NamedTuple):
-    """One constituent, as it is kept with the document.
+    """A constituent, as the document keeps it.
 
     start, end: the first token of the constituent, and the first token after it.
     labels: the labels of its phrases, the outermost first.
@@ -50,7 +49,7 @@ class _Entry(NamedTuple):
 
 
 def keep_constituents(doc: Doc, trees: Iterable[tuple[list[Token], Phrase]]) -> None:
-    """Keep the constituents of a document with it, parents first, in the place of those that it had.
+    """Store the constituents of a document in it, parents first; they replace earlier ones.
 
     doc: the document.
     trees: the words of each sentence, and its tree.
@@ -81,11 +80,11 @@ def _entries(words: list[Token], tree: Phrase) -> Iterator[_Entry]:
 
 
 def _located(span: Span) -> tuple[list[Any], int]:
-    """Find the constituents of a document, as they are kept, and the place of a span among them.
+    """Find the stored constituents of a document, and the place of a span among them.
 
     For a span without words there are no constituents.
 
-    Raises NotAConstituentError if the span is none of them, and ValueError if the document has none.
+    Raises NotAConstituentError if the span is not a constituent, and ValueError if the document has no constituents.
     """
     kept: list[Any] | None = span.doc._.get(_KEPT)
     if kept is None:
@@ -130,7 +129,7 @@ def _constituents(span: Span) -> Iterator[Span]:
 
 
 def _children(span: Span) -> Iterator[Span]:
-    """List the constituents just below a constituent."""
+    """List the constituents directly below a constituent."""
     children: list[_Entry] = []
     for entry in islice(_below(*_located(span)), 1, None):
         if not children or entry.start >= children[-1].end:
@@ -139,7 +138,7 @@ def _children(span: Span) -> Iterator[Span]:
 
 
 def _parent(span: Span) -> Span | None:
-    """Find the constituent just above a constituent; None for a sentence."""
+    """Find the constituent directly above a constituent; None for a sentence."""
     kept, place = _located(span)
     for at in range(place - 1, -1, -1):
         above = _Entry(*kept[at])
@@ -151,7 +150,7 @@ def _parent(span: Span) -> Span | None:
 def _parse_string(span: Span) -> str:
     """Write the brackets of a constituent."""
     made: list[tuple[_Entry, Phrase]] = []
-    # From the last constituent to the first: the children of one are those made last that end within it.
+    # Go from the last constituent to the first.  The children of a constituent are the last of `made` that end in it.
     for entry in reversed(list(_below(*_located(span)))):
         children = []
         while made and made[-1][0].end <= entry.end:

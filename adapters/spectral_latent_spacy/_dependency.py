@@ -24,7 +24,7 @@ _OTHER = "dep"
 class SpectralDependency(Component):
     """A dependency parser: `token.head`, `token.dep_`, and tags of untagged words, `token.pos_` or `token.tag_`.
 
-    It uses the tags that components before it have found, where it knows them.  White space depends on the word before
+    It uses the tags that earlier components have found, if it knows these tags.  White space depends on the word before
     it, or on the first word of the sentence.
 
     name: the name of the component in its pipeline.
@@ -83,7 +83,7 @@ def _heads_of_spaces(doc: Doc) -> list[int]:
 
 
 def _fill_tags(words: Sequence[Token], found: DependencySentence) -> None:
-    """Give words the tags of a parse that they lack."""
+    """Give words without tags the tags of a parse."""
     for token, upos, xpos in zip(words, found.upos, found.xpos, strict=True):
         if not token.pos_ and upos in UNIVERSAL:
             token.pos_ = upos

@@ -17,7 +17,7 @@ __all__ = ["SpectralTagger"]
 
 
 class SpectralTagger(Component):
-    """A tagger: `token.pos_` if all its tags are universal parts of speech, else `token.tag_`.
+    """A tagger: it sets `token.pos_` if all its tags are universal parts of speech, else `token.tag_`.
 
     The model is a `LatentTagger`, or an `AnchorHMM` whose anchors are labelled.
 

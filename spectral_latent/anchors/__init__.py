@@ -1,4 +1,4 @@
-"""Parts of speech from words alone: the anchor hidden Markov model (Stratos, Collins and Hsu 2016)."""
+"""Find parts of speech in sentences without tags, by the anchor hidden Markov model (Stratos, Collins and Hsu 2016)."""
 
 from spectral_latent._names import HullName
 from spectral_latent.anchors.conversion import WordTypes

@@ -1,7 +1,7 @@
-"""Sentences as sequences of word types, which anchors and hulls are learnt from.
+"""Convert sentences to sequences of word types, from which anchors and hulls are learnt.
 
 A type is a word in lower case.  Its share of capitalised tokens is kept, as a feature of its spelling.  Only tokens
-inside sentences count for that share, because any word may open a sentence with a capital; a type that never occurs
+inside sentences count for this share, because any word may open a sentence with a capital.  A type that never occurs
 inside a sentence has the share of all its tokens.
 """
 
@@ -21,12 +21,12 @@ __all__ = ["WordTypes"]
 
 @dataclass(frozen=True, eq=False)
 class WordTypes:
-    """The n types of a corpus by falling frequency; types equally frequent stand in order of appearance.
+    """The n types of a corpus by falling frequency; equally frequent types are in order of appearance.
 
     names: the words in lower case.
-    sequences: the sentences, with x for type x.
-    tokens: (n,) how often each type occurs.
-    capital: (n,) its share of capitalised tokens.
+    sequences: the sentences, in which terminal x is type x.
+    tokens: (n,) the number of tokens of each type.
+    capital: (n,) the share of its tokens that are capitalised.
     """
 
     names: list[str]
@@ -40,7 +40,7 @@ class WordTypes:
 
         Raises ValueError if a sentence is empty, and TypeError as `check_sentences` does.
 
-        sentences: the words of each.
+        sentences: the words of each sentence.
 
         >>> types = WordTypes.of([["The", "cat", "saw", "the", "Nile"]])
         >>> types.names, types.tokens, types.capital

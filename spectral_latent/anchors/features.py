@@ -1,4 +1,4 @@
-"""Features of how words are spelt (Stratos et al. 2016, sections 4.4.4 and 5.3)."""
+"""Compute features of the spelling of words (Stratos et al. 2016, sections 4.4.4 and 5.3)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from spectral_latent.trees import FloatArray, Vocabulary
 
 __all__ = ["SpellingFeatures"]
 
-_LONGEST = 3  # characters of a suffix
+_LONGEST = 3  # the largest number of characters of a suffix
 _CAPITALS = ("capital", "no capital")
 
 
 class SpellingFeatures:
-    """The features of Berg-Kirkpatrick et al. (2010), over characters: capital, hyphen, digit, suffixes of 1 to 3.
+    """The features of Berg-Kirkpatrick et al. (2010): capital, hyphen, digit, and suffixes of 1 to 3 characters.
 
-    Capital, hyphen and digit have one feature for yes and one for no.
+    Capital, hyphen and digit each have a feature for yes and a feature for no.
 
     >>> features = SpellingFeatures.of(["a-1"])
     >>> features.names
@@ -32,7 +32,7 @@ class SpellingFeatures:
     def of(words: Sequence[str]) -> SpellingFeatures:
         """Collect all features of words.
 
-        words: in lower case.
+        words: the words in lower case.
         """
         features = SpellingFeatures(_CAPITALS)
         for word in words:
@@ -46,9 +46,9 @@ class SpellingFeatures:
         return self._index.names
 
     def matrix(self, words: Sequence[str], capital: FloatArray) -> scipy.sparse.csr_array:
-        """Compute the features (n, s) of n words; those that are not among the names are left out.
+        """Compute the features (n, s) of n words; features that are not among the names are left out.
 
-        words: in lower case.
+        words: the words in lower case.
         capital: (n,) the share of each word's tokens that are capitalised.
         """
         rows = [[self._index.get(name) for name in _feature_names(word)] for word in words]
@@ -63,7 +63,7 @@ class SpellingFeatures:
 
 
 def _feature_names(word: str) -> list[str]:
-    """Name the features of a word in lower case, without those of capitals."""
+    """Name the features of a word in lower case, except those of capitals."""
     has_digit = any(character.isdigit() for character in word)
     kinds = ["hyphen" if "-" in word else "no hyphen", "digit" if has_digit else "no digit"]
     return kinds + ["-" + word[-length:] for length in range(1, min(_LONGEST, len(word)) + 1)]

@@ -1,19 +1,20 @@
-"""Points for words, inside the convex hull of the points of their anchors (Stratos et al. 2016, Figure 3).
+"""Compute points for words, in the convex hull of the points of anchors (Stratos et al. 2016, Figure 3).
 
-If every state has an anchor, a word that no other state emits, then the contexts that are expected of a word are a
-mixture of those expected of the anchors: the word's point lies in a convex hull, and the anchors are its corners.
+Assume that every state has an anchor, a word that no other state emits.  Then the expected contexts of a word are a
+mixture of the expected contexts of the anchors: the point of the word is in a convex hull, whose corners are the points
+of the anchors.
 
 | here | paper | meaning |
 | --- | --- | --- |
-| C[x, c] | n P(Y = c, X = x) | how often context c stands by type x; a context is a neighbouring word, and its place |
+| C[x, c] | n P(Y = c, X = x) | the count of context c at type x; a context is a neighbouring word, and its place |
 | "random", "best-fit" | Ω = E[Y \\| X] Π | conditional probabilities, projected |
-| "cca" | (11) with canonical correlations | the same, projected by the canonical correlations of types and contexts |
+| "cca" | (11) with canonical correlations | these, projected by the canonical correlations of types and contexts |
 | "brown" | f(O), unit rows | C^½ / ((#x + κ)(#c + κ))^¼, left singular vectors times σ^p, rows of length one |
 | "appended" | section 4.4.4 | the features φ(x) of spelling are further columns of C, of 0.1 of the length of row x |
 
-With the spelling "regression" the point of a word is the mean of the point of its contexts and of the point that its
-spelling predicts, with the weights n, its number of tokens, and κ₀.  So spelling matters most for rare words, of which
-few contexts are known.  The appended features of the paper give no point to a word never seen; the regression does.
+With the spelling "regression", the point of a word is the weighted mean of the point of its contexts and the point that
+its spelling predicts.  The weights are n, its number of tokens, and κ₀.  So spelling matters most for rare words, which
+have few contexts.  The appended features of the paper give no point to a word that was never seen; the regression does.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ from spectral_latent.trees import FloatArray
 
 __all__ = ["Hull", "SpellingRegression", "build_hull", "canonical_svd", "context_counts", "to_unit_length"]
 
-_APPENDED = 0.1  # length of a row's appended features, as a share of the length of its contexts
+_APPENDED = 0.1  # the length of a row's appended features, as a share of the length of its contexts
 
 
 class SpellingRegression(NamedTuple):
-    """A linear prediction of points from spelling: mean + φ(x) weights, or the mean alone without features.
+    """A linear prediction of points from spelling: mean + φ(x) weights; without features, the mean alone.
 
-    features: φ, or None.
+    features: the features φ, or None.
     mean: (d,) the weighted mean of the points of the corpus.
-    weights: (s, d) of the features; s is 0 without them.
+    weights: (s, d) the weights of the features; s is 0 without features.
     """
 
     features: SpellingFeatures | None
@@ -52,7 +53,7 @@ class SpellingRegression(NamedTuple):
     def predict(self, words: Sequence[str], capital: FloatArray) -> FloatArray:
         """Predict the points (n, d) of n words.
 
-        words: in lower case.
+        words: the words in lower case.
         capital: (n,) the share of each word's tokens that are capitalised.
         """
         if self.features is None:
@@ -61,7 +62,7 @@ class SpellingRegression(NamedTuple):
 
 
 class Hull(NamedTuple):
-    """The points (n, d) of all types, and the regression that predicts those of words never seen.
+    """The points (n, d) of all types, and the regression that predicts the points of unseen words.
 
     Points of the construction "brown" have length one.
     """
@@ -73,9 +74,9 @@ class Hull(NamedTuple):
 def build_hull(types: WordTypes, dimensions: int, options: HullOptions) -> Hull:
     """Compute the points of all types.
 
-    types: the corpus.
-    dimensions: d, the most that points have.
-    options: how contexts and spelling make points.
+    types: the types of the corpus.
+    dimensions: d, the largest number of dimensions.
+    options: the settings of the points.
 
     >>> types = WordTypes.of([["the", "cat", "saw", "a", "dog"], ["a", "dog", "saw", "the", "cat"]])
     >>> points = build_hull(types, 2, HullOptions(spelling="none", prior=0.0)).points
@@ -94,7 +95,7 @@ def build_hull(types: WordTypes, dimensions: int, options: HullOptions) -> Hull:
 def to_unit_length(rows: FloatArray) -> FloatArray:
     """Scale rows (n, d) to length one.
 
-    rows: (n, d), which are not all zero.
+    rows: (n, d) the rows; no row is zero.
 
     >>> to_unit_length(np.array([[3.0, 4.0]]))
     array([[0.6, 0.8]])
@@ -105,12 +106,12 @@ def to_unit_length(rows: FloatArray) -> FloatArray:
 def context_counts(sequences: Sequences, n_types: int, window: int) -> scipy.sparse.csr_array:
     """Count the contexts of every type: C (n, 2 window (n + 1)).
 
-    Columns are those of the place before, the place after, two before, and so on.  In each place context n stands for
-    what is beyond the end of the sentence.
+    The columns are the contexts at the place before, at the place after, two places before, and so on.  At each place,
+    context n means that the place is beyond the end of the sentence.
 
     sequences: of types 0 ... n - 1.
-    n_types: n.
-    window: the farthest place on either side.
+    n_types: n, the number of types.
+    window: the number of places on either side.
 
     >>> context_counts(Sequences.of([[0, 1]]), n_types=2, window=1).toarray()
     array([[0., 0., 1., 0., 1., 0.],
@@ -136,11 +137,11 @@ def canonical_svd(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Decompose counts divided by the roots of their totals: C^p / ((#x + κ)(#c + κ))^(p/2) = U diag(σ) Vᵀ.
 
-    With power 1 and κ = 0 these are the canonical correlations of the indicators of rows and of columns, not centred.
-    Gives U (n, k), σ (k,) and V (d, k).
+    With power 1 and κ = 0, σ are the canonical correlations of the indicators of rows and of columns, without centring.
+    Returns U (n, k), σ (k,) and V (d, k).
 
-    counts: C (n, d), how often each row and column occur together.
-    totals: #x (n,) and #c (d,), how often each row and each column occur.
+    counts: (n, d) C, the joint counts of rows and columns.
+    totals: #x (n,) and #c (d,), the counts of rows and of columns.
     rank: the largest number of singular triplets, k.
     smoothing: κ.
     power: p.
@@ -157,7 +158,7 @@ def canonical_svd(
 
 
 def _context_points(types: WordTypes, dimensions: int, options: HullOptions) -> FloatArray:
-    """Compute the points (n, d) of types from their contexts alone."""
+    """Compute the points (n, d) of types from their contexts only."""
     n_places = 2 * options.window
     counts = context_counts(types.sequences, len(types.names), options.window)
     if not options.places:
@@ -181,14 +182,14 @@ def _context_points(types: WordTypes, dimensions: int, options: HullOptions) -> 
 
 
 def _without_places(counts: scipy.sparse.csr_array, n_places: int) -> scipy.sparse.csr_array:
-    """Add up the counts (n, n_places (n + 1)) of each word over the places, (n, n + 1)."""
+    """Sum the counts (n, n_places (n + 1)) of each word over the places, (n, n + 1)."""
     width = counts.shape[1] // n_places
     one_place = scipy.sparse.vstack([scipy.sparse.eye_array(width)] * n_places, format="csr")
     return scipy.sparse.csr_array(counts @ one_place)
 
 
 def _with_features(counts: scipy.sparse.csr_array, types: WordTypes) -> scipy.sparse.csr_array:
-    """Append the features of spelling (n, s) to counts (n, c), in every row of a tenth of its length."""
+    """Append the features of spelling (n, s) to counts (n, c), scaled to a tenth of the length of each row."""
     phi = SpellingFeatures.of(types.names).matrix(types.names, types.capital)
     lengths, of_features = (np.sqrt(table.multiply(table).sum(axis=1)) for table in (counts, phi))
     appended = scipy.sparse.diags_array(_APPENDED * lengths / np.maximum(of_features, TINY)) @ phi
@@ -196,7 +197,7 @@ def _with_features(counts: scipy.sparse.csr_array, types: WordTypes) -> scipy.sp
 
 
 def _regression(points: FloatArray, types: WordTypes, options: HullOptions) -> SpellingRegression:
-    """Fit points to spelling by ridge regression, in which a type of n tokens has the weight n / (n + κ₀)."""
+    """Fit points by ridge regression on spelling, in which a type with n tokens has the weight n / (n + κ₀)."""
     weight = types.tokens / (types.tokens + options.prior)
     mean = weight @ points / weight.sum()
     if options.spelling != "regression":

@@ -1,4 +1,4 @@
-"""The anchor hidden Markov model: parts of speech from words alone (Stratos et al. 2016)."""
+"""Hold the anchor hidden Markov model: parts of speech from words alone (Stratos et al. 2016)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ _SPELLING = ("mean", "weights")
 
 
 def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
-    """Find the types (m,) of words, in any case; EstimationError for a word that is unknown or comes twice."""
+    """Find the types (m,) of words, in upper or lower case; EstimationError for an unknown word, or a word given
+    twice."""
     numbers = Vocabulary(types.names).numbers([word.lower() for word in words]).tolist()
     for i, (word, number) in enumerate(zip(words, numbers, strict=True)):
         if number < 0:
@@ -62,17 +63,17 @@ def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnchorHMM(StoredModel):
-    """A hidden Markov model over words in lower case, each state of which has a word that no other state emits.
+    """A hidden Markov model over words in lower case; each state has an anchor, a word that no other state emits.
 
     options: the settings of training.
     words: the n types, by falling frequency.
     anchor_types: (m,) the type of each state's anchor.
     anchor_points: (m, d) the points of the anchors, the corners of the hull.
-    state_prior: (m,) the share of all tokens that are in each state.
-    hidden: the probabilities; its observation x is type x.
-    spelling: predicts the points of words never seen.
-    tokens: N, the tokens that the model has learnt from.
-    labels: a tag for every state, once anchors are labelled.
+    state_prior: (m,) the share of each state among all tokens.
+    hidden: the probabilities; observation x is type x.
+    spelling: the regression that predicts the points of unseen words.
+    tokens: N, the number of tokens of the training data.
+    labels: a tag for every state, after anchors are labelled.
 
     >>> sentences = [["the", "cat", "sleeps", "."], ["a", "dog", "barks", "."], ["the", "dog", "sleeps", "."]] * 5
     >>> model = AnchorHMM.train(sentences, AnchorOptions(n_states=4))
@@ -108,8 +109,8 @@ class AnchorHMM(StoredModel):
     ) -> AnchorHMM:
         """Learn from sentences without tags; the same sentences give the same model.
 
-        Raises EstimationError if there is no sentence, one is empty, or an anchor is not in them or given twice, and
-        TypeError if a sentence is not a list of strings.
+        Raises EstimationError if there is no sentence, if a sentence is empty, or if an anchor is not in the sentences
+        or given twice; and TypeError if a sentence is not a list of strings.
 
         sentences: the words of each; any iterable, read once.
         options: the settings of training; None for `AnchorOptions()`.
@@ -135,7 +136,7 @@ class AnchorHMM(StoredModel):
             hull = build_hull(types, len(anchor_types), options.hull)
         anchor_points = hull.points[anchor_types]
         mixtures = find_mixtures(hull.points, anchor_points, options.sharpness)
-        mixtures[anchor_types] = np.eye(len(anchor_types))  # they are, except for rounding
+        mixtures[anchor_types] = np.eye(len(anchor_types))  # removes rounding errors
         state_prior = types.tokens @ mixtures / tokens
         bigrams = count_bigrams(types.sequences, n)
         if options.closed_form:
@@ -174,7 +175,7 @@ class AnchorHMM(StoredModel):
         ]
 
     def mixtures(self, words: Sequence[str]) -> FloatArray:
-        """Predict p(h | x) (n, m) of n words never seen, from their spelling alone.
+        """Predict p(h | x) (n, m) of n unseen words, from their spelling alone.
 
         words: the words as they are spelt.
 
@@ -196,20 +197,20 @@ class AnchorHMM(StoredModel):
         return Vocabulary(self.words)
 
     def _encoded(self, sentences: Iterable[Sequence[str]]) -> tuple[Sequences, ObservableOperators]:
-        """Number the words of sentences, and make the operators that have the leaf rules of these words alone.
+        """Number the words of sentences, and make operators with only the leaf rules of these words.
 
-        A word never seen is as likely as one that was seen once.
+        An unseen word has the probability of a word that was seen once.
         """
         unseen = Vocabulary[str]()
         n = len(self.words)
 
         def terminal(word: str) -> int:
-            """Number a word: its type, or n and up if it was never seen."""
+            """Number a word: its type, or a number from n on if it was never seen."""
             known = self._types.get(word.lower())
             return known if known >= 0 else n + unseen.add(word)
 
         sequences = Sequences.of([terminal(word) for word in words] for words in sentences)
-        # The leaf rules of these words alone: those of the model, and one for each word never seen.
+        # Take the model's leaf rules of these words, and add leaf rules for the unseen words.
         distinct, word = np.unique(sequences.terminal, return_inverse=True)
         emission = self._operators.leaf[distinct[distinct < n]]
         if len(unseen):
@@ -224,23 +225,23 @@ class AnchorHMM(StoredModel):
         return state_marginals(*self._encoded(sentences))
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
-        """Compute the natural logarithms (T,) of the probabilities of sentences; -inf for an impossible one.
+        """Compute the natural logarithms (T,) of the probabilities of sentences; -inf for an impossible sentence.
 
-        A word never seen is as likely as one that was seen once, whichever it is.
+        Any unseen word has the probability of a word that was seen once.
 
-        Raises TypeError if a sentence is not a list of strings, and ValueError if one is empty.
+        Raises TypeError if a sentence is not a list of strings, and ValueError if a sentence is empty.
 
-        sentences: the words of each.
+        sentences: the words of each sentence.
         """
         sequences, operators = self._encoded(check_sentences(sentences))
         return tree_weights(operators, Forest.of_trees(sequences.trees(n_tags=1), operators.rules)).log
 
     def states(self, sentences: Iterable[Sequence[str]]) -> list[list[int]]:
-        """Find the state with the largest marginal at every position; an empty sentence has none.
+        """Find the state with the largest marginal at every position; an empty sentence has no states.
 
         Raises TypeError if a sentence is not a list of strings.
 
-        sentences: the words of each.
+        sentences: the words of each sentence.
         """
         rows = list(check_sentences(sentences))
         return in_batches(rows, lambda batch: self._marginals(batch).argmax(axis=1).tolist())
@@ -250,29 +251,29 @@ class AnchorHMM(StoredModel):
 
         Raises TypeError if the sentence is not a list of strings.
 
-        sentence: its words.
+        sentence: the words of the sentence.
         """
         check_words(sentence)
         return self._marginals([sentence]) if len(sentence) else np.zeros((0, self.n_states))
 
     def draw_posteriors(self, sentence: Sequence[str]) -> Html:
-        """Draw the posteriors of states as a table: a row for each word, a column for each state that is likely.
+        """Draw the posteriors of states as a table: a row for each word, a column for each likely state.
 
-        A state has the name of its label, or else of its anchor.
+        The name of a state is its label, or its anchor if it has no label.
 
         Raises TypeError if the sentence is not a list of strings.
 
-        sentence: its words.
+        sentence: the words of the sentence.
         """
         posteriors = self.posteriors(sentence).tolist()
         return tags_heat_map(sentence, [str(name) for name in self.labels or self.anchors], posteriors)
 
     def label(self, tags: Mapping[str, Hashable]) -> AnchorHMM:
-        """Give every anchor, and thereby its state, a tag; the new model is a tagger.
+        """Give every anchor and its state a tag; the new model is a tagger.
 
-        Raises ValueError if a word is not an anchor, or an anchor has no tag.
+        Raises ValueError if a word is not an anchor, or if an anchor has no tag.
 
-        tags: by anchor.
+        tags: the tag of each anchor.
         """
         if strange := [word for word in tags if word not in self.anchors]:
             raise ValueError(f"{strange[0]!r} is not an anchor; the anchors are {', '.join(map(repr, self.anchors))}")
@@ -281,11 +282,11 @@ class AnchorHMM(StoredModel):
         return replace(self, labels=tuple(tags[word] for word in self.anchors))
 
     def tag(self, sentences: Iterable[Sequence[str]]) -> list[list[Any]]:
-        """Find the label of the likeliest state at every position; its number as long as anchors are not labelled.
+        """Find the label of the likeliest state at every position; without labels, its number.
 
         Raises TypeError if a sentence is not a list of strings.
 
-        sentences: the words of each.
+        sentences: the words of each sentence.
         """
         states = self.states(sentences)
         if self.labels is None:
@@ -315,7 +316,7 @@ class AnchorHMM(StoredModel):
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> AnchorHMM:
-        """Make a model of the contents of its file.
+        """Make a model from the contents of its file.
 
         arrays: the arrays of the file by name.
         settings: the settings of the file.

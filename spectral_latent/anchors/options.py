@@ -1,4 +1,4 @@
-"""Options of the anchor hidden Markov model; one setting serves every language."""
+"""Hold the options of the anchor hidden Markov model; the defaults serve every language."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ SpellingName = Literal["regression", "appended", "none"]
 
 @dataclass(frozen=True)
 class HullOptions(Options):
-    """Settings of the points that words become in the convex hull of their anchors; `hulls` has the formulas.
+    """Settings of the points of words in the convex hull of anchors; `hulls` has the formulas.
 
-    construction: how counts of neighbouring words become points.  "brown" is exact if every word has one tag, and
-        the best on most corpora.  "cca" keeps the directions in which words and neighbours correlate most, "best-fit"
-        those in which the points vary most; "random" draws directions.
-    window: how many words before and after a word are its context.
-    places: whether every place of the window counts by itself; else a context is a word alone.
-    smoothing: κ, tokens added to the counts by which "brown" and "cca" divide.
+    construction: the way to compute points from counts of neighbouring words.  "brown" is exact if every word has one
+        tag, and the best on most corpora.  "cca" keeps the directions in which words and neighbours correlate most,
+        "best-fit" the directions in which the points vary most; "random" draws directions.
+    window: the number of words before and after a word that are its context.
+    places: whether a context is a word with its place in the window; else a context is a word in any place.
+    smoothing: κ, tokens that are added to the counts by which "brown" and "cca" divide.
     sigma_power: the power of the singular values in the points of "brown".
-    spelling: how the spelling of a word helps to place it.  "regression" draws its point to the one that spelling
-        predicts; "appended" counts the features of spelling as contexts, as the paper does; "none" ignores them.
-    prior: κ₀, how many tokens the predicted point is worth (without "regression": the mean of all points); 0 leaves the
-        points where contexts put them.
-    penalty: weight of the squared coefficients in the regression of points on spelling.
-    seed: of the directions that "random" draws.
+    spelling: the use of a word's spelling.  "regression" moves its point towards the point that spelling predicts;
+        "appended" counts the features of spelling as contexts, as in the paper; "none" ignores them.
+    prior: κ₀, the weight of the predicted point, in tokens (without "regression", of the mean of all points); with 0,
+        points depend on contexts alone.
+    penalty: the weight of the squared coefficients in the regression of points on spelling.
+    seed: the seed of the directions that "random" draws.
     """
 
     construction: HullName = "brown"
@@ -47,15 +47,14 @@ class HullOptions(Options):
 class AnchorOptions(Options):
     """Settings of training.
 
-    n_states: m, the most states; there are fewer if the points of words have fewer dimensions.
-    candidates: anchors are sought among so many of the most frequent words.
-    hull: how words become points.
+    n_states: m, the largest number of states; there are fewer if the points of words have fewer dimensions.
+    candidates: the number of most frequent words among which anchors are searched.
+    hull: the settings of the points of words.
     exchange: whether anchors are exchanged while the hull grows; see `choose_anchors`.
     sharpness: the power to which p(state | word) is raised; see `find_mixtures`.
     closed_form: whether π and T come from the equations of Figure 2, and not from the likelihood of bigrams.
-    steps: iterations of EM for the transitions, None for as many as convergence takes; see `maximise_likelihood`.
-    added: the tokens of every state, and sentences, that are spread over all that may follow, so that nothing is
-        impossible.
+    steps: the number of iterations of EM for the transitions; None to converge; see `maximise_likelihood`.
+    added: the pseudo-count of the transitions of every state, and of sentences, so that no sequence is impossible.
     """
 
     n_states: Annotated[int, AtLeast(1)] = 12
@@ -71,10 +70,10 @@ class AnchorOptions(Options):
     def paper(
         n_states: int = 12, construction: HullName = "brown", *, spelling: bool = False, closed_form: bool = False
     ) -> AnchorOptions:
-        """Choose the settings of Stratos et al. (2016); a consistent estimator (Theorem 4.1) without spelling.
+        """Choose the settings of Stratos et al. (2016); without spelling, the estimator is consistent (Theorem 4.1).
 
-        n_states: m.
-        construction: of the convex hull (Figure 3); "brown" is consistent for Brown models alone.
+        n_states: m, the number of states.
+        construction: the construction of the convex hull (Figure 3); "brown" is only consistent for Brown models.
         spelling: whether features of spelling are appended (section 4.4.4).
         closed_form: whether π and T are those of Figure 2; else they obey constraints (section 4.3.1), as in the
             paper's experiments.

@@ -1,10 +1,10 @@
-"""Tables and pictures of anchor models: the states with their words (Stratos et al. 2016, Tables 3 and 4).
+"""Make tables and pictures of anchor models: the states with their words (Stratos et al. 2016, Tables 3 and 4).
 
 | here | formula | meaning |
 | --- | --- | --- |
 | `AnchorRow.words` | o(x \\| h) | the words that the state is likeliest to emit |
 | `AnchorPlane.anchor_points` | (v_h - v̄) W | the anchors' points v, projected on two principal directions W |
-| `AnchorPlane.points` | Σ_h p(h \\| x) (v_h - v̄) W | the points of words, mixed from those of anchors |
+| `AnchorPlane.points` | Σ_h p(h \\| x) (v_h - v̄) W | the points of words, which are mixtures of the anchors' points |
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class AnchorRow(NamedTuple):
 
     state: the state's number.
     anchor: the word that no other state emits.
-    label: the state's tag, None before anchors are labelled.
-    share: the share of all tokens that are in the state, between 0 and 1.
+    label: the state's tag; None before anchors are labelled.
+    share: the share of the state among all tokens, between 0 and 1.
     words: the words that the state is likeliest to emit, with o(x | h).
     """
 
@@ -46,9 +46,9 @@ class AnchorRow(NamedTuple):
 class AnchorPlane(NamedTuple):
     """Anchors and words as points in a plane.
 
-    anchor_points: (m, 2) of the anchors.
-    words: n of the words that states are likeliest to emit.
-    points: (n, 2) of these words.
+    anchor_points: (m, 2) the points of the anchors.
+    words: n words that states are likeliest to emit.
+    points: (n, 2) the points of these words.
     """
 
     anchor_points: FloatArray
@@ -57,9 +57,9 @@ class AnchorPlane(NamedTuple):
 
 
 def anchor_names(model: AnchorHMM) -> list[str]:
-    """Name each state by its anchor in capitals, or by its anchor as it is if two names would be the same.
+    """Name each state by its anchor in capitals, or by its unchanged anchor if two names would be the same.
 
-    model: labelled or not.
+    model: the model, with labels or without.
 
     >>> anchor_names(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))
     ['IT', 'RAINS']
@@ -71,8 +71,8 @@ def anchor_names(model: AnchorHMM) -> list[str]:
 def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
     """List the states in their order.
 
-    model: labelled or not.
-    top: how many words each has.
+    model: the model, with labels or without.
+    top: the number of words of each state.
 
     >>> [row.anchor for row in anchor_rows(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))]
     ['it', 'rains']
@@ -85,8 +85,8 @@ def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
 def anchor_table(model: AnchorHMM, top: int = 10) -> str:
     """Format the states as lines of text, with shares in percent, and with labels if there are any.
 
-    model: labelled or not.
-    top: how many words a line has.
+    model: the model, with labels or without.
+    top: the number of words of each line.
 
     >>> print(anchor_table(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3).label({"it": "N", "rains": "V"})))
     state  anchor  label  share  top words
@@ -109,10 +109,10 @@ def anchor_table(model: AnchorHMM, top: int = 10) -> str:
 
 
 def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
-    """Project anchors and likely words into the plane of the anchors' first two principal directions.
+    """Project anchors and likely words to the plane of the anchors' first two principal directions.
 
-    model: labelled or not.
-    top: how many words of each state.
+    model: the model, with labels or without.
+    top: the number of words of each state.
 
     >>> plane = anchor_plane(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))
     >>> plane.anchor_points.shape, plane.words, plane.points.shape
@@ -133,12 +133,12 @@ def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
 def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) -> None:
     """Draw `anchor_plane`: anchors with their names and labels, words as dots.
 
-    The same model gives the same SVG.  Raises ImportError without matplotlib, and ValueError if the name of the picture
-    has another ending than those below.
+    The same model gives the same SVG.  Raises ImportError without matplotlib, and ValueError for another ending of the
+    picture's name.
 
-    model: labelled or not.
+    model: the model, with labels or without.
     path: the picture to write; its name ends in .svg, .png or .pdf.
-    top: how many words of each state.
+    top: the number of words of each state.
     """
     if Path(path).suffix.lower() not in _ENDINGS:
         raise ValueError(f"{os.fspath(path)}: name a picture that ends in {', '.join(_ENDINGS)}")

@@ -1,4 +1,4 @@
-"""Steps of training: anchors, and the hidden Markov model that they determine (Stratos et al. 2016, Figures 1 and 2).
+"""Find anchors, and the hidden Markov model that they determine (Stratos et al. 2016, Figures 1 and 2).
 
 | here | paper | meaning |
 | --- | --- | --- |
@@ -11,7 +11,7 @@
 | `transition`, `stop` | T (9) | arg max of the log-likelihood of bigrams |
 | `solve_closed_form` | Figure 2, (6) and (7) | π = O⁺ u₁ and T = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ instead |
 
-Here a state may also be followed by the end of the sequence, a type of its own that only the end emits.
+In this module, a state may also be followed by the end of the sequence.  The end is a state with a type of its own.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = [
     "solve_closed_form",
 ]
 
-_TIE = 1e-9  # squared distances that differ relatively by less are equal
-_SWEEPS = 10  # over all anchors; few corpora need more than three
-_CONVERGED = 1e-8  # nats per bigram; a step that gains less is the last
+_TIE = 1e-9  # squared distances count as equal if they differ by less than this share
+_SWEEPS = 10  # the largest number of sweeps over all anchors; few corpora need more than three
+_CONVERGED = 1e-8  # EM ends with a step that gains less than this number of nats per bigram
 
 
 def choose_anchors(
@@ -51,15 +51,16 @@ def choose_anchors(
 ) -> IntArray:
     """Choose up to m anchors among the most frequent types (Figure 1), then exchange them while the hull grows.
 
-    Each anchor is the candidate farthest from the span of those before; of candidates equally far, the most frequent,
-    and of those the first.  Gives the types (k,) of the anchors, none if there are no points.
+    Each anchor is the candidate farthest from the span of the anchors before it.  Of equally far candidates, the most
+    frequent is chosen, and of equally frequent candidates the first.  Returns the types (k,) of the anchors; there are
+    none if there are no points.
 
-    points: (n, d) of the types.
-    tokens: (n,) how often each type occurs.
-    n_states: m.
-    candidates: a type is a candidate if it is as frequent as the type of this rank.
-    exchange: whether each anchor in turn is then given up for the candidate farthest from the span of the others, until
-        none changes, or ten times.  The paper does not exchange.
+    points: (n, d) the points of the types.
+    tokens: (n,) the number of tokens of each type.
+    n_states: m, the largest number of anchors.
+    candidates: a type is a candidate if it is at least as frequent as the type of this rank.
+    exchange: whether each anchor in turn is then replaced by the candidate farthest from the span of the other anchors,
+        until no anchor changes, or ten times.  The paper does not exchange anchors.
 
     >>> points = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
     >>> choose_anchors(points, tokens=np.array([9.0, 5.0, 4.0, 3.0]), n_states=2, candidates=4)
@@ -75,7 +76,7 @@ def choose_anchors(
     for _ in range(_SWEEPS if exchange else 0):
         before = list(chosen)
         for h in range(len(chosen)):
-            # The squared distance of every candidate from the span of the other anchors.
+            # Compute the squared distance of every candidate from the span of the other anchors.
             basis, _ = np.linalg.qr(scaled[chosen[:h] + chosen[h + 1 :]].T)
             squares = ((scaled - (scaled @ basis) @ basis.T) ** 2).sum(axis=1)
             if squares.max() > (1 + _TIE) * squares[chosen[h]]:
@@ -88,10 +89,10 @@ def choose_anchors(
 def find_mixtures(points: FloatArray, anchor_points: FloatArray, sharpness: float) -> FloatArray:
     """Find p(h | x) (n, m): the convex weights of the nearest point of the hull, raised to a power and normalised.
 
-    points: (n, d).
-    anchor_points: (m, d), the corners of the hull.
-    sharpness: the power; 1 is Proposition 4.1 itself.  Noise moves points into the hull, and so gives words a share of
-        states that are not theirs.  As most types have one tag (Table 5), a power above 1 makes these shares small.
+    points: (n, d) the points of types.
+    anchor_points: (m, d) the points of anchors, which are the corners of the hull.
+    sharpness: the power; 1 is Proposition 4.1.  Noise moves points into the hull, which gives words a share of wrong
+        states.  Because most types have one tag (Table 5), a power above 1 makes these shares small.
 
     >>> find_mixtures(np.array([[0.75, 0.25]]), np.eye(2), sharpness=2.0)
     array([[0.9, 0.1]])
@@ -105,9 +106,9 @@ def find_mixtures(points: FloatArray, anchor_points: FloatArray, sharpness: floa
 class Bigrams:
     """Counts of types, of pairs of neighbours, and of first types; the end of a sequence is type n.
 
-    before, after, count: (k,) pairs of neighbours, and how often each occurs.
-    first, first_count: (f,) types that begin sequences, and how often each does.
-    unigrams: (n,) how often each type occurs.
+    before, after, count: (k,) pairs of neighbouring types, and the count of each pair.
+    first, first_count: (f,) types that begin sequences, and the count of each.
+    unigrams: (n,) the number of tokens of each type.
     """
 
     before: IntArray
@@ -128,7 +129,7 @@ def count_bigrams(sequences: Sequences, n_types: int) -> Bigrams:
     """Count the types and pairs of neighbours of sequences.
 
     sequences: of types 0 ... n - 1.
-    n_types: n.
+    n_types: n, the number of types.
 
     >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0]]), n_types=2)
     >>> bigrams.before, bigrams.after, bigrams.count, bigrams.first, bigrams.first_count
@@ -146,8 +147,8 @@ def count_bigrams(sequences: Sequences, n_types: int) -> Bigrams:
 def emissions_of_mixtures(mixtures: FloatArray, unigrams: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Compute π̄ (m,) and O (m, n), equations 4 and 5.
 
-    mixtures: p(h | x) (n, m).
-    unigrams: (n,) how often each type occurs.
+    mixtures: (n, m) p(h | x).
+    unigrams: (n,) the number of tokens of each type.
 
     >>> emissions_of_mixtures(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1.0, 1.0]))
     (array([0.75, 0.25]), array([[0.67, 0.33], [0. , 1. ]]))
@@ -168,7 +169,7 @@ def hidden_markov_with_end(initial: FloatArray, following: FloatArray, emission:
     array([0.25])
     """
     going_on = following[:, :-1].sum(axis=1, keepdims=True)
-    uniform = np.full((len(initial), len(initial)), 1.0 / len(initial))  # of a state that is always the last
+    uniform = np.full((len(initial), len(initial)), 1.0 / len(initial))  # for states that the end always follows
     transition = np.divide(following[:, :-1], going_on, out=uniform, where=going_on > TINY)
     return HiddenMarkov(initial, transition, following[:, -1].copy(), emission)
 
@@ -176,10 +177,10 @@ def hidden_markov_with_end(initial: FloatArray, following: FloatArray, emission:
 def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
     """Solve equations 4 to 7; exact for the moments of a population (Theorem 4.1).
 
-    Entries of π and T that a sample made negative are set to zero, and the rest is scaled to sums of one.
+    Entries of π and T that are negative because of sampling errors are set to zero, and rows are scaled to sums of one.
 
-    mixtures: p(h | x) (n, m), as `find_mixtures` gives them.
-    bigrams: of the corpus.
+    mixtures: (n, m) p(h | x), as `find_mixtures` returns them.
+    bigrams: the bigrams of the corpus.
 
     >>> bigrams = Bigrams(*map(np.array, ([0, 1], [1, 2], [1.0, 1.0], [0], [1.0], [1.0, 1.0])))
     >>> solve_closed_form(np.eye(2), bigrams).stop  # type 1 follows type 0, and the end follows type 1
@@ -199,7 +200,7 @@ def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
 
 
 def _distributions(rows: FloatArray) -> FloatArray:
-    """Set negative entries of rows (n, k) to zero, and scale rows to sums of one; uniform where nothing is left."""
+    """Set negative entries of rows (n, k) to zero, and scale rows to sums of one; a row of zeros becomes uniform."""
     positive = np.maximum(rows, 0.0)
     total = positive.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(positive, total, out=np.full_like(rows, 1.0 / rows.shape[1]), where=total > TINY))
@@ -211,12 +212,12 @@ def maximise_likelihood(
     """Estimate the model under the constraints that probabilities have: equations 4, 5, 8 and 9.
 
     Equation 8 is solved exactly, by least squares over the simplex.  Equation 9, the log-likelihood of bigrams, is
-    concave and climbed by EM from uniform rows: many steps reach its maximum, and early steps stay nearer to uniform.
+    concave.  EM maximises it from uniform rows: many steps reach the maximum, and a few steps stay nearer to uniform.
 
-    mixtures: p(h | x) (n, m).
-    bigrams: of the corpus.
-    steps: iterations of EM; None to end with the first that gains less than 1e-8 nats per bigram.
-    listener: is told equation 9 before each step, which never falls.
+    mixtures: (n, m) p(h | x).
+    bigrams: the bigrams of the corpus.
+    steps: the number of iterations of EM; None to end with the first that gains less than 1e-8 nats per bigram.
+    listener: is told equation 9 before each step; it never falls.
 
     >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0, 1]]), n_types=2)
     >>> model = maximise_likelihood(np.eye(2), bigrams, steps=1)
@@ -237,7 +238,7 @@ def maximise_likelihood(
         probability = np.maximum(np.einsum("km,km->k", left @ following, right), TINY)
         likelihood = float(bigrams.count @ np.log(probability))
         listener(Progress("EM", step, steps or step, likelihood))
-        # Expected counts of a pair of states: Σ over bigrams of count · left · following · right / probability.
+        # The expected count of a pair of states is Σ over bigrams of count · left · following · right / probability.
         following = following * ((left * (bigrams.count / probability)[:, None]).T @ right)
         following /= np.maximum(following.sum(axis=1, keepdims=True), TINY)
         if steps is None and likelihood - before < least:

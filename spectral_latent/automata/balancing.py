@@ -94,7 +94,7 @@ class Balanced(NamedTuple):
     def truncated(self, n_states: int) -> Factorisation:
         """Keep the states of the largest singular values; see `WeightedAutomaton.minimised` for the error.
 
-        n_states: the most states to keep.
+        n_states: the largest number of states to keep.
         """
         left = self.left[:n_states]
         right = self.right[:, :n_states]

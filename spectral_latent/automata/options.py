@@ -18,10 +18,10 @@ class AutomatonOptions(Options):
     n_states: the number of states, or fewer if the Hankel matrix has a smaller rank.
     counted: the kind of strings that the Hankel matrix counts: whole strings, or their prefixes, suffixes or factors.
     length: the length of the longest prefixes and suffixes of the basis.
-    size: the most prefixes, and the most suffixes, of the basis; the most frequent ones are taken.
+    size: the largest number of prefixes of the basis, and of suffixes; the most frequent ones are taken.
     pseudo: a count that is added to those of rows and columns, by whose roots they are divided.
-    floor: ε of `sequence.prediction`: the least probability of an event, as a share of its probability if all symbols,
-    and the end, are equally likely.
+    floor: ε of `sequence.prediction`: the smallest probability of an event, as a share of its probability if all
+    symbols and the end are equally likely.
     """
 
     n_states: Annotated[int, AtLeast(1), AtMost(10**9)] = 8

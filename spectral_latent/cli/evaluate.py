@@ -88,7 +88,7 @@ def evaluate(
     sentences parsed in a second of CPU time, on all processes together.
 
     For a dependency parser, in percent: the words with the right head (uas), and with the right head and relation
-    (las), of all words and of all that are not punctuation; the sentences with all heads right (complete); and the gold
+    (las), of all words and of all words but punctuation; the sentences with all heads right (complete); and the gold
     trees whose estimated probability is not positive (nonpositive share).  Sentences, fallbacks and sentences in a
     second are as above.  The parser is given the tags of GOLD.  There is no las if GOLD or MODEL has no relations.
 
@@ -97,13 +97,13 @@ def evaluate(
     second of CPU time.
 
     With --unsupervised, for models of `train anchor` and hidden Markov models without tags: accuracy in percent if each
-    state gets the tag that it meets most often (many to one) and if each tag goes to at most one state (one to one),
-    and the V-measure; the number of sentences and words.
+    state gets the most frequent gold tag of its words (many to one) and if each tag goes to at most one state (one to
+    one), and the V-measure; the number of sentences and words.
 
-    With --perplexity: exp(-log p / words) of the bare sentences, those of a dependency parser with their tags; and the
-    number of sentences whose estimated probability is not above zero (impossible), which the perplexity leaves out.  A
-    word that was never seen counts as its signature.  Perplexities of models with different vocabularies can therefore
-    not be compared.
+    With --perplexity: exp(-log p / words) of the sentences without their trees, and without their tags unless MODEL is
+    a dependency parser; and the number of sentences whose estimated probability is not above zero (impossible), which
+    the perplexity leaves out.  A word that was never seen counts as its signature.  Perplexities of models with
+    different vocabularies can therefore not be compared.
 
     \b
     Examples:
@@ -180,7 +180,7 @@ class _Sources(NamedTuple):
 
 
 def _perplexity(model: Any, sentences: Iterable[Any], lengths: list[int], console: Console) -> Figures:
-    """Compute the perplexity of a model on bare sentences.
+    """Compute the perplexity of a model on sentences without trees or tags.
 
     model: a model that has the method `log_probabilities`.
     sentences: the sentences, as that method takes them.

@@ -20,14 +20,14 @@ __all__ = ["info"]
 def info(model: str, as_json: bool) -> None:
     """Tell what a model file holds.
 
-    The output is a table: the kind of the model, its sizes, its labels, tags or anchors, the options that have not the
-    defaults, and the objective of every iteration of EM; the version of the library that wrote the file; the
-    fingerprint of the model, by which rerankers know it; and for models of `train`, the command without its folders,
-    the number of trees or sentences and of words that were read, a digest of the content of each source, by which
-    `verify` knows it, and the figures of --dev.  The file has no date of its own, because the same training makes the
-    same file; the date is that of the file system.
+    The output is a table.  It has the kind of the model, its sizes, its labels, tags or anchors, the options that
+    differ from the defaults, and the objective of every iteration of EM.  It has the version of the library that wrote
+    the file, and the fingerprint of the model, by which rerankers know it.  For models of `train`, it has the command
+    without its folders, the number of trees or sentences and of words that were read, a digest of the content of each
+    source, by which `verify` knows it, and the figures of --dev.  The file has no date of its own, because the same
+    training makes the same file; the date is that of the file system.
 
-    With --json, the lists are whole, and the options are all.
+    With --json, all lists are complete, and all options are given.
 
     \b
     Examples:

@@ -71,11 +71,12 @@ def inspect(
     A symbol @X is a part of a binarised phrase X; X|Y is an X whose only child is a Y.  If a parser has several
     grammars, the first one is shown.
 
-    With --html, the states and all else go to a page that needs no network: also the rules, with a search, and, if gold
-    trees or tags are given, example phrases of the states of a parser of phrases, labels that are taken for others, and
-    the worst and the best sentences, with their trees and posteriors.  Only the first 500 sentences of GOLD are read.
+    With --html, the states are shown on a page that needs no network, with all rules and a search of them.  If gold
+    trees or tags are given, the page also has example phrases of the states of a constituency parser, labels that are
+    confused, and the worst and the best sentences, with their trees and posteriors.  Only the first 500 sentences of
+    GOLD are read.
 
-    The page of an anchor model has its anchors, and the gold tags that each state meets.
+    The page of an anchor model has its anchors, and the gold tags of the words of each state.
 
     \b
     Examples:

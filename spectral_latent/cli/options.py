@@ -81,7 +81,7 @@ json_option = click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print JSON: an object on one line, for each sentence or tree if there are many.",
+    help="Print JSON, an object on each line: one object for each sentence or tree, or a single one.",
 )
 non_projective_option = click.option(
     "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross.  [default: arcs do not cross]"

@@ -73,15 +73,15 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
     f"The largest number of trees for a sentence that the reranker chooses among.  [default: {CANDIDATES}]",
 )
 @models_option
-@number_option("--max-words", "N", f"The most words of a sentence.{_OF_MODEL}")
+@number_option("--max-words", "N", f"The largest number of words of a sentence.{_OF_MODEL}")
 @click.option(
     "--seconds",
     metavar="S",
     type=click.FloatRange(min=0.0, min_open=True),
-    help=f"The most CPU seconds for a sentence under one grammar, about.{_OF_MODEL}",
+    help=f"The approximate limit of CPU seconds for a sentence under one grammar.{_OF_MODEL}",
 )
 @number_option(
-    "--memory", "MB", f"The most megabytes for a sentence under one grammar, about.{_OF_MODEL}", most=1 << 24
+    "--memory", "MB", f"The approximate limit of megabytes for a sentence under one grammar.{_OF_MODEL}", most=1 << 24
 )
 @click.option(
     "--html",
@@ -120,7 +120,8 @@ def parse(
 
     FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
     brackets, of which only the words and tags are used; or rows: objects in JSON lines, or rows of Parquet.  A row has
-    words (or tokens), and tags if they are known; or text, which is raw; and sent_id (or id) if it has a name.
+    words (or tokens), and tags if they are known; or it has text, which is raw.  The name of the row, if it has one, is
+    in sent_id (or id).
 
     With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
     the corpus of the model: as in the Penn Treebank if it has the word n't.
@@ -128,44 +129,43 @@ def parse(
     With --partial, FILE has what is known of each tree, and the parser finds the rest.  For a constituency parser, each
     line is a sentence with brackets around some words: She saw (NP the (NN man)) ( with a telescope ) .  A label stands
     directly after its bracket; over one word it may be a tag.  A bracket with ! is forbidden: (!PP with a telescope) is
-    no PP, and (! with a telescope) is no constituent.  A tree over several lines is one sentence; it may be flat where
-    nothing is known.  For a dependency parser, FILE is CoNLL-U or CoNLL-X with _ in the columns HEAD and DEPREL where
-    they are not known; relations that are known change no head.  A HEAD with ! is forbidden: !3 is any head but 3, and
-    !3|5 any but 3 and 5.  All sentences are checked before the first is parsed.
+    not a PP, and (! with a telescope) is not a constituent.  A tree over several lines is one sentence; it may be flat
+    where nothing is known.  For a dependency parser, FILE is CoNLL-U or CoNLL-X with _ for each HEAD and DEPREL that is
+    not known; relations that are known change no head.  A HEAD with ! is forbidden: !3 is any head but 3, and !3|5 any
+    head but 3 and 5.  All sentences are checked before the first is parsed.
 
     A constituency parser prints one tree in brackets for each sentence, and an empty line for an empty line.  Brackets
     in sentences may be written ( ) or -LRB- -RRB-; in trees they are written -LRB- -RRB-.  With --n-best above 1, it
     prints a block for each sentence: a line `score TAB tree` for each tree, the best tree first, and an empty line.
 
-    A dependency parser prints CoNLL-U.  Of CoNLL-U or CoNLL-X, it fills the columns HEAD and DEPREL, and tags that are
-    missing.  Heads in FILE are ignored, and all other columns stay as they are.  For other formats, sent_id is the
-    number of the line, or of the sentence in raw text, Malt-TAB and brackets; empty lines have no output.
-    SpaceAfter=No marks words of raw text that no space follows.  For rows, sent_id is the name, or else the number;
-    sentences of raw text have their number after it, as in 7.2.  Words without tags get the likeliest ones.  With
-    --n-best above 1, it prints the trees of a sentence one after the other, each with the comments `# rank` and
-    `# score`; the rank is also added to sent_id, as in 7-2.
+    A dependency parser prints CoNLL-U.  If FILE is CoNLL-U or CoNLL-X, the parser fills the columns HEAD and DEPREL,
+    and adds missing tags.  Heads in FILE are ignored, and all other columns stay as they are.  For other formats,
+    sent_id is the number of the line, or of the sentence in raw text, Malt-TAB and brackets; empty lines have no
+    output.  For rows, sent_id is the name of the row, or else its number; if its text is raw, the number of the
+    sentence follows, as in 7.2.  SpaceAfter=No marks words of raw text that no space follows.  Words without tags get
+    the likeliest tags.  With --n-best above 1, the parser prints the trees of a sentence one after the other, each with
+    the comments `# rank` and `# score`; the rank is also added to sent_id, as in 7-2.
 
-    The score is log |p|, the natural logarithm of the tree's estimated probability.  The first tree is the one with
-    the largest expected number of right constituents or arcs, so that scores need not fall from tree to tree.
+    The score is log |p|, the natural logarithm of the absolute value of the tree's estimated probability.  The first
+    tree has the largest expected number of right constituents or arcs; scores may therefore rise from tree to tree.
 
-    With --json, each line is the list of trees of a sentence, as `rerank` reads lists in JSON: sent_id, and candidates
-    with a tree in brackets, or heads and relations, and the score.  The list of an empty line is empty.  In Parquet
-    there is a row for each tree.
+    With --json, each line is the list of trees of a sentence, in the form that `rerank` reads.  It has sent_id and the
+    candidates; a candidate has a tree in brackets, or heads and relations, and a score.  The list of an empty line is
+    empty.  In Parquet there is a row for each tree.
 
     A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
-    numbers of these sentences.  A sentence with more words than --max-words gets such a tree, too, and so does one that
-    takes more time or memory than --seconds or --memory allow.  With --partial, the tree is flat except for the parts
-    that are known.
+    numbers of these sentences.  A sentence beyond the limits --max-words, --seconds or --memory gets such a tree, too.
+    With --partial, the tree is flat except for the parts that are known.
 
     With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.  With
     --svg, they are pictures for other pages and for papers.  In a folder, 1.svg is the tree of the first sentence that
     has words; with --n-best above 1, 1-2.svg is its second tree.  With --shard, give each part a folder of its own.
 
-    With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  Its latent model with
-    the name latent is MODEL, unless --model names another; give all other latent models of its training by --model.
+    With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The reranker's latent
+    model named latent is MODEL, unless --model names another one; give all its other latent models by --model.
 
-    While the command runs, its output is in FILE.part, and FILE.progress notes how far it has come.  If it is killed,
-    the same command with --resume goes on from there, and makes the same file.  The outputs of all parts of --shard,
+    While the command runs, its output is in FILE.part, and FILE.progress notes its progress.  If it is killed, the same
+    command with --resume goes on from there, and makes the same file.  The outputs of all parts of --shard,
     joined in their order, are the output of the whole.
 
     With --jobs above 1, some hundreds of sentences are read before the first tree is printed, and the processes take

@@ -110,7 +110,7 @@ def record_of(file: str) -> dict[str, Any] | None:
 
 
 def _command(context: click.Context) -> list[str]:
-    """List the parts of a command line that have not their default, without folders and without `_NO_SETTINGS`.
+    """List the options of a command line that differ from their defaults, without folders and without `_NO_SETTINGS`.
 
     >>> command = click.Command("brew", params=[
     ...     click.Argument(["sources"], nargs=-1), click.Option(["--minutes"], default=10), click.Option(["--jobs"])])

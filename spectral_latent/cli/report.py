@@ -301,7 +301,7 @@ def report(model: Any, title: str, gold: Sequence[str] = (), top: int = 6) -> st
     model: a parser, a tagger, an anchor model, or a model of trees given as graphs.
     title: the title of the page.
     gold: sources of gold annotation; none for a report without errors.
-    top: the most words, rules and places of a state.
+    top: the largest number of words, rules and places of a state.
     """
     from spectral_latent.anchors import AnchorHMM
 

@@ -63,7 +63,7 @@ def rerank() -> None:
       spectral-latent rerank apply reranker.safetensors new.nbest --model wsj.safetensors
 
     \b
-    One of a parser's own trees:
+    A reranker of the trees of a parser of this library:
       spectral-latent rerank lists wsj.safetensors dev.mrg > dev.nbest
       spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.safetensors -o reranker.safetensors
       spectral-latent parse wsj.safetensors new.txt --rerank reranker.safetensors
@@ -123,7 +123,7 @@ def train(
 @click.argument("reranker")
 @click.argument("lists", default="-")
 @models_option
-@click.option("--lists", "with_lists", is_flag=True, help="Write all trees, with the reranker's score before others.")
+@click.option("--lists", "with_lists", is_flag=True, help="Write all trees, each with the reranker's score first.")
 @results_option
 @quiet_option
 def apply(

@@ -52,21 +52,23 @@ _COLUMNS: MappingProxyType[str, Column] = MappingProxyType(
 def surprisal(wanted: AnswerRequest, model: str, file: str, unit: Literal["bits", "nats"], form: Format | None) -> None:
     """Compute the surprisal of the words of FILE or of standard input.
 
-    The surprisal of a word is -log p(word | words before it), summed over all trees and all ways to go on.  The model
-    is a parser or a tagger with probabilities, of any preset or estimator but spectral; or a model of sequences without
-    tags, by any estimator.  FILE has the formats that `parse` reads.  A dependency parser uses the tags that words
-    have.
+    The surprisal of a word is -log p(word | words before it); p is summed over all trees and all continuations of the
+    sentence.  MODEL is a parser or a tagger with probabilities, of any preset or estimator but spectral; or a model of
+    sequences without tags, by any estimator.  FILE has the formats that `parse` reads.  A dependency parser uses the
+    tags in FILE.
 
     The output has a line for each word: sent_id, number of the word, word, surprisal, lexical part, syntactic part,
-    with tabs between them.  sent_id is the name of the sentence in rows, else its number, or that of its line.  An
-    empty line has no output.  The syntactic part is the surprisal of a tag that the word may have, or without tags of
-    any further word; the lexical part is the rest.
+    with tabs between them.  sent_id is the name of the sentence in rows, else its number, or the number of its line.
+    An empty line has no output.  The syntactic part is the surprisal of the tags that the word may have; without tags,
+    it is the surprisal of any further word.  The lexical part is the rest.
 
-    A word that was never seen is as surprising as some unseen word of its shape.  A word with which no sentence goes on
-    has surprisal inf, and so have the words after it.  A sentence beyond the limits of the model has nan.
+    A word that was never seen has the surprisal of an unseen word of its shape.  If no sentence begins with the words
+    up to a word, the word has surprisal inf, and so have the words after it.  In a sentence beyond the limits of the
+    model, all words have nan.
 
-    With --json, each line is a sentence: sent_id, words, and lists of surprisal, lexical and syntactic; and end, the
-    surprisal of the end of the sentence.  There null stands for inf and nan.  In Parquet there is a row for each word.
+    With --json, each line is a sentence: sent_id, words, the lists surprisal, lexical and syntactic, and end, the
+    surprisal of the end of the sentence.  In JSON, null stands for inf and nan.  In Parquet there is a row for each
+    word.
 
     \b
     Examples:

@@ -49,7 +49,7 @@ def tag(
 
     FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
     brackets; or rows: objects in JSON lines, or rows of Parquet.  A row has words (or tokens), or text, which is raw;
-    and sent_id (or id) if it has a name.  Tags in FILE are ignored.
+    and its name in sent_id (or id), if it has one.  Tags in FILE are ignored.
 
     With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
     the corpus of the model: as in the Penn Treebank if it has the word n't.
@@ -65,10 +65,10 @@ def tag(
 
     For an anchor model, a tag is the label of an anchor, or the anchor in capitals if there are no labels.
 
-    Input from a pipe is tagged as it comes, unless there are several --jobs.
+    Each line from a pipe is tagged when it arrives, unless --jobs is above 1.
 
-    While the command runs, its output is in FILE.part, and FILE.progress notes how far it has come.  If it is killed,
-    the same command with --resume goes on from there, and makes the same file.  The outputs of all parts of --shard,
+    While the command runs, its output is in FILE.part, and FILE.progress notes its progress.  If it is killed, the same
+    command with --resume goes on from there, and makes the same file.  The outputs of all parts of --shard,
     joined in their order, are the output of the whole.
 
     \b

@@ -47,8 +47,8 @@ def train() -> None:
     "held_out",
     metavar="SOURCE",
     multiple=True,
-    help="Choose the number of states of each symbol, up to M, by parsing the trees of SOURCE, which are not learned "
-    "from; takes minutes, and goes with --estimator spectral.",
+    help="Choose the number of states of each symbol, up to M, by parsing the sentences of SOURCE; the model does not "
+    "learn from its trees. It takes minutes, and goes with --estimator spectral.",
 )
 @click.option(
     "--function-labels",
@@ -61,8 +61,8 @@ def train() -> None:
     metavar="SOURCE",
     multiple=True,
     help="Also learn from the sentences of SOURCE, which have no trees: a first parser parses them, and MODEL is "
-    "learnt from these trees, too, four of which count as one.  It helps the presets accurate and best, and takes "
-    "four times as long for 10,000 sentences; goes without --choose-states.",
+    "learnt from the parsed trees, too.  Four parsed trees count as one.  This helps the presets accurate and best, "
+    "and takes four times as long for 10,000 sentences; goes without --choose-states.",
 )
 def constituency(
     given: TrainingRequest[AnyPresetName], held_out: tuple[str, ...], function_labels: bool, text: tuple[str, ...]
@@ -70,8 +70,8 @@ def constituency(
     """Train a constituency parser, a latent-variable PCFG, on treebank trees.
 
     Traces, unlabelled top brackets and, without --function-labels, function labels are removed from the trees first.
-    The sentences of --text are spelt as those of the trees are, such as -LRB- for a bracket; each is a line of words
-    with blanks between them, or in any other form that `train anchor` reads.
+    The sentences of --text are spelt as those of the trees, such as -LRB- for a bracket.  Each sentence is a line of
+    words with blanks between them, or has any other form that `train anchor` reads.
     MODEL is written whole when training has succeeded, or not at all.
 
     \b
@@ -142,9 +142,9 @@ def dependency(
 ) -> None:
     """Train a dependency parser, a latent dependency grammar, on dependency trees.
 
-    Each tree has one root; its arcs may cross.  The parser remembers the column of its tags.  A word without a tag
-    there gets that of the other column, or X; a warning counts these words.  MODEL is written whole when training has
-    succeeded, or not at all.
+    Each tree has one root; its arcs may cross.  The parser remembers the column of its tags.  A word without a tag in
+    this column gets the tag in the other column, or X; a warning counts these words.  MODEL is written whole when
+    training has succeeded, or not at all.
 
     \b
     Examples:
@@ -172,8 +172,8 @@ def tagger(given: TrainingRequest[PresetName], column: str | None) -> None:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
 
     The tagger remembers the column of its tags, so that `tag` and `evaluate` use the same column.  A word without a tag
-    there gets that of the other column, or X; a warning counts these words.  MODEL is written whole when training has
-    succeeded, or not at all.
+    in this column gets the tag in the other column, or X; a warning counts these words.  MODEL is written whole when
+    training has succeeded, or not at all.
 
     \b
     Examples:

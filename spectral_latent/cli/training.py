@@ -109,7 +109,7 @@ class Training:
         return counted(self.record.examples, self.record.kind.removesuffix("s"))
 
     def on_progress(self, progress: Progress) -> None:
-        """Print how far training is: a line with the time left on a terminal, elsewhere a few steps.
+        """Print the progress of training: a line with the time left on a terminal, elsewhere a few steps.
 
         progress: the step that an estimator reports.
         """

@@ -49,7 +49,7 @@ _DEV = click.option(
     "--dev",
     metavar="SOURCE",
     multiple=True,
-    help="Evaluate the model on SOURCE, as `spectral-latent evaluate` does, which is not learned from; `info` "
+    help="Evaluate the model on SOURCE, as `spectral-latent evaluate` does; the model does not learn from it. `info` "
     "shows the figures.",
 )
 
@@ -71,8 +71,8 @@ _WEIGHT = click.option(
     metavar="W",
     multiple=True,
     type=_weight,
-    help="How many trees or sentences each one of a SOURCE counts as, a number of at least 0, such as 0.3 for trees "
-    "that a parser has made; one --weight for each SOURCE, in their order.  [default: 1]",
+    help="The weight of each tree or sentence of a SOURCE: it counts as W trees or sentences. W is at least 0, such as "
+    "0.3 for trees that a parser has made. Give one --weight for each SOURCE, in their order.  [default: 1]",
 )
 
 

@@ -34,8 +34,8 @@ def verify(model: str, sources: tuple[str, ...], jobs: int, quiet: bool) -> None
 
     MODEL is a file that `train` has written.  The record in it, which `info` shows, has the command and a digest of the
     content of each source.  Give the sources in the order of that command, those of --choose-states or --text last.
-    Without SOURCE they have the names of the record: files in this folder, or corpora of NLTK.  Training does not begin
-    if a source has other content than the record says.
+    Without SOURCE, the names in the record are used: files in this folder, or corpora of NLTK.  Training does not begin
+    if the content of a source differs from the record.
 
     The exit status is 0 if both models are the same.  Otherwise it is 1, and the differences are printed.  The number
     of processes does not change a model.  Other versions of the library, of NumPy and of SciPy, and other kinds of

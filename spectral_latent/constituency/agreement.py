@@ -3,16 +3,17 @@
 | here | meaning |
 | --- | --- |
 | μ(c) | the posterior of a constituent c: the mean over the grammars |
-| P(c) | the judgement of the model of spans (`spans`), which looks at each constituent alone |
+| P(c) | the judgement: the probability of c by the model of spans (`spans`), computed for each constituent alone |
 | p(t) exp(γ Σ_{c in t} (P(c) − μ(c))) | the new weight of a derivation t under each grammar; γ is `SpanOptions.step` |
 | μ'(c) | the posterior under these weights: the mean over the grammars |
-| (P(c) + μ'(c)) / 2 | what comes out |
+| (P(c) + μ'(c)) / 2 | the result |
 
-If a phrase is likelier than the grammars say, those that cross it are less likely, and those that often stand with it
-more.  If some distribution of trees has the posteriors P, the one that is nearest to a grammar's has this form, with a
-factor for each constituent (posterior regularisation: Ganchev, Graça, Gillenwater and Taskar 2010).  P − μ is the
-gradient by the logarithms of these factors, where all are 1, of the mean over the grammars: one step of gradient ascent
-leads to the new weights.
+If a phrase is likelier than its posterior under the grammars, then phrases that cross it are less likely, and phrases
+that often occur with it are likelier.  If there is a distribution of trees with the posteriors P, then the one nearest
+to the distribution of a grammar has this form, with a factor for each constituent (posterior regularisation: Ganchev,
+Graça, Gillenwater and Taskar 2010).  The best factors maximise a concave objective.  P − μ is the gradient of its mean
+over the grammars by the logarithms of the factors, at the point where all factors are 1.  One step of gradient ascent
+gives the new weights.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["agreed"]
 
-_LARGEST = 100.0  # the largest logarithm of a factor, because steps may be long, and chains have several labels
+_LARGEST = 100.0  # bounds the logarithm of a factor, because steps may be long, and a chain sums over its labels
 
 
 def agreed(
@@ -41,18 +42,19 @@ def agreed(
 ) -> FloatArray:
     """Make the judgements of the constituents of T sentences agree, (L,).
 
-    Constituents of low posteriors keep them.  If each derivation of a sentence needs an unlikely item, the sentence's
-    judgements do not change.
+    A constituent with a low posterior keeps its judgement.  If each derivation of a sentence needs an unlikely item,
+    all judgements of the sentence stay as they are.
 
     items: the items of each grammar.
     constituents: K constituents with chains of labels, with the mean of the grammars' posteriors.
     parts: the L labelled constituents, with their posteriors μ; those of spectral grammars may be above 1.
-    judgement: (L,) P.
+    judgement: (L,) the judgement P of each labelled constituent.
     start: (T + 1,) the first word of each sentence, and the number of all words.
     options: the settings.
     """
     gradient = parts.by_chain(judgement - np.minimum(parts.posterior, 1.0))
     factors = np.exp(np.clip(options.step * gradient, -_LARGEST, _LARGEST))
+    # Sum the posteriors under the new weights, and count the grammars that still derive each sentence.
     total = np.zeros(len(factors))
     n_grammars = np.zeros(len(start) - 1)
     for of_grammar in items:
@@ -61,6 +63,7 @@ def agreed(
         n_grammars += is_derived
     of_word = np.repeat(n_grammars, np.diff(start))
     again = parts.by_label(total / np.maximum(of_word[constituents.first], 1.0))
+    # Average P and μ' of the constituents that are judged, in sentences that some grammar still derives.
     judged = options.judged(parts)
     changed = judged[of_word[parts.first[judged]] > 0]
     agreement = judgement.copy()

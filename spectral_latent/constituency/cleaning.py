@@ -1,4 +1,4 @@
-"""Clean treebank annotation, to the phrases that a parser learns from and is scored on."""
+"""Clean the annotation of treebanks, which leaves the phrases that a parser learns from and is scored on."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def base_label(label: str) -> str:
 
 
 def function_label(label: str) -> str:
-    """Remove from a label all but its category and its function labels: indices of traces and gaps.
+    """Remove the indices of traces and gaps from a label, and keep its category and its function labels.
 
     label: a label as a treebank has it.
 
@@ -112,7 +112,7 @@ def function_label(label: str) -> str:
 
 
 def _rebuilt(label: str, children: list[Phrase | str], function_labels: bool) -> Phrase | None:
-    """Make a phrase of its label and its cleaned children; None if there are no children."""
+    """Make a phrase of a label and cleaned children; None if there are no children."""
     if not children:
         return None
     base = base_label(label)
@@ -122,7 +122,7 @@ def _rebuilt(label: str, children: list[Phrase | str], function_labels: bool) ->
         if base in TOPS:
             return only
         if base_label(only.label) == base:
-            # X over X becomes one X, with the functions of the upper one; a tag has none.
+            # X over X becomes one X with the function labels of the upper X; a tag has no function labels.
             return only if label == base or only.is_preterminal() else Phrase(label, only.children)
     return Phrase(label or "TOP", tuple(children))
 
@@ -148,7 +148,7 @@ def clean(phrase: Phrase, *, function_labels: bool = False) -> Phrase | None:
 
 
 def clean_together(phrases: Sequence[Phrase], *, function_labels: bool = False) -> list[Phrase | None]:
-    """Clean several phrases; objects that they have in common are cleaned once, and stay in common.
+    """Clean several phrases; an object that several phrases share is cleaned once, and stays shared.
 
     phrases: trees as a treebank has them.
     function_labels: whether phrases keep their function labels.
@@ -158,7 +158,7 @@ def clean_together(phrases: Sequence[Phrase], *, function_labels: bool = False) 
     >>> one.children[0] is other.children[0]
     True
     """
-    made: dict[int, Phrase | None] = {}  # of each object
+    made: dict[int, Phrase | None] = {}  # the cleaned phrase of each phrase, by its `id`
     for phrase in inner_first(phrases):
         children: list[Phrase | str] = []
         for child in phrase.children:

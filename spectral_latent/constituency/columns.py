@@ -1,4 +1,4 @@
-"""Number the nodes of given trees, each only once where trees share it, so that compiled code can read them."""
+"""Number the nodes of trees for compiled code; a node that several trees share has one number."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary, range
 
 __all__ = ["PhraseColumns"]
 
-_Place: TypeAlias = tuple[int, int]  # of a phrase: the object, and the place of its first word
+_PhraseKey: TypeAlias = tuple[int, int]  # the `id` of a phrase, and the place of its first word
 
 
 class PhraseColumns(NamedTuple):
     """The N distinct nodes of T trees, children before parents.
 
-    A node is a phrase with its chain of labels, or a word with the chain that ends in its tag.  Nodes that have the
-    same chain over the same children, or over a word at the same place, are one node.
+    A node is a phrase with its chain of labels, or a word with the chain that ends in its tag.  Phrases with the same
+    chain over the same children are one node, and so are words at one place with the same chain.
 
     chain: (N,) the number of the chain of labels.
-    start: (N + 1,) node i has the children child[start[i]] ... child[start[i+1] - 1]; none over a word.
-    child: (C,) the nodes that are children, those of a node from left to right.
-    place: (N,) the place of the word below a node over a word, among the words of all sentences; -1 for a phrase.
+    start: (N + 1,) node i has the children child[start[i]] ... child[start[i+1] - 1]; a node over a word has none.
+    child: (C,) the children of all nodes; those of one node from left to right.
+    place: (N,) the place, among the words of all sentences, of the word below the node; -1 for a phrase.
     root: (T,) the root of each tree.
     n_phrases: (T,) the number of phrases in each tree, where a chain of labels counts once.
     chains: the chains in the order of their numbers.
@@ -72,7 +72,7 @@ class PhraseColumns(NamedTuple):
         )
 
     def trees(self, words: Sequence[str]) -> list[Phrase]:
-        """Build the trees; a node that several have in common is one object.
+        """Build the trees; a node that several trees share is one object.
 
         words: the words of all sentences.
 
@@ -94,8 +94,8 @@ class PhraseColumns(NamedTuple):
     def values(self, parts: LabelledConstituents, labels: Sequence[str]) -> list[FloatArray]:
         """List the posteriors of the labelled constituents of each tree, in the order of `constituents_of`.
 
-        parts: different labelled constituents with their posteriors; all others have none.  The words of all sentences
-        are numbered together.
+        parts: different labelled constituents with their posteriors; all other constituents have posterior zero.  The
+        words of all sentences are numbered together.
         labels: the labels, as these constituents number them.
 
         >>> tree = Phrase("NP", (Phrase("NN", ("rain",)),))
@@ -153,9 +153,11 @@ class PhraseColumns(NamedTuple):
 
 @compiled
 def _measure(start: IntArray, child: IntArray, place: IntArray, first: IntArray, end: IntArray, size: IntArray) -> None:
-    """Find the first word of each node (N,), the word after its last one, and how many nodes it is made of.
+    """Find the span of each node, and the number of nodes in its subtree.
 
     start, child, place: as in `PhraseColumns`.
+    first, end: (N,) get the first word of each node, and the word after its last word.
+    size: (N,) gets the number of nodes in the subtree, the node itself included.
     """
     for node in range(len(place)):
         below, stop = start[node], start[node + 1]
@@ -173,7 +175,7 @@ def _list_nodes(
     """List the nodes of each tree, children before parents and from left to right.
 
     start, child, root: as in `PhraseColumns`.
-    end_of_tree: (T,) where the nodes of each tree end.
+    end_of_tree: (T,) the end of the nodes of each tree in `nodes`.
     stack: (N,) room for nodes.
     nodes: (n,) gets the nodes of all trees.
     """
@@ -181,7 +183,7 @@ def _list_nodes(
         at = end_of_tree[tree]
         stack[0] = root[tree]
         depth = 1
-        # A node, its last child, and so on: the order backwards.
+        # Visit each node before its children, and the last child first, while `nodes` is filled from its end.
         while depth > 0:
             depth -= 1
             node = stack[depth]
@@ -205,11 +207,11 @@ class _Numbering:
         self.begin_sentence()
 
     def begin_sentence(self) -> None:
-        """Forget the nodes so far, because trees of another sentence share none of them."""
-        # For each chain, place of a word, and children: the node.
+        """Forget the nodes of the sentence before, because trees of different sentences share no nodes."""
+        # The node for each chain, place of a word, and children.
         self._nodes: dict[tuple[int, int, tuple[int, ...]], int] = {}
-        # The node of each phrase at its place, and the place after its last word.
-        self._known: dict[_Place, tuple[int, int]] = {}
+        # The node of each phrase, and the place after its last word.
+        self._known: dict[_PhraseKey, tuple[int, int]] = {}
 
     def add(self, tree: Phrase, place: int) -> int:
         """Number the new nodes of a tree, and return its root.
@@ -217,27 +219,28 @@ class _Numbering:
         tree: a tree, which must not be deleted before another sentence begins.
         place: the place of its first word.
         """
-        opened: list[
-            tuple[_Place, Chain, Iterator[Phrase], list[int]]
-        ] = []  # what is to be done with each phrase above
-        above: _Place = 0, place  # the phrase whose children are numbered, and its chain
+        # The unfinished phrases above: key, chain, children to be numbered, and numbers of the children before them.
+        opened: list[tuple[_PhraseKey, Chain, Iterator[Phrase], list[int]]] = []
+        above: _PhraseKey = 0, place  # the phrase whose children are numbered now
         chain: Chain = ()
         rest = iter([tree])
         children: list[int] = []
         while True:
             for phrase in rest:
-                at = id(phrase), place
-                found = self._known.get(at)
-                if found is None:
+                key = id(phrase), place
+                node_and_end = self._known.get(key)
+                if node_and_end is None:
                     labels, below = _divided(phrase)
                     if below:
+                        # Go down into this phrase first; the `for` loop goes on when it is finished.
                         opened.append((above, chain, rest, children))
-                        above, chain, rest, children = at, labels, iter(below), []
+                        above, chain, rest, children = key, labels, iter(below), []
                         break
-                    found = self._known[at] = self._number(labels, place, ()), place + 1
-                node, place = found
+                    node_and_end = self._known[key] = self._number(labels, place, ()), place + 1
+                node, place = node_and_end
                 children.append(node)
             else:
+                # All children have numbers: number the phrase, and go back to the phrase above it.
                 if not opened:
                     return children[0]
                 node = self._number(chain, -1, tuple(children))
@@ -246,7 +249,7 @@ class _Numbering:
                 children.append(node)
 
     def _number(self, chain: Chain, place: int, children: tuple[int, ...]) -> int:
-        """Return the number of a node, which is entered if it is new."""
+        """Return the number of a node; a new node gets the next number."""
         number = self.chains.add(chain)
         node = self._nodes.setdefault((number, place, children), len(self.chain))
         if node == len(self.chain):
@@ -259,7 +262,7 @@ class _Numbering:
 
 
 def _divided(phrase: Phrase) -> tuple[Chain, list[Phrase]]:
-    """Divide a phrase into its chain of labels, and the children below the chain; none if a word is there."""
+    """Divide a phrase into its chain of labels, and the children below the chain; above a word there are none."""
     chain = [phrase.label]
     while len(phrase.children) == 1 and isinstance(phrase.children[0], Phrase):
         phrase = phrase.children[0]

@@ -1,12 +1,12 @@
 """Complete trees that are partly known, or not known at all, so that a parser can learn from them, too.
 
-This is the E-step of EM over whole trees.  Given what is known, a tree has the weight p̂(tree) / Σ p̂(tree'), where the
-sum is over the trees that are found.  Training on the completed trees with these weights, beside the trees of a
-treebank, is the M-step.
+Completion is the E-step of EM over whole trees.  A tree that obeys the constraints of its sentence has the weight
+p̂(tree) / Σ p̂(tree'), where the sum is over the trees that the parser finds.  Training on the completed trees with
+these weights, beside the trees of a treebank, is the M-step.
 
-Self-training completes sentences of which nothing is known.  It helps a parser whose trees are better than those of its
-grammars alone, because something else judges them, too: a reranker (McClosky, Charniak and Johnson 2006), or here the
-model of spans.  The model of spans, like that reranker, learns from the treebank alone.  The second parser keeps it.
+Self-training completes sentences without constraints.  It only helps if a second model judges the trees, so that they
+are better than the trees of the grammars alone: a reranker (McClosky, Charniak and Johnson 2006), or here the model of
+spans.  Both learn from the treebank alone.  The second parser keeps the model of spans.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ __all__ = ["completed", "self_train"]
 def completed(
     model: ConstituencyModel, trees: Iterable[PartialTree], n_best: int = 1, *, jobs: int | None = 1
 ) -> Iterator[tuple[Phrase, float]]:
-    """Find the best trees of each sentence that obey what is known, and how much each of them weighs.
+    """Find the best trees of each sentence that obey its constraints, and the weight of each tree.
 
-    The weights of the trees of a sentence sum to 1.  A sentence that no grammar derives, given what is known, has none.
+    The weights of the trees of a sentence sum to 1.  A sentence has no trees if no grammar derives it under its
+    constraints.
 
     model: the parser.
-    trees: the sentences, and what is known of their trees.
-    n_best: the most trees of a sentence.
+    trees: the sentences with their constraints.
+    n_best: the largest number of trees of a sentence.
     jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
 
     Raises ValueError if n_best < 1, or for constraints that do not fit the sentence and the parser.
@@ -63,20 +64,20 @@ def self_train(
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> ConstituencyModel:
-    """Learn from trees, parse sentences that have none, and learn once more from both.
+    """Learn from trees, parse sentences without trees, and learn once more from both.
 
-    The second parser keeps the model of spans of the first one, if there is one.  Trees and sentences are kept in
-    memory.  A sentence without words, or that no grammar derives, is left out.
+    The second parser keeps the model of spans of the first parser, if there is one.  Trees and sentences are kept in
+    memory.  A sentence is left out if it has no words, or if no grammar derives it.
 
     phrases: the trees.
     sentences: the words of each sentence, spelt as the trees spell them.
     options: the options of both parsers, as `ConstituencyModel.train` takes them.
-    weight: how many trees the tree of a sentence stands for, a number of at least 0.
-    weights: for each of `phrases` how many trees it stands for; 1 if not given.
+    weight: the weight of the tree of a sentence: it counts as this many trees; at least 0.
+    weights: the weight of each of `phrases`; 1 if not given.
     jobs: the number of threads, and of processes that parse; the result does not depend on it.
-    listener: told how far the work is.
-    Raises ValueError for a weight below 0 or not finite, TypeError for a string in the place of a sentence, both before
-    anything is learnt, and errors as `ConstituencyModel.train` does.
+    listener: is told the progress.
+    Raises ValueError for a weight below 0 or not finite, and TypeError for a string in place of a sentence, both before
+    training; and the errors of `ConstituencyModel.train`.
 
     >>> from spectral_latent.corpora.embedded import embedded_treebank
     >>> text = ["the dog saw a cat in the garden".split()]

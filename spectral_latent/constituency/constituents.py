@@ -54,7 +54,7 @@ def spans_html(words: Sequence[str], posteriors: Mapping[Constituent, float]) ->
     >>> spans_html(["big", "dogs"], posteriors).count(">NP .75<")
     1
     """
-    values = [[0.0] * len(words) for _ in words]
+    values = [[0.0] * len(words) for _ in words]  # row and column are the first and the last word of a span
     labels = [[""] * len(words) for _ in words]
     for part, posterior in posteriors.items():
         if not part.is_tag and posterior > values[part.first][part.end - 1]:
@@ -65,7 +65,7 @@ def spans_html(words: Sequence[str], posteriors: Mapping[Constituent, float]) ->
 
 
 def constituents_of(tree: Phrase) -> list[Constituent]:
-    """List the constituents of a cleaned tree, tags included; the inner ones come first.
+    """List the constituents of a cleaned tree, tags included; a constituent comes after those inside it.
 
     tree: the tree.
 
@@ -92,11 +92,11 @@ def constituents_of(tree: Phrase) -> list[Constituent]:
 
 
 class Constituents(NamedTuple):
-    """K chains of labels over parts of sentences.
+    """K constituents with chains of labels.
 
-    first, end: (K,) a chain is over the words first ... end - 1.
-    chain: (K,) the number of each chain.
-    posterior: (K,) the posterior of each chain over its words.
+    first, end: (K,) a constituent is over the words first ... end - 1.
+    chain: (K,) the number of the chain of labels.
+    posterior: (K,) the posterior of the constituent with its whole chain.
     """
 
     first: IntArray
@@ -106,11 +106,11 @@ class Constituents(NamedTuple):
 
     @property
     def spans(self) -> IntArray:
-        """Number the span of each chain, (K,)."""
+        """Number the span of each constituent, (K,)."""
         return self.end * (self.end + 1) // 2 + self.first
 
     def merged(self) -> Constituents:
-        """Put each chain over the same words once, with the sum of its posteriors, in the order of first words.
+        """Join constituents with the same span and chain, and add their posteriors; sort by first words.
 
         >>> Constituents(*np.array([[0, 0], [1, 1], [2, 2]]), np.array([0.25, 0.5])).merged().posterior
         array([0.75])
@@ -120,13 +120,13 @@ class Constituents(NamedTuple):
         return Constituents(first, end, chain, np.bincount(which, self.posterior, minlength=len(rows)).astype(float))
 
     def find(self, first: IntArray, end: IntArray, chain: IntArray) -> IntArray:
-        """Find the row (n,) of each chain over some words; -1 where it is absent.
+        """Find the row (n,) of each of n constituents; -1 for a constituent that is absent.
 
-        Each chain must be over the same words once, in the order that `merged` gives.
+        The rows must be different and sorted, as `merged` returns them.
 
         first: (n,) the first words.
         end: (n,) the words after the last ones.
-        chain: (n,) the number of each chain; -1 for none.
+        chain: (n,) the number of each chain; -1 for an unknown chain.
 
         >>> constituents = Constituents(*np.array([[0, 0], [1, 2], [3, 4]]), np.array([0.5, 0.5]))
         >>> constituents.find(*np.array([[0, 0], [2, 2], [4, -1]]))
@@ -136,11 +136,11 @@ class Constituents(NamedTuple):
 
     @staticmethod
     def mean(parts: Sequence[Constituents], n_grammars: IntArray) -> Constituents:
-        """Average the posteriors of several grammars; a constituent that one of them lacks has posterior zero there.
+        """Average the posteriors of several grammars; a constituent has posterior zero under a grammar without it.
 
-        The constituents come in the order of their first words.
+        The result is sorted by first words.
 
-        parts: the constituents that each grammar found; all number the chains alike.
+        parts: the constituents of each grammar; all grammars number the chains alike.
         n_grammars: (n,) the number of grammars that derive the sentence of each of the n words.
 
         >>> one, two = (Constituents(*np.array([[0, 0], [1, 2], [0, chain]]), np.ones(2)) for chain in (1, 2))
@@ -153,7 +153,7 @@ class Constituents(NamedTuple):
     def of_words(self, first: int, end: int) -> Constituents:
         """Take the constituents of one of several sentences, and number its words from 0.
 
-        The constituents must come in the order of their first words.
+        The constituents must be sorted by first words.
 
         first: the first word of the sentence.
         end: the word after its last one.
@@ -163,14 +163,18 @@ class Constituents(NamedTuple):
 
 
 class LabelledConstituents(NamedTuple):
-    """L labelled constituents of sentences, which P labels in chains stand for; tags are constituents of their own.
+    """L labelled constituents of sentences; the tag of a word is a constituent, too.
 
-    first, end: (L,) a constituent is over the words first ... end - 1.
+    Each of K constituents with chains (`Constituents`) has a labelled constituent for each label of its chain.  The P
+    pairs (constituent, label) are the columns `row` and `part`.  Chains that share a label over the same words share
+    its labelled constituent.
+
+    first, end: (L,) a labelled constituent is over the words first ... end - 1.
     label: (L,) the number of its label.
     is_tag: (L,) whether it is the tag of a word.
-    posterior: (L,) μ, or what a model of spans judges it to be.
-    row: (P,) the constituent with the chain that each label is in.
-    part: (P,) the labelled constituent that each label stands for.
+    posterior: (L,) its posterior μ, or its probability by a model of spans.
+    row: (P,) the constituent of each pair, 0 ... K - 1.
+    part: (P,) the labelled constituent of each pair, 0 ... L - 1.
     """
 
     first: IntArray
@@ -184,22 +188,22 @@ class LabelledConstituents(NamedTuple):
     def gains(self, span_penalty: float) -> FloatArray:
         """Compute the gain of each constituent with a chain, (K,).
 
-        span_penalty: the amount that a label loses if it is not the tag of a word.
+        span_penalty: the penalty of every label that is not the tag of a word.
         """
         return self.by_chain(self.posterior - span_penalty * ~self.is_tag)
 
     def by_chain(self, values: FloatArray) -> FloatArray:
-        """Sum up numbers of labelled constituents for each constituent with a chain, (K,).
+        """Sum values over the labels of each constituent with a chain, (K,).
 
-        values: (L,) a number of each labelled constituent.
+        values: (L,) a value for each labelled constituent.
         """
         total: FloatArray = np.bincount(self.row, values[self.part]).astype(float)
         return total
 
     def by_label(self, values: FloatArray) -> FloatArray:
-        """Sum up numbers of constituents with chains for each labelled constituent, (L,).
+        """Sum values over the constituents whose chain has the label of each labelled constituent, (L,).
 
-        values: (K,) a number of each constituent with a chain.
+        values: (K,) a value for each constituent with a chain.
         """
         return np.bincount(self.part, values[self.row], minlength=len(self.first)).astype(float)
 
@@ -213,7 +217,7 @@ class LabelledConstituents(NamedTuple):
 
 
 class ChainLabels:
-    """The labels in chains.
+    """The labels of K chains, from which `split` makes labelled constituents.
 
     chains: the chains in the order of their numbers.
 
@@ -233,14 +237,16 @@ class ChainLabels:
         self.label = Vocabulary(self.names).numbers(label for chain in chains for label in chain)
 
     def split(self, constituents: Constituents) -> LabelledConstituents:
-        """Sum up μ of every labelled constituent.
+        """Split constituents with chains into labelled constituents, and sum the posterior of each.
 
         constituents: K constituents, which number the chains as `chains` does.
         """
+        # A pair (constituent, label) for each label of each chain.
         end = self.end[constituents.chain]
         place, row = ranges(end - self.length[constituents.chain], end)
         label = self.label[place]
         is_tag = (place == end[row] - 1) & (constituents.end - constituents.first == 1)[row]
+        # Pairs with the same span, label and kind are one labelled constituent.
         key = constituents.spans[row] * (2 * len(self.names)) + label + len(self.names) * is_tag
         _, one, part = np.unique(key, return_index=True, return_inverse=True)
         posterior = np.bincount(part, constituents.posterior[row], minlength=len(one)).astype(float)

@@ -1,8 +1,8 @@
-"""Hold what is known of a sentence's tree before it is parsed: brackets, labels, tags, and spans that are excluded.
+"""Hold the constraints on the tree of a sentence: known brackets, labels and tags, and forbidden spans.
 
-In a binary tree over the words, a span i ... j-1 is a node if and only if no node crosses it.  The chart of a
-binarised grammar therefore has a constituent over a span if the cells that cross it are empty, and the cell of the span
-itself has no bars, which are parts of constituents.
+In a binary tree over the words, a span i ... j-1 is a node if and only if no node crosses it.  Therefore all trees of
+a chart have a constituent over a span if the cells that cross the span are empty, and if the cell of the span has no
+bars.  (Bars are the symbols of parts of constituents.)
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Bracket(NamedTuple):
 
     first: its first word, from 0.
     end: the word after its last one.
-    label: a label of the constituent over these words; None for any.
+    label: a label of the constituent over these words; None for any label.
     """
 
     first: int
@@ -54,11 +54,11 @@ class Bracket(NamedTuple):
 
 @dataclass(frozen=True)
 class Constraints:
-    """The trees that a sentence may have.
+    """Constraints on the tree of a sentence.
 
     brackets: spans that must be constituents; over a single word, the label may be a tag.  The order of labels over the
     same words is not prescribed.
-    forbidden: spans that must not be constituents; with a label, not constituents with this label.
+    forbidden: spans that must not be constituents; a span with a label must not be a constituent with this label.
     tags: the tags of words, by their numbers from 0.
 
     >>> Constraints([(0, 2, "NP"), (1, 3)])
@@ -71,7 +71,7 @@ class Constraints:
     tags: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # Lists and tuples of the same brackets are equal.
+        # Turn lists of brackets into tuples, so that constraints with the same brackets are equal.
         for name in ("brackets", "forbidden"):
             object.__setattr__(self, name, tuple(Bracket(*bracket) for bracket in getattr(self, name)))
         for one, other in combinations(self.required, 2):
@@ -92,7 +92,7 @@ class Constraints:
         return list(cast(tuple[Bracket, ...], self.forbidden))
 
     def with_tags_apart(self, tags: Container[str]) -> Constraints:
-        """Move the brackets over single words whose label is a tag to the tags.
+        """Turn each bracket over a single word whose label is a tag into the tag of the word.
 
         tags: the tags of words.
 
@@ -133,20 +133,21 @@ class Constraints:
                 raise ValueError(f"the parser has no tag {tag!r}; its tags are {_listed(tags)}")
 
     def alone(self, leaves: Sequence[Phrase], label: str) -> Phrase:
-        """Build the tree that has the required brackets and nothing else.
+        """Build the tree that has only the required brackets.
 
         leaves: the words with their tags.
-        label: the label above all words, and the label of brackets that have none.
+        label: the label above all words, and the label of brackets without a label.
 
         >>> words = [Phrase("DT", ("the",)), Phrase("NN", ("dog",)), Phrase("VBZ", ("barks",))]
         >>> Constraints([(0, 2, "NP")]).alone(words, "X").bracketed()
         '(X (NP (DT the) (NN dog)) (VBZ barks))'
         """
         row = [(first, leaf) for first, leaf in enumerate(leaves)]  # each phrase that has no parent yet
-        # Short brackets first; of several over the same words, the last one is the innermost.
+        # Short brackets first; of several brackets over the same words, the last one is the innermost.
         for bracket in sorted(reversed(self.required), key=lambda bracket: bracket.end - bracket.first):
             inside = [at for at, (first, _) in enumerate(row) if bracket.first <= first < bracket.end]
-            if bracket.label is None and len(inside) in (1, len(row)):  # a word or phrase, or the whole tree, is there
+            # A bracket without a label adds nothing over one word or phrase, or over the whole tree.
+            if bracket.label is None and len(inside) in (1, len(row)):
                 continue
             children = tuple(phrase for _, phrase in row[inside[0] : inside[-1] + 1])
             row[inside[0] : inside[-1] + 1] = [(bracket.first, Phrase(bracket.label or label, children))]
@@ -169,14 +170,14 @@ class Constraints:
 
 
 ANY_TREE = Constraints()
-"""The constraints that all trees obey."""
+"""No constraints: every tree obeys them."""
 
 
 class PartialTree(NamedTuple):
-    """A sentence, and what is known of its tree.
+    """A sentence with constraints on its tree.
 
     words: the words of the sentence.
-    constraints: the trees that the sentence may have.
+    constraints: the constraints.
     """
 
     words: tuple[str, ...]
@@ -184,7 +185,7 @@ class PartialTree(NamedTuple):
 
     @staticmethod
     def unknown(words: Sequence[str]) -> PartialTree:
-        """Leave the tree of a sentence open.
+        """Make a sentence without constraints.
 
         words: the words of the sentence.
         Raises TypeError for a string in place of a sentence.
@@ -197,19 +198,19 @@ class PartialTree(NamedTuple):
 
     @staticmethod
     def of(phrase: Phrase) -> PartialTree:
-        """Require the brackets of a phrase; where it is flat, its tree is open.
+        """Require the brackets of a phrase; within flat phrases, the tree is unknown.
 
         Traces, function labels and the top bracket of treebanks are left out.
 
-        phrase: words may stand beside phrases; an empty label stands for any.  The label !NP forbids a constituent NP
-        over these words, and the label ! any constituent.
-        Raises ValueError if a bracket is required and forbidden.
+        phrase: a phrase, in which words may be beside phrases.  An empty label means any label.  The label !NP forbids
+        a constituent NP over these words, and the label ! forbids any constituent.
+        Raises ValueError if a bracket is both required and forbidden.
 
         >>> subject = Phrase("NP-SBJ", (Phrase("DT", ("the",)), "dog"))
-        >>> found = PartialTree.of(Phrase("S", (subject, Phrase("", ("barks", Phrase("!ADVP", ("loudly",)))), ".")))
-        >>> list(map(str, found.constraints.brackets))
+        >>> partial = PartialTree.of(Phrase("S", (subject, Phrase("", ("barks", Phrase("!ADVP", ("loudly",)))), ".")))
+        >>> list(map(str, partial.constraints.brackets))
         ["(0, 5, 'S')", "(0, 2, 'NP')", "(0, 1, 'DT')", '(2, 4)']
-        >>> list(map(str, found.constraints.forbidden))
+        >>> list(map(str, partial.constraints.forbidden))
         ["(3, 4, 'ADVP')"]
         """
         words: list[str] = []
@@ -250,7 +251,7 @@ class _Permits:
     """Collect the symbols that may stand over each span.
 
     n: the number of words.
-    symbols: the symbols.
+    symbols: the S symbols of the grammar.
     """
 
     def __init__(self, n: int, symbols: Sequence[PhraseSymbol]) -> None:
@@ -258,7 +259,7 @@ class _Permits:
         self.symbols = symbols
         self.of_cell: dict[int, BoolArray] = {}
         self.required: list[tuple[int, int]] = []  # spans that nothing may cross
-        self.phrases: dict[tuple[bool, bool, str | None], BoolArray] = {}  # found by `_phrases` for spans of a kind
+        self.phrases: dict[tuple[bool, bool, str | None], BoolArray] = {}  # results of `_phrases`
 
     def restrict(self, bracket: Bracket, symbols: BoolArray) -> None:
         """Permit only these symbols (S,) over a span."""
@@ -270,25 +271,26 @@ class _Permits:
         return np.array([symbol.last == tag for symbol in self.symbols])
 
     def _phrases(self, bracket: Bracket) -> BoolArray:
-        """Tell which symbols (S,) over a span are constituents, with the label of the bracket if it has one.
+        """Tell which symbols (S,) make a span a constituent, with the label of the bracket if it has one.
 
-        Over all words a bar stands for its phrase.  The last label over a single word is a tag, and no phrase.
+        Over the whole sentence, a bar @X counts as the phrase X.  Over a single word, the last label of a chain is a
+        tag, not a phrase.
         """
         is_whole = bracket.end - bracket.first == self.n
         is_word = bracket.end - bracket.first == 1
         key = (is_whole, is_word, bracket.label)
         if key in self.phrases:
             return self.phrases[key]
-        found = []
+        is_constituent = []
         for symbol in self.symbols:
             labels = symbol.chain[:-1] if is_word else symbol.chain
             fits = bool(labels) if bracket.label is None else bracket.label in labels
-            found.append(fits and (is_whole or not symbol.bar))
-        self.phrases[key] = np.array(found)
+            is_constituent.append(fits and (is_whole or not symbol.bar))
+        self.phrases[key] = np.array(is_constituent)
         return self.phrases[key]
 
     def require(self, bracket: Bracket) -> None:
-        """Permit only trees with a constituent over a span; a single word without a label always is one."""
+        """Permit only trees with the constituent; a single word is always a constituent without a label."""
         if bracket.end - bracket.first > 1 or bracket.label is not None:
             self.restrict(bracket, self._phrases(bracket))
         self.required.append((bracket.first, bracket.end))
@@ -298,7 +300,7 @@ class _Permits:
         self.restrict(bracket, ~self._phrases(bracket))
 
     def table(self) -> Permits:
-        """Make the table of all cells."""
+        """Make the table of the permitted symbols of all cells."""
         permits = Permits.all(self.n, len(self.symbols))
         permits.row[list(self.of_cell)] = np.arange(2, len(self.of_cell) + 2)
         permits.row[crossed_cells(self.n, self.required)] = 1

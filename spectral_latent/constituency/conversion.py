@@ -35,7 +35,7 @@ __all__ = [
 class PhraseSymbol(NamedTuple):
     """A symbol of a binarised grammar.
 
-    chain: the labels of a collapsed unary chain, top to bottom, down to the tag where it ends in one.
+    chain: the labels of a collapsed unary chain, top to bottom; over a word, the last label is its tag.
     bar: whether this is @X, a part of the phrase X = chain[0].
     memory: labels of the context: the siblings inside a bar, or the parents of a phrase.
     """
@@ -63,10 +63,10 @@ class PhraseSymbol(NamedTuple):
 class Binarisation(Options):
     """Settings of the conversion of phrases to binary trees.
 
-    outward_from: the child that the others are attached to: the first child, the last one, or the head (by Collins'
-    table, or by a rule for other labels).
-    siblings: a bar symbol remembers the labels of this many children, the last attached ones.
-    parents: the symbol of a phrase remembers the labels of this many phrases above it.
+    outward_from: the child to which the other children are attached: the first child, the last child, or the head (by
+    Collins' table, or by a rule for other labels).
+    siblings: the number of children whose labels a bar symbol remembers: those attached last.
+    parents: the number of phrases above a phrase whose labels its symbol remembers.
     """
 
     outward_from: Literal["head", "first", "last"] = "head"
@@ -74,7 +74,7 @@ class Binarisation(Options):
     parents: Annotated[int, AtLeast(0)] = 0
 
     def centre(self, label: str, children: Sequence[str]) -> int:
-        """Find the child that binarisation starts from, among children with these labels.
+        """Find the child from which binarisation starts.
 
         label: the label of the phrase.
         children: the labels of its children, left to right.
@@ -85,16 +85,17 @@ class Binarisation(Options):
 
 
 class _Merge(NamedTuple):
-    """A step that joins the last two finished subtrees under a symbol."""
+    """A step of binarisation, which joins the last two finished subtrees under a symbol."""
 
     symbol: PhraseSymbol
     head_is_right: bool
 
 
 class PhraseTrees(NamedTuple):
-    """s-trees of N nodes.
+    """s-trees of N nodes with their heads.
 
-    head_is_right: (N,) whether the head of a node lies below its right child; False at a leaf.
+    trees: the s-trees.
+    head_is_right: (N,) whether the head of a node is below its right child; False at a leaf.
     """
 
     trees: SkeletalTrees
@@ -105,9 +106,11 @@ class PhraseTrees(NamedTuple):
 def _merges(
     binarisation: Binarisation, symbol: PhraseSymbol, labels: tuple[str, ...]
 ) -> tuple[int, tuple[_Merge, ...]]:
-    """Find the child to start from, and the steps that join the others to it, from the labels of all children.
+    """Find the child from which binarisation starts, and the steps that join the other children to it.
 
     Heads, bars and memories do not depend on function labels.
+
+    labels: the labels of all children, left to right.
     """
     label = base_label(symbol.last)
     labels = tuple(map(base_label, labels))
@@ -145,8 +148,8 @@ def _expand(
 
 
 def _append(builder: TreeBuilder[PhraseSymbol, str, bool], phrase: Phrase, binarisation: Binarisation) -> None:
-    """Append one phrase's s-tree, nodes in post-order; the note on a node is whether its head is on the right."""
-    finished: list[int] = []
+    """Append the s-tree of a phrase, nodes in post-order; the note on a node is whether its head is on the right."""
+    finished: list[int] = []  # nodes without a parent yet
     tasks: list[tuple[Phrase, tuple[str, ...]] | _Merge] = [(phrase, ("",) * min(binarisation.parents, 1))]
     while tasks:
         task = tasks.pop()
@@ -169,9 +172,9 @@ def skeletal_trees(
     symbols: Vocabulary[PhraseSymbol],
     terminals: Vocabulary[str],
 ) -> PhraseTrees:
-    """Convert cleaned phrases to s-trees, and number symbols and words that are new.
+    """Convert cleaned phrases to s-trees; new symbols and words get new numbers.
 
-    phrases: the trees; each phrase in them must have phrases alone as children, or a single word.
+    phrases: the trees; the children of each phrase must be phrases, or a single word.
     binarisation: the settings of the conversion.
     symbols: the numbers of symbols.
     terminals: the numbers of words.
@@ -194,7 +197,7 @@ def skeletal_trees(
 def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], words: Iterable[str]) -> Phrase:
     """Build a phrase from nodes in post-order.
 
-    chains: the labels that each node puts above its children, top to bottom; none if it only joins the children.
+    chains: the labels that each node puts above its children, top to bottom; empty if the node only joins its children.
     n_children: the number of children of each node; a node without children is a word.
     words: the words, left to right.
 
@@ -204,7 +207,7 @@ def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], w
     """
     rest = iter(words)
     parts: list[Phrase | str] = []  # phrases and words that have no parent yet
-    sizes: list[int] = []  # how many of them each node without a parent stands for
+    sizes: list[int] = []  # the number of these parts below each node without a parent
     for chain, n in zip(chains, n_children, strict=True):
         if n == 0:
             parts.append(next(rest))
@@ -229,7 +232,7 @@ def phrase_of(tree: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Itera
 
     tree: the s-tree; its terminals are not used.
     symbols: the meaning of each symbol.
-    words: the words of its leaves.
+    words: the words, left to right.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
     >>> symbols = [PhraseSymbol(("NP", "NNS")), PhraseSymbol(("VP", "VBP")), PhraseSymbol(("S",))]

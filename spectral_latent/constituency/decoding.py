@@ -1,10 +1,11 @@
-"""Find the best trees that constituents make up.
+"""Build the forest of all trees that consist of given constituents, in which the best trees are found.
 
-The tree of the most gain is that of Goodman's (1996) labelled recall, less a penalty that weighs precision against it;
-`constituents` defines the gain.  Posteriors of several grammars may be averaged first, whatever their binarisations.
+The best tree has the largest sum of gains: Goodman's (1996) expected labelled recall, less a penalty for each
+constituent, which raises precision; `constituents` defines the gain.  The posteriors of several grammars, also of
+different binarisations, may be averaged first.
 
-All trees that the constituents of a sentence make up are one component of a forest, which does not depend on the
-grammars that found them:
+The trees of a sentence are one component of the forest.  It depends on the constituents alone, not on the grammars
+that found them:
 
 | item | meaning |
 | --- | --- |
@@ -12,7 +13,7 @@ grammars that found them:
 | any (i, j) | one of the phrases over these words |
 | row (i, j) | one such phrase, or several side by side |
 
-Rows grow to the right only, so that every tree is derived once.
+A row is extended only on its right, so that every tree has one derivation.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from spectral_latent.trees import FloatArray, Forest, IntArray, range_of
 
 __all__ = ["PhraseForest", "bracketings"]
 
-_ROOM = 1 << 10  # edges of a sentence that there is room for at first
-_ANY = -1
-_ROW = -2
+_ROOM = 1 << 10  # edges of a sentence for which there is room at first
+_ANY = -1  # the number of an item `any (i, j)` in a column of constituents
+_ROW = -2  # the number of an item `row (i, j)`
 
 
 @compiled_part
 def _extend(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_edges: int) -> int:
-    """Append the ways to make (i, j) of a row from i and any phrase after it; return how many edges are in use then.
+    """Append the edges that make (i, j) of a row i ... k-1 and any phrase k ... j-1; return the new number of edges.
 
     row: (n + 1, n + 1) the item of a row over i ... j - 1, or -1.
     phrase: (n + 1, n + 1) the item of any phrase over i ... j - 1, or -1.
-    edges: (E, 2), of which the first n_edges are in use.
+    edges: (E, 2) left and right child; the first n_edges are in use.
     """
     for k in range(i + 1, j):
         left, right = row[i, k], phrase[k, j]
@@ -67,24 +68,25 @@ def _build(
     edges: IntArray,
     n_edges: int,
 ) -> tuple[int, int, int]:
-    """Build the items and edges over the cells from number `done` on, as long as there is room for edges.
+    """Build the items and edges of the cells from number `done` on, until a cell may need more edges than fit.
 
     start: (T + 1,) the first word of each of T sentences, and the number of all words.
-    of_sentence: (T + 1,) the first cell of each sentence, and the number C of all cells; cell (i, j) of a sentence of n
-    words has the number (j - i - 1) n + i after its first, so that some numbers have no cell.
-    of_cell: (C + 1,) where the constituents over each cell begin.
-    last: (n,) the last end of the constituents of two words or more that begin at each word; -1 if none does.
+    of_sentence: (T + 1,) the first cell of each sentence, and the number C of all cells.  In a sentence of n words, the
+    cell (i, j) is number (j - i - 1) n + i, so that short spans come first; numbers with j > n are not used.
+    of_cell: (C + 1,) the constituents of cell c are of_cell[c] ... of_cell[c+1] - 1.
+    last: (n,) the largest end of the constituents of two words or more that begin at each word; -1 if there are none.
     phrase: (n + 1, n + 1) gets the item of any phrase over the words i ... j-1 of a sentence of up to n words, or -1.
     row: (n + 1, n + 1) gets the item of any row of phrases over these words, or -1.
-    items: (I,) the numbers of constituents, _ANY or _ROW, of which `n_items` are in use.
-    starts: (I,) where the edges of each item begin.
-    edges: (E, 2) the left and right child of edges, of which `n_edges` are in use.
-    Returns how many cells are done then, and how many items and edges are in use.
+    items: (I,) the constituent of each item, _ANY or _ROW; the first `n_items` are in use.
+    starts: (I,) the first edge of each item.
+    edges: (E, 2) the left and right child of each edge; the first `n_edges` are in use.
+    Returns the number of finished cells, of items in use and of edges in use.
     """
     for sentence in range(len(start) - 1):
         word = start[sentence]
         n = start[sentence + 1] - word
         for at in range(max(done, of_sentence[sentence]), of_sentence[sentence + 1]):
+            # The first cell of a sentence: forget the items of the sentence before.
             if at == of_sentence[sentence]:
                 for i in range(n):
                     for j in range(n + 1):
@@ -97,7 +99,7 @@ def _build(
             if n_edges + (stop - begin + 1) * (j - i + 1) > len(edges):
                 return at, n_items, n_edges
             before = n_items
-            # Every constituent over these words: a word, or a row and a phrase after it.
+            # Derive every constituent over these words: a word, or a row and the phrase after it.
             for constituent in range(begin, stop):
                 items[n_items] = constituent
                 starts[n_items] = n_edges
@@ -106,11 +108,11 @@ def _build(
                     n_edges += 1
                 n_edges = _extend(row, phrase, i, j, edges, n_edges)
                 n_items += 1
-            # One of these constituents, as the child of a longer one.
-            whole = -1
+            # Derive `any` of these constituents, which is the child of longer ones.
+            any_phrase = -1
             if n_items > before and j - i < n:
-                whole = n_items
-                phrase[i, j] = whole
+                any_phrase = n_items
+                phrase[i, j] = any_phrase
                 items[n_items] = _ANY
                 starts[n_items] = n_edges
                 for item in range(before, n_items):
@@ -118,13 +120,13 @@ def _build(
                     edges[n_edges, 1] = -1
                     n_edges += 1
                 n_items += 1
-            # A row, if something longer begins here: one phrase, or a row and a phrase after it.
+            # Derive a row, if a longer constituent begins here: one phrase, or a row and the phrase after it.
             if word + j < last[word + i]:
                 items[n_items] = _ROW
                 starts[n_items] = n_edges
                 first_edge = n_edges
-                if whole >= 0:
-                    edges[n_edges, 0] = whole
+                if any_phrase >= 0:
+                    edges[n_edges, 0] = any_phrase
                     edges[n_edges, 1] = -1
                     n_edges += 1
                 n_edges = _extend(row, phrase, i, j, edges, n_edges)
@@ -138,12 +140,12 @@ def _build(
 def _collect(
     chain: IntArray, left: IntArray, right: IntArray, start: IntArray, child: IntArray, n_phrases: IntArray
 ) -> int:
-    """List the children of each node of trees, and return how many there are; without room, only count them.
+    """List the children of each node of trees, and return their number; if `child` is empty, only count them.
 
-    chain: (P,) the chain of labels of each of P parts of derivations; negative where it only joins others.
+    chain: (P,) the chain of labels of each of P parts of derivations; negative if a part only joins phrases.
     left, right: (P,) as in `Derivations`.
-    start: (P + 1,) gets where the children of each part begin; a part without a chain has none.
-    child: (C,) gets the children, as parts; or of length 0.
+    start: (P + 1,) gets the first child of each part in `child`; a part without a chain has no children.
+    child: (C,) gets the children, which are numbers of parts; or of length 0.
     n_phrases: (P,) gets the number of phrases in each part.
     """
     size = 0
@@ -156,7 +158,8 @@ def _collect(
         if chain[part] < 0 or left[part] < 0:
             continue
         n_phrases[part] += 1
-        # The row below: its last phrase is the right child of its top, and so on; the first one is a left child alone.
+        # Walk down the row from its last phrase to its first: the right child of each step is an item `any`, and the
+        # left child is the rest of the row.  The first phrase is the only child of the last step.
         n_children = 1
         row = part
         while right[row] >= 0:
@@ -178,9 +181,10 @@ def _collect(
 class PhraseForest(NamedTuple):
     """Trees of sentences as the derivations of a forest.
 
-    forest: the forest, of I items and E edges, with a component for each sentence that has trees; the symbol of an item
-    is the number of the chain of labels that it puts above its children, and negative where it only joins them.
-    weight: (E,) the gain of the constituent that an edge derives; zero if it derives none.
+    forest: the forest, of I items and E edges, with a component for each sentence that has trees.  The symbol of an
+    item is the number of the chain of labels that it puts above its children; it is negative if the item only joins
+    phrases.
+    weight: (E,) the gain of the constituent that an edge derives; zero for an item that only joins phrases.
     first: (I,) the first word below an item with a chain of labels; words are numbered through all sentences.
     sentence: (C,) the sentence of each component.
     chains: the chains in the order of their numbers.
@@ -195,7 +199,7 @@ class PhraseForest(NamedTuple):
     words: Sequence[str]
 
     def columns(self, derivations: Derivations) -> PhraseColumns:
-        """List the nodes of the trees that derivations stand for; parts that derivations share are one node.
+        """List the nodes of the trees of derivations; a part that several derivations share is one node.
 
         derivations: derivations of `forest`.
         """
@@ -222,10 +226,10 @@ class PhraseForest(NamedTuple):
 def bracketings(
     constituents: Constituents, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str], start: IntArray
 ) -> PhraseForest:
-    """Build the forest of all trees that constituents make up; a sentence without a tree has no root.
+    """Build the forest of all trees that consist of given constituents; a sentence without a tree has no root.
 
-    constituents: K constituents of T sentences, whose words are numbered through all sentences.
-    gain: (K,) the gain of each.
+    constituents: K constituents of T sentences; the words of all sentences are numbered together.
+    gain: (K,) the gain of each constituent.
     chains: the chains of labels, as the constituents number them.
     words: the words of all sentences.
     start: (T + 1,) the first word of each sentence, and the number of all words.
@@ -254,10 +258,11 @@ def bracketings(
         raise ValueError(f"constituent {k} is over the words {first[k]} ... {end[k] - 1}")
     length = np.diff(start)
     width = end - first
-    # Sentences without a constituent over all words have no tree, and nothing is built of them.
+    # A sentence without a constituent over all of its words has no tree, and gets no cells.
     is_top = width == length[sentence]
     has_trees = np.bincount(sentence[is_top], minlength=len(length)) > 0
     of_sentence = np.append(0, np.cumsum(np.where(has_trees, length * length, 0)))
+    # Sort the constituents by cell: by sentence, then by length, then by first word.
     used = np.flatnonzero(has_trees[sentence])
     cell = (of_sentence[sentence] + (width - 1) * length[sentence] + first - start[sentence])[used]
     order = used[np.argsort(cell, kind="stable")]
@@ -272,6 +277,7 @@ def bracketings(
     done = 0
     n_items = 0
     n_edges = 0
+    # Go on with twice the room wherever the edges of the next cell may not fit.
     while True:
         done, n_items, n_edges = _build(*rooms, done, items, starts, n_items, edges, n_edges)
         if done == of_sentence[-1]:

@@ -1,6 +1,6 @@
 """Compute the feature templates of slides 18 and 19 for constituency trees.
 
-The core has the templates that need nothing but the tree; this module adds the two that use heads.
+The core computes the templates that need only the tree; this module adds the two templates that use heads.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ FeatureSet = Literal["all", "simple"]
 
 
 def _head_tags(converted: PhraseTrees, tags: IntArray) -> tuple[IntArray, IntArray]:
-    """Find the tag of each node's head, and of the first other head above the node; -1 if there is none."""
+    """Find the tag of each node's head, and the tag of its governor: the next other head above; -1 if there is none."""
     trees, head_is_right = converted
     head_child = np.where(trees.is_leaf, -1, np.where(head_is_right, trees.right, trees.left))
     head = trees.follow(head_child)
+    # Follow each node up while it has the head of its parent; above the last such node is the governor.
     is_head = head[trees.parent] == head
     projection = trees.follow(np.where((trees.parent >= 0) & is_head, trees.parent, -1))
     governor = trees.parent[projection]
@@ -31,10 +32,10 @@ def _head_tags(converted: PhraseTrees, tags: IntArray) -> tuple[IntArray, IntArr
 
 
 def constituency_features(converted: PhraseTrees, tags: IntArray, which: FeatureSet = "all") -> FeatureColumns:
-    """Compute all templates of slides 18 and 19, or the simple ones of slide 28: rule below, rule above.
+    """Compute all templates of slides 18 and 19, or the two simple templates of slide 28: rule below and rule above.
 
     converted: s-trees of N nodes.
-    tags: (S,) the number of the last label of each symbol, which is the tag at a leaf.
+    tags: (S,) the number of the last label of each symbol; at a leaf, this label is a tag.
     which: the set of templates.
     """
     trees = converted.trees

@@ -1,13 +1,13 @@
 """Build the forest of all derivations of given trees by a binarised grammar.
 
-A phrase of three children or more may be derived in several ways: its parts are bars, and those of @X need not tell
-where the head is.  Its probability is the sum over them.
+A phrase of three children or more may have several derivations, because the bars @X inside it do not show which child
+is the head.  Its probability is the sum over the derivations.
 
 | here | meaning |
 | --- | --- |
 | node | a phrase with the chain of labels above it, or a word with the chain that ends in its tag; trees share nodes |
-| range | some of a phrase's children in a row; two or more, but not all, make a bar |
-| row | the first child of a phrase, or the first few, drawn one by one; see `rows` |
+| range | neighbouring children of a phrase; a range of two or more, but not all, children is a bar |
+| row | the first children of a phrase, one or more, drawn one by one; see `rows` |
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ __all__ = ["DerivationBuilder"]
 
 
 class _Grammar(NamedTuple):
-    """Symbols, and binary rules by children: those of b and any right child are rows start[b] ... start[b+1] - 1."""
+    """Symbols, and binary rules sorted by left and right child."""
 
     chain: IntArray  # (S,) the number of a phrase's chain of labels; -1 for a bar
     bar: IntArray  # (S,) the number of a bar's label; -1 for a phrase
-    start: IntArray  # (S + 1,)
-    parent: IntArray  # (R,)
-    right: IntArray  # (R,)
-    rule: IntArray  # (R,)
+    start: IntArray  # (S + 1,) left child b has the rows start[b] ... start[b+1] - 1 of the next three
+    parent: IntArray  # (R,) the parent of each rule
+    right: IntArray  # (R,) its right child, which rises within a left child
+    rule: IntArray  # (R,) its number in the grammar
 
 
 class _Rows(NamedTuple):
     """The symbol of rows and the numbers of their rules; -1 for a rule that the grammar lacks."""
 
     symbol: int
-    all: IntArray  # (S,) of the unary rule from a phrase to the row of all its children
-    first: IntArray  # (S,) of the unary rule from a row to its first child
-    further: IntArray  # (S,) of the binary rule that puts a child behind a row
-    start: IntArray  # (K + 1,) the symbols with chain k are symbols[start[k] ... start[k + 1]]
-    symbols: IntArray  # (S,)
+    all: IntArray  # (S,) the unary rule from a phrase to the row of all its children
+    first: IntArray  # (S,) the unary rule from a row to its first child
+    further: IntArray  # (S,) the binary rule that puts a child behind a row
+    start: IntArray  # (K + 1,) the symbols with chain k are symbols[start[k] ... start[k+1] - 1]
+    symbols: IntArray  # (S,) the symbols, sorted by chain
 
 
 @compiled_part
@@ -56,7 +56,7 @@ def _is_before(rows: IntArray, row: int, other: int) -> bool:
 
 @compiled_part
 def _sort_rows(rows: IntArray, size: int) -> None:
-    """Sort the first rows by parent and rule, in place; they are few."""
+    """Sort the first `size` rows by parent and rule, in place, by insertion, because they are few."""
     for k in range(1, size):
         row = k
         while row > 0 and _is_before(rows, row, row - 1):
@@ -67,7 +67,7 @@ def _sort_rows(rows: IntArray, size: int) -> None:
 
 @compiled_part
 def _first_rule(grammar: _Grammar, b: int, c: int) -> int:
-    """Find the first rule of left child b whose right child is c or comes after it, by bisection."""
+    """Find the first rule of left child b whose right child is c or larger, by bisection."""
     first, end = grammar.start[b], grammar.start[b + 1]
     while first < end:
         middle = (first + end) // 2
@@ -89,19 +89,19 @@ def _joined(
     z: int,
     ways: IntArray,
 ) -> tuple[IntArray, int]:
-    """List the ways to make a symbol over the range a ... z-1.
+    """List the binary derivations of a range a ... z-1 of children by symbols with a given chain, or a given label.
 
     kind: (S,) the number of each symbol's chain, or of its label.
-    wanted: the number that the symbol shall have; no symbol has a negative one.
+    wanted: the number of the chain or label; there are no derivations if it is negative.
     items: (n, k) symbols of items in the first column.
-    span: (M, M + 1, 2) the items of each range.
-    ways: (n, 4) parent, rule, left item, right item, which are filled.
-    Returns `ways`, and how many of its rows are filled.
+    span: (M, M + 1, 2) the items of range a ... z-1 are span[a, z, 0] ... span[a, z, 1] - 1.
+    ways: (n, 4) gets parent, rule, left item and right item of each derivation.
+    Returns `ways`, which may have grown, and the number of derivations.
     """
     size = ZERO
     if wanted < 0:
         return ways, size
-    # Every rule over an item on the left of each split and one on the right.
+    # For each split q, apply every rule to an item of a ... q-1 and an item of q ... z-1.
     for q in range(a + 1, z):
         for x in range(span[a, q, 0], span[a, q, 1]):
             b = items[x, 0]
@@ -124,15 +124,16 @@ def _joined(
 def _add_row(
     rows: _Rows, span: IntArray, m: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
 ) -> tuple[int, IntArray, int, IntArray, int]:
-    """Append the rows of the first child of a phrase, of the first two, and so on; return the item of the last one.
+    """Append the row of the first child of a phrase, of its first two children, and so on; return the last item.
+
+    The item is -1 if there is no rule for one of the children.
 
     span: (M, M + 1, 2) the items of each range of the children.
     m: the number of children.
-    The item is -1 if the rows have no rule for one of the children.
     """
     row = -1
     for c in range(m):
-        # The row up to this child: the child alone, or behind the row up to the one before.
+        # The row up to child c is child c behind the row up to child c - 1; the first row is the first child.
         begin = n_edges
         for x in range(span[c, c + 1, 0], span[c, c + 1, 1]):
             rule = rows.first[items[x, 0]] if c == 0 else rows.further[items[x, 0]]
@@ -154,7 +155,8 @@ def _add_row(
 
 @compiled_part
 def _join_row(rows: _Rows, chain: int, row: int, ways: IntArray, size: int) -> tuple[IntArray, int]:
-    """Append to the first `size` ways to make a phrase that of a row, for each symbol with its chain."""
+    """Append to the derivations of a phrase those by the row of all its children, one for each symbol with its
+    chain."""
     if chain >= 0 and row >= 0:
         for k in range(rows.start[chain], rows.start[chain + 1]):
             phrase = rows.symbols[k]
@@ -172,7 +174,7 @@ def _join_row(rows: _Rows, chain: int, row: int, ways: IntArray, size: int) -> t
 def _add_word(
     leaves: IntArray, first: int, end: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
 ) -> tuple[IntArray, int, IntArray, int]:
-    """Append an item with one edge for each of the leaf rules first ... end - 1: the symbols that a word may have."""
+    """Append the items of a word: one for each of the leaf rules first ... end - 1, with one edge."""
     for k in range(first, end):
         items = with_room(items, n_items)
         edges = with_room(edges, n_edges)
@@ -188,7 +190,7 @@ def _add_word(
 def _add_range(
     ways: IntArray, size: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
 ) -> tuple[IntArray, int, IntArray, int]:
-    """Append an item for each symbol among the first `size` ways, which are in order of symbols.
+    """Append an item for each symbol among the first `size` derivations, which are sorted by symbol.
 
     ways: (n, 4) as `_joined` fills it; every row becomes an edge.
     """
@@ -197,7 +199,7 @@ def _add_range(
         for column in range(3):
             edges[n_edges, column] = ways[k, column + 1]
         n_edges += 1
-        # The last way to make a symbol ends its item.
+        # The last derivation of a symbol ends its item.
         if k + 1 == size or ways[k + 1, 0] != ways[k, 0]:
             items = with_room(items, n_items)
             items[n_items, 0] = ways[k, 0]
@@ -207,11 +209,13 @@ def _add_range(
 
 
 class _Room(NamedTuple):
-    """Room for what `_all_derivations` builds of N nodes of up to M children.
+    """Room for `_all_derivations` of N nodes with up to M children.
 
-    items: (n, 2), edges: (n, 3) of -1, ways: (n, 4); all three grow.
-    span_of: (N, 2) the first item of each node and the one after its last.
-    span: (M, M + 1, 2) the items of each range of the children of a node.
+    items: (n, 2) symbol and end of edges; grows.
+    edges: (n, 3) rule, left and right item; all are -1 at first; grows.
+    ways: (n, 4) the derivations of one range; grows.
+    span_of: (N, 2) the first item of each node, and the item after its last.
+    span: (M, M + 1, 2) the first item of each range of the children of a node, and the item after its last.
     """
 
     items: IntArray
@@ -222,7 +226,10 @@ class _Room(NamedTuple):
 
     @staticmethod
     def of(start: IntArray) -> _Room:
-        """Make room for nodes; start: (N + 1,) the first child of each node."""
+        """Make room for N nodes.
+
+        start: (N + 1,) the first child of each node.
+        """
         n = len(start) - 1
         most = int(np.diff(start).max(initial=1))
         return _Room(
@@ -245,13 +252,13 @@ def _all_derivations(
 ) -> tuple[IntArray, IntArray]:
     """List all items and edges of trees of N nodes.
 
-    columns: (N,) chain and label of each node, (N + 1,) where its children begin, (C,) the children, which come before
-    their parents, and (N,) whether a node is a root.
+    columns: (N,) the chain of each node, (N,) its label, (N + 1,) the start of its children, (C,) the children, which
+    come before their parents, and (N,) whether a node is a root.
     grammar: symbols and rules.
     rows: the rules of rows.
-    leaf_start: (n + 1,) the place among the leaves where the rules of each of n nodes over a word begin.
+    leaf_start: (n + 1,) the leaf rules of the k-th of n nodes over a word are leaf_start[k] ... leaf_start[k+1] - 1.
     leaves: (L, 2) symbol and rule of each leaf rule of these nodes.
-    room: the arrays to fill; the items of each node are written into one of them.
+    room: the arrays to fill; `span_of` gets the items of each node.
     Returns items (I, 2): symbol and end of its edges; and edges (E, 3): rule, left, right.
     """
     chain, label, start, child, is_root = columns
@@ -273,7 +280,7 @@ def _all_derivations(
                 span[c, c + 1, 0] = span_of[child[start[node] + c], 0]
                 span[c, c + 1, 1] = span_of[child[start[node] + c], 1]
             for width in range(2, m + 1):
-                # All children make the phrase itself, some of them a bar of it.
+                # All children together are the phrase itself; fewer children are a bar of it.
                 kind, wanted = (grammar.chain, chain[node]) if width == m else (grammar.bar, label[node])
                 for a in range(m - width + 1):
                     z = a + width
@@ -286,7 +293,7 @@ def _all_derivations(
                     items, n_items, edges, n_edges = _add_range(ways, size, items, n_items, edges, n_edges)
                     span[a, z, 1] = n_items
             first = span[0, m, 0]
-        # A tree without a derivation still has a root, which has no edge.
+        # A tree without a derivation gets a root without edges.
         if is_root[node] and first == n_items:
             items = with_room(items, n_items)
             items[n_items, 0] = 0
@@ -301,9 +308,9 @@ class DerivationBuilder:
     """Build the forests of given trees under one grammar.
 
     symbols: (S,) the meaning of each symbol.
-    rules: the rules of the grammar, and those of rows, whose symbol is S.
+    rules: the rules of the grammar, and the rules of rows; the symbol of rows is S.
     chains: the chains of labels in the order of their numbers.
-    Raises ValueError if a rule has another symbol.
+    Raises ValueError if a rule has a symbol above S.
     """
 
     def __init__(self, symbols: Sequence[PhraseSymbol], rules: Rules, chains: Sequence[tuple[str, ...]]) -> None:
@@ -314,9 +321,10 @@ class DerivationBuilder:
         self.names = Vocabulary(sorted({symbol.last for symbol in symbols}))
         chain = np.array([-1 if symbol.bar else self.chains[symbol.chain] for symbol in symbols], dtype=np.int64)
         bar = np.array([self.names[symbol.last] if symbol.bar else -1 for symbol in symbols], dtype=np.int64)
-        # The symbols of chain k are symbols[start[k] ... start[k+1]].
+        # The symbols of chain k are symbols[start[k] ... start[k+1] - 1].
         self._symbols = np.argsort(chain, kind="stable")
         self._start = np.searchsorted(chain[self._symbols], np.arange(len(chains) + 1))
+        # Binary rules without those of rows, sorted by left child and then by right child.
         own = np.flatnonzero((rules.binary < n).all(axis=1))
         order = own[np.lexsort(rules.binary[own, :0:-1].T)]
         parent, left, right = np.ascontiguousarray(rules.binary[order].T)
@@ -333,14 +341,14 @@ class DerivationBuilder:
         )
 
     def forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> tuple[Forest, IntArray]:
-        """Build the forest of the derivations of trees, and list the tree (K,) of each root, in the order of the trees.
+        """Build the forest of the derivations of trees, and list the tree of each of K roots, (K,), which rises.
 
         Trees share items, so that the forest has one component.  A tree that the grammar does not derive has a root
         without edges.
 
         columns: the nodes of T trees.
         word: (n,) the number of the word at each place.
-        leaf_rules: (R, 2) the grammar's table of symbols and numbers of words, in lexicographic order.
+        leaf_rules: (R, 2) symbol and word of each leaf rule of the grammar, in lexicographic order.
         Raises ValueError if the columns are not those of trees over these words.
         """
         columns.check()
@@ -351,7 +359,7 @@ class DerivationBuilder:
         check_range("places of words of trees", place, 0, len(word))
         number = self.chains.numbers(columns.chains)[columns.chain]
         label = self.names.numbers(chain[-1] for chain in columns.chains)[columns.chain]
-        # Every symbol that has the chain of labels above a word, and its rule for that word.
+        # For each node over a word, every symbol with its chain of labels, and the symbol's rule for the word.
         chain = number[is_over_word]
         row, node = ranges(self._start[chain], np.where(chain < 0, self._start[chain], self._start[chain + 1]))
         symbol = self._symbols[row]

@@ -1,9 +1,10 @@
 """Find the function labels of a tree, such as SBJ of NP-SBJ, with a grammar whose symbols have them.
 
-Function labels divide the symbols of a grammar, so that it has fewer examples of each and parses worse.  Therefore
-other grammars parse without function labels, and this one only labels the constituents that they find: X over the words
-i ... j-1 becomes that X-F, or X, whose posterior is the largest.  Its charts are small, because the other grammars know
-which spans of words may be constituents, and which certainly are.
+Function labels divide the symbols of a grammar, which then has fewer examples of each symbol and parses worse.
+Therefore other grammars parse without function labels, and the grammar of this module only labels the constituents that
+they find.  X over the words i ... j-1 becomes X or X-F, with any function F: the label with the largest posterior.  The
+charts of this grammar are small, because the other grammars know which spans may be constituents, and which spans
+certainly are.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from spectral_latent.grammar import Permits, cells, crossed_cells
 
 __all__ = ["FunctionLabeller"]
 
-_POSSIBLE = 1e-3  # spans of smaller posteriors are taken for no constituents
-_CERTAIN = 0.99  # spans of larger posteriors are taken for constituents, so that no others cross them
+_POSSIBLE = 1e-3  # a span with a smaller posterior may not be a constituent
+_CERTAIN = 0.99  # a span with a larger posterior may not be crossed by other constituents
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +50,13 @@ class FunctionLabeller:
 
     @property
     def names(self) -> list[str]:
-        """The labels with a function."""
+        """The labels that have a function."""
         return [label for label in self._labels.names if label != base_label(label)]
 
     def label(self, trees: Sequence[Phrase], words: Sequence[str], constituents: Constituents) -> list[Phrase]:
         """Add function labels to trees of one sentence.
 
-        A constituent that the grammar does not find in the sentence gets none.
+        A constituent that the grammar does not find in the sentence gets no function label.
 
         trees: the trees, without function labels.
         words: the words of the sentence.
@@ -67,26 +68,28 @@ class FunctionLabeller:
     def _permits(self, found: Constituents, n: int) -> Permits:
         """Permit the symbols over each span of n words: all where constituents may be, and parts of them elsewhere."""
         first, end = cells(n)
-        posterior = np.bincount(found.end * (found.end - 1) // 2 + found.first, found.posterior, minlength=len(end))
+        cell = constituents.end * (constituents.end - 1) // 2 + constituents.first
+        posterior = np.bincount(cell, constituents.posterior, minlength=len(end))
         is_certain = posterior > _CERTAIN
         crossed = crossed_cells(n, zip(first[is_certain].tolist(), end[is_certain].tolist(), strict=True))
+        # The rows of the table: all symbols, bars, or none.
         row = np.where(crossed, 2, np.where(posterior > _POSSIBLE, 0, 1))
         everything = np.ones_like(self.grammar.is_bar)
         return Permits(row, np.stack([everything, self.grammar.is_bar, ~everything]))
 
-    def _best(self, words: Sequence[str], found: Constituents) -> dict[Constituent, str]:
-        """Find the likeliest label with each constituent's category, for every constituent that the grammar finds."""
-        permits = self._permits(found, len(words))
+    def _best(self, words: Sequence[str], constituents: Constituents) -> dict[Constituent, str]:
+        """Find the likeliest label for the category of each constituent that the grammar finds."""
+        permits = self._permits(constituents, len(words))
         charts = self.grammar.grammar.charts([words], permits=[permits])
         parts = self._labels.split(self.grammar.items(charts).constituents())
         pairs = zip(parts.posterior.tolist(), parts.named(self._labels.names), strict=True)
         rising = sorted(pairs, key=lambda pair: pair[0])
-        # Of several labels of one category, the last one stays.
+        # Of several labels of one category, the dictionary keeps the last one, which is the likeliest.
         return {part._replace(label=base_label(part.label)): part.label for _, part in rising}
 
 
 def _relabelled(tree: Phrase, labels: dict[Constituent, str], words: Sequence[str]) -> Phrase:
-    """Replace the labels of those constituents of a tree that have another one."""
+    """Replace the labels of a tree's constituents by those in a dictionary, if they are in it."""
     finished: list[tuple[int, Phrase]] = []  # the first word of each phrase that has no parent yet, and the phrase
     for part in constituents_of(tree):
         label = labels.get(part, part.label)

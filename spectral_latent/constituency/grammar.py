@@ -1,4 +1,4 @@
-"""Hold a latent PCFG of phrases: the meaning of its symbols, and a grammar over words."""
+"""Hold a latent PCFG of phrases: the meaning of its symbols, and its operators over words."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PhraseGrammar(ShortRepr):
 
     @property
     def sizes(self) -> str:
-        """The sizes of the model."""
+        """The numbers of symbols, states and words."""
         states = counted(int(self.grammar.latent.rest.states.max()), "state")
         words = counted(len(self.grammar.lexicon.words), "word")
         return f"{counted(len(self.symbols), 'symbol')} of up to {states}, {words}"
@@ -51,21 +51,21 @@ class PhraseGrammar(ShortRepr):
     def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> PhraseGrammar:
         """Replace the latent operators by others over the same rules.
 
-        operators: operators over the same rules as the coarse ones.
-        objective: the objective of the EM that made them; empty for other operators.
+        operators: operators over the rules of the coarse operators.
+        objective: the objective of the EM that made the operators, by iteration; empty without EM.
         """
         return replace(self, grammar=self.grammar.with_operators(operators, objective))
 
     def with_limits(self, limits: Limits) -> PhraseGrammar:
-        """Replace the limits of what a sentence may cost.
+        """Replace the limits of the cost of a sentence.
 
-        limits: the other limits.
+        limits: the new limits.
         """
         return replace(self, grammar=self.grammar.with_limits(limits))
 
     @cached_property
     def chains(self) -> list[tuple[str, ...]]:
-        """The chains of labels that a constituent may have; `constituents` numbers them."""
+        """The chains of labels that a constituent may have, in the order of their numbers."""
         return list(dict.fromkeys(symbol.chain for symbol in self.symbols))
 
     @cached_property
@@ -94,7 +94,7 @@ class PhraseGrammar(ShortRepr):
     def tags(self, sentence: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.
 
-        sentence: the grammar of the words of sentences.
+        sentence: the grammar over the words of sentences.
         """
         return [self.symbols[symbol].last for symbol in self.grammar.most_frequent_symbols(sentence).tolist()]
 
@@ -110,14 +110,14 @@ class PhraseGrammar(ShortRepr):
         """Estimate the probabilities of T trees, summed over derivations; see `ConstituencyModel.score`.
 
         trees: the nodes of the trees.
-        grammar: the grammar of their sentences.
-        root: (S, M) other weights of the states at the top of a phrase; None for the grammar's root weights.
+        grammar: the grammar over the words of their sentences.
+        root: (S, M) the weights of the states at the top of a tree; None for the grammar's root weights.
         """
         operators = self._operators_with_rows.with_leaf_rules(grammar.latent.rules.leaf, grammar.latent.leaf)
         if root is not None:
             operators = replace(operators, root=np.append(root, np.zeros((1, root.shape[1])), axis=0))
         forest, tree = self._derivation_builder.forest(trees, grammar.words.word, operators.rules.leaf)
-        # `total_weight` adds the roots of each component; here each tree counts as a component.
+        # `total_weight` sums over the roots of each component; here each tree is a component of its own.
         weight = total_weight(operators, forest._replace(component=tree), inside(operators, forest))
         return Weight(weight.sign, weight.log + trees.n_phrases * np.log1p(-self.options.rows))
 
@@ -127,12 +127,12 @@ class PhraseGrammar(ShortRepr):
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PhraseGrammar:
-        """Make the grammar whose arrays (`grammar.arrays`) and `settings` a model file holds.
+        """Make a grammar from the arrays (`grammar.arrays`) and the `settings` of a model file.
 
         arrays: the arrays of this grammar by name.
         settings: the settings of this grammar.
 
-        Raises ValueError, KeyError or TypeError if they are not those of a grammar.
+        Raises ValueError, KeyError or TypeError if the arrays and settings do not describe a grammar.
         """
         symbols = setting_from("symbols", settings, Annotated[list[PhraseSymbol], Distinct()])
         if not all(symbol.chain for symbol in symbols):

@@ -1,9 +1,9 @@
-"""Find the child of a phrase that is its head, by rules.
+"""Find the head among the children of a phrase, by rules.
 
-The table is that of Collins (1999, Appendix A) for Penn Treebank labels, with the labels that later English treebanks
-added.  The head of a phrase whose label the table does not have is its last child that is neither punctuation nor a
-bracket.  This rule suits no language in particular, but it is consistent.  On Spanish and Dutch, heads learnt from the
-treebank parsed no better; see docs/accuracy.md.
+For Penn Treebank labels, the rules are the table of Collins (1999, Appendix A), with the labels that later English
+treebanks added.  The head of a phrase with another label is its last child that is neither punctuation nor a bracket.
+This rule is not made for a certain language, but it is consistent.  On Spanish and Dutch, parsers with heads learnt
+from the treebank were no better; see docs/accuracy.md.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def _is_punctuation(label: str) -> bool:
 
 
 def _scan(children: Sequence[str], start: int, wanted: frozenset[str]) -> int:
-    """Find the first child, from the side `start`, whose label is wanted; -1 if there is none."""
+    """Find the first child, counted from the side `start`, with one of some labels; -1 if there is none."""
     positions = range(len(children)) if start == _LEFT else range(len(children) - 1, -1, -1)
     return next((at for at in positions if children[at] in wanted), -1)
 
 
 def _chosen(label: str, children: Sequence[str]) -> int:
-    """Find the head by the table, or by the rule for other labels, without regard to coordination."""
+    """Find the head by the table, or by the rule for other labels, before coordination is treated."""
     if label in _NOUN_LIKE:
         if children[-1] == "POS":
             return len(children) - 1
@@ -78,10 +78,10 @@ def _chosen(label: str, children: Sequence[str]) -> int:
 
 
 def head_child(label: str, children: Sequence[str]) -> int:
-    """Find the position of the head among a phrase's children.
+    """Find the position of the head among the children of a phrase, from 0.
 
     label: the label of the phrase.
-    children: the labels of the children.
+    children: the labels of the children, left to right.
 
     >>> head_child("S", ["NP", "VP", "."]), head_child("NP", ["DT", "JJ", "NN"]), head_child("XP", ["A", "B", ","])
     (1, 2, 1)

@@ -1,13 +1,13 @@
-"""Hold the items of a grammar's charts, and weigh derivations by factors of their constituents.
+"""Hold the items of a grammar's charts, and multiply the weights of derivations by factors of their constituents.
 
 | here | meaning |
 | --- | --- |
 | μ(c) | the posterior of a constituent c under the grammar |
-| f(c) | a factor, above 1 for constituents that are more likely than the grammar says |
-| p(t) Π_{c in t} f(c) | the weight of a derivation t, under which `PhraseItems.reweighed` finds posteriors |
+| f(c) | a factor; above 1 if c is likelier than its posterior |
+| p(t) Π_{c in t} f(c) | the new weight of a derivation t, for the posteriors that `PhraseItems.reweighed` computes |
 
-A factor above 1 changes the posteriors of all constituents: those that often stand with this one rise, and those that
-cross it fall.
+A factor of one constituent changes the posteriors of all constituents.  If it is above 1, the posteriors of
+constituents that often occur with this one rise, and the posteriors of constituents that cross it fall.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
 __all__ = ["PhraseItems"]
 
-_LEAST = 1e-6  # constituents of smaller posteriors are in no tree
+_LEAST = 1e-6  # constituents with smaller posteriors are left out
 
 
 class PhraseItems(NamedTuple):
     """The items of the charts of sentences under one grammar.
 
-    options: the settings of the grammar, which tell the signs of posteriors.
+    options: the settings of the grammar, which choose the signs of posteriors.
     operators: the operators that weigh the rules.
     forest: the I items, with a component for each of the T sentences.
     sentence: (I,) the sentence of each item.
-    first, end: (I,) the words of an item are first ... end - 1, numbered through all sentences.
+    first, end: (I,) an item spans the words first ... end - 1; the words of all sentences are numbered together.
     chain: (I,) the number of its chain of labels; -1 for a bar, which is a part of a phrase.
     posterior: (I,) its posterior; 0 for all items of a sentence that the grammar does not derive.
-    is_derived: (T,) whether the weights of the derivations of each sentence have a sum that is not 0.
+    is_derived: (T,) whether the grammar derives each sentence: whether the weights of its derivations do not sum to 0.
     """
 
     options: GrammarOptions
@@ -66,15 +66,15 @@ class PhraseItems(NamedTuple):
         operators: the operators that weigh the rules.
         forest: the I items, with a component for each of the T sentences.
         sentence: (I,) the sentence of each item.
-        first: (I,) the first word of each item, numbered through all sentences.
-        end: (I,) the word after its last one.
+        first: (I,) the first word of each item; the words of all sentences are numbered together.
+        end: (I,) the word after its last word.
         chain: (I,) the number of its chain of labels; -1 for a bar.
         """
         posterior, is_derived = _posteriors(options, operators, forest, sentence)
         return PhraseItems(options, operators, forest, sentence, first, end, chain, posterior, is_derived)
 
     def likely(self, least: float) -> PhraseItems:
-        """Leave out the items whose posterior is not above a limit, and all derivations with them.
+        """Keep the roots and the items whose posterior is above a limit, and the derivations from kept items alone.
 
         least: the limit.
         """
@@ -90,23 +90,24 @@ class PhraseItems(NamedTuple):
         )
 
     def constituents(self) -> Constituents:
-        """List the constituents with their posteriors; a chain may occur twice over the same words."""
+        """List the constituents with their posteriors; a chain may occur several times over the same words."""
         kept = np.flatnonzero((self.chain >= 0) & (self.posterior > _LEAST))
         return Constituents(self.first[kept], self.end[kept], self.chain[kept], self.posterior[kept])
 
     def reweighed(self, constituents: Constituents, factors: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Compute the posteriors of constituents where a derivation weighs more or less by those that it has.
+        """Compute the posteriors of constituents after each derivation is multiplied by the factors of its
+        constituents.
 
         constituents: K constituents as `Constituents.merged` lists them.
-        factors: (K,) the factor of each; other items have the factor 1.
+        factors: (K,) the factor of each constituent; other items have the factor 1.
         Returns the posteriors (K,), and whether the items derive each sentence, (T,).
         """
         row = constituents.find(self.first, self.end, self.chain)
         of_item, is_derived = _posteriors(
             self.options, self.operators, self.forest, self.sentence, np.append(factors, 1.0)[row]
         )
-        found = np.flatnonzero(row >= 0)
-        posterior = np.bincount(row[found], of_item[found], minlength=len(factors))
+        known = np.flatnonzero(row >= 0)
+        posterior = np.bincount(row[known], of_item[known], minlength=len(factors))
         return posterior.astype(float), is_derived
 
 
@@ -119,7 +120,7 @@ def _posteriors(
 ) -> tuple[FloatArray, BoolArray]:
     """Compute the posteriors of the items of T sentences, (I,), and whether each sentence has a derivation, (T,).
 
-    factors: (I,) the factor of each item, as in `inference.inside`; None for ones.
+    factors: (I,) the factor of each item, as in `inference.inside`; None if all factors are 1.
     """
     inside_vectors = inside(operators, forest, factors)
     outside_vectors = outside(operators, forest, inside_vectors, factors)

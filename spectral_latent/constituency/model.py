@@ -1,4 +1,4 @@
-"""Parse phrases with one latent PCFG, or with several whose posteriors are averaged."""
+"""Parse phrases with one latent PCFG, or with the averaged posteriors of several."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ConstituencyModel(StoredModel):
 
     @property
     def sizes(self) -> str:
-        """The sizes of the model."""
+        """The number of grammars, and the sizes of the first one."""
         several = f"{len(self.members)} grammars, the first with " if len(self.members) > 1 else ""
         labeller = "" if self.functions is None else f"; of function labels: {self.functions.grammar.sizes}"
         return f"{several}{self.members[0].sizes}{labeller}"
@@ -117,9 +117,9 @@ class ConstituencyModel(StoredModel):
         return ConstituencyModel(*parts)
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
-        """Replace the limits of what a sentence may cost under each grammar.
+        """Replace the limits of the cost of a sentence under each grammar.
 
-        limits: the other limits.
+        limits: the new limits.
 
         >>> from spectral_latent.corpora.embedded import embedded_treebank
         >>> from spectral_latent.grammar import Limits
@@ -143,15 +143,15 @@ class ConstituencyModel(StoredModel):
 
     @cached_property
     def tokenisation(self) -> Tokenisation:
-        """The way to divide raw text into sentences and words."""
+        """The rules by which raw text is divided into sentences and words."""
         return Tokenisation(frozenset(self.members[0].grammar.lexicon.words))
 
     def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
         """Compute the posterior of each labelled constituent that a sentence may have, tags included.
 
-        The signs are those that the options ask for.  There are no constituents if no grammar derives the sentence.
-        If there is a model of spans, these are its judgements after they were made to agree (`agreement`); those of the
-        tags of a word need not sum to 1.
+        Posteriors have the signs that the options ask for.  There are no constituents if no grammar derives the
+        sentence.  A model of spans replaces the posteriors by its judgements, after they were made to agree
+        (`agreement`); the judgements of the tags of a word need not sum to 1.
 
         words: the words of the sentence.
         Raises ValueError if there is no word.
@@ -163,7 +163,7 @@ class ConstituencyModel(StoredModel):
     def draw_posteriors(self, words: Sequence[str]) -> Html:
         """Draw the posteriors of phrases as a table, from the word of the row to the word of the column.
 
-        Of the labels that a span may have, the likeliest is shown.
+        A cell shows the likeliest label of its span.
 
         words: the words of the sentence.
         Raises ValueError if there is no word.
@@ -173,8 +173,8 @@ class ConstituencyModel(StoredModel):
     def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
         """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
 
-        trees: several trees of one sentence, which are cleaned as by `score`.  If their words differ after cleaning,
-        the posteriors of a tree are those of its own words.
+        trees: several trees of one sentence, which are cleaned as in `score`.  If cleaning leaves different words, the
+        posteriors of a tree are computed from its own words.
         Raises EstimationError if a tree has no word.
         """
         batches = batches_of(_by_words(cleaned(check_trees(trees, Phrase))))
@@ -183,9 +183,9 @@ class ConstituencyModel(StoredModel):
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.
 
-        A grammar sums over the trees in its pruned chart.  The logarithm is -inf if no grammar
-        derives the sentence, or if the estimate is not above zero, which is possible for spectral models.  A word that
-        was never seen is replaced by its signature.
+        The probability under a grammar is the sum over the trees in its pruned chart.  The logarithm is -inf if no
+        grammar derives the sentence, or if the estimate is not above zero, which is possible for spectral models.  A
+        word that was never seen is replaced by its signature.
 
         sentences: the words of each sentence.
         Raises ValueError if a sentence has no word.
@@ -197,8 +197,8 @@ class ConstituencyModel(StoredModel):
     def surprisal(self, words: Sequence[str], unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each word after the words before it, and its lexical and syntactic parts.
 
-        The probabilities of several grammars are averaged.  A word that was never seen is as surprising as its
-        signature, with the probabilities of tags that its spelling gives.
+        The probabilities of several grammars are averaged.  A word that was never seen has the surprisal of its
+        signature, with the probabilities of tags that follow from its spelling.
 
         words: the words of the sentence.
         unit: the unit of surprisal, "bits" or "nats".
@@ -213,9 +213,10 @@ class ConstituencyModel(StoredModel):
         return Prefixes.mean([member.grammar.prefixes(words) for member in self.members]).surprisal(unit)
 
     def entropy(self, words: Sequence[str], unit: Unit = "bits") -> FloatArray:
-        """Compute the entropy (n + 1,) of what may follow each prefix of a sentence of n words: a word, or the end.
+        """Compute the entropy (n + 1,) of the next event after each prefix of a sentence of n words: a word or the end.
 
-        Words that were never seen count as one word for each signature.  Several grammars are averaged.
+        Words that were never seen count as one word for each signature.  The probabilities of several grammars are
+        averaged.
 
         words: the words of the sentence.
         unit: the unit of entropy, "bits" or "nats".
@@ -233,7 +234,7 @@ class ConstituencyModel(StoredModel):
         """Find the tree with the largest gain; see `decoding`.
 
         words: the words of the sentence.
-        constraints: the trees that the sentence may have.
+        constraints: the constraints on the tree.
         Raises ValueError if there is no word, or if the constraints do not fit the sentence and the grammars.
 
         >>> from spectral_latent.corpora.embedded import embedded_treebank
@@ -247,7 +248,7 @@ class ConstituencyModel(StoredModel):
     def parse_nbest(self, words: Sequence[str], n_best: int, *, constraints: Constraints = ANY_TREE) -> Parses[Parse]:
         """Find up to `n_best` different trees of a sentence, by falling gain.
 
-        Constituents are combined freely, even if no grammar has all of them in one tree.  A sentence that no grammar
+        A tree may combine any constituents, even if no grammar has all of them in one tree.  A sentence that no grammar
         derives under the constraints gets the `FALLBACK`, a tree that is flat except for the required brackets.
 
         words: the words of the sentence.
@@ -269,13 +270,13 @@ class ConstituencyModel(StoredModel):
         scored: bool = True,
         jobs: int | None = 1,
     ) -> Iterator[Parses[Parse]]:
-        """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has none.
+        """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has no trees.
 
         Sentences are read and parsed in batches, which takes less time than one by one.
 
-        sentences: the words of each sentence, or what is known of its tree.
-        n_best: the most trees of a sentence.
-        scored: whether to compute the trees' probabilities, for which much code is compiled at the first call.
+        sentences: the words of each sentence, or the words with constraints on the tree.
+        n_best: the largest number of trees of a sentence.
+        scored: whether to compute the trees' probabilities; the first call then compiles much code.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is read, if n_best < 1.
         """
@@ -287,7 +288,7 @@ class ConstituencyModel(StoredModel):
         """Find up to `n_best` trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
-        n_best: the most trees of a sentence.
+        n_best: the largest number of trees of a sentence.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is parsed, if n_best < 1.
         """
@@ -297,9 +298,9 @@ class ConstituencyModel(StoredModel):
     def score(self, phrases: Iterable[Phrase]) -> Weight:
         """Estimate the probabilities p̂ of trees with their words, as sign and log: the mean over the grammars.
 
-        A phrase may have any children, though those that rules allow are likelier; see `rows`.  A tree with a label or
-        a chain of labels that was never seen has p̂ = 0, and so has one with a frequent word that never had its tag.  A
-        word that was never seen is replaced by its signature, with the probabilities of tags that its spelling gives.
+        A phrase may have any children, but children that rules allow are likelier; see `rows`.  A tree has p̂ = 0 if a
+        label or a chain of labels was never seen, or if a frequent word never had its tag.  A word that was never seen
+        is replaced by its signature, with the probabilities of tags that follow from its spelling.
 
         phrases: the trees, which are cleaned as for training.
         Raises EstimationError if a tree has no word, and ValueError for a tree with several words below one label, or
@@ -314,10 +315,10 @@ class ConstituencyModel(StoredModel):
     def subtree_log_probabilities(self, tree: Phrase) -> FloatArray:
         """Compute the natural logarithms (n,) of the probabilities of the n subtrees of a tree, each given its label.
 
-        The probability is a mean over all places where a phrase with this label may stand, and over the grammars; see
-        `subtrees`.  The subtrees are those of the phrases of `tree.nodes()`, in the same order.
+        The probability is a mean over all contexts of a phrase with this label, and over the grammars; see `subtrees`.
+        There is a subtree for each phrase of `tree.nodes()`, in the same order.
 
-        tree: a tree such as those of parses, without traces; function labels are left out.
+        tree: a tree without traces, such as the tree of a parse; function labels are left out.
         Raises ValueError for a model whose estimates are not probabilities.
 
         >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("bark",)))) for noun in ("dogs", "cats")]
@@ -364,7 +365,7 @@ class ConstituencyModel(StoredModel):
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
-        """Make a model of the contents of its file.
+        """Make a model from the contents of its file.
 
         arrays: the arrays of the file by name.
         settings: the settings of the file.
@@ -403,7 +404,7 @@ def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: Spa
 def _parses_of(
     model: ConstituencyModel, sentences: Sequence[Sequence[str] | PartialTree], n_best: int, scored: bool
 ) -> list[Parses[Parse]]:
-    """Find the trees of each of several sentences; those without words have none."""
+    """Find the trees of each of several sentences; a sentence without words has no trees."""
     trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in sentences]
-    found = iter(model.parser.parses([tree for tree in trees if tree.words], n_best, scored=scored))
-    return ParsesOfBatch(next(found) if tree.words else Parses() for tree in trees)
+    parses = iter(model.parser.parses([tree for tree in trees if tree.words], n_best, scored=scored))
+    return ParsesOfBatch(next(parses) if tree.words else Parses() for tree in trees)

@@ -17,16 +17,16 @@ __all__ = ["ConstituencyOptions", "check_together"]
 
 @dataclass(frozen=True)
 class ConstituencyOptions(GrammarOptions):
-    """Settings of training and parsing, besides those of all grammars.
+    """Settings of training and parsing, besides those of all grammars (`GrammarOptions`).
 
     binarisation: the settings of the conversion of phrases to binary trees.
     features: the set of templates of the features of inside and outside trees.
-    span_penalty: the gain of a constituent is its posterior less this number.  The larger the number, the fewer
-    constituents a tree has, and the more of them are right.
-    rows: the probability that the children of a phrase are drawn one by one, so that any of them may stand together;
+    span_penalty: the gain of a constituent is its posterior less this number.  A larger number gives trees with fewer
+    constituents, and a larger share of them is right.
+    rows: the probability that the children of a phrase are drawn one by one, so that any children may occur together;
     see the module `rows`.
-    function_labels: whether symbols keep function labels, such as SBJ; a model learns them with one grammar more.
-    spans: the settings of a model that weighs constituents by the words around them; None for no such model.
+    function_labels: whether symbols keep function labels, such as SBJ; a model learns them with one more grammar.
+    spans: the settings of a model of spans, which judges constituents by the words around them; None for no such model.
     """
 
     binarisation: Binarisation = field(default_factory=Binarisation)
@@ -38,7 +38,7 @@ class ConstituencyOptions(GrammarOptions):
 
 
 def check_together(options: Sequence[ConstituencyOptions]) -> None:
-    """Raise ValueError unless grammars with these options can make one parser.
+    """Raise ValueError unless grammars with these options can belong to one parser.
 
     The parser as a whole has one `span_penalty`, one model of spans, and function labels or none.  Each grammar uses
     its own of all other options, such as those of pruning: they may differ.

@@ -1,7 +1,7 @@
 """Find the trees of sentences, under one grammar or several.
 
-Sentences are parsed in batches.  Each step is done for all sentences of a batch at once, where that saves time: looking
-up words, the passes over charts, the average of several grammars, and the probabilities of trees.
+Sentences are parsed in batches.  To save time, these steps are done for all sentences of a batch at once: the lookup of
+words, the passes over charts, the average over grammars, and the probabilities of trees.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 __all__ = ["FALLBACK", "Parse", "ParsesOfBatch", "PhraseParser"]
 
 FALLBACK = "FALLBACK"
-"""The label over a flat tree for a sentence that the grammar cannot derive."""
+"""The label of the flat tree of a sentence that no grammar derives."""
 
-_REQUIRED = 1e3  # the gain of a constituent that constraints require, far above what all others may gain
+_REQUIRED = 1e3  # the additional gain of a required constituent, far above the sum of all other gains
 
 
 class Parse(NamedTuple):
     """A tree for a sentence, and its estimated probability p̂.
 
     tree: the tree.
-    sign: the sign of p̂, which may be negative; 0 for a fallback, and where p̂ is not computed.
-    log: log |p̂|; -inf for p̂ = 0, and NaN where it is not computed.
+    sign: the sign of p̂, which may be negative; 0 for a fallback, and if p̂ is not computed.
+    log: log |p̂|; -inf for p̂ = 0, and NaN if it is not computed.
     is_fallback: whether no grammar derives the sentence, so that the tree is flat.
     """
 
@@ -62,7 +62,7 @@ class Parse(NamedTuple):
 
 
 class ParsesOfBatch(list[Parses[Parse]]):
-    """The parses of several sentences, which go from one process to another with each phrase once."""
+    """The parses of several sentences, whose pickle has each phrase once."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the trees of all sentences together."""
@@ -71,16 +71,16 @@ class ParsesOfBatch(list[Parses[Parse]]):
 
 
 def _parses_of_batch(flat: FlatPhrases, rest: list[list[tuple[Any, ...]]]) -> ParsesOfBatch:
-    """Make parses of flat trees, and of what each parse has besides its tree."""
+    """Make parses from flat trees and the other fields of each parse."""
     trees = iter(flat.trees())
     return ParsesOfBatch(Parses(Parse(next(trees), *each) for each in of_sentence) for of_sentence in rest)
 
 
 class FoundConstituents(NamedTuple):
-    """The constituents that sentences may have.
+    """The constituents that the grammars find in sentences.
 
-    constituents: with chains of labels, and with posteriors that are the mean over the grammars.
-    labelled: with single labels; with judgements in place of posteriors, if there is a model of spans.
+    constituents: those with chains of labels, whose posteriors are the mean over the grammars.
+    labelled: those with single labels; a model of spans replaces their posteriors by its judgements.
     """
 
     constituents: Constituents
@@ -103,7 +103,7 @@ class PhraseParser:
 
     @cached_property
     def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
-        """List the chains of all members; and, for each member, the numbers of its own chains among them."""
+        """List the chains of all members, and for each member the numbers of its own chains in this list."""
         chains = Vocabulary(chain for member in self.members for chain in member.chains)
         return chains.names, [chains.numbers(member.chains) for member in self.members]
 
@@ -113,13 +113,13 @@ class PhraseParser:
         return ChainLabels(self._chains[0])
 
     def checked(self, words: Sequence[str], constraints: Constraints) -> Constraints:
-        """Check constraints, and take the tags out of their brackets.
+        """Check constraints, and turn their brackets over tags into tags.
 
         words: the words of the sentence.
-        constraints: the trees that the sentence may have.
+        constraints: the constraints on its tree.
 
-        Raises TypeError for constraints on dependency trees, and ValueError for those that do not fit the sentence and
-        the grammars.
+        Raises TypeError for constraints on dependency trees, and ValueError for constraints that do not fit the
+        sentence and the grammars.
         """
         check_kind(constraints, Constraints)
         if constraints == ANY_TREE:
@@ -133,8 +133,8 @@ class PhraseParser:
     def charts(self, sentences: Sequence[PartialTree]) -> list[Charts]:
         """Build each grammar's pruned charts of sentences.
 
-        sentences: the sentences, and what is known of their trees.
-        Raises ValueError if a sentence is empty, or if its constraints do not fit it and the grammars.
+        sentences: the sentences with their constraints.
+        Raises ValueError if a sentence is empty, or if its constraints do not fit the sentence and the grammars.
         """
         words = [sentence.words for sentence in sentences]
         known = [self.checked(*sentence) for sentence in sentences]
@@ -153,18 +153,17 @@ class PhraseParser:
 
         charts: the charts of T sentences under each grammar.
         """
-        found = []
+        items_of_members = []
         for member, charts_of, number in zip(self.members, charts, self._chains[1], strict=True):
             items = member.items(charts_of)
-            found.append(items._replace(chain=np.append(number, -1)[items.chain]))
-        return found
+            items_of_members.append(items._replace(chain=np.append(number, -1)[items.chain]))
+        return items_of_members
 
     def constituents(self, items: Sequence[PhraseItems], start: IntArray) -> Constituents:
-        """Average the posteriors of the grammars that derive a sentence; without such a grammar it has no constituents.
+        """Average the posteriors of constituents over the grammars that derive their sentence, sorted by first words.
 
-        A grammar whose derivations of a sentence have the weight 0 in all counts as one that does not derive it.
-
-        The constituents come in the order of their first words, which are numbered through all sentences.
+        A sentence has no constituents if no grammar derives it.  A grammar does not derive a sentence if the weights of
+        its derivations sum to 0.  The words of all sentences are numbered together.
 
         items: the items of T sentences under each grammar.
         start: (T + 1,) the first word of each sentence, and the number of all words.
@@ -195,9 +194,9 @@ class PhraseParser:
         return FoundConstituents(constituents, parts)
 
     def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
-        """List the constituents that the grammars find in each tree's sentence; an empty list if they do not derive it.
+        """List the constituents that the grammars find in each tree's sentence; none if no grammar derives it.
 
-        trees: cleaned trees, which say which constituents are correct.
+        trees: cleaned trees, whose constituents are the correct ones.
         options: the settings of the model of spans.
         """
         charts = self.charts([PartialTree.unknown(tuple(tree.words())) for tree in trees])
@@ -224,11 +223,11 @@ class PhraseParser:
     ) -> list[Parses[Parse]]:
         """Find up to `n_best` different trees of each sentence, by falling gain; see `ConstituencyModel.parse_nbest`.
 
-        sentences: the sentences, which have words, and what is known of their trees.
-        n_best: the most trees of a sentence.
+        sentences: the sentences, none of them empty, with their constraints.
+        n_best: the largest number of trees of a sentence.
         charts: the charts of the sentences under each grammar and the constraints; None to build them.
         scored: whether to compute the trees' probabilities.
-        Raises ValueError as `charts` does, and for charts of other numbers of grammars or sentences than these.
+        Raises ValueError as `charts` does, and if there is not a chart for each grammar and sentence.
         """
         if not sentences:
             return []
@@ -252,14 +251,16 @@ class PhraseParser:
         derivations = n_best_derivations(trees.forest, trees.weight, n_best)
         columns = trees.columns(derivations)
         weight = self._weight(columns, grammars) if scored else Weight.unknown(len(derivations))
-        found: list[list[Parse]] = [[] for _ in sentences]
+        # Sort the trees by sentence, without trees that lack a required bracket.
+        obedient: list[list[Parse]] = [[] for _ in sentences]
         weighed = map(Parse, columns.trees(trees.words), weight.sign.tolist(), weight.log.tolist())
         for at, parse in zip(trees.sentence[derivations.component].tolist(), weighed, strict=True):
             if _obeys(parse.tree, sentences[at].constraints):
-                found[at].append(parse)
+                obedient[at].append(parse)
+        # Add function labels; a sentence without a tree gets the fallback.
         parses: list[Parses[Parse]] = []
         for at, (sentence, of_sentence, (first, end)) in enumerate(
-            zip(sentences, found, pairwise(grammars[0].start.tolist()), strict=True)
+            zip(sentences, obedient, pairwise(grammars[0].start.tolist()), strict=True)
         ):
             if of_sentence and self.functions is not None:
                 plain = [parse.tree for parse in of_sentence]
@@ -276,7 +277,7 @@ class PhraseParser:
         words: Sequence[str],
         n_best: int,
     ) -> PhraseForest:
-        """Build the forest of the trees that the constituents of any grammars make up, with the gains of their parts.
+        """Build the forest of all trees that consist of the found constituents, with the gains of the constituents.
 
         grammar: any member's grammar of the sentences.
         words: the words of all sentences.
@@ -285,7 +286,7 @@ class PhraseParser:
         start = grammar.start
         gain = parts.gains(self.members[0].options.span_penalty)
         gain += _REQUIRED * self._is_required(constituents, sentences, start)
-        if n_best == 1:  # the best tree has no other constituents but those that it needs
+        if n_best == 1:  # the best tree has no constituents without a gain, except words and the top
             width = constituents.end - constituents.first
             is_top = width == np.diff(start)[grammar.sentence_of(constituents.first)]
             keep = (gain > 0.0) | is_top | (width == 1)
@@ -294,7 +295,7 @@ class PhraseParser:
         return bracketings(constituents, gain, self._chains[0], words, start)
 
     def _is_required(self, constituents: Constituents, sentences: Sequence[PartialTree], start: IntArray) -> BoolArray:
-        """Tell which constituents (K,) constraints require; several chains over a span may have the same label."""
+        """Tell which constituents (K,) are required: all chains over a required span that have its label, if any."""
         required = np.zeros(len(constituents.chain), dtype=np.bool_)
         for first, (_, constraints) in zip(start.tolist(), sentences, strict=False):
             for bracket in constraints.required:
@@ -306,8 +307,8 @@ class PhraseParser:
     def score(self, lists: Sequence[Sequence[Phrase]], grammars: Sequence[SentenceGrammar] | None = None) -> Weight:
         """Estimate the probabilities of the trees of each sentence, one sentence after another.
 
-        lists: for each sentence, cleaned trees over its words; parts that they share are weighed once.
-        grammars: each member's grammar of the sentences; None to look up the words, if no list is empty.
+        lists: for each sentence, cleaned trees over its words; parts that trees share are computed once.
+        grammars: each member's grammar over the words of the sentences; None to look up the words, if no list is empty.
         """
         if grammars is None:
             sentences = [list(trees[0].words()) for trees in lists]
@@ -315,9 +316,9 @@ class PhraseParser:
         return self._weight(PhraseColumns.of(lists, grammars[0].start.tolist()), grammars)
 
     def score_with_parts(self, lists: Sequence[Sequence[Phrase]]) -> tuple[Weight, list[FloatArray]]:
-        """Score the trees of sentences, and compute the posteriors of the labelled constituents of each, tags included.
+        """Score the trees of sentences, and compute the posteriors of their labelled constituents, tags included.
 
-        lists: for each sentence of a batch, one cleaned tree over its words or more; see `score`.
+        lists: for each sentence of a batch, one or more cleaned trees over its words; see `score`.
         """
         sentences = [PartialTree.unknown(tuple(trees[0].words())) for trees in lists]
         charts = self.charts(sentences)
@@ -332,9 +333,10 @@ class PhraseParser:
         return Weight.mean([member.score(columns, grammar) for member, grammar in pairs])
 
     def _fallback(self, sentence: PartialTree, grammar: SentenceGrammar, at: int) -> Parse:
-        """Make a tree with the label FALLBACK over what constraints require and each word's most frequent tag.
+        """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag.
 
-        grammar: the first member's grammar of all sentences, of which this one is number `at`.
+        grammar: the first member's grammar over the words of all sentences.
+        at: the number of this sentence.
         """
         alone = grammar.of_sentences(np.array([at]))
         leaves = [Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(alone), sentence.words, strict=True)]
@@ -345,5 +347,5 @@ def _obeys(tree: Phrase, constraints: Constraints) -> bool:
     """Tell whether a tree has all constituents that constraints require."""
     if not constraints.brackets:
         return True
-    found = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
-    return all(tuple(bracket) in found for bracket in constraints.required)
+    labelled_spans = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
+    return all(tuple(bracket) in labelled_spans for bracket in constraints.required)

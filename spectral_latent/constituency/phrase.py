@@ -9,7 +9,7 @@ from spectral_latent.drawing import tree_svg
 
 __all__ = ["FlatPhrases", "Phrase", "inner_first"]
 
-_WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "_"))  # in labels and words
+_WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "_"))  # what brackets cannot hold
 
 
 class Phrase(NamedTuple):
@@ -34,7 +34,7 @@ class Phrase(NamedTuple):
     children: tuple[Phrase | str, ...]
 
     def _flat(self) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """List the label or word of every node, as `nodes` does, and its number of children; -1 for a word."""
+        """List the label or word of every node, in the order of `nodes`, and its number of children; -1 for a word."""
         nodes = list(self.nodes())
         names = tuple(node if isinstance(node, str) else node.label for node in nodes)
         sizes = tuple(-1 if isinstance(node, str) else len(node.children) for node in nodes)
@@ -57,7 +57,7 @@ class Phrase(NamedTuple):
         return f"<Phrase: {self.bracketed()}>"
 
     def is_preterminal(self) -> bool:
-        """Tell whether the only child is a word."""
+        """Tell whether the phrase has a word as its only child."""
         return len(self.children) == 1 and isinstance(self.children[0], str)
 
     def nodes(self) -> Iterator[Phrase | str]:
@@ -80,7 +80,7 @@ class Phrase(NamedTuple):
     def bracketed(self) -> str:
         """Write the phrase in Penn Treebank brackets, on one line.
 
-        Brackets within labels and words are written as the treebank does, -LRB- and -RRB-, white space as _.
+        Brackets within labels and words are written as in the treebank, -LRB- and -RRB-, and white space as _.
 
         >>> print(Phrase("NP", (Phrase("(", ("(",)), Phrase("CD", ("10 000",)))).bracketed())
         (NP (-LRB- -LRB-) (CD 10_000))
@@ -105,7 +105,7 @@ class Phrase(NamedTuple):
 
 
 def inner_first(trees: Iterable[Phrase]) -> Iterator[Phrase]:
-    """Walk over the phrases of trees, children before parents, without objects that an earlier tree has.
+    """Walk over the phrases of trees, children before parents; an object that several trees share comes once.
 
     trees: the trees, which must not be deleted before the walk ends.
 
@@ -124,11 +124,11 @@ def inner_first(trees: Iterable[Phrase]) -> Iterator[Phrase]:
 
 
 class FlatPhrases(NamedTuple):
-    """The N distinct phrases of trees as flat lists, children before parents; trees may have phrases in common.
+    """The N distinct phrases of trees as flat lists, children before parents; trees may share phrases.
 
     labels: (N,) the label of each phrase.
-    children: (N,) the words and the numbers of phrases that each has as children.
-    roots: (T,) the numbers of the trees.
+    children: (N,) the children of each phrase: words, or numbers of phrases.
+    roots: (T,) the number of the uppermost phrase of each tree.
 
     >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VBP", ("bark",))))
     >>> flat = FlatPhrases.of([tree, tree.children[0]])
@@ -144,12 +144,12 @@ class FlatPhrases(NamedTuple):
 
     @staticmethod
     def of(trees: Sequence[Phrase]) -> FlatPhrases:
-        """List the phrases of trees; those that are equal become one.
+        """List the phrases of trees; equal phrases become one.
 
         trees: the T trees.
         """
-        numbers: dict[tuple[str, tuple[str | int, ...]], int] = {}  # of each label with children
-        number_of: dict[int, int] = {}  # of each object
+        numbers: dict[tuple[str, tuple[str | int, ...]], int] = {}  # the number for each label and children
+        number_of: dict[int, int] = {}  # the number of each phrase, by its `id`
         for phrase in inner_first(trees):
             children = tuple([child if isinstance(child, str) else number_of[id(child)] for child in phrase.children])
             number_of[id(phrase)] = numbers.setdefault((phrase.label, children), len(numbers))

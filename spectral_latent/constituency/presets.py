@@ -1,14 +1,15 @@
 """Choose options that go well together: `fast` is a single grammar, `best` averages six, and the others three.
 
-`accurate` and `best` have a model of spans (see `spans`), which is learnt on held-out folds; the grammars of each fold
-of `best` are learnt from nothing.  The grammars of a preset differ in the binarisation, because the mean is best where
-grammars differ most: a symbol that remembers its parent knows something else than one that remembers a sibling.
+`accurate` and `best` have a model of spans (see `spans`), which is learnt on held-out folds.  `best` trains the
+grammars of each fold from the beginning.  The grammars of a preset have different binarisations, because the mean of
+posteriors is best if the errors of the grammars differ: a symbol that remembers its parent has other information than a
+symbol that remembers a sibling.
 
-`spectral` uses moments and linear algebra alone, so that no part of its training has local optima.  The grammars of the
-others are climbed to by EM from clusters.
+`spectral` uses only moments and linear algebra, so that no part of its training has local optima.  The grammars of all
+other presets are trained by EM, which starts from clusters.
 
-docs/accuracy.md measures what each step is worth.  The options were chosen on the dev splits of NLTK's
-treebank sample, alpino and cess_esp, and with several seeds, the binarisations on the first two with one seed.
+docs/accuracy.md has the gain of each step.  The options were chosen on the dev splits of NLTK's treebank sample, alpino
+and cess_esp with several seeds, the binarisations on the first two treebanks with one seed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["preset"]
 
 
 def _grammar(estimator: EstimatorOptions, binarisation: Binarisation) -> ConstituencyOptions:
-    """Choose an estimator and a binarisation, and prune charts tightly."""
+    """Make the options of a grammar with tightly pruned charts."""
     return ConstituencyOptions(estimator=estimator, beam=BEAM, threshold=THRESHOLD, binarisation=binarisation)
 
 
@@ -36,21 +37,21 @@ _MORE_WAYS = (Binarisation("last", siblings=1), Binarisation("first"), Binarisat
 
 
 def _n_states(most: int, binarisation: Binarisation) -> int:
-    """Choose the most states of a symbol; with parents there are more symbols, and each has fewer states.
+    """Choose the largest number of states of a symbol; it is smaller if symbols remember parents, and are more.
 
-    most: the states without parents.
+    most: the number without parents.
     """
     return 12 if binarisation.parents else most
 
 
 def _with_spans(spans: SpanOptions, *binarisations: Binarisation) -> tuple[ConstituencyOptions, ...]:
-    """Choose a model of spans, and a grammar for each binarisation."""
+    """Make the options of a grammar for each binarisation, with a model of spans."""
     grammars = [_grammar(clusters_then_em(_n_states(28, each), 3, 16), each) for each in binarisations]
     return tuple(replace(grammar, spans=spans) for grammar in grammars)
 
 
 def _spectral(binarisation: Binarisation) -> ConstituencyOptions:
-    """Choose the spectral estimator."""
+    """Make the options of a grammar with the spectral estimator."""
     return _grammar(EstimatorOptions("spectral", n_states=_n_states(16, binarisation)), binarisation)
 
 

@@ -1,7 +1,7 @@
 """Let every phrase have any children, so that no tree of known labels and words is impossible.
 
 The rules of a grammar allow only children that were seen together.  Therefore a phrase may also have a *row* of
-children that are drawn one by one.  A row is one more symbol, of one state:
+children that are drawn one by one.  The row is a further symbol, with one state:
 
 | rule | weight | |
 | --- | --- | --- |
@@ -9,10 +9,10 @@ children that are drawn one by one.  A row is one more symbol, of one state:
 | row → c | q(c) / 2 | the first child |
 | row → row c | q(c) / 2 | the next child |
 
-q(c) is the share of c among the constituents of the treebank, and the states of c are those that it has as a tree of
-its own (`GrammarOptions.fragments`).  A phrase of n ≥ 2 children c_1 ... c_n has this row with probability
-ε 2^(1-n) Π q(c_i), and all other rows and rules with 1 - ε in all, because the weight of a tree is multiplied by 1 - ε
-for each of its phrases.  The probabilities of all trees then still sum to one.
+q(c) is the share of c among the constituents of the treebank.  The states of c have the weights of a root, because c is
+a tree of its own (`GrammarOptions.fragments`).  The weight of a tree is multiplied by 1 - ε for each of its phrases.
+So a phrase has the row of the children c_1 ... c_n, n ≥ 2, with probability ε 2^(1-n) Π q(c_i).  All rows together have
+probability ε, and all other rules 1 - ε, so that the probabilities of all trees still sum to one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["with_rows"]
 
 
 def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatArray:
-    """Sum up the binary rules of every symbol, (S, M), over all trees below their children: 1 for most phrases.
+    """Sum the weights of the binary rules of every symbol, (S, M), over all trees below them: 1 for most phrases.
 
     whole: (S, M) the sum of each symbol's inside vectors.
     """
@@ -42,7 +42,9 @@ def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatAr
 
 
 def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> ObservableOperators:
-    """Add the symbol of rows, after all others, and its rules to the latent operators of a grammar without leaf rules.
+    """Add the symbol of rows and its rules to the latent operators of a grammar, without leaf rules.
+
+    The symbol of rows comes after all others.
 
     grammar: a grammar of phrases without unary rules.
     is_bar: (S,) whether each symbol is a bar.
@@ -55,7 +57,7 @@ def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> Ob
         whole = (np.arange(width) < operators.states[:, None]).astype(float)
     else:
         whole = mean_inside_vectors(grammar.operators, grammar.coarse)
-    # The vectors of constituents as trees of their own, and of the phrases that rows may replace.
+    # The weights of a constituent that is drawn for a row, and of a phrase whose rules a row replaces.
     weight = (operators.root * whole).sum(axis=1, keepdims=True)
     alone = np.divide(operators.root, weight, out=np.zeros_like(operators.root), where=weight > 0.0)
     share = np.where(is_bar, 0.0, grammar.prior)
@@ -63,7 +65,7 @@ def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> Ob
     replaced = _sums_of_rules(operators, whole) * (2.0 * rows / (1.0 - rows))
     children = np.flatnonzero(drawn.any(axis=1))
     phrases = np.flatnonzero(~is_bar & replaced.any(axis=1))
-    # Rules in lexicographic order: the symbol of rows has the largest number.
+    # These rules come after all others in lexicographic order, because the symbol of rows has the largest number.
     row = np.full(n, n)
     unary = np.concatenate([np.stack([phrases, row[phrases]], axis=1), np.stack([row[children], children], axis=1)])
     matrices = np.zeros((len(unary), width, width))

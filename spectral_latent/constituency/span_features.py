@@ -1,7 +1,7 @@
-"""Describe labelled constituents by what stands at the ends of their spans, around them and in them.
+"""Compute features of labelled constituents from the words and constituents in the span and around it.
 
-A feature is the label of a constituent with one to four values of `_VALUES`, as `_TEMPLATES` lists them.  Features are
-hashed to buckets, so that a model needs no list of them.
+A feature is the label of a constituent with up to four values of `_VALUES`; `_TEMPLATES` lists the combinations.
+Features are hashed to buckets, so that a model needs no list of features.
 
 | values | meaning |
 | --- | --- |
@@ -10,9 +10,9 @@ hashed to buckets, so that a model needs no list of them.
 | `parent`, `left`, ... | labels of the likely constituents around the span and in it |
 | `word at last part` ... | the words where the last part of the span begins, and where the first part ends |
 
-Constituents are likely if their posterior is above a half: no two of them cross.  Parts are the longest ones in the
-span that begin or end with it.  They show, for example, the verb and the preposition of a verb phrase whose last part
-is a prepositional phrase.
+Constituents are likely if their posterior is above a half; no two likely constituents cross.  The first and the last
+part are the longest likely constituents in the span that begin or end with it.  If, for example, the last part of a
+verb phrase is a prepositional phrase, the features have the verb and the preposition.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ BucketArray = NDArray[np.int32]
 
 N_BUCKETS = 1 << 18
 _PAD = 2  # places without a word before and after a sentence
-_KINDS = ("word", "tag", "form", "ending")  # what is known of a word
-_PLACES = {  # of a word, from the first word of a span or from the word after its last one
+_KINDS = ("word", "tag", "form", "ending")  # attributes of a word
+_PLACES = {  # places of words: 0 and a step from the first word of a span, or 1 and a step from the word after its last
     "before": (0, -1),
     "first": (0, 0),
     "last": (1, -1),
@@ -60,7 +60,7 @@ _VALUES = (
     "ends of parent",
     *(f"{kind} {place}" for kind in ("word", "tag") for place in _SPLITS),
 )
-_TEMPLATES: tuple[tuple[str, ...], ...] = (  # what a feature says, besides the label
+_TEMPLATES: tuple[tuple[str, ...], ...] = (  # the values of each feature, besides the label
     (),
     ("length",),
     ("odds",),
@@ -107,14 +107,14 @@ _TEMPLATES: tuple[tuple[str, ...], ...] = (  # what a feature says, besides the 
     ("word at last part", "word last"),
     ("word first", "word at last part", "word last"),
 )
-_LENGTHS = np.array([2, 3, 4, 5, 6, 8, 11, 16, 26])  # where classes of lengths begin, after the first
+_LENGTHS = np.array([2, 3, 4, 5, 6, 8, 11, 16, 26])  # the least length of each class, after the first class
 _TAGS = 6  # the longest span of which all tags are a feature
 _WORDS = 4  # the longest span of which all words are a feature
-_LEAST = 0.5  # constituents of larger posteriors are likely
+_LEAST = 0.5  # constituents with larger posteriors are likely
 
 
 def _columns() -> IntArray:
-    """List the columns of each template among the values, (T, 4); -1 stands for none."""
+    """List the columns of `_VALUES` of each template, (T, 4), filled up with -1."""
     table = np.full((len(_TEMPLATES), 4), -1, dtype=np.int64)
     for row, template in enumerate(_TEMPLATES):
         table[row, : len(template)] = [_VALUES.index(name) for name in template]
@@ -126,7 +126,7 @@ _COLUMNS = _columns()
 
 @lru_cache(1 << 16)
 def _hash(name: str) -> int:
-    """Compute a number of a name that is the same in every process."""
+    """Hash a name to a number that is the same in every process."""
     return zlib.crc32(name.encode()) + 1
 
 
@@ -141,7 +141,7 @@ def _best_tags(parts: LabelledConstituents, n: int) -> IntArray:
     rows = np.flatnonzero(parts.is_tag)
     rows = rows[np.argsort(parts.posterior[rows], kind="stable")]
     tag = np.full(n, -1)
-    tag[parts.first[rows]] = parts.label[rows]  # of several for a word, the last one stays
+    tag[parts.first[rows]] = parts.label[rows]  # of several tags for a word, the last and likeliest stays
     return tag
 
 
@@ -152,13 +152,13 @@ def _likely_places(
     """Find the likely constituents around each of n spans and in it, (n, 6), as `_LIKELY` names them; -1 for none.
 
     first: (L,) the first word of each constituent.
-    end: (L,) the word after its last one.
+    end: (L,) the word after its last word.
     sentence: (L,) its sentence.
-    likely: (K,) the likely constituents by sentences, short ones first.
-    of_sentence: (S + 1,) where those of each sentence begin.
-    judged: (n,) the constituents with these spans.
+    likely: (K,) the likely constituents, sorted by sentence, and short ones first within a sentence.
+    of_sentence: (S + 1,) the first of them in each sentence, and K.
+    judged: (n,) the constituents with the n spans.
     """
-    found = np.full((len(judged), 6), -1)
+    places = np.full((len(judged), 6), -1)
     for row in range(len(judged)):
         own = judged[row]
         i = first[own]
@@ -166,41 +166,44 @@ def _likely_places(
         for k in range(of_sentence[sentence[own]], of_sentence[sentence[own] + 1]):
             f = first[likely[k]]
             e = end[likely[k]]
-            # The parent is the shortest that holds the span; neighbours and parts are the longest.
-            if f <= i and j <= e and j - i < e - f and found[row, 0] < 0:
-                found[row, 0] = likely[k]
+            # The likely constituents f ... e-1 come by rising length.  So the first one that holds the span i ... j-1
+            # is its shortest parent; for neighbours and parts, longer ones replace shorter ones.
+            if f <= i and j <= e and j - i < e - f and places[row, 0] < 0:
+                places[row, 0] = likely[k]
             if e == i:
-                found[row, 1] = likely[k]
+                places[row, 1] = likely[k]
             if f == j:
-                found[row, 2] = likely[k]
+                places[row, 2] = likely[k]
             if f == i and e < j:
-                found[row, 3] = likely[k]
+                places[row, 3] = likely[k]
             if f > i and e == j:
-                found[row, 4] = likely[k]
+                places[row, 4] = likely[k]
             if f == i and e == j and likely[k] != own:
-                found[row, 5] = likely[k]
-    return found
+                places[row, 5] = likely[k]
+    return places
 
 
 def _context(
     parts: LabelledConstituents, sentence: IntArray, label: HashArray, atoms: Sequence[HashArray], judged: IntArray
 ) -> list[HashArray]:
-    """Describe n of L constituents by the likely ones around and in them: the columns of `_VALUES` from `parent` on.
+    """Compute the columns of `_VALUES` from `parent` on, for n of L constituents, from the likely constituents.
 
     sentence: (L,) the sentence of each constituent.
     label: (L,) the hash of each label.
-    atoms: a value of each word for each kind.
-    judged: (n,) the numbers of the constituents to describe.
+    atoms: the value of every word, for each kind.
+    judged: (n,) the numbers of the n constituents.
     """
     likely = np.flatnonzero(parts.posterior > _LEAST)
     likely = likely[np.lexsort(((parts.end - parts.first)[likely], sentence[likely]))]
     of_sentence = np.searchsorted(sentence[likely], np.arange(sentence.max(initial=0) + 2))
-    found = _likely_places(parts.first, parts.end, sentence, likely, of_sentence, judged)
-    columns = [np.where(at < 0, 0, label[at]) for at in found.T]
-    parent, _, _, first_part, last_part, _ = found.T
+    places = _likely_places(parts.first, parts.end, sentence, likely, of_sentence, judged)
+    columns = [np.where(at < 0, 0, label[at]) for at in places.T]
+    parent, _, _, first_part, last_part, _ = places.T
+    # Whether the span begins and ends with its parent, as a number from 1 to 4.
     begins = parts.first[parent] == parts.first[judged]
     ends = parts.end[parent] == parts.end[judged]
     columns.append(np.where(parent < 0, 0, 1 + begins + 2 * ends))
+    # The words where the last part begins and where the first part ends.
     split = parts.first[last_part]
     for atom in atoms:
         after = np.append(atom, 0)[parts.end[first_part]]
@@ -220,7 +223,7 @@ def _values(
     start: IntArray,
     judged: IntArray,
 ) -> HashArray:
-    """Describe n constituents by the values that `_VALUES` names, (n, V); see `span_features`."""
+    """Compute the values that `_VALUES` names for n constituents, (n, V); see `span_features`."""
     sentence = range_of(start, parts.first)
     first, end, of = parts.first[judged], parts.end[judged], sentence[judged]
     hash_of_label = np.array([*map(_hash, labels), 0], dtype=np.uint64)
@@ -228,7 +231,7 @@ def _values(
     tag = hash_of_label[_best_tags(parts, len(words))]
     label = hash_of_label[parts.label] * np.uint64(2) + parts.is_tag.astype(np.uint64)
     columns = [label[judged]]
-    # Places without a word stand before each sentence, and after the last one.
+    # Put places without a word before each sentence and after the last sentence.
     shift = _PAD * np.arange(1, len(start))
     bounds = first + shift[of], end + shift[of]
     of_word = np.arange(len(words)) + np.repeat(shift, np.diff(start))
@@ -236,7 +239,7 @@ def _values(
     for atom in (word, tag, form, ending):
         padded[of_word] = atom
         columns += [padded[bounds[side] + step] for side, step in _PLACES.values()]
-    # The best odds of any label over the same words.
+    # Find the best odds of any label over the same words.
     _, span = np.unique((parts.first * (len(words) + 1) + parts.end) * 2 + parts.is_tag, return_inverse=True)
     best = np.full(len(odds), -np.inf)
     np.maximum.at(best, span, odds)
@@ -253,7 +256,7 @@ def _values(
 
 
 def _class_of(numbers: FloatArray, most: int) -> HashArray:
-    """Round numbers down to integers from -most to most, and count them from zero."""
+    """Round numbers down to integers from -most to most, and add `most`, so that the smallest is zero."""
     return (np.clip(np.floor(numbers), -most, most) + most).astype(np.uint64)
 
 
@@ -266,9 +269,9 @@ def _mixed(state: np.uint64, value: np.uint64) -> np.uint64:
 
 @compiled
 def _sequences(atom: HashArray, first: IntArray, end: IntArray, longest: int) -> HashArray:
-    """Hash the atoms first ... end - 1 of each span, (L,); 0 for spans that are longer than the longest.
+    """Hash the values of the words first ... end - 1 of each span, (L,); 0 for spans of more than `longest` words.
 
-    atom: (n,) a value of each word.
+    atom: (n,) the value of each word.
     """
     hashes = np.zeros(len(first), dtype=np.uint64)
     for row in range(len(first)):
@@ -284,20 +287,20 @@ def _sequences(atom: HashArray, first: IntArray, end: IntArray, longest: int) ->
 def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArray:
     """Hash the label of each constituent with the values of each template, (L, T).
 
-    values: (L, V); the first is the label.
-    templates: (T, 4) columns of values; -1 for none.
+    values: (L, V) the values of each constituent; the first is the label.
+    templates: (T, 4) the columns of the values of each template, filled up with -1.
     n_buckets: the number of buckets, a power of two.
     """
     buckets = np.empty((len(values), len(templates)), dtype=np.int32)
     mask = np.uint64(n_buckets - 1)
     for row in range(len(values)):
         for template in range(len(templates)):
-            # The number of the template keeps equal values of different templates apart.
+            # Begin with the number of the template, so that equal values in different templates have different hashes.
             state = _mixed(np.uint64(template + 1), values[row, 0])
             for place in range(templates.shape[1]):
                 if templates[template, place] >= 0:
                     state = _mixed(state, values[row, templates[template, place]])
-            # The middle of the product depends on all bits.
+            # Take middle bits of the product, because they depend on all bits of the values.
             buckets[row, template] = np.int32((state >> np.uint64(20)) & mask)
     return buckets
 
@@ -312,7 +315,7 @@ def span_features(
 ) -> BucketArray:
     """Compute the bucket of each feature of some of the labelled constituents of sentences, (n, T).
 
-    parts: L labelled constituents of S sentences, whose words are numbered through all sentences.
+    parts: L labelled constituents of S sentences; the words of all sentences are numbered together.
     odds: (L,) the logarithm of the odds of their posteriors.
     labels: the labels, as the constituents number them.
     words: the words of all sentences.

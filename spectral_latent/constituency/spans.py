@@ -1,4 +1,4 @@
-"""Weigh the labelled constituents of sentences by a log-linear model of their spans.
+"""Compute the probabilities of labelled constituents by a log-linear model of their spans.
 
 | here | meaning |
 | --- | --- |
@@ -7,14 +7,15 @@
 | φ(c) | its features: X, with words and tags at the ends of the span, its length, and more; see `span_features` |
 | P(c) = σ(s logit μ(c) + w·φ(c)) | the probability that c is in the tree; σ is the logistic function |
 | −Σ_c n(c) log P(whether c is in the tree) + λ ‖w‖² / 2 | what `SpanModel.train` minimises; λ is `penalty` |
-| n(c) | how many trees the tree of c stands for |
+| n(c) | the weight of the tree of c |
 
-A grammar sees of a phrase little more than the labels of its parts.  The features see the words at both ends of a span
-and around it (Finkel, Kleeman and Manning 2008; Hall, Durrett and Klein 2014).  With s = 1 and w = 0, P(c) is μ(c).
+The rules of a grammar depend on little more than the labels of a phrase and its children.  The features also use the
+words at both ends of a span and around it (Finkel, Kleeman and Manning 2008; Hall, Durrett and Klein 2014).  With s = 1
+and w = 0, P(c) is μ(c).
 
-Each constituent is judged alone.  The grammars make the judgements agree (`agreement`), and the decoder looks for a
-tree in which their sum is large.  The sentences to learn from must be new to the grammars, because the posteriors of
-sentences that grammars were trained on are too good.
+P(c) is the *judgement* of c.  It is computed for each constituent alone.  The grammars make the judgements agree
+(`agreement`), and the decoder finds the tree with the largest gain.  The sentences to learn from must be new to the
+grammars, because a grammar has too good posteriors on the sentences of its own training.
 """
 
 from __future__ import annotations
@@ -38,21 +39,21 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray
 __all__ = ["SpanExamples", "SpanModel", "SpanOptions", "span_loss"]
 
 _PREFIX = "spans."
-_LARGEST = 1.0 - 1e-6  # the largest posterior whose odds are looked at
+_LARGEST = 1.0 - 1e-6  # posteriors are cut to at most this number before their odds are computed
 
 
 @dataclass(frozen=True)
 class SpanOptions(Options):
     """Settings of a model of spans.
 
-    folds: the parts of the training trees, each of which is parsed by grammars of the other parts.
-    anew: whether these grammars are learnt from nothing.  That takes for each fold as long as training on all trees.
-    Otherwise they are one iteration of EM from the grammars of all trees, if these have probabilities.
+    folds: the number of parts of the training trees; each part is parsed by grammars of the other parts.
+    anew: whether the grammars of a fold are trained from the beginning, which takes as long as training on all trees.
+    Otherwise, they are one iteration of EM from the grammars of all trees, if these have probabilities.
     penalty: λ.
-    iterations: the most iterations of L-BFGS.
-    least: the least posterior of a constituent that the model judges; others keep their posteriors.
-    step: γ, how much judgements change the posteriors of other constituents; see `agreement`.  With 0, each constituent
-    is judged alone.
+    iterations: the largest number of iterations of L-BFGS.
+    least: constituents with a smaller posterior are not judged, and keep their posteriors.
+    step: γ, the amount by which judgements change the posteriors of other constituents; see `agreement`.  With 0, each
+    constituent is judged alone.
     """
 
     folds: Annotated[int, AtLeast(2)] = 4
@@ -63,7 +64,7 @@ class SpanOptions(Options):
     step: Annotated[float, AtLeast(0.0), AtMost(100.0)] = 3.5
 
     def judged(self, parts: LabelledConstituents) -> IntArray:
-        """List the numbers (n,) of the constituents that the model judges; all others keep their posteriors.
+        """List the numbers (n,) of the constituents that the model judges; other constituents keep their posteriors.
 
         parts: the labelled constituents of sentences.
         """
@@ -76,7 +77,7 @@ class SpanExamples(NamedTuple):
     buckets: (L, T) the bucket of each feature.
     odds: (L,) the logarithm of the odds of the posterior, logit μ.
     correct: (L,) whether the constituent is in the tree; all are False if the tree is not known.
-    times: (L,) n(c), how many trees the tree stands for.
+    times: (L,) n(c), the weight of the tree.
     """
 
     buckets: BucketArray
@@ -95,12 +96,12 @@ class SpanExamples(NamedTuple):
     ) -> SpanExamples:
         """Compute the features of n of the labelled constituents of sentences.
 
-        parts: L labelled constituents of S sentences, whose words are numbered through all sentences.
+        parts: L labelled constituents of S sentences; the words of all sentences are numbered together.
         labels: the labels, as the constituents number them.
         words: the words of all sentences.
         start: (S + 1,) the first word of each sentence, and the number of all words.
-        judged: (n,) the numbers of the constituents to judge, which all others are evidence for.
-        correct: (L,) whether each constituent is in the tree; None if that is not known.
+        judged: (n,) the numbers of the constituents to judge; their features depend on the other constituents, too.
+        correct: (L,) whether each constituent is in the tree; None if the tree is not known.
         Raises ValueError if a constituent is not within the words.
         """
         check_starts("starts of sentences", start, len(words))
@@ -112,24 +113,24 @@ class SpanExamples(NamedTuple):
         return SpanExamples(buckets, odds[judged], correct[judged], np.ones(len(judged)))
 
     def weighted(self, weight: float) -> SpanExamples:
-        """Let the tree stand for several.
+        """Multiply the weight of the tree.
 
-        weight: the factor of the number of trees.
+        weight: the factor.
         """
         return self._replace(times=weight * self.times)
 
     @staticmethod
     def joined(parts: Sequence[SpanExamples]) -> SpanExamples:
-        """Join examples.
+        """Join the examples of several sentences.
 
-        parts: the examples, at least one.
+        parts: the examples of each sentence; at least one sentence.
         """
         return SpanExamples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 @compiled
 def _sums(buckets: BucketArray, weights: FloatArray) -> FloatArray:
-    """Add up the weights of the features of each example, (L,)."""
+    """Sum the weights of the features of each example, (L,)."""
     sums = np.zeros(len(buckets))
     for row in range(len(buckets)):
         for template in range(buckets.shape[1]):
@@ -170,9 +171,9 @@ def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) ->
 
 @dataclass(frozen=True, eq=False)
 class SpanModel:
-    """Probabilities of the labelled constituents of sentences.
+    """A log-linear model of the probabilities of labelled constituents.
 
-    slope: s.
+    slope: s, the factor of the log-odds of posteriors.
     weights: (B,) w, the weight of each bucket.
     Raises ValueError for weights of another number or type.
 
@@ -196,9 +197,9 @@ class SpanModel:
 
     @staticmethod
     def train(examples: Sequence[SpanExamples], options: SpanOptions) -> SpanModel:
-        """Learn from constituents that the grammars find in sentences that are new to them.
+        """Learn from the constituents that grammars find in sentences that are new to the grammars.
 
-        Weights are as precise as a file holds them in two bytes.
+        Weights are rounded to numbers of two bytes, as a file holds them.
 
         examples: the constituents of each sentence.
         options: the settings.
@@ -212,8 +213,8 @@ class SpanModel:
             """Compute the loss and its gradient."""
             return span_loss(joined, parameters, options.penalty)
 
-        found = minimise(loss, np.append(plain.weights, plain.slope), options.iterations)
-        return SpanModel(float(found[-1]), found[:-1].astype(np.float16).astype(np.float64))
+        best = minimise(loss, np.append(plain.weights, plain.slope), options.iterations)
+        return SpanModel(float(best[-1]), best[:-1].astype(np.float16).astype(np.float64))
 
     def probabilities(self, examples: SpanExamples) -> FloatArray:
         """Compute P(c) of n constituents, (n,).
@@ -229,11 +230,11 @@ class SpanModel:
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> SpanModel | None:
-        """Make the model whose `arrays` a model file holds; None if it holds none.
+        """Make the model from the `arrays` of a model file; None if the file has no model of spans.
 
         arrays: the arrays of the file by name; other arrays are ignored.
 
-        Raises ValueError if they are not those of a model.
+        Raises ValueError if the arrays do not describe a model.
         """
         if not any(name.startswith(_PREFIX) for name in arrays):
             return None

@@ -3,14 +3,14 @@
 | here | meaning |
 | --- | --- |
 | n(a, h) | the expected number of nodes of symbol a in state h in a tree; see `mean_node_counts` |
-| X | the label of a phrase; of an only child, the labels of the parents above it as well |
-| n(X) = Σ_a Σ_h n(a, h) | over the symbols a whose chain of labels begins with X: the expected number of phrases X |
+| X | the label of a phrase; if the phrase is an only child, X includes the labels of the parents above it |
+| n(X) = Σ_a Σ_h n(a, h) | the expected number of phrases X; the sum is over the symbols a whose chain begins with X |
 | p(t \\| X) = Σ_a Σ_h n(a, h) α_h(t) / n(X) | the probability that a phrase X is t |
 
 In a grammar without latent states, p(t \\| X) is the product of the probabilities of the rules of t: the inside
-probability that chart parsers without states give to a subtree.  With states, it is a mean over all places where a
-phrase X may stand.  A phrase of t may have a row of children (see `rows`), so that each phrase multiplies the product
-by 1 - ε; n(a, h) is the number in trees without rows.
+probability of the subtree.  With states, p(t \\| X) is a mean over all contexts of a phrase X.  Each phrase of t
+multiplies the product by 1 - ε, because it may have a row of children instead (see `rows`).  n(a, h) is computed from
+trees without rows.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = ["SubtreeGrammar", "chains_of"]
 
 
 def chains_of(tree: Phrase) -> list[tuple[Phrase, tuple[str, ...]]]:
-    """List for each phrase of a tree the uppermost phrase of its chain of only children, and the labels down to it.
+    """List for each phrase the uppermost phrase of its chain of only children, and the labels from there down to it.
 
-    tree: a tree, whose phrases are listed in the order of `nodes`.
+    tree: a tree; its phrases are listed in the order of `nodes`.
 
     >>> tree = Phrase("S", (Phrase("VP", (Phrase("VB", ("go",)),)),))
     >>> [(top.label, labels) for top, labels in chains_of(tree)]
@@ -52,10 +52,10 @@ def chains_of(tree: Phrase) -> list[tuple[Phrase, tuple[str, ...]]]:
 
 
 class SubtreeGrammar(NamedTuple):
-    """A grammar whose trees are phrases.
+    """A grammar that computes the probabilities of subtrees.
 
     grammar: a grammar of probabilities.
-    nodes: (S, M) n(a, h), in the place of the root weights; zero for a part @X of a phrase.
+    nodes: (S, M) n(a, h), which replaces the root weights; zero for a bar @X, which is a part of a phrase.
     n_phrases: n(X), by the labels X.
     """
 
@@ -65,7 +65,7 @@ class SubtreeGrammar(NamedTuple):
 
     @staticmethod
     def of(grammar: PhraseGrammar) -> SubtreeGrammar:
-        """Compute the expected numbers of phrases; a part @X of a phrase is none.
+        """Compute the expected numbers of phrases; a bar @X is not a phrase.
 
         grammar: a grammar of probabilities.
         Raises ValueError for a grammar whose numbers are not probabilities, and if trees are infinite on average.

@@ -1,6 +1,6 @@
-"""Train the grammars of a parser on treebank trees, and the models that use them.
+"""Train the grammars of a parser on treebank trees, and the models that use the grammars.
 
-| function | what is made |
+| function | result |
 | --- | --- |
 | `prepare` | the treebanks of phrases under several grammars, and the grammars without latent states |
 | `train_parser` | the latent grammars, the model of spans, and the grammar of function labels |
@@ -32,16 +32,16 @@ from spectral_latent.trees import FloatArray, Vocabulary
 __all__ = ["FindExamples", "learnt_without", "prepare", "train_parser"]
 
 FindExamples: TypeAlias = Callable[[tuple[PhraseGrammar, ...], Iterable[Phrase], SpanOptions], Iterable[SpanExamples]]
-"""A function that lists the constituents that grammars find in the sentence of each cleaned tree."""
+"""A function that lists the constituents that grammars find in the sentences of cleaned trees."""
 
 
 class _PhraseFormalism:
     """The conversion of cleaned phrases by one binarisation, with one set of features (`estimation.Formalism`).
 
     removes_functions: whether to remove function labels from the phrases.
-    symbols: the symbols as they are numbered.
-    terminals: the words as they are numbered.
-    words: the number of times that each symbol stands over each word, for every shard.
+    symbols: the symbols in the order of their numbers.
+    terminals: the words in the order of their numbers.
+    words: for every shard, the number of times that each symbol is above each word.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class _PhraseFormalism:
         return 2 * sum(1 for _ in phrase.words()) - 1
 
     def columns(self, phrases: Sequence[Phrase], weight: FloatArray) -> Columns:
-        """Make the s-trees and features of phrases."""
+        """Convert phrases to s-trees, and compute their features."""
         labelled = cleaned(phrases) if self.removes_functions else phrases
         converted = skeletal_trees(labelled, self.binarisation, self.symbols, self.terminals)
         trees = converted.trees
@@ -72,7 +72,7 @@ class _PhraseFormalism:
         return Shard.of(trees, constituency_features(converted, last, self.features), weight).columns
 
     def shard(self, columns: Columns) -> Shard:
-        """Make a shard of the s-trees and features."""
+        """Make a shard from s-trees and features."""
         return Shard(columns)
 
 
@@ -85,8 +85,8 @@ def prepare(
 ) -> list[Training[PhraseGrammar]]:
     """Make a treebank and a coarse grammar for each of several options, from phrases that are read once.
 
-    Grammars of one binarisation and one set of features share their treebank, if all or none of them have function
-    labels.  All grammars share the spelling model.
+    Grammars with the same binarisation and features share a treebank, if all or none of them have function labels.  All
+    grammars share the spelling model.
 
     phrases: treebank trees, which are cleaned here.
     options: the options of each grammar.
@@ -106,7 +106,7 @@ def prepare(
     read = read_treebanks(trees, [*formalisms.values()], weights=weights, jobs=jobs)
     treebanks = dict(zip(formalisms, read, strict=True))
 
-    # Tags and spellings are the same under every binarisation, and have no function labels.
+    # Learn the spelling model once: tags are the same under every binarisation, and have no function labels.
     first = formalisms[kinds[0]]
     symbols = first.symbols.names
     words = WordCounts.total(first.words)
@@ -134,16 +134,16 @@ def train_parser(
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[tuple[PhraseGrammar, ...], SpanModel | None, FunctionLabeller | None]:
-    """Learn the grammars of a parser, and the model of spans and the labeller that the options ask for.
+    """Train the grammars of a parser, and the model of spans and the labeller that the options ask for.
 
     phrases: treebank trees, which are read once; to learn a model of spans they are kept in memory.
     options: the options of each grammar.
-    find_examples: parses the trees on which a model of spans is learnt.
+    find_examples: the function that lists the examples for a model of spans.
     weights: the weight of each phrase; see `read_treebanks`.
     spans: a model of spans that is ready, for options that ask for one; None to learn the one that they ask for.
     jobs: the number of threads; the result does not depend on it.
-    listener: told how far the work is.
-    Raises ValueError if the options are not those of one parser, and EstimationError as `prepare`.
+    listener: is told the progress.
+    Raises ValueError if the options do not fit together, and EstimationError as `prepare` does.
     """
     check_together(options)
     if spans is not None and options[0].spans is None:
@@ -172,7 +172,7 @@ def _train_grammars(
     jobs: int | None,
     listener: Listener,
 ) -> tuple[PhraseGrammar, ...]:
-    """Learn a grammar for each of several options."""
+    """Train a grammar for each of several options."""
     grammars = []
     for number, training in enumerate(prepare(phrases, options, weights=weights, jobs=jobs), start=1):
         of_all = f"grammar {number} of {len(options)}, " if len(options) > 1 else ""
@@ -181,11 +181,11 @@ def _train_grammars(
 
 
 def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
-    """Tell a listener the step of one of several grammars.
+    """Tell a listener the progress of one of several grammars.
 
     listener: the listener.
-    prefix: is put before the name of the stage.
-    progress: the step.
+    prefix: the text before the name of the stage.
+    progress: the progress.
     """
     listener(progress._replace(stage=prefix + progress.stage))
 
@@ -198,11 +198,11 @@ def _train_spans(
     jobs: int | None,
     listener: Listener,
 ) -> SpanModel:
-    """Learn a model of spans from sentences that are parsed by grammars of the other folds.
+    """Train a model of spans on sentences that are parsed by grammars of the other folds.
 
-    Tree i is in fold i modulo the number of folds.  With one fold there are no examples, because nothing is left.
+    Tree i is in fold i modulo the number of folds.  With one fold there are no examples, because no other fold is left.
 
-    weighted: trees and how many each stands for, more than 0.
+    weighted: trees and their weights, which are more than 0.
     grammars: the grammars of all trees.
     """
     n_folds = min(options.folds, len(weighted))
@@ -219,20 +219,20 @@ def _train_spans(
             pairs = zip(grammars, trainings, strict=True)
             members = tuple(learnt_without(whole, training, jobs) for whole, training in pairs)
         held_out, weights = zip(*weighted[fold::n_folds], strict=True)
-        found = find_examples(members, cleaned(held_out), options)
-        examples += (each.weighted(weight) for each, weight in zip(found, weights, strict=True))
+        of_fold = find_examples(members, cleaned(held_out), options)
+        examples += (each.weighted(weight) for each, weight in zip(of_fold, weights, strict=True))
         listener(Progress("folds", fold + 1, n_folds))
     return SpanModel.train(examples, options)
 
 
 def learnt_without(whole: PhraseGrammar, rest: Training[PhraseGrammar], jobs: int | None = 1) -> PhraseGrammar:
-    """Learn a grammar of some of the trees of another: by EM from the other one, if that has probabilities.
+    """Train a grammar on some of the trees of another grammar, by one iteration of EM from the other grammar.
 
-    EM has one iteration.  All counts, rules and words are those of these trees; only the states were found on all
-    trees.
+    All counts, rules and words come from these trees; only the states were found on all trees.  A grammar without
+    probabilities is trained from the beginning.
 
     whole: the grammar of all trees.
-    rest: the treebank of these trees, under the same options.
+    rest: the treebank of some of the trees, under the same options.
     jobs: the number of threads; the result does not depend on it.
     """
     if not whole.grammar.latent.rest.probabilities:

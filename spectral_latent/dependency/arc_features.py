@@ -2,14 +2,15 @@
 
 | here | meaning |
 | --- | --- |
-| place | the number of a word through all sentences; a sentence begins with its root, and one more place ends all |
+| place | the number of a word or root among all sentences; the root of a sentence comes before its words |
 | d, g | the places of a dependant and of its governor |
-| column | one integer for each arc: `attribute.place`, such as the tag of g, or a property such as its side |
-| template | a few columns; their values at an arc together are one feature |
+| column | one integer for each arc: `attribute.place`, such as `tag.g`, or a property of the arc, such as its side |
+| template | a few columns; the combination of their values at an arc is one feature |
 
-Places outside a sentence have attribute 0.  The templates are those of the arc, its neighbours, siblings and children
-in McDonald, Lerman and Pereira (2006), Multilingual dependency analysis with a two-stage discriminative parser,
-section 3, without those that did not raise the accuracy of `RelationModel` on a development set.
+The attributes of roots, and of the place after the last word, are 0.  The templates of the arc, its neighbours,
+siblings and children are those of McDonald, Lerman and Pereira (2006), Multilingual dependency analysis with a
+two-stage discriminative parser, section 3.  Templates that did not raise the accuracy of `RelationModel` on a
+development set are left out.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from spectral_latent.trees import BoolArray, IntArray, Rules, Vocabulary
 
 __all__ = ["ArcFeatures", "FeaturesOfArcs", "TaggedTree"]
 
-_ENDING = 3  # last characters of a word
-_N_SIDES = 3  # left, right, and none from the root
-_FARTHEST = 7  # larger magnitudes of distances count as this one
+_ENDING = 3  # the number of last characters of a word that are an attribute
+_N_SIDES = 3  # left, right, and a third value for arcs from the root
+_FARTHEST = 7  # the largest class of distances
 
 _TEMPLATES = tuple(
     tuple(template.split())
@@ -70,15 +71,15 @@ class TaggedTree(NamedTuple):
 
 
 class _Arcs(NamedTuple):
-    """The m distinct arcs of trees over the same sentences.
+    """The m distinct arcs of trees, several of which may be over one sentence.
 
-    Two arcs over a sentence are the same if all places near them are.
+    Two arcs over a sentence are the same if all places near them are the same.
 
-    sentences: the words and tags of different sentences, each with the heads of one of its trees.
+    sentences: the different sentences, each with the heads of one of its trees.
     which: (n,) the number of the arc to each word of each tree.
-    near: (m,) by its name, each place near an arc; the place of a root where there is no such word.
-    side: (m,) 0 if the governor is the root, 1 if it is to the left, 2 to the right.
-    distance: (m,) the number of binary digits of the distance from governor to dependant; 0 from the root.
+    near: the places near the arcs, (m,) for each name; the place of a root if there is no such word.
+    side: (m,) 0 if the governor is the root, 1 if it is to the left of the dependant, 2 if it is to the right.
+    distance: (m,) the number of binary digits of the distance from governor to dependant; 0 for arcs from the root.
     """
 
     sentences: list[TaggedTree]
@@ -91,7 +92,7 @@ class _Arcs(NamedTuple):
 def _are_words(length: IntArray) -> BoolArray:
     """Tell which places are words.
 
-    Each sentence has a place for its root, then its words; one more place comes after the last sentence.
+    Each sentence has a place for its root, then places for its words; one more place comes after the last sentence.
 
     length: (S,) the number of words of each sentence.
     """
@@ -117,13 +118,13 @@ def _heads(trees: Sequence[TaggedTree], length: IntArray) -> IntArray:
 
 
 def _arcs(trees: Sequence[TaggedTree]) -> _Arcs:
-    """List the arcs of trees, of which those over one sentence come one after another.
+    """List the arcs of trees; trees over the same sentence must be neighbours.
 
     Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
     """
     length = np.array([len(tree.words) for tree in trees], dtype=np.int64)
     head = _heads(trees, length)
-    # Places within trees: each has places of its own.
+    # First give each tree places of its own.
     is_word = _are_words(length)
     root = np.cumsum(length + 1) - (length + 1)
     d = np.flatnonzero(is_word)
@@ -131,7 +132,7 @@ def _arcs(trees: Sequence[TaggedTree]) -> _Arcs:
     head_of = np.zeros(len(is_word), dtype=np.int64)
     head_of[d] = g
     columns = {"d": d, "g": g, "above": head_of[g], **_children(d, g, len(is_word))}
-    # Places within sentences, where arcs of different trees may be the same.
+    # Then map these places to places of the sentences, where arcs of different trees may be the same.
     is_new = [at == 0 or tree[:2] != trees[at - 1][:2] for at, tree in enumerate(trees)]
     sentences = list(compress(trees, is_new))
     sentence = np.cumsum(is_new, dtype=np.int64) - 1
@@ -149,16 +150,17 @@ def _arcs(trees: Sequence[TaggedTree]) -> _Arcs:
 
 
 def _children(d: IntArray, g: IntArray, n_places: int) -> dict[str, IntArray]:
-    """Find places near arcs, (n,) each, among the N places.
+    """Find places near arcs, (n,) for each name.
 
     d: (n,) the places of dependants.
     g: (n,) the places of their governors.
-    Returns the outermost dependants of each dependant, `first` on its left and `last` on its right; the nearest
-    dependant on the `left` of its governor; and its governor's next dependant on the way to it, `inner`.
+    n_places: N, the number of places.
+    Returns `first` and `last`, the outermost dependants of d on its left and on its right; `left`, the nearest
+    dependant of g on its left; and `inner`, the dependant of g next to d on the side of g.
     """
 
     def of_place(place: IntArray, other: IntArray) -> IntArray:
-        """Map each place to the last of its others, (N,); 0 where it has none."""
+        """Map each place to the last of the other places given with it, (N,); 0 if there is none."""
         last_other = np.zeros(n_places, dtype=np.int64)
         last_other[place] = other
         return last_other
@@ -179,7 +181,7 @@ def _children(d: IntArray, g: IntArray, n_places: int) -> dict[str, IntArray]:
 class FeaturesOfArcs(NamedTuple):
     """The features of m distinct arcs.
 
-    features: (m, T) one for each of T templates.
+    features: (m, T) the feature of each arc by each of T templates.
     is_from_root: (m,) whether the governor is the root.
     which: (n,) the number of the arc to each word of all trees, in their order.
     """
@@ -225,10 +227,10 @@ class ArcFeatures:
     def compute(self, trees: Sequence[TaggedTree]) -> FeaturesOfArcs:
         """Number the features of the distinct arcs of trees, one for each of T templates.
 
-        Trees over one sentence stand one after another, and have most arcs in common.  Different features have the same
-        number only if the columns of a template have more than 2⁶³ / T values together.
+        Trees over the same sentence must be neighbours; they share most arcs.  Different features can only have the
+        same number if the columns of a template have more than 2⁶³ / T combinations of values.
 
-        trees: n words in all.
+        trees: the trees, with n words in all.
         Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
         """
         arcs = _arcs(trees)
@@ -248,7 +250,7 @@ class ArcFeatures:
         return {"tag": self.tags, "word": self.words, "ending": self._endings}
 
     def _n_values(self, column: str) -> int:
-        """Count the values that a column may have; unknown values share one number, and missing words have one."""
+        """Count the values of a column; unknown values share one number, and missing words have another."""
         if column == "side":
             return _N_SIDES
         if column == "distance":

@@ -1,6 +1,6 @@
 """Complete dependency trees that are partly known, so that a parser can learn from them, too.
 
-The completed trees are the E-step of EM over whole trees, and training on them is its M-step, as in
+Completion is the E-step of EM over whole trees, and training on the completed trees is the M-step, as in
 `spectral_latent.constituency.completion`.
 """
 
@@ -23,14 +23,14 @@ def completed(
     projective: bool = True,
     jobs: int | None = 1,
 ) -> Iterator[tuple[DependencySentence, float]]:
-    """Find the best trees of each sentence that obey what is known, and how much each of them weighs.
+    """Find the best trees of each sentence that obey its constraints, and the weight of each tree.
 
-    The weights of the trees of a sentence sum to 1.  A sentence that the grammar does not derive, given what is known,
-    has none.
+    The weights of the trees of a sentence sum to 1.  A sentence has no trees if the grammar does not derive it under
+    its constraints.
 
     model: the parser.
-    trees: the sentences, and what is known of their trees.
-    n_best: the most trees of a sentence; 1 where trees need not be projective.
+    trees: the sentences with their constraints.
+    n_best: the largest number of trees of a sentence; it must be 1 if trees need not be projective.
     projective: whether trees must be projective.
     jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
 

@@ -1,8 +1,8 @@
-"""Hold what is known of a sentence's dependency tree before it is parsed: heads, relations, and arcs that are excluded.
+"""Hold the constraints on the dependency tree of a sentence: known heads and relations, and forbidden arcs.
 
-A node of the binarised tree covers a head with some of its dependants, and all words below these.  Of the words that it
-covers, the head alone has its own head outside.  A span of the chart is therefore empty if it has two words whose heads
-are known to be outside; if it has one, the symbol over it is one of that word's tag.
+A node of the binarised tree covers a head with some of its dependants, and all words below these.  Only the head itself
+has its own head outside the node.  Therefore a span of the chart is empty if it has two words whose heads are known to
+be outside.  If it has one such word, the symbol over the span has the tag of this word.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["ANY_TREE", "Constraints", "PartialTree"]
 
 @dataclass(frozen=True)
 class Constraints:
-    """The dependency trees that a sentence may have; words are numbered from 1, and 0 stands for the root.
+    """Constraints on the dependency tree of a sentence; words are numbered from 1, and 0 is the root.
 
-    heads: the heads of words.
-    relations: the relations of words to their heads, which may be unknown.
+    heads: the known heads of words.
+    relations: the known relations of words to their heads; the heads may be unknown.
     forbidden: arcs that the tree must not have: pairs of a head and a word.
 
     >>> Constraints({1: 2, 2: 1})
@@ -39,7 +39,7 @@ class Constraints:
     forbidden: Sequence[tuple[int, int]] = ()
 
     def __post_init__(self) -> None:
-        # Lists and tuples of the same arcs are equal.
+        # Turn lists of arcs into tuples, so that constraints with the same arcs are equal.
         object.__setattr__(self, "forbidden", tuple((head, word) for head, word in self.forbidden))
         roots = [word for word, head in self.heads.items() if head == 0]
         if len(roots) > 1:
@@ -72,7 +72,8 @@ class Constraints:
         return None
 
     def check(self, n_words: int, relations: Collection[str]) -> None:
-        """Raise ValueError if the constraints are beyond a sentence, leave a word no head, or name unknown relations.
+        """Raise ValueError if the constraints name words beyond a sentence or unknown relations, or allow a word no
+        head.
 
         n_words: n, the number of words.
         relations: the relations that the parser knows.
@@ -96,7 +97,7 @@ class Constraints:
             raise ValueError("no word may be the root")
 
     def allowed(self, n_words: int) -> BoolArray:
-        """Mark the arcs (n + 1, n) that a tree may have, from each word, 0 the root, to word m + 1.
+        """Mark the arcs (n + 1, n) that a tree may have, from each word, where 0 is the root, to word m + 1.
 
         n_words: n, the number of words.
 
@@ -110,7 +111,8 @@ class Constraints:
             allowed[head, word - 1] = False
         for word, head in self.heads.items():
             allowed[:, word - 1] = False
-            # A word that hangs from this one is not its head; a root leaves no other.
+            # No arc leads back from a word to its known head.  If the root is the known head, no other word is below
+            # it.
             allowed[word, head - 1 : head] = False
             if head == 0:
                 allowed[0] = False
@@ -119,7 +121,7 @@ class Constraints:
         return allowed
 
     def with_known_relations(self, tree: DependencySentence) -> DependencySentence:
-        """Replace the relations of a tree by those that are known.
+        """Replace the relations of a tree by the known relations.
 
         tree: a tree with relations.
 
@@ -133,23 +135,24 @@ class Constraints:
     def permits(self, tag: IntArray, tag_of_symbol: IntArray) -> Permits:
         """List the symbols of a grammar that may stand over each span.
 
-        tag: (n,) the number of the tag of each word; -1 where it is not known.
+        tag: (n,) the number of the tag of each word; -1 for an unknown tag.
         tag_of_symbol: (S,) the number of the tag of each symbol's head.
         """
         n = len(tag)
         first, end = cells(n)
 
         def covers(word: int) -> BoolArray:
-            """Tell which spans have a word; no span has the root."""
+            """Tell which spans have a word in them; no span has the root in it."""
             return np.asarray((first < word) & (word <= end))
 
-        # The words whose heads are outside a span: how many, and the last of them.
+        # Count the words in each span whose heads are known to be outside, and find the last of them.
         count = np.zeros(len(end), dtype=np.int64)
         last = np.zeros(len(end), dtype=np.int64)
         for word, head in self.heads.items():
             is_outside = covers(word) & ~covers(head)
             count += is_outside
             last[is_outside] = word
+        # Row 0 permits all symbols, row m the symbols with the tag of word m, and row n + 1 none.
         row = np.where(count == 0, 0, np.where(count == 1, last, n + 1))
         everything = np.ones((1, len(tag_of_symbol)), dtype=np.bool_)
         of_word = (tag[:, None] < 0) | (tag[:, None] == tag_of_symbol)
@@ -157,14 +160,14 @@ class Constraints:
 
 
 ANY_TREE = Constraints()
-"""The constraints that all trees obey."""
+"""No constraints: every tree obeys them."""
 
 
 class PartialTree(NamedTuple):
-    """A sentence, and what is known of its tree.
+    """A sentence with constraints on its tree.
 
     sentence: the words, with tags or without.
-    constraints: the trees that the sentence may have.
+    constraints: the constraints.
     """
 
     sentence: DependencySentence
@@ -172,7 +175,7 @@ class PartialTree(NamedTuple):
 
     @staticmethod
     def unknown(sentence: DependencySentence) -> PartialTree:
-        """Leave the tree of a sentence open.
+        """Make a sentence without constraints.
 
         sentence: the words, with tags or without.
 

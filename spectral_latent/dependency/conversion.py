@@ -1,14 +1,14 @@
 """Convert dependency trees to s-trees: a head's children are attached one after the other, outward from the head.
 
-With the right children r_1 ... r_b of word i first, then the left ones l_1 ... l_a, each from the closest on,
+The right children r_1 ... r_b of word i are attached first, then its left children l_1 ... l_a, the closest child first
+on each side:
 
     t_0 = i,   t_j = (t_{j-1}, tree(r_j)),   t_{b+j} = (tree(l_j), t_{b+j-1}),   tree(i) = t_{a+b}
 
-so that n words make n leaves and n - 1 binary nodes, one for each arc.  A symbol is the head's tag with a role: the
+So n words make n leaves and n - 1 binary nodes, one for each arc.  A symbol is the tag of the head with a role: the
 side of the child that is attached above the node, or `complete` if all children are attached.  The probabilities of
-rules include when to stop on either side, so that a tree has a probability.  Only the side of a child matters, not its
-exact
-place: trees may be non-projective.
+rules include the decision to stop on either side, so that a tree has a probability.  Trees may be non-projective,
+because only the side of a child matters, not its exact place.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class Attachment(Options):
 
 
 class DependencyTrees(NamedTuple):
-    """s-trees of N nodes over the words of sentences; a place is the number of a word through all sentences.
+    """s-trees of N nodes over the words of sentences.  The place of a word is its number among all words.
 
-    trees: the terminals are places.
+    trees: the s-trees, whose terminals are places.
     head: (N,) the place of each node's head word.
     """
 
@@ -75,7 +75,7 @@ class DependencyTrees(NamedTuple):
 
     @property
     def head_is_right(self) -> BoolArray:
-        """Whether a node is binary and its head is in its right child, (N,)."""
+        """Whether each node is binary and has its head in its right child, (N,)."""
         trees = self.trees
         is_right: BoolArray = trees.is_binary & (self.head[trees.right] == self.head)
         return is_right
@@ -90,7 +90,7 @@ class DependencyTrees(NamedTuple):
         return SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
 
 
-_ROLES: tuple[Role, ...] = ("complete", "left", "right")  # as `_nodes` numbers them
+_ROLES: tuple[Role, ...] = ("complete", "left", "right")  # in the order of their numbers in `_nodes`
 
 
 @compiled_part
@@ -113,7 +113,7 @@ def _heads_first(head: IntArray, first_child: IntArray, next_child: IntArray) ->
     """Order words (n,) so that every head comes before its children."""
     order = np.empty(len(head), dtype=np.int64)
     n_ordered = 0
-    # The words below the root, then the children of each word in the order so far.
+    # Begin with the words below the root, and append the children of each word of the order.
     for word in range(len(head)):
         if head[word] < 0:
             order[n_ordered] = word
@@ -131,26 +131,26 @@ def _heads_first(head: IntArray, first_child: IntArray, next_child: IntArray) ->
 
 @compiled
 def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
-    """Build the s-trees of sentences: rows role, left, right, head (4, N).
+    """Build the s-trees of sentences, (4, N): the rows are role, left child, right child and head.
 
-    A tree of k words takes 2k - 1 nodes, those of its subtrees one after the other, and ends with its top.
+    The subtree of a word with k words in all takes 2k - 1 neighbouring nodes, and its top is the last of them.
 
     head: (n,) the place of each word's head, -1 for the root.
     start: (T + 1,) the first word of each sentence.
-    left_first: whether left children are attached before right ones.
+    left_first: whether left children are attached before right children.
     """
     n = len(head)
     nodes = np.full((4, 2 * n - (len(start) - 1)), -1, dtype=np.int64)
     first_child, next_child = _child_chains(head)
     order = _heads_first(head, first_child, next_child)
 
-    # The number of words in the subtree of each word, from the leaves up.
+    # Count the words in the subtree of each word, from the leaves up.
     size = np.ones(n, dtype=np.int64)
     for word in order[::-1]:
         if head[word] >= 0:
             size[head[word]] += size[word]
 
-    # The first node of each word's subtree; each sentence before has one node less than twice its words.
+    # Find the first node of each root's subtree: the trees before it have one node less than twice their words.
     place = np.zeros(n, dtype=np.int64)
     for sentence in range(len(start) - 1):
         for word in range(start[sentence], start[sentence + 1]):
@@ -158,7 +158,7 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
                 place[word] = 2 * start[sentence] - sentence
     on_left = np.empty(n, dtype=np.int64)  # the tops of a word's left children
     for word in order:
-        # Left children's subtrees come first, then the word's own leaf.
+        # The subtrees of left children come first, then the leaf of the word itself.
         node = place[word]
         n_left = 0
         n_right = 0
@@ -173,7 +173,7 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
                 n_right += 1
             child = next_child[child]
         nodes[3, node] = word
-        # A binary node for each child, outward from the word; the role of the node below is the side of this child.
+        # Make a binary node for each child, outward from the word; the side of the child is the role of the node below.
         done_left, done_right = 0, 0
         top = node
         child = first_child[word]
@@ -186,7 +186,8 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
                 nodes[1, node] = on_left[n_left - done_left]
                 nodes[2, node] = top
             else:
-                # A right child's subtree lies between the head's part and the node that joins both.
+                # The subtree of a right child comes after the nodes of the head so far, and before the node that joins
+                # both.
                 while child < word:
                     child = next_child[child]
                 place[child] = node + 1
@@ -208,14 +209,14 @@ def skeletal_trees(
     symbols: Vocabulary[HeadSymbol],
     first: int = 1,
 ) -> DependencyTrees:
-    """Convert T sentences to s-trees, and number symbols that are new.
+    """Convert T sentences to s-trees; new symbols get new numbers.
 
     sentences: sentences with heads.
     tags: the tags of the words of each sentence.
     attachment: the settings of the conversion.
     symbols: the numbers of symbols.
     first: the number of the first sentence, for messages.
-    Raises EstimationError for a sentence without heads, or whose heads are not one tree.
+    Raises EstimationError for a sentence without heads, or with heads that are not one tree.
 
     >>> symbols = Vocabulary[HeadSymbol]()
     >>> sentence = DependencySentence.of(["big", "dogs", "bark"]).with_heads((2, 3, 0))
@@ -237,6 +238,7 @@ def skeletal_trees(
     role, left, right, word = _nodes(head, start, attachment.first_side == "left")
     names = Vocabulary[str]()
     tag = np.array([names.add(name) for of_sentence in tags for name in of_sentence], dtype=np.int64)
+    # Number the pairs of a tag and a role as symbols, in the order in which they occur.
     kind = role + len(_ROLES) * (tag[word] if attachment.symbols_have_tags else 0)
     kinds, begins, which = np.unique(kind, return_index=True, return_inverse=True)
     number_of = np.zeros(len(kinds), dtype=np.int64)
@@ -278,7 +280,7 @@ def _require_tree(sentence: DependencySentence, number: int) -> None:
 
 
 def possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tuple[IntArray, BoolArray]:
-    """List all binary rules (R, 3) that trees may have, and whether the right child is the dependant (R,).
+    """List all binary rules (R, 3) that trees may have, and whether their right child is the dependant (R,).
 
     symbols: the symbols of the grammar.
     attachment: the settings of the conversion.
@@ -305,7 +307,7 @@ def possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tup
 
 
 def heads_are_right(symbols: Sequence[HeadSymbol], rules: IntArray) -> BoolArray:
-    """Tell for every binary rule (R,) whether its head is in the right child, which then is not complete.
+    """Tell for every binary rule (R,) whether its head is in the right child: whether its left child is complete.
 
     symbols: the symbols of the grammar.
     rules: (R, 3) parent, left and right child.

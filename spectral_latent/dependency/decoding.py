@@ -46,9 +46,9 @@ def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> Ar
     """Compute the posteriors of the arcs and symbols of a sentence.
 
     operators: the operators of the rules of the forest.
-    arcs: the forest of the sentence, by head words.
+    arcs: the forest of the sentence, whose items are split by head words.
     n: the number of words.
-    Raises ValueError if the arcs do not fit the forest and n, or as `inference.inside` does.
+    Raises ValueError if the arcs do not fit the forest and n, and the errors of `inference.inside`.
     """
     forest = arcs.forest
     for name, column, size in (
@@ -61,6 +61,7 @@ def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> Ar
     inner = inside(operators, forest)
     outer = outside(operators, forest, inner)
     by_edge = edge_marginals(operators, forest, inner, outer)
+    # The posterior of an arc is the sum over its edges; for arcs from the root it is the sum over the roots.
     mu = np.zeros((n + 1, n))
     symbols = np.zeros((n, operators.n_symbols))
     has_arc = arcs.governor >= 0
@@ -74,7 +75,7 @@ def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> Ar
 
 
 def _heads(arcs: ArcForest, derivations: Derivations, n: int) -> list[tuple[int, ...]]:
-    """Collect the heads of the n words in the tree that each derivation stands for."""
+    """List the heads of the n words in the tree of each derivation."""
     edges, start = derivations.edges
     tree = np.repeat(np.arange(len(derivations)), np.diff(start))
     has_arc = arcs.governor[edges] >= 0
@@ -87,8 +88,9 @@ def _heads(arcs: ArcForest, derivations: Derivations, n: int) -> list[tuple[int,
 def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
     """List the heads of up to `n_best` projective trees, by falling sum of their arcs' weights.
 
-    weights: (n + 1, n) the weight of the arc from each word, 0 the root, to word m + 1; no tree has one of weight ≤ 0.
-    n_best: the most trees to list.
+    weights: (n + 1, n) the weight of the arc from each word, where 0 is the root, to word m + 1; trees have only arcs
+    with positive weights.
+    n_best: the largest number of trees.
     Raises ValueError if the weights have another shape.
 
     >>> weights = np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]])
@@ -105,7 +107,8 @@ def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
 def maximum_heads(weights: FloatArray) -> tuple[int, ...] | None:
     """Find the heads of the tree with one root, projective or not, whose arcs have the largest sum of weights.
 
-    weights: (n + 1, n) the weight of the arc from each word, 0 the root, to word m + 1; no tree has one of weight ≤ 0.
+    weights: (n + 1, n) the weight of the arc from each word, where 0 is the root, to word m + 1; the tree has only arcs
+    with positive weights.
     Returns None if there is no tree.
     Raises ValueError if the weights have another shape.
 
@@ -119,7 +122,7 @@ def maximum_heads(weights: FloatArray) -> tuple[int, ...] | None:
     graph = nx.DiGraph()
     graph.add_nodes_from(range(n + 1))
     one_root = weights.copy()
-    one_root[0] -= n + weights.sum()  # a second arc from the root costs more than it is worth
+    one_root[0] -= n + weights.sum()  # a second arc from the root costs more than all other arcs gain
     for governor, dependant in zip(*np.nonzero(weights > 0), strict=True):
         graph.add_edge(int(governor), int(dependant) + 1, weight=float(one_root[governor, dependant]))
     try:

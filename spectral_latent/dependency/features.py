@@ -1,8 +1,8 @@
 """Compute the feature templates of dependency trees.
 
-The core has the templates that need nothing but the s-tree.  This module adds words, tags and distances, below a node
-(inside) and around it (outside).  Words count in the order of the leaves, which is that of the sentence unless the tree
-is non-projective.
+The core computes the templates that need only the s-tree.  This module adds templates of words, tags and distances
+below a node (inside) and around it (outside).  The order of words is that of the leaves, which is the order of the
+sentence if the tree is projective.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["dependency_features"]
 
 
 def _at(column: IntArray, places: IntArray) -> IntArray:
-    """Look up column[places]; -1 where a place is negative."""
+    """Look up column[places]; -1 for a negative place."""
     return np.where(places < 0, -1, column[places])
 
 
@@ -33,6 +33,7 @@ def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArra
     modifier = np.where(trees.is_binary, np.where(is_right, trees.left, trees.right), -1)
     dependant = _at(head, modifier)
 
+    # The governor of a node is the head of the first node above it that has another head; -1 below the root.
     is_top = (trees.parent < 0) | (head[trees.parent] != head)
     top = trees.follow(np.where(is_top, -1, trees.parent))
     governor = _at(head, trees.parent[top])
@@ -42,6 +43,7 @@ def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArra
     sibling = np.where(trees.is_right_child, trees.left[trees.parent], trees.right[trees.parent])
     sibling = np.where(trees.parent < 0, -1, sibling)
 
+    # Find the leaves at both ends of each node, and the words beside them.
     order = trees.terminal[trees.is_leaf]  # places in the order of the leaves
     first_of_tree = np.concatenate([[0], np.cumsum(trees.n_leaves[trees.root])])[trees.tree]
     first = first_of_tree + trees.first_leaf
@@ -49,8 +51,8 @@ def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArra
     end = first_of_tree + trees.n_leaves[trees.root][trees.tree]
     before = np.where(trees.first_leaf > 0, order[first - 1], -1)
     after = np.where(last + 1 < end, order[np.minimum(last + 1, len(order) - 1)], -1)
-    position = np.argsort(order)  # of each place, the inverse of the order
-    gap = np.where(side == 1, first - position[governor], position[governor] - last)  # words below the node are inside
+    position = np.argsort(order)  # the position of each place among the leaves
+    gap = np.where(side == 1, first - position[governor], position[governor] - last)  # from the governor to the span
     distance = np.where(is_root, 0, np.frexp(gap.astype(float))[1].astype(np.int64))
 
     inner = {

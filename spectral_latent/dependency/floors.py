@@ -1,17 +1,17 @@
-"""Compute weights of trees that are never negative: coarse estimates replace latent ones of subtrees that fail.
+"""Compute weights of trees that are never negative: coarse estimates replace failed latent estimates of subtrees.
 
-An estimate from singular vectors may be negative; then the estimates of all trees with this subtree are wrong.  The
-estimate of every node i, of symbol a, is therefore compared with that of the coarse grammar:
+A spectral estimate of a subtree may be negative; then the estimates of all trees with this subtree are wrong.  The
+estimate of every node i, with symbol a, is therefore compared with the estimate of the coarse grammar:
 
 | here | meaning |
 | --- | --- |
 | c¹_a · α_i | the estimate of the subtree as a tree of its own; see `GrammarOptions.fragments` |
-| p_i | the same in the coarse grammar |
+| p_i | the estimate of the same subtree in the coarse grammar |
 | ζ_a | the sum of a symbol's inside vectors; see `grammar.mean_inside` |
 
-From the leaves up, a node whose estimate is below a share of p_i gets the inside vector ζ_a times the inside weight of
-the coarse grammar, so that the nodes above it use the symbol and the coarse probability.  If the estimate of a whole
-tree fails, the tree gets the coarse weight.
+An estimate *fails* if it is below a share of p_i.  From the leaves up, the inside vector of a failed node is replaced
+by ζ_a times the inside weight of the coarse grammar.  The nodes above then depend on the symbol and the coarse
+probability of the subtree.  If the estimate of a whole tree fails, the tree gets the coarse weight.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ __all__ = ["floored_weights"]
 
 
 def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
-    """Compute c¹ · α of every item (I,): its weight as a tree of its own."""
+    """Compute c¹ · α of every item, (I,): its weight as a tree of its own."""
     product = (operators.root[forest.symbol] * inside_vectors.vectors).sum(axis=1)
     return Weight.from_scaled(product, inside_vectors.exponents)
 
 
 def _subtree_sums(values: BoolArray | FloatArray, size: IntArray) -> FloatArray:
-    """Sum up values (N,) of nodes in post-order at and below each node; size: (N,) of its subtree."""
+    """Sum values (N,) of nodes in post-order over the subtree of each node; size: (N,) the nodes of the subtree."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     sums: FloatArray = total[1:] - total[np.arange(1, len(total)) - size]
     return sums
 
 
 def _strictly_below(cut: BoolArray, size: IntArray) -> BoolArray:
-    """Tell whether each node in post-order (N,) is strictly below a node that is cut; size: (N,) of its subtree."""
+    """Tell whether each node in post-order, (N,), is strictly below a cut node; size: (N,) the nodes of its subtree."""
     nodes = np.flatnonzero(cut)
     change = np.zeros(len(cut) + 1, dtype=np.int64)
     np.add.at(change, nodes + 1 - size[nodes], 1)
@@ -56,21 +56,21 @@ def floored_weights(
     stand_in: FloatArray,
     floor: float,
 ) -> Weight:
-    """Compute the weights of T trees, no subtree of which weighs less than its share of the coarse grammar's weight.
+    """Compute the weights of T trees, after failed subtrees are replaced.
 
     operators: the latent operators.
     coarse: operators of one state a symbol, over the same rules.
     trees: the T trees.
     forest: the same trees as a forest of these rules.
-    stand_in: (S, M) ζ of `grammar.mean_inside_vectors`.
-    floor: the share.
+    stand_in: (S, M) ζ of each symbol; see `grammar.mean_inside_vectors`.
+    floor: the share of the coarse estimate below which an estimate fails.
     """
-    # In post-order a subtree is all from its first leaf to its top.
+    # In post-order, the nodes of a subtree are the nodes from its first leaf to its top.
     size = np.arange(trees.n_nodes) - trees.follow(trees.left) + 1
     by_coarse = inside(coarse, forest)
     least = _subtree_weights(coarse, forest, by_coarse)
     below_by_coarse = Weight.from_scaled(by_coarse.vectors[:, 0], by_coarse.exponents).log
-    # A subtree is cut by making its top a leaf, with one of S further rules that emit ζ.
+    # To cut a subtree, its top becomes a leaf, with one of S further leaf rules, whose vectors are ζ.
     n_rules = len(operators.rules.leaf)
     symbols = np.arange(len(stand_in))
     cuts = np.stack([symbols, np.full(len(symbols), -1)], axis=1)
@@ -84,7 +84,7 @@ def floored_weights(
         factors = np.where(cut, below_by_coarse, 0.0)
         fails = (weight.sign <= 0) | (weight.log + _subtree_sums(factors, size) < least.log + np.log(floor))
         fails &= (least.sign > 0) & ~cut & ~_strictly_below(cut, size)
-        # Cut the lowest nodes that fail: the nodes above may then be right.
+        # Cut the lowest nodes that fail, because the nodes above may be right after that.
         nodes = np.flatnonzero(fails & (_subtree_sums(fails, size) == 1))
         if not len(nodes):
             break

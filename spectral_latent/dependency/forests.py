@@ -1,9 +1,9 @@
-"""Build the forests of dependency trees, whose edges are arcs.
+"""Build the forests of dependency trees, in which edges stand for arcs.
 
 | here | meaning |
 | --- | --- |
-| `headed` | a pruned chart in which every item knows its head word: the model's own forest |
-| `projective` | all projective trees over some arcs: Eisner's (1996) chart, O(n³) |
+| `headed` | the pruned chart of a grammar, with its items split by head word |
+| `projective` | all projective trees over given arcs: Eisner's (1996) chart, O(n³) |
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class ArcForest(NamedTuple):
     """A forest of one sentence of n words, with the arc of each edge.
 
     forest: the items and edges.
-    governor: (E,) the governor of each edge's arc, 1 ... n, or 0 for the root; -1 at an edge without an arc.
-    dependant: (E,) the dependant of each edge's arc, 1 ... n; -1 at an edge without an arc.
-    head: (I,) the head word of each item, 1 ... n; 0 where the item has none.
+    governor: (E,) the governor of each edge's arc, 1 ... n, or 0 for the root; -1 for an edge without an arc.
+    dependant: (E,) the dependant of each edge's arc, 1 ... n; -1 for an edge without an arc.
+    head: (I,) the head word of each item, 1 ... n; 0 for an item without a head.
     """
 
     forest: Forest
@@ -36,16 +36,17 @@ class ArcForest(NamedTuple):
 
 @compiled
 def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int) -> IntArray:
-    """Number the pairs (I, n) of an item and a word that may be its head, in order of items; -1 for other pairs.
+    """Number the pairs (I, n) of an item and a word that may be its head, in the order of items; other pairs are -1.
 
     head_is_right: (R2,) whether the head of each binary rule is in the right child.
     position: (I,) the word of every item over one word.
+    n: the number of words.
     """
     pair = np.full((len(forest.symbol), n), -1, dtype=np.int64)
     count = 0
     for item in range(len(forest.symbol)):
         for e in range(forest.start[item], forest.start[item + 1]):
-            # A word is its own head; a phrase may have the heads of the child that the rule says.
+            # The head of a word is the word itself; a longer item may have any head of the child that has its head.
             if forest.left[e] < 0:
                 pair[item, position[item]] = 0
             else:
@@ -53,7 +54,7 @@ def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray
                 for h in range(n):
                     if pair[child, h] >= 0:
                         pair[item, h] = 0
-        # Each such pair becomes an item.
+        # Number the pairs of this item that are possible.
         for h in range(n):
             if pair[item, h] >= 0:
                 pair[item, h] = count
@@ -71,14 +72,14 @@ def _split_edges(
     start: IntArray,
     edges: IntArray,
 ) -> None:
-    """Fill the columns of the forest whose items are pairs of an item and its head.
+    """Fill the columns of the forest whose items are pairs of an item and its head word.
 
     head_is_right: (R2,) whether the head of each binary rule is in the right child.
-    allowed: (n + 1, n) the allowed arcs; a root has no edges if its head must not be the root of the tree.
-    is_root: (I,) the roots of the forest.
+    allowed: (n + 1, n) the allowed arcs; a root of the forest has no edges if the arc to its head is not allowed.
+    is_root: (I,) whether an item is a root of the forest.
     pair: (I, n) the numbers of `_possible_heads`; there are I' pairs.
-    start: (I' + 1,) is filled: where the edges of each pair begin.
-    edges: (E', 5) of -1 is filled: rule, left, right, governor, dependant.  Without rows, only `start` is filled.
+    start: (I' + 1,) gets the first edge of each pair, and E'.
+    edges: (E', 5), all -1; gets rule, left, right, governor, dependant.  If it has no rows, only `start` is filled.
     """
     n_edges = 0
     item_number = 0
@@ -86,13 +87,13 @@ def _split_edges(
         for h in range(pair.shape[1]):
             if pair[item, h] < 0:
                 continue
-            # Every edge of the item, with every word that may be the head of the other child.
+            # Split every edge of the item by the words that may be the head of the other child.
             n_of_item = 0 if is_root[item] and not allowed[0, h] else forest.start[item + 1] - forest.start[item]
             for e in range(forest.start[item], forest.start[item] + n_of_item):
                 r = forest.rule[e]
                 left = forest.left[e]
                 right = forest.right[e]
-                # A word on its own has no arc.
+                # The edge of a single word has no arc.
                 if left < 0:
                     if len(edges):
                         edges[n_edges, 0] = r
@@ -100,7 +101,7 @@ def _split_edges(
                     continue
                 if pair[right if head_is_right[r] else left, h] < 0:
                     continue
-                # An arc to each word that may be the head of the dependant's side.
+                # Make an edge with an arc h → d for each word d that may be the head of the dependant's child.
                 for d in range(pair.shape[1]):
                     if allowed[h + 1, d] and pair[left if head_is_right[r] else right, d] >= 0:
                         if len(edges):
@@ -122,7 +123,8 @@ def headed(
     head_is_right: (R2,) whether the head of each binary rule is in the right child.
     position: (I,) the word, from 0, of every item over one word.
     n: the number of words.
-    allowed: (n + 1, n) whether trees may have the arc from each word, 0 the root, to word m + 1; None for all.
+    allowed: (n + 1, n) whether trees may have the arc from each word, where 0 is the root, to word m + 1; None to allow
+    all arcs.
     Raises ValueError if the forest is not valid or has unary rules, or if the columns do not fit it.
     """
     check_forest(forest)
@@ -138,6 +140,7 @@ def headed(
     check_column("allowed arcs", allowed, (n + 1, n), np.bool_)
     is_root = np.zeros(forest.n_items, dtype=np.bool_)
     is_root[forest.root] = True
+    # Number the pairs of an item and a head, count their edges, and then fill the edges.
     pair = _possible_heads(forest, head_is_right, position, n)
     item, head = np.nonzero(pair >= 0)
     start = np.zeros(len(item) + 1, dtype=np.int64)
@@ -152,15 +155,16 @@ def headed(
 
 @compiled
 def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntArray) -> tuple[int, int]:
-    """Count the items and edges of `projective`; write them where `edges` has rows.
+    """Count the items and edges of Eisner's chart, and fill its columns if `edges` has rows.
 
-    The kinds of items over the words i ... j are: 0, j and all between belong to i; 1, i and all between belong to j;
-    2, as 0 and i governs j; 3, as 1 and j governs i.
+    Items over the words i ... j have four kinds.  Kind 0: the words after i are below i.  Kind 1: the words before j
+    are below j.  Kind 2: as kind 0, and i governs j, which may get further children on its right.  Kind 3: as kind 1,
+    and j governs i, which may get further children on its left.
 
     allowed: (n + 1, n) the allowed arcs.
-    item_of: (4, n, n) the number of the item of each kind over the words i ... j, which is filled.
-    edges: (E, 4) of -1 is filled: left and right child, governor, dependant.  Without rows, edges are only counted.
-    start: (I + 1,) where the edges of each item begin, which is filled together with the edges.
+    item_of: (4, n, n) gets the number of the item of each kind over the words i ... j; -1 if it cannot be derived.
+    edges: (E, 4), all -1; gets left and right child, governor, dependant.  If it has no rows, edges are only counted.
+    start: (I + 1,) gets the first edge of each item, if `edges` has rows.
     """
     n = allowed.shape[1]
     n_items = 0
@@ -168,13 +172,14 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
     for width in range(n):
         for i in range(n - width):
             j = i + width
-            # Items with an arc come first, because the others over the same words are made of them.
+            # Kinds 2 and 3 come first, because kinds 0 and 1 over the same words are made of them.
             for kind in (2, 3, 0, 1):
                 before = n_edges
-                # One word without children, on either side.
+                # A single word is an item of the kinds 0 and 1, by an edge without children.
                 if width == 0 and kind < 2:
                     n_edges += 1
-                # Two items side by side: joined by an arc (2, 3), or one that an arc's child completes (0, 1).
+                # Kinds 2 and 3 join items of the kinds 0 and 1 side by side, by the arc g → d.  Kinds 0 and 1 join the
+                # item of an arc with the other children of its dependant.
                 for q in range(i, j):
                     left = -1
                     right = -1
@@ -194,14 +199,14 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
                             if kind >= 2:
                                 edges[n_edges, 2], edges[n_edges, 3] = g + 1, d + 1
                         n_edges += 1
-                # Only what can be derived becomes an item.
+                # Number the item, if it has an edge.
                 item_of[kind, i, j] = -1
                 if n_edges > before:
                     item_of[kind, i, j] = n_items
                     n_items += 1
                     if len(edges):
                         start[n_items] = n_edges
-    # The last item: word r with all its children on both sides is below the root.
+    # The last item is the whole sentence: word r, with its children on both sides, is below the root.
     for r in range(n):
         left, right = item_of[1, 0, r], item_of[0, r, n - 1]
         if allowed[0, r] and left >= 0 and right >= 0:
@@ -213,9 +218,9 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
 
 
 def projective(allowed: BoolArray) -> ArcForest:
-    """Build the forest of all projective trees with one root, one derivation each.
+    """Build the forest of all projective trees with one root; each tree has one derivation.
 
-    allowed: (n + 1, n) whether trees may have the arc from each word, 0 the root, to word m + 1.
+    allowed: (n + 1, n) whether trees may have the arc from each word, where 0 is the root, to word m + 1.
     Raises ValueError if the array has another shape.
 
     >>> from spectral_latent.inference import n_best_derivations

@@ -1,4 +1,4 @@
-"""The parser of dependency trees: a latent dependency grammar, and a model of relations."""
+"""Parse dependency trees with a latent dependency grammar and a model of relations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = ["DependencyModel"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DependencyModel(StoredModel):
-    """A latent dependency grammar: it scores trees, and parses words with or without tags.
+    """A latent dependency grammar, which scores trees, and parses words with or without tags.
 
     symbols: the meaning of each symbol of the grammar.
     grammar: the operators over words, and the options.
@@ -65,7 +65,7 @@ class DependencyModel(StoredModel):
 
     @property
     def sizes(self) -> str:
-        """The sizes of the model."""
+        """The numbers of symbols, states and words."""
         return self.grammar.sizes
 
     @property
@@ -80,21 +80,21 @@ class DependencyModel(StoredModel):
 
     @cached_property
     def tokenisation(self) -> Tokenisation:
-        """The way to divide raw text into sentences and words."""
+        """The rules by which raw text is divided into sentences and words."""
         return Tokenisation(frozenset(self.grammar.lexicon.words))
 
     def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> DependencyModel:
         """Replace the latent operators by others over the same rules.
 
-        operators: operators over the same rules as the coarse ones.
-        objective: the objective of the EM that made them; empty for other operators.
+        operators: operators over the rules of the coarse operators.
+        objective: the objective of the EM that made the operators, by iteration; empty without EM.
         """
         return replace(self, grammar=self.grammar.with_operators(operators, objective))
 
     def with_limits(self, limits: Limits) -> DependencyModel:
-        """Replace the limits of what a sentence may cost.
+        """Replace the limits of the cost of a sentence.
 
-        limits: the other limits.
+        limits: the new limits.
         """
         return replace(self, grammar=self.grammar.with_limits(limits))
 
@@ -109,14 +109,15 @@ class DependencyModel(StoredModel):
     ) -> DependencyModel:
         """Learn from dependency trees, projective or not.
 
+        Words without a tag in the column of tags get a tag, and a warning counts these words; see `with_all_tags`.
+
         sentences: the trees, which are read once.
-        options: the settings; None for those of the preset `fast`, see `presets`.
-        weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
+        options: the settings; None for the preset `fast`, see `presets`.
+        weights: the weight of each tree: it counts as this many trees, a number of at least 0; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
         does not depend on it.
-        listener: told how far the work is.
-        Words without a tag in the column of tags get one, and a warning counts these words; see `with_all_tags`.
-        Raises EstimationError if there are no sentences, or if one is not a tree with one root.
+        listener: is told the progress.
+        Raises EstimationError if there are no sentences, or if a sentence is not a tree with one root.
         """
         training = DependencyModel.prepare(sentences, options, weights=weights, jobs=jobs)
         return training.estimate(jobs=jobs, listener=listener)
@@ -129,11 +130,11 @@ class DependencyModel(StoredModel):
         weights: Iterable[float] | None = None,
         jobs: int | None = 1,
     ) -> Training[DependencyModel]:
-        """Make trees ready for estimation by any estimator; errors are those of `train`.
+        """Prepare trees for estimation by any estimator; the errors are those of `train`.
 
         sentences: the trees, which are read once.
-        options: the settings, of which the estimator's are not used.
-        weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
+        options: the settings; the settings of the estimator are not used.
+        weights: the weight of each tree; see `train`.
         jobs: the number of threads; the result does not depend on it.
         """
         symbols, training, relations = prepare(sentences, options or preset("fast"), weights=weights, jobs=jobs)
@@ -145,7 +146,7 @@ class DependencyModel(StoredModel):
         return DependencyParser(self.symbols, self.grammar, self.relations)
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
-        """List the tags of a sentence that the model does not know, so that the words may have any tag.
+        """List the tags of a sentence that the model does not know; words with these tags may have any tag.
 
         sentence: the words, with tags or without.
 
@@ -159,13 +160,13 @@ class DependencyModel(StoredModel):
         return [tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self.parser.tags]
 
     def log_probabilities(self, sentences: Iterable[DependencySentence]) -> FloatArray:
-        """Compute the natural logarithms (T,) of the estimated probabilities of sentences with the tags they have.
+        """Compute the natural logarithms (T,) of the estimated probabilities of sentences with their tags.
 
         A probability is the sum over all trees in the pruned chart.  The logarithm is -inf if the grammar does not
         derive the sentence, or if the estimate is not above zero, which is possible for spectral models.  A word that
         was never seen is replaced by its signature.
 
-        sentences: words without a tag, or with a tag never seen, may have any tag.  Heads are ignored.
+        sentences: the sentences; words without a tag, or with an unseen tag, may have any tag.  Heads are ignored.
         Raises ValueError if a sentence is empty.
         """
         logs = (
@@ -175,12 +176,12 @@ class DependencyModel(StoredModel):
         return np.concatenate([np.zeros(0), *logs])
 
     def surprisal(self, sentence: DependencySentence, unit: Unit = "bits") -> Surprisal:
-        """Compute the surprisal of each word with the tag it has, after the words before it.
+        """Compute the surprisal of each word with its tag, after the words before it.
 
-        A word that was never seen is as surprising as its signature, with the probabilities of tags that its spelling
-        gives.
+        A word that was never seen has the surprisal of its signature, with the probabilities of tags that follow from
+        its spelling.
 
-        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are ignored.
+        sentence: the sentence; words without a tag, or with an unseen tag, may have any tag.  Heads are ignored.
         unit: the unit of surprisal, "bits" or "nats".
         Raises ValueError if the sentence is empty, for another unit, and for a grammar whose estimates may be negative.
 
@@ -194,11 +195,11 @@ class DependencyModel(StoredModel):
         return found.surprisal(unit)
 
     def entropy(self, sentence: DependencySentence, unit: Unit = "bits") -> FloatArray:
-        """Compute the entropy (n + 1,) of what may follow each prefix of a sentence of n words: a word, or the end.
+        """Compute the entropy (n + 1,) of the next event after each prefix of a sentence of n words: a word or the end.
 
         Words that were never seen count as one word for each signature.
 
-        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are ignored.
+        sentence: the sentence; words without a tag, or with an unseen tag, may have any tag.  Heads are ignored.
         unit: the unit of entropy, "bits" or "nats".
         Raises ValueError if the sentence is empty, for another unit, and for a grammar whose estimates may be negative.
 
@@ -213,10 +214,11 @@ class DependencyModel(StoredModel):
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.
 
-        Returns μ (n + 1, n): μ[g, m] is the posterior of the arc from word g, where 0 is the root, to word m + 1.  The
-        signs are those that the options ask for.  All posteriors are zero if the grammar does not derive the sentence.
+        Returns μ (n + 1, n): μ[g, m] is the posterior of the arc from word g, where 0 is the root, to word m + 1.
+        Posteriors have the signs that the options ask for.  All posteriors are zero if the grammar does not derive the
+        sentence.
 
-        sentence: words without a tag, or with a tag never seen, may have any tag.  Heads are ignored.
+        sentence: the sentence; words without a tag, or with an unseen tag, may have any tag.  Heads are ignored.
         Raises ValueError if the sentence is empty.
         """
         (posteriors,) = self.parser.posteriors([sentence])
@@ -235,8 +237,8 @@ class DependencyModel(StoredModel):
     def part_posteriors(self, trees: Iterable[DependencySentence]) -> list[FloatArray]:
         """Compute the posterior of the arc to each word, (n,) for each tree; see `posteriors`.
 
-        trees: the trees, with n words and one root or more.  The posteriors of a tree are those of the words with its
-        own tags; they are computed once for all trees over these.
+        trees: the trees, with n words and one or more roots.  The posteriors depend on the words and tags of a tree;
+        they are computed once for all trees with the same words and tags.
         Raises EstimationError if a tree has not one head for each word.
         """
         trees = list(check_trees(trees, DependencySentence))
@@ -254,11 +256,11 @@ class DependencyModel(StoredModel):
     ) -> DependencyParse:
         """Find the tree whose arcs have the largest sum of posteriors: the tree of minimum Bayes risk.
 
-        sentence: words without a tag get the likeliest one.
+        sentence: the sentence; words without a tag get the likeliest tag.
         projective: whether trees must be projective.
-        constraints: the trees that the sentence may have.
-        Raises ValueError if the sentence is empty, if the constraints do not fit it and the parser, and if the arcs of
-        known heads cross where trees are projective.
+        constraints: the constraints on the tree.
+        Raises ValueError if the sentence is empty, if the constraints do not fit the sentence and the parser, and if
+        the arcs of known heads cross although trees must be projective.
 
         >>> def tree(words, heads): return DependencySentence.of(words).with_heads(heads)
         >>> trees = [tree(["eat", "or", "sleep"], (0, 3, 1)), tree(["eat", "or", "sleep"], (0, 1, 1))]
@@ -275,12 +277,12 @@ class DependencyModel(StoredModel):
     ) -> Parses[DependencyParse]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
 
-        A sentence that the grammar does not derive under the constraints gets a tree that is flat, except for the arcs
-        that they require.
+        A sentence that the grammar does not derive under the constraints gets a tree that is flat, except for the
+        required arcs.
 
-        sentence: words without a tag get the likeliest one.
-        n_best: the most trees to find.
-        constraints: the trees that the sentence may have; known relations change no head.
+        sentence: the sentence; words without a tag get the likeliest tag.
+        n_best: the largest number of trees.
+        constraints: the constraints on the trees; known relations change no head.
         Raises ValueError if the sentence is empty or n_best < 1, if the constraints do not fit the sentence and the
         parser, and if the arcs of known heads cross.
         """
@@ -301,12 +303,12 @@ class DependencyModel(StoredModel):
 
         Sentences are read and parsed in batches, which takes less time than one by one.
 
-        sentences: the sentences, or what is known of their trees; an empty one has no tree.
-        n_best: the most trees of a sentence; 1 where trees need not be projective.
+        sentences: the sentences, or sentences with constraints; an empty sentence has no trees.
+        n_best: the largest number of trees of a sentence; it must be 1 if trees need not be projective.
         projective: whether trees must be projective.
         scored: whether to compute the trees' probabilities.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
-        Raises ValueError, before a sentence is read, if n_best < 1, or if n_best > 1 where trees need not be
+        Raises ValueError, before a sentence is read, if n_best < 1, or if n_best > 1 although trees need not be
         projective.
         """
         checked("n_best", n_best, Count)
@@ -320,7 +322,7 @@ class DependencyModel(StoredModel):
         """Find up to `n_best` projective trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
-        n_best: the most trees of a sentence.
+        n_best: the largest number of trees of a sentence.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
         Raises ValueError, before a sentence is parsed, if n_best < 1.
         """
@@ -364,7 +366,7 @@ class DependencyModel(StoredModel):
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
-        """Make a model of the contents of its file.
+        """Make a model from the contents of its file.
 
         arrays: the arrays of the file by name.
         settings: the settings of the file.
@@ -384,7 +386,7 @@ def _parses_of(
     projective: bool,
     scored: bool,
 ) -> list[Parses[DependencyParse]]:
-    """Find the trees of each of several sentences; those without words have none."""
+    """Find the trees of each of several sentences; a sentence without words has no trees."""
     trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in given]
     for tree in trees:
         check_sentence(tree.sentence)

@@ -17,17 +17,17 @@ __all__ = ["DependencyOptions"]
 
 @dataclass(frozen=True)
 class DependencyOptions(GrammarOptions):
-    """Settings of training and parsing, besides those of all grammars.
+    """Settings of training and parsing, besides those of all grammars (`GrammarOptions`).
 
     attachment: the settings of the conversion of trees to binary trees.
     tags: the column of a sentence that has the tags; in training, the other column if the treebank has no tags there.
     words: the column of a sentence that has the observations.
-    lexicon: its default keeps rarer pairs of a word and a tag than that of phrases does, because a tag has several
-    roles.
-    unseen: the number of unseen arcs that are counted for each symbol, divided among dependants by the frequency of
+    lexicon: the settings of the lexicon.  The default keeps rarer pairs of a word and a tag than the default of parsers
+    of phrases, because a tag has several roles.
+    unseen: the pseudo-count of all unseen arcs of each symbol together, divided among dependants by the frequency of
     their tags on that side.
-    floor: when trees are scored, a part of a tree gets the weight of the coarse PCFG if its estimated weight is less
-    than this share of that.  No weight is then negative.  None keeps estimates as they are; see `floors`.
+    floor: in scoring, the weight of a part of a tree is replaced by its weight in the coarse PCFG if it is less than
+    this share of the latter.  No weight is then negative.  None keeps all estimates; see `floors`.
     """
 
     attachment: Attachment = field(default_factory=Attachment)
@@ -38,7 +38,7 @@ class DependencyOptions(GrammarOptions):
     floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
 
     def tags_of(self, sentence: DependencySentence) -> tuple[str, ...]:
-        """Take the tags of a sentence from their column; a word without a tag there has that of the other column.
+        """Take the tags of a sentence from their column; a word without a tag there has the tag of the other column.
 
         sentence: a sentence of n words.
         """
@@ -53,7 +53,7 @@ class DependencyOptions(GrammarOptions):
         return words
 
     def tagged_tree(self, sentence: DependencySentence) -> TaggedTree:
-        """Take the columns of a sentence by which relations are predicted.
+        """Take the columns of a sentence from which relations are predicted.
 
         sentence: a sentence with heads.
         """

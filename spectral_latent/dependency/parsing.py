@@ -1,7 +1,7 @@
 """Find the dependency trees of sentences.
 
-Sentences are parsed in batches.  Each step is done for all sentences of a batch at once, where that saves time: looking
-up words, naming relations, and the probabilities of trees.
+Sentences are parsed in batches.  To save time, these steps are done for all sentences of a batch at once: the lookup of
+words, the choice of relations, and the probabilities of trees.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["DependencyParse", "DependencyParser"]
 
-_LEAST = 1e-8  # arcs of smaller marginals are in no tree
+_LEAST = 1e-8  # trees have no arcs with smaller marginals
 
 
 class DependencyParse(NamedTuple):
     """A tree for a sentence, and its estimated probability p̂.
 
-    sentence: the words with their annotation, and the heads found.
-    sign: the sign of p̂, which may be negative; 0 for a fallback, and where p̂ is not computed.
-    log: log |p̂|; -inf for p̂ = 0, and NaN where it is not computed.
-    is_fallback: whether the grammar does not derive the sentence, so that the tree is flat.
+    sentence: the words with their annotation, and the heads of the tree.
+    sign: the sign of p̂, which may be negative; 0 for a fallback, and if p̂ is not computed.
+    log: log |p̂|; -inf for p̂ = 0, and NaN if it is not computed.
+    is_fallback: whether the tree is a flat one, because the grammar does not derive the sentence.
     """
 
     sentence: DependencySentence
@@ -79,7 +79,7 @@ class DependencyParser:
 
     @cached_property
     def tags(self) -> Vocabulary[str]:
-        """The tags of words, as the grammar numbers them."""
+        """The tags of words, in the order of their numbers."""
         return Vocabulary(self.grammar.tags)
 
     def tags_of_words(self, sentences: Sequence[DependencySentence]) -> IntArray:
@@ -93,15 +93,14 @@ class DependencyParser:
 
     @cached_property
     def _unpruned(self) -> LatentGrammar[DependencyOptions]:
-        """The grammar with charts of all trees that it derives, also by rules that no tree of the treebank had."""
+        """The grammar with unpruned charts, which also use rules that no tree of the treebank had."""
         unpruned = replace(self.options, threshold=0.0, beam=0.0)
         return replace(self.grammar, options=unpruned, seen=np.ones_like(self.grammar.seen))
 
     def charts(self, trees: Sequence[PartialTree], *, pruned: bool = True) -> Charts:
         """Build the charts of sentences.
 
-        trees: the sentences, and what is known of their trees.  Words without a tag, or with a tag never seen, may have
-        any tag.
+        trees: the sentences with their constraints.  Words without a tag, or with an unseen tag, may have any tag.
         pruned: whether unlikely items are left out.
         Raises ValueError if a sentence is empty.
         """
@@ -119,16 +118,16 @@ class DependencyParser:
 
         A sentence has no posteriors if the grammar does not derive it.
 
-        trees: the sentences, and what is known of their trees.
+        trees: the sentences with their constraints.
         Raises ValueError if a sentence is empty.
         """
         charts = self.charts(trees)
-        found = self._marginals(charts, trees)
-        # Charts are pruned before heads are known, and may have lost all trees that obey the constraints.
+        posteriors = self._marginals(charts, trees)
+        # A chart is pruned without regard to heads, and may have lost all trees that obey the constraints.
         for at, tree in enumerate(trees):
-            if found[at] is None and tree.constraints != ANY_TREE:
-                (found[at],) = self._marginals(self.charts([tree], pruned=False), [tree])
-        return charts.grammar, found
+            if posteriors[at] is None and tree.constraints != ANY_TREE:
+                (posteriors[at],) = self._marginals(self.charts([tree], pruned=False), [tree])
+        return charts.grammar, posteriors
 
     def posteriors(self, sentences: Sequence[DependencySentence]) -> list[FloatArray]:
         """Compute the posteriors (n + 1, n) of the arcs of sentences; see `DependencyModel.posteriors`.
@@ -147,7 +146,7 @@ class DependencyParser:
         return posteriors
 
     def distinct(self, trees: Sequence[DependencySentence]) -> tuple[list[DependencySentence], IntArray]:
-        """List one sentence for all trees that have the same words and tags, and number that of each tree (T,).
+        """List the different sentences of trees, by words and tags, and the number of each tree's sentence (T,).
 
         trees: the T trees.
         """
@@ -156,8 +155,8 @@ class DependencyParser:
         return list(of_key.values()), Vocabulary(of_key).numbers(keys)
 
     def _marginals(self, charts: Charts, trees: Sequence[PartialTree]) -> list[ArcMarginals | None]:
-        """Compute the posteriors of arcs in the charts of sentences; None where a chart has no allowed tree."""
-        found: list[ArcMarginals | None] = []
+        """Compute the posteriors of arcs in the charts of sentences; None for a chart without an allowed tree."""
+        posteriors: list[ArcMarginals | None] = []
         for spans, (sentence, constraints) in zip(charts.spans, trees, strict=True):
             n = len(sentence.forms)
             marginals = None
@@ -165,13 +164,13 @@ class DependencyParser:
                 allowed = None if constraints == ANY_TREE else constraints.allowed(n)
                 arcs = headed(spans.forest, self._head_is_right, spans.first, n, allowed)
                 marginals = arc_marginals(charts.grammar.latent, arcs, n)
-            found.append(marginals if marginals is not None and marginals.sign.any() else None)
-        return found
+            posteriors.append(marginals if marginals is not None and marginals.sign.any() else None)
+        return posteriors
 
     def check(self, tree: PartialTree, *, projective: bool = True) -> None:
         """Raise TypeError for constraints on phrases, and ValueError if they do not fit a sentence and the parser.
 
-        tree: the words, and what is known of their tree.
+        tree: the sentence with its constraints.
         projective: whether known arcs must not cross.
         """
         sentence, constraints = tree
@@ -192,8 +191,8 @@ class DependencyParser:
     ) -> list[Parses[DependencyParse]]:
         """Find up to `n_best` trees of each sentence; see `DependencyModel.parse_nbest` and `DependencyModel.parse`.
 
-        trees: the sentences, which have words, and what is known of their trees.
-        n_best: the most trees of a sentence; 1 where they need not be projective.
+        trees: the sentences, none of them empty, with their constraints.
+        n_best: the largest number of trees of a sentence; it must be 1 if trees need not be projective.
         projective: whether trees must be projective.
         scored: whether to compute the trees' probabilities.
         Raises TypeError and ValueError as `check` does.
@@ -202,23 +201,23 @@ class DependencyParser:
             return []
         for tree in trees:
             self.check(tree, projective=projective)
-        # No chart has arcs that cross.
+        # Charts have only projective trees, so that constraints with crossing arcs are left out here.
         charted = [PartialTree(tree.sentence, ANY_TREE) if tree.constraints.crossing() else tree for tree in trees]
         grammar, marginals = self.arcs(charted)
-        tagged = [self._tagged(tree.sentence, found) for tree, found in zip(trees, marginals, strict=True)]
-        found_trees: list[list[DependencySentence]] = []
-        for sentence, tree, found in zip(tagged, trees, marginals, strict=True):
-            heads = [] if found is None else self._heads(found, tree.constraints, n_best, projective)
-            found_trees.append([sentence.with_heads(each) for each in heads])
-        labelled = iter(self.labelled(list(chain.from_iterable(found_trees))))
+        tagged = [self._tagged(tree.sentence, arcs) for tree, arcs in zip(trees, marginals, strict=True)]
+        unlabelled: list[list[DependencySentence]] = []
+        for sentence, tree, arcs in zip(tagged, trees, marginals, strict=True):
+            heads = [] if arcs is None else self._heads(arcs, tree.constraints, n_best, projective)
+            unlabelled.append([sentence.with_heads(each) for each in heads])
+        labelled = iter(self.labelled(list(chain.from_iterable(unlabelled))))
         known = [
             [tree.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
-            for tree, of_sentence in zip(trees, found_trees, strict=True)
+            for tree, of_sentence in zip(trees, unlabelled, strict=True)
         ]
         sentence_of = np.repeat(np.arange(len(known)), [len(of_sentence) for of_sentence in known])
         weight = Weight.unknown(len(sentence_of))
         if scored:
-            # With tags filled in, words are others to the grammar than before.
+            # If tags were filled in, the words must be looked up again with these tags.
             is_same = all(sentence is tree.sentence for sentence, tree in zip(tagged, trees, strict=True))
             weight = self.score(
                 list(chain.from_iterable(known)), grammar.of_sentences(sentence_of) if is_same else None
@@ -232,12 +231,13 @@ class DependencyParser:
     def _heads(
         self, marginals: ArcMarginals, constraints: Constraints, n_best: int, projective: bool
     ) -> list[tuple[int, ...]]:
-        """Find the heads of the trees with the largest sums of posteriors; arcs near zero are worth nothing."""
+        """Find the heads of the trees with the largest sums of posteriors, without arcs whose posterior is near
+        zero."""
         weights = self.options.with_signs(marginals.arcs, marginals.sign)
         weights = np.where(weights > _LEAST, weights, 0.0)
         if projective:
             return n_best_heads(weights, n_best)
-        if constraints.crossing():  # the posteriors are those of trees that need not obey the constraints
+        if constraints.crossing():  # the posteriors were computed without the constraints
             weights = np.where(constraints.allowed(weights.shape[1]), weights, 0.0)
             for word, head in constraints.heads.items():
                 weights[head, word - 1] = 1.0
@@ -257,20 +257,20 @@ class DependencyParser:
         return sentence.with_tags(column, filled)
 
     def _fallback(self, tree: PartialTree) -> DependencyParse:
-        """Make a tree that is flat below the first word, except for the arcs that constraints require or forbid."""
+        """Make a tree that is flat below the first word, except for required and forbidden arcs."""
         sentence, constraints = tree
         weights = constraints.allowed(len(sentence.forms)).astype(float)
         weights[1] *= 2.0
         weights[0, 0] *= 2.0
-        found = n_best_heads(weights, 1)
-        heads = found[0] if found else maximum_heads(weights)
+        projective_heads = n_best_heads(weights, 1)
+        heads = projective_heads[0] if projective_heads else maximum_heads(weights)
         if heads is None:
             raise ValueError("every tree has a forbidden arc; allow some of these arcs")
         (flat,) = self.labelled([sentence.with_heads(heads)])
         return DependencyParse(constraints.with_known_relations(flat), 0, -np.inf, is_fallback=True)
 
     def labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
-        """Give trees the likeliest relations; or none, if the model has no relations.
+        """Give trees the likeliest relations; `_` if the model has no relations.
 
         trees: the trees.
         """

@@ -6,12 +6,12 @@
 | a, K | a relation, and their number |
 | W, P(a \\| arc) | weights, by which the values are multiplied, and probabilities; see `lexicon.log_linear` |
 
-The values of features are a compromise.  With values of 1, L-BFGS is slow, because counts differ greatly and so do the
-curvatures of the loss.  With n_f^(−1/2) the curvatures are equal, but the penalty restrains frequent features as much
-as rare ones.  A feature has weights only for the relations that it was seen with.
+The values of features are a compromise.  With the value 1, L-BFGS is slow, because the counts differ greatly, and so do
+the curvatures of the loss.  With n_f^(−1/2) the curvatures are equal, but the penalty restrains frequent features as
+much as rare features.  A feature has weights only for the relations with which it was seen.
 
-Relations in a second stage: McDonald, Lerman and Pereira (2006), Multilingual dependency analysis with a two-stage
-discriminative parser, section 3.
+The prediction of relations in a second stage is that of McDonald, Lerman and Pereira (2006), Multilingual dependency
+analysis with a two-stage discriminative parser, section 3.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _PREFIX = "relations."
 class RelationOptions(Options):
     """Settings of the training of the classifier.
 
-    penalty: λ.
-    iterations: the most iterations of L-BFGS.
-    min_count: the least number of arcs with a feature; others are left out.
+    penalty: λ, the factor of the squared weights in the loss.
+    iterations: the largest number of iterations of L-BFGS.
+    min_count: the smallest number of arcs with a feature; rarer features are left out.
     """
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 0.1
@@ -91,12 +91,12 @@ class RelationModel:
         *,
         weights: Sequence[float] | None = None,
     ) -> RelationModel | None:
-        """Learn from arcs whose relation is not `_`; None if there are none.
+        """Learn from arcs whose relation is not `_`; return None if there are no such arcs.
 
         trees: the words, tags and heads of sentences.
         relations: the relation of each word of each sentence.
         options: the settings of training; the defaults if not given.
-        weights: the number of times that the arcs of each sentence count; 1 if not given.
+        weights: the weight of each sentence; 1 if not given.
         Raises ValueError if a sentence has not one tag, one head and one relation for each word, or a head is neither 0
         nor a word.
         """
@@ -162,12 +162,12 @@ class RelationModel:
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any] | None) -> RelationModel | None:
-        """Make the model whose `arrays` and `settings` a model file holds; None if it holds none.
+        """Make the model from the `arrays` and `settings` of a model file; None if the file has no model of relations.
 
         arrays: the arrays of the file by name; other arrays are ignored.
-        settings: the settings of the model; None if the file holds no model of relations.
+        settings: the settings of the model; None if the file has no model of relations.
 
-        Raises ValueError, KeyError or TypeError if they are not those of a model.
+        Raises ValueError, KeyError or TypeError if arrays and settings do not describe a model.
         """
         if settings is None:
             if any(name.startswith(_PREFIX) for name in arrays):
@@ -193,14 +193,14 @@ def _learn_weights(features: IntArray, target: FloatArray, times: FloatArray, op
     frequent = count >= options.min_count
     kept = known[frequent]
     value = count[frequent] ** -0.25
-    number = np.cumsum(frequent) - 1  # of the features that are kept
+    number = np.cumsum(frequent) - 1  # the number of each feature among those that are kept
     entry = np.flatnonzero(frequent[column])
     column = number[column[entry]]
     shape = (len(features), len(kept))
     phi = scipy.sparse.csr_array((value[column], (entry // features.shape[1], column)), shape=shape)
     counted = target * times[:, None]
     weights = log_linear_weights(phi, counted, options.penalty, options.iterations, frequent=np.inf)
-    # As precise as a file holds them in two bytes.
+    # Round the weights to numbers of two bytes, as a file holds them.
     scaled = (weights * value[:, None]).astype(np.float16).astype(np.float64)
     feature, relation = np.nonzero(scaled)
     return _Weights(kept[feature], relation, scaled[feature, relation])

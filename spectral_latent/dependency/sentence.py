@@ -18,7 +18,8 @@ TagColumn: TypeAlias = Literal["upos", "xpos"]
 class DependencySentence(NamedTuple):
     """A sentence with its annotation, as in CoNLL-U; every field but the last has one entry for each word.
 
-    Strings are kept as they stand.  A column that is not annotated has `_` for each word; the heads are then None.
+    Strings are not changed.  A column that is not annotated has `_` for each word; heads that are not annotated are
+    None.
 
     >>> words = DependencySentence(
     ...     ("Dogs", "bark"), ("dog", "bark"), ("NOUN", "VERB"), ("NNS", "VBP"), ("Number=Plur", "_"),
@@ -31,16 +32,16 @@ class DependencySentence(NamedTuple):
     """
 
     forms: tuple[str, ...]
-    """The words themselves."""
+    """The words."""
     lemmas: tuple[str, ...]
     upos: tuple[str, ...]
-    """Universal part-of-speech tags, or the coarser ones of two tag sets."""
+    """Universal part-of-speech tags, or the coarser of two tag sets."""
     xpos: tuple[str, ...]
     """Tags of the treebank's own tag set."""
     feats: tuple[str, ...]
     """Morphological features, such as `Case=Nom|Number=Sing`."""
     heads: tuple[int, ...] | None
-    """The number of each word's head, where the first word is 1, and 0 stands for the root; None if not annotated."""
+    """The number of each word's head, where the first word is 1, and 0 is the root; None if not annotated."""
     relations: tuple[str, ...]
     """The label of the arc from each word's head."""
     comments: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class DependencySentence(NamedTuple):
     def __repr__(self) -> str:
         columns = self._asdict()
         annotated = [name for name, column in columns.items() if column and set(column) != {BLANK}]
-        shown = dict.fromkeys(["forms", *annotated])  # words are shown even where they look like blanks
+        shown = dict.fromkeys(["forms", *annotated])  # words are shown even if they look like blanks
         return f"DependencySentence({', '.join(f'{name}={columns[name]!r}' for name in shown)})"
 
     def _repr_svg_(self) -> str | None:
@@ -64,7 +65,7 @@ class DependencySentence(NamedTuple):
         """Make a sentence without annotation, or with tags alone.
 
         forms: the words.
-        tags: one for each word; they become both `upos` and `xpos`.
+        tags: the tag of each word; they become both `upos` and `xpos`.
         Raises ValueError if there are not as many tags as words, and TypeError for a string in place of the words.
 
         >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])
@@ -79,10 +80,10 @@ class DependencySentence(NamedTuple):
         return DependencySentence(tuple(forms), blank, tags, tags, blank, None, blank)
 
     def with_heads(self, heads: tuple[int, ...] | None, relations: tuple[str, ...] | None = None) -> DependencySentence:
-        """Replace the heads, and the relations where they are given.
+        """Replace the heads, and the relations if they are given.
 
-        heads: the number of each word's head; 0 stands for the root.
-        relations: one for each word; None to keep the present ones.
+        heads: the number of each word's head; 0 is the root.
+        relations: the relation of each word; None to keep the present relations.
 
         >>> DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0), ("nsubj", "root")).relations
         ('nsubj', 'root')
@@ -99,7 +100,7 @@ class DependencySentence(NamedTuple):
         return self.with_heads(None, (BLANK,) * len(self.forms))
 
     def tags(self, column: TagColumn) -> tuple[str, ...]:
-        """Take the tags of a column; a word that has none there has the tag of the other column.
+        """Take the tags of a column; a word without a tag there has the tag of the other column.
 
         column: the column that is read first.
 
@@ -116,7 +117,7 @@ class DependencySentence(NamedTuple):
         """Replace the tags of a column.
 
         column: the column.
-        tags: one for each word.
+        tags: the tag of each word.
 
         >>> DependencySentence.of(["Dogs"], ["NNS"]).with_tags("upos", ("NOUN",))[2:4]
         (('NOUN',), ('NNS',))
@@ -144,13 +145,13 @@ class DependencySentence(NamedTuple):
         return below
 
     def cycle(self) -> tuple[int, ...]:
-        """Find a cycle of words, each the head of the one before it, and the first the head of the last; empty if none.
+        """Find a cycle of words, in which each word is the head of the word before it; empty if there is no cycle.
 
         >>> DependencySentence.of(["Big", "dogs", "bark"]).with_heads((2, 3, 2)).cycle()
         (2, 3)
         """
         heads = (0, *(self.heads or ()))
-        walks = [0] * len(heads)  # for each word, the word from which its head was first asked for
+        walks = [0] * len(heads)  # the word from which a walk up the heads first reached each word
         for start in range(1, len(heads)):
             word = start
             while word and not walks[word]:
@@ -164,13 +165,14 @@ class DependencySentence(NamedTuple):
         return ()
 
     def is_tree(self) -> bool:
-        """Tell whether the heads are annotated and lead from every word to the root; several words may hang from it."""
+        """Tell whether heads are annotated and lead from every word to the root, which may have several children."""
         return self.heads is not None and not self.cycle()
 
     def is_projective(self) -> bool:
         """Tell whether this is a tree whose arcs, drawn above the words with the root to their left, do not cross.
 
-        This is so exactly if the words come in order when each is read between its left and its right dependants.
+        A tree is projective if and only if the words are in order when each word is read between its left and its right
+        dependants.
 
         >>> sentence = DependencySentence.of(["What", "did", "you", "see", "?"])
         >>> [sentence.with_heads(heads).is_projective() for heads in ((2, 0, 2, 2, 2), (4, 0, 2, 2, 2))]
@@ -180,7 +182,7 @@ class DependencySentence(NamedTuple):
             return False
         below = self.dependants()
         order: list[int] = []
-        waiting = [(0, False)]  # a word, and whether it waits without its dependants
+        waiting = [(0, False)]  # the words to be read, and whether each is to be read without its dependants
         while waiting:
             word, is_alone = waiting.pop()
             if is_alone:

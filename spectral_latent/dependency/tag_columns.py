@@ -16,11 +16,11 @@ UNTAGGED = "X"  # the universal tag for words that have no part of speech
 def choose_column(
     sentences: Iterable[DependencySentence], preferred: TagColumn
 ) -> tuple[TagColumn | None, Iterator[DependencySentence]]:
-    """Choose the column of tags by the first sentence that has some: the preferred column if it has tags there.
+    """Choose the column of tags by the first sentence with tags: the preferred column if the sentence has tags there.
 
-    Returns the column, None if no sentence has tags; and all sentences.
+    Returns the column, or None if no sentence has tags; and all sentences.
 
-    sentences: the sentences, which are read up to the first one with tags.
+    sentences: the sentences, which are read up to the first sentence with tags.
     preferred: the column to choose if there is a choice.
 
     >>> words = DependencySentence.of(["dogs"])
@@ -40,9 +40,9 @@ def choose_column(
 
 
 def with_all_tags(sentences: Iterable[DependencySentence], column: TagColumn) -> Iterator[DependencySentence]:
-    """Give every word a tag in a column: the tag that it has there, or in the other column, or else `UNTAGGED`.
+    """Give every word a tag in a column: its tag there, or its tag in the other column, or else `UNTAGGED`.
 
-    After the last sentence, one warning counts the words that had none.
+    After the last sentence, a warning counts the words that had no tag there.
 
     sentences: the sentences, which are read once.
     column: the column.

@@ -1,4 +1,4 @@
-"""Make the treebank of dependency trees, and the grammar without latent states."""
+"""Make the treebank of dependency trees, and the coarse grammar, which has no latent states."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = ["Prepared", "prepare"]
 class _DependencyFormalism:
     """The conversion of dependency trees (`estimation.Formalism`).
 
-    symbols: the symbols as they are numbered.
-    terminals: the words as they are numbered.
-    words: the number of times that each symbol stands over each word, for every shard.
+    symbols: the symbols in the order of their numbers.
+    terminals: the words in the order of their numbers.
+    words: for every shard, the number of times that each symbol is above each word.
     tagged: the words, tags and heads of every sentence.
     relations: the relations of every sentence.
     weights: the weight of every sentence.
@@ -52,11 +52,11 @@ class _DependencyFormalism:
         self._tags = Vocabulary[str]()
 
     def n_nodes(self, sentence: DependencySentence) -> int:
-        """Bound the number of nodes of a sentence's s-tree."""
+        """Compute a bound of the number of nodes of a sentence's s-tree."""
         return 2 * len(sentence.forms)
 
     def columns(self, sentences: Sequence[DependencySentence], weight: FloatArray) -> Columns:
-        """Make the s-trees and features of sentences."""
+        """Convert sentences to s-trees, and compute their features."""
         options = self.options
         tags = [options.tags_of(sentence) for sentence in sentences]
         converted = skeletal_trees(sentences, tags, options.attachment, self.symbols, first=len(self.tagged) + 1)
@@ -64,7 +64,7 @@ class _DependencyFormalism:
         tag = _numbers(self._tags, chain.from_iterable(tags))
         features = dependency_features(converted, tag, word)
 
-        # The first word of a sentence opens it, wherever its leaf stands.
+        # Mark the first word of each sentence; its leaf need not be the first, because trees may be non-projective.
         opens = np.zeros(len(word), dtype=np.bool_)
         opens[np.cumsum([0, *(len(sentence.forms) for sentence in sentences[:-1])])] = True
         leaf = converted.trees.is_leaf
@@ -78,7 +78,7 @@ class _DependencyFormalism:
         return Shard.of(converted.over(word), features, weight).columns
 
     def shard(self, columns: Columns) -> Shard:
-        """Make a shard of the s-trees and features."""
+        """Make a shard from s-trees and features."""
         return Shard(columns)
 
 
@@ -110,8 +110,8 @@ def prepare(
     options: the settings.
     weights: the weight of each tree; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
-    Raises EstimationError if there are no sentences, or if one is not a tree with one root; TypeError for an object
-    that is not a DependencySentence.
+    Raises EstimationError if there are no sentences, or if a sentence is not a tree with one root; TypeError for an
+    object that is not a DependencySentence.
     """
     tagged, options = _with_tags(check_trees(sentences, DependencySentence), options)
     formalism = _DependencyFormalism(options)
@@ -131,7 +131,7 @@ def prepare(
 def _with_tags(
     sentences: Iterable[DependencySentence], options: DependencyOptions
 ) -> tuple[Iterator[DependencySentence], DependencyOptions]:
-    """Choose the column of tags, and give every word one there; a treebank without tags is left as it is.
+    """Choose the column of tags, and give every word a tag there; a treebank without tags is not changed.
 
     Returns the sentences, and the options with this column.
     """
@@ -142,7 +142,8 @@ def _with_tags(
 
 
 def _unseen_rules(counts: TreebankCounts, symbols: Sequence[HeadSymbol], options: DependencyOptions) -> RuleTable:
-    """Count every possible rule, in proportion to the frequency of its dependant's symbol on that side."""
+    """Make pseudo-counts of all possible rules, in proportion to the frequency of the dependant's symbol on its
+    side."""
     seen = counts.rules.binary
     on_right = ~heads_are_right(symbols, seen)
     dependant = np.where(on_right, seen[:, 2], seen[:, 1])
@@ -163,5 +164,5 @@ def _unseen_rules(counts: TreebankCounts, symbols: Sequence[HeadSymbol], options
 
 
 def _numbers(names: Vocabulary[str], values: Iterable[str]) -> IntArray:
-    """Number values, and enter those that are new."""
+    """Number values; new values get new numbers."""
     return np.array([names.add(value) for value in values], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Estimation of observable operators from treebanks of skeletal trees."""
+"""Estimate observable operators from treebanks of skeletal trees."""
 
 from spectral_latent.estimation._estimators import (
     Estimate,

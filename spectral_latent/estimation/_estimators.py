@@ -1,8 +1,8 @@
-"""Estimate operators by any estimator: all estimators are rows of one table, behind one function.
+"""Estimate operators by any estimator; the estimators are the rows of one table.
 
-Every estimator but the spectral one begins with counts of rules with latent states: those of clusters, of pivots, of
-tensor decompositions, or of a random start.  It either makes probabilities of these counts, or climbs from them by
-expectation maximisation.
+Every estimator except the spectral one begins with counts of rules with latent states.  The counts come from clusters,
+from pivots, from tensor decompositions, or from a random start.  The estimator either turns these counts into
+probabilities, or runs expectation maximisation from them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from spectral_latent.trees import Rules
 __all__ = ["Estimate", "estimate", "reestimate", "relative_frequencies", "spectral_moments"]
 
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
-_OBJECTIVE_DIGITS = 32  # binary ones
-_START = 0.01  # the least share of the mean over states where EM starts, so that no tree has probability zero
+_OBJECTIVE_DIGITS = 32  # binary digits of the stored objective
+_START = 0.01  # the least share of the mean over states at the start of EM, so that no tree has probability zero
 
 
 class _Task(NamedTuple):
@@ -59,14 +59,14 @@ class Estimate(NamedTuple):
 
     @property
     def rounded_objective(self) -> tuple[float, ...]:
-        """The objective with as many digits as all kinds of processors agree about."""
+        """The objective, rounded to digits that are the same on all kinds of processors."""
         return tuple(with_digits(np.array(self.objective), _OBJECTIVE_DIGITS).tolist())
 
 
 def relative_frequencies(counts: TreebankCounts, priors: Priors | None = None) -> ObservableOperators:
     """Compute the coarse PCFG of a treebank, which has one state a symbol, from its counts.
 
-    counts: how often the rules occur.
+    counts: the counts of rules.
     priors: additions for trees that the treebank lacks; none if not given.
 
     Raises EstimationError if there are no trees.
@@ -109,7 +109,7 @@ def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | Non
 
 
 def _spectral(task: _Task, projection: Projection) -> ObservableOperators:
-    """Solve the moments of singular value decompositions for operators (long paper, Figure 7)."""
+    """Compute operators from moments by singular value decompositions (long paper, Figure 7)."""
     treebank, options, jobs, _ = task
     moments = spectral_moments(treebank, projection, jobs)
     operators = operators_from_moments(moments, options.smoothing, treebank.priors)
@@ -128,16 +128,16 @@ def _counts_of_clusters(task: _Task, projection: Projection) -> RuleTable:
 
 
 def _counts_of_pivots(task: _Task, projection: Projection) -> RuleTable:
-    """Estimate counts of rules with the states that pivots show."""
+    """Estimate counts of rules with the states that pivots determine."""
     treebank, options, jobs, _ = task
     return pivot_counts(spectral_moments(treebank, projection, jobs), projection, options)
 
 
 def _counts_of_recovered_states(task: _Task, projection: Projection) -> RuleTable:
-    """Compute expected counts of rules with the states that tensor decompositions show, in one pass over the trees.
+    """Compute expected counts of rules with the states of tensor decompositions, in one pass over the trees.
 
-    The decompositions give probabilities with errors, some of them clipped at zero; counting in the treebank corrects
-    them.
+    The decompositions give probabilities with errors, and some of them were set to zero; counting in the treebank
+    corrects them.
     """
     treebank, options, jobs, _ = task
     counts = recovered_counts(spectral_moments(treebank, projection, jobs), projection, options)
@@ -163,7 +163,7 @@ _COUNTS = {
 
 
 def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> ObservableOperators:
-    """Make smoothed probabilities of counts (slide 25), in as few terms as the options say."""
+    """Make smoothed probabilities from counts (slide 25), with the number of terms that the options ask for."""
     observed = task.treebank.counts
     smoothed = operators_from_moments(moments_from_counts(counts, observed), task.options.smoothing, priors)
     if task.options.rank is not None:
@@ -172,7 +172,7 @@ def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> 
 
 
 def _climb(counts: RuleTable, task: _Task) -> EMResult:
-    """Climb by expectation maximisation from the probabilities that counts make; states are drawn a little together."""
+    """Run EM from the probabilities of counts, after a small share of the mean over states is mixed in."""
     treebank, options, jobs, listener = task
     operators = _probabilities(counts, task, priors=None)
     start_prior = state_prior(operators, treebank.counts, max(options.state_smoothing, _START))
@@ -195,8 +195,7 @@ def estimate(
     treebank: the trees with their features.
     options: the estimator and its settings; the defaults if not given.
     jobs: the number of workers; see `parallel_map`.
-    listener: told how far the work is.
-
+    listener: is told the progress.
     Raises EstimationError if the data do not support the estimate.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard
@@ -222,7 +221,7 @@ def estimate(
 
 
 def _from_counts(counts: RuleTable, task: _Task) -> Estimate:
-    """Make probabilities of counts of rules with latent states, by expectation maximisation if the estimator climbs."""
+    """Make probabilities from counts of rules with latent states, by EM if the estimator uses EM."""
     priors = task.treebank.priors
     if not ESTIMATORS[task.options.estimator].climbs:
         return Estimate(_probabilities(counts, task, priors=priors))
@@ -234,7 +233,7 @@ def _from_counts(counts: RuleTable, task: _Task) -> Estimate:
 def reestimate(
     treebank: Treebank, operators: ObservableOperators, options: EstimatorOptions, *, jobs: int | None = 1
 ) -> ObservableOperators:
-    """Estimate operators from the counts that are expected under others: one iteration of EM, smoothed.
+    """Estimate operators from the expected counts under other operators: one iteration of EM, with smoothing.
 
     treebank: the trees; their features are not used.
     operators: probabilities over the rules of the treebank.

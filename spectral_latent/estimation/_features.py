@@ -1,8 +1,8 @@
-"""Feature templates of inside and outside trees, as columns of integers.
+"""Compute feature templates of inside and outside trees, as columns of integers.
 
-A template is one integer per node; it fires one feature at every node, named by its value.  Templates are made from
-columns of `SkeletalTrees` by `hash_columns`, which gives equal rows the same name in any treebank.  This module has the
-templates of slides 18 and 19 that need nothing but the tree.
+A template has one integer for each node, which is the name of the node's feature.  Templates are made from columns of
+`SkeletalTrees` by `hash_columns`, which gives equal rows the same name in any treebank.  This module has the templates
+of slides 18 and 19 that need only the tree.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def hash_columns(*columns: IntArray | BoolArray) -> IntArray:
     """Hash the rows of columns (N,) to one column (N,) of 64-bit names.
 
-    A name depends on the values of its row alone, so that it means the same in any shard of a treebank.  Two of n
-    different rows have one name with a probability of about n² / 2⁶⁵.
+    A name depends on the values of its row alone, so that it means the same in any shard of a treebank.  Among n
+    different rows, two have the same name with a probability of about n² / 2⁶⁵.
 
-    columns: one column (N,) or more, of integers or truth values.
+    columns: one or more columns (N,) of integers or truth values.
 
     >>> hash_columns(np.array([3, 3, 7]), np.array([-1, 2, -1])) == hash_columns(np.array([3]), np.array([-1]))
     array([ True, False, False])
@@ -45,7 +45,7 @@ def hash_columns(*columns: IntArray | BoolArray) -> IntArray:
 
 
 def _at(column: IntArray, nodes: IntArray) -> IntArray:
-    """Look up column (N,) at nodes (n,); -1 where a node is -1."""
+    """Look up column (N,) at nodes (n,); the result is -1 for node -1."""
     return np.where(nodes < 0, -1, column[nodes])
 
 
@@ -108,8 +108,8 @@ def parent_rule(trees: SkeletalTrees) -> IntArray:
 def outside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
     """Compute the outside templates of slide 19, each (N,).
 
-    They are the one, two and three rules above with the side of the node; the parent; the grandparent; and the numbers
-    of leaves on either side.
+    They are the rule above, the two and the three rules above, each with the side of the node; the parent; the
+    grandparent; and the numbers of leaves on either side.
 
     trees: trees of N nodes.
 
@@ -137,8 +137,8 @@ def outside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
 class FeatureColumns:
     """Hold the templates of N nodes: one integer for each template and node.
 
-    inside: (N, d_φ).
-    outside: (N, d_ψ).
+    inside: (N, d_φ) the inside templates.
+    outside: (N, d_ψ) the outside templates.
     """
 
     inside: IntArray

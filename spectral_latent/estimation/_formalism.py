@@ -1,4 +1,4 @@
-"""Read treebanks of any formalism, by the questions that a formalism answers.
+"""Read treebanks of any formalism.
 
 A formalism answers five questions.
 
@@ -41,11 +41,11 @@ class Formalism(Protocol[ItemIn]):
     """The conversion of objects to s-trees with features.
 
     A formalism object serves one treebank.  It may number symbols, terminals and features as they occur, because the
-    numbers must mean the same in all shards only.
+    numbers must mean the same only within one treebank.
     """
 
     def n_nodes(self, item: ItemIn) -> int:
-        """Bound the number of nodes of an object's s-tree, before it is made.
+        """Compute a bound of the number of nodes of an object's s-tree, before it is made.
 
         item: one object.
         """
@@ -54,11 +54,11 @@ class Formalism(Protocol[ItemIn]):
         """Convert objects to the arrays from which `shard` makes their s-trees and features.
 
         items: the T objects of one shard.
-        weight: (T,) how many objects each one stands for.
+        weight: (T,) the weight of each object: it counts as this many objects.
         """
 
     def shard(self, columns: Columns) -> TreebankShard:
-        """Make a shard of the arrays of some objects; called when all objects are read.
+        """Make a shard from the arrays of some objects; it is called after all objects are read.
 
         columns: the arrays that `columns` returned for one shard.
         """
@@ -71,14 +71,14 @@ def read_treebanks(
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
 ) -> list[Treebank]:
-    """Read objects once, and make a treebank of them under each of several formalisms, without priors.
+    """Read objects once, and make a treebank from them for each of several formalisms, without priors.
 
     Only the objects of one shard are in memory at a time.
 
     items: the objects.
-    formalisms: one for each treebank; the first one bounds the sizes of objects.
-    weights: for each object a number of at least 0, which says how many objects it stands for: 2 counts as seen twice,
-    0.5 is for an object that is half trusted, and 0 leaves an object out.  All weights are 1 if not given.
+    formalisms: the formalism of each treebank; the first one bounds the sizes of objects.
+    weights: the weight of each object, a number of at least 0: an object of weight 2 counts as two objects, and an
+    object of weight 0 is left out.  All weights are 1 if not given.
     jobs: the number of threads that count rules; the result does not depend on it.
     Raises EstimationError if there are no objects, if there are fewer or more weights than objects, or if a weight is
     not a finite number of at least 0.
@@ -102,7 +102,7 @@ def read_treebanks(
     for batch, weight in _batches(weighted, formalisms[0]):
         for formalism, store in zip(formalisms, stores, strict=True):
             store.append(formalism.columns(batch, np.array(weight, dtype=np.float64)))
-        del batch  # while the next one is read, this one may go
+        del batch  # free the memory while the next batch is read
     if not len(stores[0]):
         raise EstimationError("no trees to learn from")
     treebanks = []
@@ -113,7 +113,7 @@ def read_treebanks(
 
 
 def _weighted(items: Iterable[Item], weights: Iterable[float]) -> Iterator[tuple[Item, float]]:
-    """Pair objects with their weights; those of weight 0 are left out."""
+    """Pair objects with their weights; objects of weight 0 are left out."""
     others = iter(weights)
     number = 0
     for number, item in enumerate(items, start=1):
@@ -131,7 +131,7 @@ def _weighted(items: Iterable[Item], weights: Iterable[float]) -> Iterator[tuple
 def _batches(
     items: Iterable[tuple[Item, float]], formalism: Formalism[Item]
 ) -> Iterator[tuple[list[Item], list[float]]]:
-    """Divide objects with weights into the batches of which shards are made, none of them empty."""
+    """Divide objects with weights into batches for shards; no batch is empty."""
     batch: list[Item] = []
     weights: list[float] = []
     n_nodes = 0

@@ -1,4 +1,4 @@
-"""Reduce the tensors of operators to few terms, some rules at a time."""
+"""Reduce the tensors of operators to a few terms, some rules at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spectral_latent.operators import ObservableOperators, Tensor, Tensors, low_
 
 __all__ = ["RULES_OF_TASK", "low_rank_operators"]
 
-RULES_OF_TASK = 64  # so many tensors are reduced together: some hundredths of a second
+RULES_OF_TASK = 64  # the number of tensors of one task, which takes some hundredths of a second
 
 
 def _reduced(tensors: Sequence[Tensor], rank: int) -> list[Tensor]:
@@ -23,7 +23,7 @@ def low_rank_operators(operators: ObservableOperators, rank: int, jobs: int | No
     """Reduce every tensor as `low_rank_tensor` does; probabilities still sum to one.
 
     operators: probabilities.
-    rank: the most terms of a tensor.
+    rank: the largest number of terms of a tensor.
     jobs: see `parallel_map`.
     Raises ValueError for a rank below 1 and for negative numbers, such as spectral operators have.
 

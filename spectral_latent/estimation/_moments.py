@@ -10,8 +10,8 @@ x⁺ = [x; 1] is a vector with a one appended.
 | `root[a]` | T · c¹_a | Σ y⁺ over trees rooted in a |
 | `outside[a]`, `inside[a]` | - | Σ z⁺ and Σ y⁺ over all nodes of a |
 
-A product of three augmented vectors holds the third-order moment, all pairwise and single ones, and the count;
-smoothing needs them all.
+A product of three augmented vectors has the third-order moment, all pairwise and single moments, and the count;
+smoothing needs all of them.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ __all__ = ["LeafMoments", "Moments", "augmented", "grouped", "moments_from_count
 class LeafMoments:
     """Hold the moments of R0 rules a → x and of the S symbols above them.
 
-    rules: (R0, 2).
-    count: (R0,) how often each rule occurs.
+    rules: (R0, 2) symbol and terminal of each rule.
+    count: (R0,) the count of each rule.
     total: (R0, M) Σ z over the nodes with each rule.
-    symbol_count: (S,) the nodes of each symbol.
+    symbol_count: (S,) the number of nodes of each symbol.
     symbol_total: (S, M) Σ z over all nodes of each symbol.
     """
 
@@ -51,12 +51,12 @@ class Moments(RuleTable):
     """Hold sums over nodes as a table of rules, in the notation of this module; M is the largest state count.
 
     states: (S,) the dimensions of y and z, without the appended one.
-    root: (S, M+1).
-    leaf: (R0, M+1).
-    unary: (R1, M+1, M+1).
-    binary: R2 tensors (m_a+1, m_b+1, m_c+1).
-    outside: (S, M+1).
-    inside: (S, M+1).
+    root: (S, M+1) the sums over roots.
+    leaf: (R0, M+1) the sums over the nodes of leaf rules.
+    unary: (R1, M+1, M+1) the sums over the nodes of unary rules.
+    binary: R2 tensors (m_a+1, m_b+1, m_c+1), the sums over the nodes of binary rules.
+    outside: (S, M+1) the sums of z⁺ over all nodes of a symbol.
+    inside: (S, M+1) the sums of y⁺ over all nodes of a symbol.
     """
 
     outside: FloatArray
@@ -87,14 +87,14 @@ class Moments(RuleTable):
         rules: the rules to count; nodes with other rules are left out.
         states: (S,) the dimensions of the projections of each symbol.
         y: (N, M) projected inside trees, zero beyond a symbol's states.
-        z: (N, M) projected outside trees, likewise.
-        weight: (N,) how often each node counts; once if not given.
+        z: (N, M) projected outside trees, zero beyond a symbol's states.
+        weight: (N,) the weight of each node; 1 if not given.
         """
         rule = trees.rule_in(rules)
         symbol = trees.symbol
         leaves = np.flatnonzero(trees.is_leaf & (rule >= 0))
         times = np.ones((trees.n_nodes, 1)) if weight is None else weight[:, None]
-        # one vector of each product has the weight
+        # Multiply one vector of each product by the weight.
         outside = times * augmented(z)
         inside = augmented(y)
         weighted = times * inside
@@ -114,7 +114,7 @@ class Moments(RuleTable):
         return replace(super().__add__(other), outside=self.outside + other.outside, inside=self.inside + other.inside)
 
     def transformed(self, states: IntArray, inside: list[FloatArray], outside: list[FloatArray]) -> Moments:
-        """Compute the moments of linear maps of the projections: of A y for y, and of B z for z.
+        """Compute the moments after linear maps of the projections, y to A y and z to B z.
 
         states: (S,) the dimensions m' of the maps' results.
         inside: for each symbol the matrix A (m', m).
@@ -157,9 +157,9 @@ class Moments(RuleTable):
     def truncated(self, states: IntArray) -> Moments:
         """Compute the moments for fewer states (S,).
 
-        Projections are ordered by their singular values, so their leading parts are projections too.
+        Projections are ordered by their singular values, so that their leading parts are projections, too.
 
-        states: (S,) for each symbol at most the number of states that it has.
+        states: (S,) the new number of states of each symbol, at most the present number.
         """
         leading = [np.eye(int(m), int(most)) for m, most in zip(states, self.states, strict=True)]
         return self.transformed(states, leading, leading)
@@ -172,15 +172,15 @@ class Moments(RuleTable):
 
 
 def augmented(rows: FloatArray) -> FloatArray:
-    """Append a one to each row (n, M).
+    """Append a one to each row.
 
-    rows: (n, M).
+    rows: (n, M) the rows.
     """
     return np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
 
 
 def _augmented_map(matrix: FloatArray) -> FloatArray:
-    """Extend a linear map (m', m) to augmented vectors: the appended one stays as it is."""
+    """Extend a linear map (m', m) to augmented vectors: it keeps the appended one."""
     rows, columns = matrix.shape
     extended = np.zeros((rows + 1, columns + 1))
     extended[:-1, :-1] = matrix
@@ -189,7 +189,7 @@ def _augmented_map(matrix: FloatArray) -> FloatArray:
 
 
 def _places(size: int, last: int) -> IntArray:
-    """List where an augmented vector of `size` numbers stands in a padded one whose last place is `last`."""
+    """List the places of the `size` numbers of an augmented vector in a padded vector, whose last place is `last`."""
     return np.append(np.arange(size - 1), last)
 
 
@@ -198,7 +198,7 @@ def grouped(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:
 
     rule: (N,) the rule of every node.
     nodes: (n,) the nodes to group.
-    n_rules: the number of rules, and so of groups.
+    n_rules: the number of rules, which is the number of groups.
 
     >>> grouped(np.array([1, -1, 0, 1]), np.array([0, 1, 3]), 2)
     [array([], dtype=int64), array([0, 3])]
@@ -232,20 +232,20 @@ def _binary(
 
 
 def _with_sums(counts: FloatArray) -> FloatArray:
-    """Append to counts (m, ...) their sums over every set of axes: the moments of augmented vectors."""
+    """Append to counts (m, ...) their sums over every set of axes, which gives the moments of augmented vectors."""
     for axis in range(counts.ndim):
         counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
     return counts
 
 
 def moments_from_counts(counts: RuleTable, observed: TreebankCounts) -> Moments:
-    """Make moments of expected counts of rules with their states.
+    """Make moments from expected counts of rules with their states.
 
-    y is the posterior of a node's states, and z the posterior times n(a) / n(a, h).  Smoothed operators follow from
-    these moments as from those of spectral projections, and are relative frequencies where nothing is smoothed.
+    y is the posterior of a node's states, and z is the posterior times n(a) / n(a, h).  Smoothed operators are computed
+    from these moments as from those of spectral projections; without smoothing they are relative frequencies.
 
     counts: a table over the rules of `observed`; the second and third factors of its tensors sum to one.
-    observed: how often the rules occur, which is exact where sums over states are rounded.
+    observed: the counts of rules, which are exact, while sums over states are rounded.
 
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
     >>> rows = np.array([[0.25, 0.75]])
@@ -264,7 +264,7 @@ def moments_from_counts(counts: RuleTable, observed: TreebankCounts) -> Moments:
         return array
 
     def tensor(given: Tensor, a: int) -> Tensor:
-        """Make the moments (m_a+1, m_b+1, m_c+1) of a binary rule's counts."""
+        """Make the moments (m_a+1, m_b+1, m_c+1) from a binary rule's counts."""
         if given.dense is not None:
             return Tensor.of_dense(scaled(given.dense, a))
         of_state = given.first * scale[a, : given.shape[0]]

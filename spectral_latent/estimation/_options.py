@@ -18,30 +18,31 @@ __all__ = [
     "silent",
 ]
 
-_TO_CONVERGENCE = 1000  # iterations of EM from a random start, at most
-_FEW = 5  # iterations of EM from states that are good already
+_TO_CONVERGENCE = 1000  # the largest number of iterations of EM from a random start
+_FEW = 5  # iterations of EM from states that are already good
 
 
 class EstimationError(ValueError):
-    """The data do not support the estimate that was asked for."""
+    """An error of estimation: the data do not support the estimate."""
 
 
 @dataclass(frozen=True)
 class EstimatorOptions(Options):
     """Settings of the estimators; settings that only other estimators use have no effect.
 
-    estimator: see `ESTIMATORS`.
-    n_states: m, the most states a symbol may have; symbols with little evidence get fewer.
+    estimator: the name of the estimator; see `ESTIMATORS`.
+    n_states: m, the largest number of states of a symbol; symbols with few nodes get fewer states.
     scaling: κ of slide 23, or None for raw indicator features.
-    smoothing: C of slide 25, or None for the moments as they are.
+    smoothing: C of slide 25, or None for no smoothing.
     cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped.
-    iterations: the most EM iterations; None for as many as suit the estimator, see `most_iterations`.
-    tolerance: EM stops when its objective per tree rises by less than this in two iterations, and the second rise is
-    not larger than the first.
+    iterations: the largest number of EM iterations; None for the number that suits the estimator, see
+    `most_iterations`.
+    tolerance: EM stops when its objective per tree rises by less than this number in two iterations, and the second
+    rise is not larger than the first.
     state_smoothing: the share of the mean over a symbol's states in the probabilities of a state of average frequency;
     see `em.state_prior`.
-    rank: the most terms of a binary rule's tensor, which is then smaller and faster but less exact; None for tensors as
-    they are estimated.  Only estimators of probabilities use it.  See `operators.low_rank`.
+    rank: the largest number of terms of a binary rule's tensor, which is then smaller and faster but less exact; None
+    for tensors as estimated.  Only estimators of probabilities use it.  See `operators.low_rank`.
     seed: the seed of the starts of singular value decompositions, clusters and random states.
     """
 
@@ -65,10 +66,10 @@ class EstimatorOptions(Options):
 
     @property
     def most_iterations(self) -> int:
-        """The most EM iterations: those given, or else 1,000 from a random start and 5 from any other.
+        """The largest number of EM iterations: the option, or else 1,000 from a random start and 5 from other states.
 
-        From random states, `tolerance` ends EM much earlier.  Clusters, pivots and recovered states are near to where
-        EM ends, so that five iterations gain nearly all.
+        From random states, `tolerance` ends EM much earlier.  Clusters, pivots and recovered states are near the result
+        of EM, so that five iterations are nearly enough.
 
         >>> EstimatorOptions("em").most_iterations, EstimatorOptions("clusters-em").most_iterations
         (1000, 5)
@@ -80,7 +81,7 @@ class EstimatorOptions(Options):
 
 
 class LoweredStates(NamedTuple):
-    """A symbol that has nodes enough for `supported` states, but whose Ω̂ has only `kept` large singular values.
+    """A symbol with enough nodes for `supported` states, but with only `kept` large singular values of Ω̂.
 
     Condition 1 or 2 of the long paper fails for the symbol: some states are too similar, or the features do not
     distinguish them.

@@ -41,7 +41,7 @@ def _limit_threads_of_process() -> None:
 
 @cache
 def _linear_algebra() -> ThreadpoolController:
-    """Find the libraries of linear algebra in this process, once: a search takes as long as a pass over small data."""
+    """Find the libraries of linear algebra in this process, once, because a search takes long."""
     _ = scipy.linalg  # its library is another than that of NumPy, and is loaded when it is first named
     return ThreadpoolController()
 
@@ -59,14 +59,14 @@ def on_one_thread() -> AbstractContextManager[object]:
 
 
 def _call(function: Callable[[Unpack[Rest]], Result], parent: int, *args: *Rest) -> Result:
-    """Call the function in a worker; its process has limits of its own unless it is the parent."""
+    """Call the function in a worker; a process that is not the parent gets its own limit of threads."""
     if os.getpid() != parent:
         _limit_threads_of_process()
     return function(*args)
 
 
 def _n_workers(jobs: int | None, prefer: Workers) -> int:
-    """Ask the engine how many workers it has for a number of jobs; a cluster has all of its own for one job, too."""
+    """Ask the engine for its number of workers for some jobs; a cluster always uses all of its workers."""
     from joblib.parallel import get_active_backend  # here, because parsing does without it, and it takes long to import
 
     checked("jobs", jobs, int | None)
@@ -81,21 +81,22 @@ def parallel_map(
     *args: *Rest,
     prefer: Workers = "threads",
 ) -> Iterator[Result]:
-    """Compute function(item, ...) of each item, in order, without holding more than a few items or results.
+    """Compute function(item, ...) for each item, in order, with only a few items and results in memory.
 
     function: a function of a module, so that other processes find it.
     items: the items; they are iterated again if a worker is killed, and items without a result are computed again.
-    jobs: the number of workers; None for all workers of the engine that `joblib.parallel_config` names.  If it names a
-    cluster, such as Dask, the cluster takes part for any number of jobs.
+    jobs: the number of workers; None for all workers of the engine that `joblib.parallel_config` names.  If this engine
+    is a cluster, such as Dask, the cluster is used for any number of jobs.
     args: the other arguments of the function, the same for every item.
-    prefer: the workers where `joblib.parallel_config` names no engine.  Functions that spend their time in the
+    prefer: the kind of workers if `joblib.parallel_config` names no engine.  Functions that spend their time in the
     interpreter need processes.
 
     Linear algebra runs on one thread in each worker, so that workers do not compete for cores, and results do not
     depend on the number of threads.
 
     Raises EstimationError if worker processes are killed three times in a row before a result comes back.  A Dask
-    scheduler repeats a killed task by itself; after `allowed-failures` it gives up, and joblib is not told, but waits.
+    scheduler repeats a killed task by itself; after `allowed-failures` it gives up without telling joblib, which then
+    waits for ever.
 
     >>> list(parallel_map(pow, [2, 3], 1, 3))
     [8, 27]
@@ -132,12 +133,12 @@ def parallel_map(
 def dismiss_workers() -> None:
     """Kill the worker processes that wait for further work, before this process ends.
 
-    Otherwise they are asked to end, and are awaited.  If one of them is killed meanwhile, it may hold a lock that
-    another waits for, so that the process never ends.
+    Otherwise joblib asks them to end, and waits for them.  If a worker is killed meanwhile, it may hold a lock for
+    which another worker waits, so that this process never ends.
 
     >>> dismiss_workers()
     """
-    # The pool is looked up where joblib keeps it: to ask joblib for it would make one where there is none.
+    # Look up the pool where joblib keeps it, because asking joblib for it would make a pool if there is none.
     pools = sys.modules.get("joblib.externals.loky.reusable_executor")
     pool = getattr(pools, "_executor", None)
     if pool is not None:

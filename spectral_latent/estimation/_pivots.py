@@ -15,10 +15,10 @@ The estimator assumes that every state has a pivot: an inside feature that occur
 
 The pivots determine the matrix G^a, which the spectral estimator leaves unknown.  In the basis of the states, moments
 are the expected counts that EM computes by inference; here no inference is needed, and there are no local optima.  Both
-x and w are linear maps of the projections, and the moments are mapped likewise, without a pass over the trees.
+x and w are linear maps of the projections, so that the moments can be mapped without a pass over the trees.
 
-The rows need no pass over the trees either.  With Ω̂ = U σ Vᵀ and the scales s_i of slide 23, E[Vᵀψ | inside feature i]
-is U_i ∘ σ times n / (count_i s_i).
+The rows need no pass over the trees, either.  With Ω̂ = U σ Vᵀ and the scales s_i of slide 23, E[Vᵀψ | inside feature
+i] is U_i ∘ σ times n / (count_i s_i).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def feature_rows(projection: Projection, a: int, scaling: float | None) -> Float
 
     projection: the maps from features to projections.
     a: the symbol.
-    scaling: κ of slide 23, with which the projection was made.
+    scaling: κ of slide 23 of the projection.
     """
     evidence = projection.evidence[a]
     maps = projection.maps[a]
@@ -65,18 +65,19 @@ def feature_rows(projection: Projection, a: int, scaling: float | None) -> Float
 class Corners(NamedTuple):
     """The corners of a hull of rows, and every row as a mixture of them."""
 
-    corners: FloatArray  # (k, m)
-    mixtures: FloatArray  # (d, k)
+    corners: FloatArray  # (k, m) the corners
+    mixtures: FloatArray  # (d, k) the weights of the corners in each row
 
 
 def fitted_corners(rows: FloatArray, count: FloatArray, most: int, *, least: float, cutoff: float) -> Corners:
     """Find up to `most` corners among rows, then fit them to all rows as mixtures.
 
-    rows: (d, m).
-    count: (d,) how often each row was observed; the corners are sought among those of at least `least`.
-    most: the most corners.
-    least: how often a row that becomes a corner was observed at least.
-    cutoff: a corner must be farther from the span of those before than this times the first.
+    rows: (d, m) the rows.
+    count: (d,) the number of observations of each row.
+    most: the largest number of corners.
+    least: the smallest number of observations of a corner.
+    cutoff: the distance of a corner from the span of the corners before it must exceed `cutoff` times the first
+    distance.
     """
     anchor_rows = anchors(rows, count, most, least=least, cutoff=cutoff)
     mixtures = convex_weights(rows, rows[anchor_rows]).weights
@@ -86,15 +87,15 @@ def fitted_corners(rows: FloatArray, count: FloatArray, most: int, *, least: flo
 
 
 def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> StateMaps:
-    """Find the pivots of symbol a, and by them the basis of its states.
+    """Find the pivots of symbol a, and from them the basis of its states.
 
-    The symbol has as many states as it has pivots whose rows differ: the distance of each row from the span of the rows
-    before must exceed `cutoff` times the first distance.  Pivots are sought among the features of at least √n / 2
-    nodes: with growing n, rarer features become candidates, and yet the errors of their rows vanish.
+    The symbol has a state for each pivot whose row differs: the distance of the row from the span of the rows before
+    must exceed `cutoff` times the first distance.  Pivots are searched among the features of at least √n / 2 nodes:
+    with growing n, rarer features become candidates, but the errors of their rows still vanish.
 
     projection: the maps from features to projections.
     a: the symbol.
-    options: `scaling` is that of the projection, and `cutoff` says which rows differ.
+    options: the settings of the projection; its `cutoff` also decides which rows differ.
     """
     evidence = projection.evidence[a]
     sigma = projection.maps[a].sigma
@@ -120,12 +121,11 @@ def _counts(estimates: FloatArray, totals: FloatArray, independent: FloatArray) 
 def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float | None = None) -> RuleTable:
     """Estimate the expected counts of all rules with their states.
 
-    The number of times that a rule occurs is known.  Sampling errors make some of the counts with states negative;
-    these are set to zero.
+    The count of a rule is known.  Sampling errors make some of its counts with states negative; these are set to zero.
 
-    moments: those of the projections.
+    moments: the moments of the projections.
     maps: the maps of each symbol.
-    smoothing: C of slide 25, applied before counts are set to zero; None for the moments as they are.
+    smoothing: C of slide 25; smoothing comes before negative counts are set to zero; None for no smoothing.
     """
     states = np.array([len(of_symbol.gamma) for of_symbol in maps], dtype=np.int64)
     mapped = moments.transformed(
@@ -139,7 +139,7 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
         gamma[a, : states[a]] = of_symbol.gamma
 
     def binary(tensor: Tensor, moment: Tensor, rule: list[int]) -> Tensor:
-        """Make the counts (m_a, m_b, m_c) of a rule from their estimates and its moments."""
+        """Make the counts (m_a, m_b, m_c) of a rule from the estimates of the counts and the moments of the rule."""
         occurs = moment.multiplied_out()[None, -1, -1, -1]
         independent: FloatArray = reduce(np.multiply.outer, (maps[a].gamma for a in rule))
         return Tensor.of_dense(_counts(tensor.multiplied_out()[None], occurs, independent)[0])
@@ -157,9 +157,9 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
 
 
 def pivot_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
-    """Estimate the expected counts of all rules with the states that pivots show; see `state_maps`.
+    """Estimate the expected counts of all rules with the states that pivots determine; see `state_maps`.
 
-    moments: those of the projections.
+    moments: the moments of the projections.
     projection: the maps from features to projections.
     options: the settings with which the projection was made.
     """

@@ -2,7 +2,7 @@
 
 | here | long paper | meaning |
 | --- | --- | --- |
-| φ, ψ | φ(t), ψ(o) | feature vectors of a node: a one for each template's value, times the scales of slide 23 |
+| φ, ψ | φ(t), ψ(o) | feature vectors of a node: a 1 for each template's value, times the scales of slide 23 |
 | Ω̂ = Σ φ ψᵀ / n | Ω̂^a | their cross-covariance: a sparse matrix, an entry for each pair of features that occurs |
 | U, σ, V | U^a, V^a (long paper, Figures 7 and 8) | its leading singular vectors and values |
 | y = Uᵀ φ | Y | projected inside trees, (n, m) |
@@ -39,14 +39,14 @@ from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 __all__ = ["ProjectedTrees", "Projection", "SymbolEvidence", "states_for"]
 
 _log = logging.getLogger(__name__)
-_ROUNDING = 1e-10  # of a singular value, as a share of the first
+_ROUNDING = 1e-10  # the largest rounding error of a singular value, as a share of the first one
 
 
 def states_for(count: float, states: int) -> int:
-    """Compute the states that `count` nodes can support: 1 up to 10 nodes, all from 100 on, linear between.
+    """Compute the number of states that `count` nodes support: 1 up to 10 nodes, all from 100 on, linear in between.
 
     count: the number of nodes of a symbol, or the sum of their weights.
-    states: the most states that a symbol may have.
+    states: the largest number of states of a symbol.
 
     >>> [states_for(count, 16) for count in (1, 10, 55, 100, 5000)]
     [1, 1, 8, 16, 16]
@@ -63,7 +63,7 @@ def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
     size = 2
     while size < 2 * len(column):
         size *= 2
-    number = np.full(size, -1, dtype=np.int64)  # of the value in each slot
+    number = np.full(size, -1, dtype=np.int64)  # the number of the value in each slot of a hash table
     values = np.empty(len(column), dtype=np.int64)
     counts = np.zeros(len(column))
     d = 0
@@ -112,9 +112,9 @@ def _added_runs(
 
 @compiled
 def _look_up(columns: IntArray, values: IntArray, start: IntArray) -> IntArray:
-    """Find each number of columns (n, k) among the values of its template, (n, k); -1 where it is absent.
+    """Find each number of columns (n, k) among the values of its template, (n, k); -1 if it is absent.
 
-    values: (d,) the values of all templates, those of each increasing.
+    values: (d,) the values of all templates; those of a template are increasing.
     start: (k + 1,) template t has values[start[t]:start[t+1]].
     """
     places = np.empty(columns.shape, dtype=np.int64)
@@ -137,7 +137,7 @@ def _look_up(columns: IntArray, values: IntArray, start: IntArray) -> IntArray:
 
 @compiled
 def _sums_of_rows(places: IntArray, rows: FloatArray) -> FloatArray:
-    """Sum the rows (d, m) at the places (n, k) of each node, (n, m); no row is at -1."""
+    """Sum the rows (d, m) at the places (n, k) of each node, (n, m); place -1 adds nothing."""
     sums = np.zeros((len(places), rows.shape[1]))
     for i in range(len(places)):
         for template in range(places.shape[1]):
@@ -149,7 +149,7 @@ def _sums_of_rows(places: IntArray, rows: FloatArray) -> FloatArray:
 
 
 class _Values(NamedTuple):
-    """The distinct values of one template, increasing, and the weight of the nodes that have each; both (d,)."""
+    """The distinct values of one template, increasing, and the weight of the nodes with each value; both (d,)."""
 
     values: IntArray
     nodes: FloatArray
@@ -167,9 +167,9 @@ class _Values(NamedTuple):
 
 
 def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
-    """Find the feature (n, k) that each template fires at n nodes, counted through all tables; -1 for an unknown value.
+    """Find the feature (n, k) of each template at n nodes, numbered through all tables; -1 for an unknown value.
 
-    columns: (n, k).
+    columns: (n, k) the values of the templates.
     Raises ValueError if there is not one table for each template.
     """
     check_column("features", columns, (len(columns), len(tables)), np.int64)
@@ -291,7 +291,7 @@ def _maps(symbol: tuple[SymbolEvidence, scipy.sparse.csr_array], options: Estima
     inside, outside = evidence.scales(options.scaling)
     omega = (scipy.sparse.diags_array(inside) @ pairs @ scipy.sparse.diags_array(outside) / evidence.n).tocsr()
     u, sigma, v = truncated_svd(omega, states_for(evidence.n, options.n_states), options.seed)
-    # directions worth using, each turned so that its numbers sum to a positive one whatever the algorithm gave
+    # Keep the large directions; turn each so that its numbers have a positive sum, whatever sign the algorithm gave.
     m = max(1, int(np.count_nonzero(sigma > options.cutoff * sigma[0])))
     sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
     inverse = np.divide(sign, sigma[:m], out=np.zeros(m), where=sigma[:m] > 0)
@@ -301,7 +301,7 @@ def _maps(symbol: tuple[SymbolEvidence, scipy.sparse.csr_array], options: Estima
 
 
 class ProjectedTrees(NamedTuple):
-    """Trees, and the projected inside and outside trees of their N nodes, zero-padded to the largest state count M."""
+    """Trees, and the projected inside and outside trees of their N nodes, padded with zeros to M states."""
 
     trees: SkeletalTrees
     y: FloatArray  # (N, M)
@@ -313,18 +313,18 @@ class Projection(NamedTuple):
 
     evidence: list[SymbolEvidence]
     maps: list[_Maps]
-    states: IntArray  # (S,) dimensions of each symbol's projections
-    supported: IntArray  # (S,) states that each symbol has nodes enough for; see `states_for`
+    states: IntArray  # (S,) the dimensions of each symbol's projections
+    supported: IntArray  # (S,) the number of states that each symbol's nodes support; see `states_for`
 
     @property
     def lowered(self) -> tuple[LoweredStates, ...]:
-        """The symbols with fewer states than their nodes would support, because Ω̂ has too low a rank."""
+        """The symbols with fewer states than their nodes would support, because the rank of Ω̂ is too low."""
         symbols = np.flatnonzero(self.states < self.supported)
         return tuple(LoweredStates(int(a), int(self.supported[a]), int(self.states[a])) for a in symbols)
 
     @property
     def singular_values(self) -> FloatArray:
-        """The singular values of every symbol, (S, K), also those below `cutoff`; 0 for mere rounding errors."""
+        """The singular values of every symbol, (S, K), also those below `cutoff`; rounding errors are 0."""
         sigma = np.zeros((len(self.maps), max(len(maps.all_sigma) for maps in self.maps)))
         for row, maps in zip(sigma, self.maps, strict=True):
             row[: len(maps.all_sigma)] = maps.all_sigma
@@ -341,7 +341,7 @@ class Projection(NamedTuple):
         shards: the treebank, in which every symbol 0, 1, ... occurs.
         options: `n_states`, `scaling`, `cutoff` and `seed` are those of the projection.
         jobs: the number of workers; see `parallel_map`.
-        listener: told how far the work is.
+        listener: is told the progress.
         """
         evidence_of_symbol = _merged(parallel_map(_evidence_of, shards, jobs))
         evidence = [evidence_of_symbol[a] for a in range(len(evidence_of_symbol))]
@@ -367,7 +367,7 @@ class Projection(NamedTuple):
         """Project the nodes of a shard.  A feature that was not seen in training counts as absent.
 
         shard: trees of N nodes with their features.
-        Raises ValueError if the shard has not the templates of training.
+        Raises ValueError if the shard has other templates than the training data.
         """
         trees = shard.trees
         features = shard.features

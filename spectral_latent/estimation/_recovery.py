@@ -8,7 +8,7 @@ paper: given the rule and the state of a node, the states of its children are in
 | `basis` | G^a; O of Anandkumar et al. | E[y \\| h], a column for each state |
 | Z | (G^a)⁻¹, rows times 1 / γ_h | E[z \\| h]: the cross-covariance E[y zᵀ] = G diag(γ) Z is the identity |
 | T^r | D^{a→b c} | Σ z ⊗ y₂⁺ ⊗ y₃⁺ over the nodes with rule r = Σ_h n_rh Z_h ⊗ E[y₂⁺ \\| r, h] ⊗ E[y₃⁺ \\| r, h] |
-| `first`, `second`, `third` | - | the factors of T^r, of which the first is common to all rules of a symbol |
+| `first`, `second`, `third` | - | the factors of T^r; the first is the same for all rules of a symbol |
 | z̄ · G_h = 1 | - | the length of a column, because z̄ = Σ_h γ_h Z_h |
 | γ = G⁻¹ ȳ | π | because ȳ = G γ |
 | x = G⁻¹ y, w = diag(γ) Gᵀ z | - | E[x \\| h] = E[w \\| h] = e_h; the maps of `_pivots` |
@@ -18,10 +18,10 @@ Zᵀ are therefore the eigenvectors of the first contraction times the pseudo-in
 population.  On a sample, several pairs of contractions give starts; from each, all rules are fitted together by least
 squares, and the best fit is taken.
 
-A symbol without a binary rule has no third view.  The means of its y given the states of its parents lie in the convex
-hull of its columns G_h.  They are the columns themselves if every state is the only possible one below some state of a
-parent, as emissions are below the positions of a chain.  A symbol for which both steps fail gets the states of its
-pivots.
+A symbol without a binary rule has no third view.  The means of its y given the states of its parents are in the convex
+hull of its columns G_h.  The corners of these means are the columns if every state of the symbol is the only one below
+some state of a parent, as it is for the emissions of a chain.  A symbol for which both steps fail gets the states of
+its pivots.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ __all__ = ["common_factor", "recovered_counts", "recovered_maps"]
 
 _STARTS = 4  # pairs of contractions that are tried
 _TRIAL = 60  # updates of all factors from each start
-_ROUNDS = 400  # the most updates from the best of these
-_SETTLED = 1e-7  # a round that lowers the error relatively by less is the last
-_RIDGE = 1e-12  # relative, added to systems of equations that may be singular
-_MOST_NEGATIVE = 0.25  # estimated shares γ_h below zero may sum to so much; a basis with more is not that of states
+_ROUNDS = 400  # the largest number of updates from the best start
+_SETTLED = 1e-7  # the updates end when a round lowers the error by less than this share
+_RIDGE = 1e-12  # a relative number, added to systems of equations that may be singular
+_MOST_NEGATIVE = 0.25  # if negative shares γ_h sum to more than this, the basis is not one of states
 
 
 class _Fit(NamedTuple):
-    """Factors of R tensors in k terms, of which the first is common to all, and Σ ‖T - T̂‖² / Σ ‖T‖²."""
+    """Factors of R tensors in k terms, with the same first factor for all, and the error Σ ‖T - T̂‖² / Σ ‖T‖²."""
 
     first: FloatArray  # (k, m)
     second: FloatArray  # (R, k, J)
@@ -96,7 +96,7 @@ def _updated(tensors: FloatArray, second: FloatArray, third: FloatArray) -> _Fit
 
 
 def _started(tensors: FloatArray, first: FloatArray) -> _Fit:
-    """Fit the other factors of tensors (R, m, J, K) to a first factor (m, m), roughly, and update all.
+    """Fit the other factors of tensors (R, m, J, K) roughly to a first factor (m, m), and update all factors once.
 
     Σ_h Z_h ⊗ W_h = T has the solution W = Z⁻¹ᵀ T; the best rank-one approximation of each W_h gives the other factors.
     """
@@ -108,7 +108,7 @@ def _started(tensors: FloatArray, first: FloatArray) -> _Fit:
 def _fitted(tensors: FloatArray, fit: _Fit, rounds: int) -> _Fit:
     """Update all factors of tensors (n, m, m, m) for at most `rounds` rounds: alternating least squares.
 
-    The step of round n is prolonged by n^(1/3) (Bro 1997), unless the error rises.
+    The step of round n is multiplied by n^(1/3) (Bro 1997), unless this increases the error.
     """
     before = fit
     for number in range(1, rounds + 1):
@@ -129,18 +129,18 @@ def _eigenvectors(tensor: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Diagonalise two random contractions of the last leg of a tensor (m, J, K) together: Z (m, m), by rows."""
     contracted = tensor @ rng.normal(size=(tensor.shape[2], 2))
     _, vectors = np.linalg.eig(contracted[:, :, 0] @ np.linalg.pinv(contracted[:, :, 1]))
-    # a complex pair spans a plane, and so do its real and its imaginary part
+    # Replace a complex pair of eigenvectors by its real and imaginary parts, which span the same plane.
     turned = np.where(vectors.imag.sum(axis=0) < 0, vectors.imag, vectors.real)
     return np.asarray(turned.T)
 
 
 def common_factor(tensors: FloatArray, seed: int = 0) -> FloatArray:
-    """Find the factor (m, m) that the decompositions of several tensors into m rank-one terms have in common.
+    """Find the common factor (m, m) of the decompositions of several tensors into m rank-one terms.
 
     Its rows have length one; their order and signs are arbitrary.
 
     tensors: (R, m, J, K) with T^r = Σ_h first_h ⊗ second_rh ⊗ third_rh.
-    seed: of the random contractions.
+    seed: the seed of the random contractions.
 
     >>> first = np.array([[0.6, 0.8], [1.0, 0.0]])
     >>> second = np.array([[1.0, 2.0], [1.0, 0.0]])
@@ -150,7 +150,8 @@ def common_factor(tensors: FloatArray, seed: int = 0) -> FloatArray:
     array([1., 1.])
     """
     rng = np.random.default_rng(seed)
-    # a leg on which all m terms differ has m singular values above zero: begin with those where the least is largest
+    # If all m terms differ on a leg, it has m singular values above zero: try tensors with the largest m-th value
+    # first.
     m = tensors.shape[1]
     sides = [side for tensor in tensors for side in (tensor, tensor.transpose(0, 2, 1))]
     least = [
@@ -169,7 +170,7 @@ def _means(moments: Moments, a: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _maps(basis: FloatArray, moments: Moments, a: int) -> StateMaps | None:
-    """Make the maps of symbol a from its basis (m, m), whose columns have any length; None if shares are negative."""
+    """Make the maps of symbol a from its basis (m, m), with columns of any length; None if shares are too negative."""
     y, z = _means(moments, a)
     length = z @ basis
     if not np.isfinite(basis).all() or (np.abs(length) <= TINY).any():
@@ -216,7 +217,7 @@ def _from_rules(moments: Moments, projection: Projection, a: int, options: Estim
 def _from_parents(
     moments: Moments, parents: dict[int, StateMaps], a: int, options: EstimatorOptions
 ) -> StateMaps | None:
-    """Recover the states of symbol a from the means of its y given its parents' states; None if these are too few.
+    """Recover the states of symbol a from the means of its y given its parents' states; None if they are too few.
 
     parents: the maps of the symbols whose states are known.
     """
@@ -242,9 +243,9 @@ def _from_parents(
 
 
 def recovered_maps(moments: Moments, projection: Projection, options: EstimatorOptions) -> list[StateMaps]:
-    """Recover the states of every symbol: from its binary rules, or from its parents if it has none, else from pivots.
+    """Recover the states of every symbol: from its binary rules, from its parents if it has none, or from pivots.
 
-    moments: those of the projections.
+    moments: the moments of the projections.
     projection: the maps from features to projections.
     options: the settings with which the projection was made.
     """
@@ -263,7 +264,7 @@ def recovered_maps(moments: Moments, projection: Projection, options: EstimatorO
 def recovered_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
     """Estimate the expected counts of all rules with recovered states; see `recovered_maps`.
 
-    moments: those of the projections.
+    moments: the moments of the projections.
     projection: the maps from features to projections.
     options: the settings with which the projection was made; `smoothing` is C of slide 25.
     """

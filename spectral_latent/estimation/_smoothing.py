@@ -8,7 +8,7 @@ where z̄^a, x̄^b, ȳ^c are means over all nodes of the symbols.  With s = (1-�
 
     E[(z + s z̄) ⊗ (x + s x̄) ⊗ (y + s ȳ)] = E[zxy] + s (E[zx] ȳ + E[zy] x̄ + E[xy] z̄) + (3s² + s³) z̄ x̄ ȳ,
 
-so the smoothed sum of n rank-one terms is a sum of n + 2.
+so that the smoothed sum of n rank-one terms is a sum of n + 2 terms.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def confidence(count: float, smoothing: float | None) -> float:
 
 
 def _count_and_means(tensor: Tensor) -> tuple[float, list[FloatArray]]:
-    """Compute n and the means z̄, x̄, ȳ, which the moments of augmented vectors hold."""
+    """Compute n and the means z̄, x̄, ȳ from the moments of augmented vectors."""
     if tensor.dense is None:
-        # the appended numbers of the other two vectors weigh each term
+        # The appended ones of the two other vectors are the weights of each term.
         first = tensor.first
         second = tensor.second
         third = tensor.third
@@ -55,7 +55,7 @@ def _count_and_means(tensor: Tensor) -> tuple[float, list[FloatArray]]:
 
 
 def _rank_one(weight: float, vectors: list[FloatArray]) -> Tensor:
-    """Multiply three vectors (m_k,) and a weight to a tensor."""
+    """Make a rank-one tensor from three vectors (m_k,) and a weight."""
     z, x, y = (vector[None, :] for vector in vectors)
     return Tensor(weight * z, x, y)
 
@@ -95,7 +95,7 @@ def operators_from_moments(
     c∞ = Σ z / count(a), c¹ = Σ_roots y / T.
 
     moments: sums over the nodes of a treebank.
-    smoothing: C of slide 25; None for the moments as they are.
+    smoothing: C of slide 25; None for no smoothing.
     priors: additions for trees that the treebank lacks; none if not given.
 
     >>> from spectral_latent.trees import SkeletalTrees
@@ -137,7 +137,7 @@ def operators_from_moments(
     )
     counted = seen
     if priors.rules is not None:
-        # every rule, as often as the prior says, each time with the mean vectors of its symbols
+        # Add every rule with the pseudo-count of the prior, and with the mean vectors of its symbols.
         prior = priors.rules
         table = table + replace(
             table,

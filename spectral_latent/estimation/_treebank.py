@@ -1,6 +1,6 @@
 """Hold treebanks: sequences of shards, in memory or in files, and the counts of their rules.
 
-The numbers of symbols and terminals and the values of features mean the same in all shards.
+Numbers of symbols and terminals, and values of features, mean the same in all shards.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ __all__ = [
     "TreebankShard",
 ]
 
-SHARD_NODES = 1 << 16  # a formalism begins a new shard after so many nodes, whatever the number of jobs
-_MEMORY = 1 << 28  # bytes
+SHARD_NODES = 1 << 16  # the number of nodes of a shard, about, for any number of jobs
+_MEMORY = 1 << 28  # the largest number of bytes that stay in memory
 _TREE_COLUMNS = ("symbol", "left", "right", "terminal", "root")  # of `SkeletalTrees`
 
 Columns = Mapping[str, NDArray[Any]]
@@ -50,7 +50,7 @@ LeafSmoothing = Callable[["LeafMoments"], tuple[IntArray, FloatArray]]
 
 
 class SkeletalShard(Protocol):
-    """Some trees of a treebank, in memory or to be read when asked for."""
+    """Some trees of a treebank, in memory, or read at each access."""
 
     @property
     def trees(self) -> SkeletalTrees:
@@ -70,7 +70,7 @@ class TreebankShard(SkeletalShard, Protocol):
 
 
 class _TemporaryFolder:
-    """A folder that is removed when nothing refers to this object any more."""
+    """A folder that is removed together with this object."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="spectral-latent-"))
@@ -78,11 +78,11 @@ class _TemporaryFolder:
 
 
 class StoredColumns(Mapping[str, NDArray[Any]]):
-    """Arrays in a file, each read whenever it is asked for.
+    """Arrays in a file, which are read at each access.
 
     path: the file.
-    folder: the folder of the file, which exists as long as these columns refer to it; worker processes get the path
-    only.
+    folder: the folder of the file, which exists as long as these columns refer to it; worker processes only get the
+    path.
     """
 
     def __init__(self, path: Path, folder: _TemporaryFolder | None = None) -> None:
@@ -94,7 +94,7 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
 
     @staticmethod
     def write(name: str, columns: Columns, folder: _TemporaryFolder) -> StoredColumns:
-        """Write arrays to a file of a folder, integers in four bytes where they fit.
+        """Write arrays to a file of a folder; integers are written in four bytes if they fit.
 
         name: the name of the file without its suffix.
         columns: the arrays by name.
@@ -119,7 +119,7 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
 
 
 def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
-    """Store 64-bit integers (n, ...) in four bytes where they fit."""
+    """Store 64-bit integers (n, ...) in four bytes if they fit."""
     if column.dtype != np.int64 or not column.size:
         return column
     limits = np.iinfo(np.int32)
@@ -128,11 +128,12 @@ def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
 
 
 class ColumnStore(Sequence[Columns]):
-    """Tables of arrays, one for each shard, in memory as long as they are small, else in files.
+    """Tables of arrays, one for each shard, in memory while they are small, and then in files.
 
-    The files lie in a temporary folder, which workers read too.  It is removed when no object refers to its shards.
+    The files are in a temporary folder, which workers can read, too.  It is removed when no object refers to its
+    shards.
 
-    memory: the most bytes that stay in memory; if the shards are larger, all of them lie in files.
+    memory: the largest number of bytes in memory; if the shards are larger, all of them are kept in files.
 
     >>> store = ColumnStore(memory=0)
     >>> store.append({"a": np.array([1, 2])})
@@ -215,7 +216,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TreebankCounts(RuleTable):
-    """Hold how often each root and rule occurs: a table with one state a symbol.
+    """Hold the counts of roots and rules: a table with one state a symbol.
 
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> twice = TreebankCounts.of_trees(trees) + TreebankCounts.of_trees(trees)
@@ -227,8 +228,8 @@ class TreebankCounts(RuleTable):
     def of_trees(trees: SkeletalTrees, weight: FloatArray | None = None) -> TreebankCounts:
         """Count the roots and rules of trees.
 
-        trees: the T trees to count in.
-        weight: (T,) how many trees each one stands for; 1 if not given.
+        trees: the T trees.
+        weight: (T,) the weight of each tree; 1 if not given.
         """
         rules = trees.rules
         rule = trees.rule
@@ -261,7 +262,7 @@ class TreebankCounts(RuleTable):
 
     @property
     def n_trees(self) -> float:
-        """The number of trees; where trees have weights, their sum."""
+        """The number of trees; if trees have weights, the sum of the weights."""
         return float(self.root.sum())
 
     @cached_property
@@ -282,10 +283,10 @@ class Priors(NamedTuple):
     """Additions of a formalism to the moments, for trees that the treebank lacks.
 
     leaves: a function from the leaf moments to leaf rules (R0, 2) and sums (R0, M), which may have more rules than the
-    treebank; None for the moments as they are.
-    fragments: the number of trees to add, whose roots are divided among all symbols in proportion to their nodes, so
-    that a part of a tree may stand alone.
-    rules: counts of unary and binary rules to add; a table with one state for each symbol.
+    treebank; None to keep the moments.
+    fragments: the pseudo-count of trees whose roots may have any symbol, divided among the symbols in proportion to
+    their nodes, so that a part of a tree is a tree, too.
+    rules: pseudo-counts of unary and binary rules; a table with one state for each symbol.
     """
 
     leaves: LeafSmoothing | None = None
@@ -295,12 +296,12 @@ class Priors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Treebank:
-    """A treebank made ready for estimation.
+    """A treebank that is ready for estimation.
 
     shards: the trees with their features, which are iterated several times.
-    counts: how often the rules of all shards occur.
+    counts: the counts of the rules of all shards.
     priors: additions for trees that the treebank lacks.
-    Raises EstimationError if there are no trees, or if a number below that of the largest symbol occurs at no node.
+    Raises EstimationError if there are no trees, or if a symbol below the largest number has no node.
     """
 
     shards: Sequence[TreebankShard]

@@ -1,8 +1,8 @@
 """Choose the numbers of states of all symbols on held-out data (Narayan and Cohen 2016).
 
-Moments are computed once, for the largest numbers of states.  The moments for smaller numbers are parts of them, so
+Moments are computed once, for the largest numbers of states.  The moments for smaller numbers are parts of these, so
 that a trial needs no pass over the trees.  Symbols are visited by falling frequency.  For each symbol every candidate
-is tried, with the numbers chosen so far for the others, and the best one is kept.
+is tried, with the numbers chosen so far for all other symbols, and the best candidate is kept.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def search_states(
 
     moments: the moments with the largest numbers of states.
     score: the function that scores truncated moments; higher is better.
-    candidates: numbers of states to try; for a symbol, those below its number in `moments`.
-    symbols: how many of the most frequent symbols to visit; all if None.
-    listener: told the number of visited symbols and the best score.
+    candidates: numbers of states to try; for a symbol, only those below its number in `moments` are tried.
+    symbols: the number of symbols to visit, the most frequent first; None for all.
+    listener: is told the number of visited symbols and the best score.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])

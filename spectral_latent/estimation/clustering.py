@@ -1,13 +1,13 @@
-"""Take clusters of nodes for states (Narayan and Cohen 2015): k-means on projected inside and outside trees.
+"""Find states as clusters of nodes (Narayan and Cohen 2015): k-means on projected inside and outside trees.
 
 | here | meaning |
 | --- | --- |
 | point of node i | [y_i; σ ∘ z_i] = [Uᵀφ; Vᵀψ], each half scaled to unit mean square |
-| state h(i) | the centre nearest to the point, among those of the node's symbol |
+| state h(i) | the number of the nearest centre of the node's symbol |
 
 Centres are found on the points of every k-th node of a symbol; k grows with the number of nodes, so that memory is
-bounded.  k-means++ (Arthur and Vassilvitskii 2007) starts several times, and the centres nearest to the points are
-kept.
+bounded.  k-means starts several times by k-means++ (Arthur and Vassilvitskii 2007), and the start with the smallest sum
+of squared distances is kept.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
 __all__ = ["Clusters", "cluster_counts", "state_counts"]
 
-_ITERATIONS = 9  # of k-means; the assignment to the nearest centre makes ten
-_STARTS = 4  # of k-means, of which the one nearest to the points is kept: a single one may cost 2 F1
-_POINTS = 1 << 15  # of a symbol, about
+_ITERATIONS = 9  # iterations of k-means; the final assignment to the nearest centre is the tenth
+_STARTS = 4  # starts of k-means, of which the best is kept: a single start may cost 2 F1
+_POINTS = 1 << 15  # the number of points of a symbol, about
 
 
 class _Sample(NamedTuple):
-    """Some points of a symbol with their weights, and the sums of squares of all."""
+    """A sample of the points of a symbol with their weights, and the sums of squares of all points."""
 
-    halves: list[FloatArray]  # each (2, n, m)
-    weight: list[FloatArray]  # each (n,)
-    square: FloatArray  # (2,)
+    halves: list[FloatArray]  # each (2, n, m): the halves of n points
+    weight: list[FloatArray]  # each (n,): their weights
+    square: FloatArray  # (2,) the sum of squares of all first halves, and of all second halves
 
 
 class _Centres(NamedTuple):
@@ -73,7 +73,7 @@ class Clusters(NamedTuple):
 
         treebank: the trees with their features.
         projection: the maps from features to points.
-        seed: of the random starts of k-means.
+        seed: the seed of the random starts of k-means.
         jobs: the number of workers; see `parallel_map`.
         """
         n_nodes = np.array([of_symbol.n_nodes for of_symbol in projection.evidence])
@@ -138,7 +138,7 @@ def _centres(counted: tuple[_Sample, float], seed: int) -> _Centres:
     rng = np.random.default_rng(seed)
     starts = [_k_means(points, weight, m, rng) for _ in range(_STARTS)]
     centres = min(starts, key=lambda start: float((_relative_distances(points, start).min(axis=1) * weight).sum()))
-    # centres that no point is nearest to are no states
+    # Leave out centres that are not the nearest centre of any point.
     return _Centres(scale, centres[np.unique(_nearest(points, centres))])
 
 
@@ -153,10 +153,10 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
 
 
 def _distant_points(points: FloatArray, weight: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
-    """Draw k of the points (n, d) of weights (n,), or as many as there are distinct ones, by k-means++.
+    """Draw up to k different points from points (n, d) with weights (n,), by k-means++.
 
     The probability of a point is proportional to its weight times its squared distance from the nearest point drawn
-    before.  `kmeans2` of scipy draws in the same way, but computes every distance k times, and knows no weights.
+    before.  `kmeans2` of scipy draws in the same way, but computes every distance k times, and has no weights.
     """
 
     drawn = [int(rng.integers(len(points)))]
@@ -176,7 +176,7 @@ def _k_means(points: FloatArray, weight: FloatArray, k: int, rng: np.random.Gene
     for _ in range(_ITERATIONS):
         nearest = _nearest(points, centres)
         size = np.bincount(nearest, weight, minlength=len(centres))[:, None]
-        # a column for each point, with its weight in the row of its centre
+        # The matrix has a column for each point, with the weight of the point in the row of its centre.
         entries = (weight, nearest, np.arange(len(points) + 1))
         members = scipy.sparse.csc_array(entries, shape=(len(centres), len(points)))
         centres = np.where(size > 0, members @ points / np.where(size > 0, size, 1.0), centres)
@@ -184,10 +184,10 @@ def _k_means(points: FloatArray, weight: FloatArray, k: int, rng: np.random.Gene
 
 
 class _Choices(NamedTuple):
-    """The distinct choices of states at nodes with binary rules, and how often each occurs."""
+    """The distinct choices of states at nodes with binary rules, and the count of each choice."""
 
-    rows: IntArray  # (n, 4) rule and the states of the node, its left and its right child; in lexicographic order
-    times: FloatArray  # (n,)
+    rows: IntArray  # (n, 4) rule, states of the node, its left and its right child; in lexicographic order
+    times: FloatArray  # (n,) the count of each choice
 
     def __add__(self, other: _Choices) -> _Choices:  # type: ignore[override]
         """Add the counts of two shards."""
@@ -196,7 +196,7 @@ class _Choices(NamedTuple):
         return _Choices(rows, count.astype(float))
 
     def parts(self, rules: IntArray) -> list[tuple[IntArray, _Choices]]:
-        """Cut the binary rules (R, 3) into tasks, each with its choices, whose rules are numbered anew."""
+        """Cut the binary rules (R, 3) into tasks with their choices; rules are numbered from 0 in each task."""
         firsts = range(0, len(rules), RULES_OF_TASK)
         starts = np.searchsorted(self.rows[:, 0], [*firsts, len(rules)])
         tasks = []
@@ -207,7 +207,7 @@ class _Choices(NamedTuple):
 
 
 def _tensors(part: tuple[IntArray, _Choices], states: IntArray, rank: int | None) -> list[Tensor]:
-    """Make the counts of each binary rule of a part a tensor, of at most `rank` terms if there is a rank.
+    """Make a tensor from the counts of each binary rule of a part, with at most `rank` terms if `rank` is given.
 
     states: (S,) the number of states of each symbol.
     """
@@ -216,7 +216,7 @@ def _tensors(part: tuple[IntArray, _Choices], states: IntArray, rank: int | None
     identity = np.eye(int(states.max(initial=1)))
     tensors = []
     for rule, (start, end) in zip(rules.tolist(), pairwise(starts.tolist()), strict=True):
-        # a term for each choice: its count at three unit vectors
+        # The tensor has a term for each choice: its count times three unit vectors.
         legs = [identity[rows[start:end, leg + 1], : states[a]] for leg, a in enumerate(rule)]
         counts = Tensor(legs[0] * times[start:end, None], legs[1], legs[2])
         tensors.append(counts.compact() if rank is None else low_rank_tensor(counts, rank))
@@ -234,7 +234,7 @@ class _HardCounts(NamedTuple):
         return _HardCounts(self.table + other.table, self.choices + other.choices)
 
     def of_rules(self, rules: Rules, rank: int | None = None, jobs: int | None = 1) -> RuleTable:
-        """Make one table of the counts, over the rules that were counted."""
+        """Make one table from the counts, over the rules that were counted."""
         table = self.table
         parts = parallel_map(_tensors, self.choices.parts(rules.binary), jobs, table.states, rank)
         tensors = Tensors.of(chain.from_iterable(parts))
@@ -252,7 +252,7 @@ def _hard_counts(
     leaves, unaries, binaries = (np.flatnonzero(kind) for kind in (trees.is_leaf, trees.is_unary, trees.is_binary))
 
     def table(size: tuple[int, ...], nodes: IntArray, *indices: IntArray) -> FloatArray:
-        """Count the tuples of indices of nodes, (n,) each, in an array of a size."""
+        """Count the tuples of indices of nodes, (n,) each, in an array of the given size."""
         flat = np.ravel_multi_index(indices, size)
         return np.bincount(flat, of_node[nodes], minlength=int(np.prod(size))).reshape(size).astype(float)
 
@@ -273,13 +273,13 @@ def _hard_counts(
 def state_counts(
     trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray, weight: FloatArray | None = None
 ) -> RuleTable:
-    """Count how often each rule occurs with each choice of states, where the states of nodes are known.
+    """Count each rule with each choice of states, given the states of all nodes.
 
     trees: T trees of N nodes.
-    rules: the table to count over, which holds all rules of the trees.
+    rules: the rules of the table, which has all rules of the trees.
     states: (S,) the number of states of each symbol.
     state: (N,) the state of each node.
-    weight: (T,) how many trees each tree stands for; 1 if not given.
+    weight: (T,) the weight of each tree; 1 if not given.
 
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> state_counts(trees, trees.rules, np.array([2]), np.array([0, 1, 1])).leaf
@@ -295,11 +295,11 @@ def _shard_counts(shard: TreebankShard, clusters: Clusters, rules: Rules) -> _Ha
 
 
 def cluster_counts(treebank: Treebank, clusters: Clusters, rank: int | None = None, jobs: int | None = 1) -> RuleTable:
-    """Count how often each rule of a treebank occurs with each choice of its nodes' clusters.
+    """Count each rule of a treebank with each choice of its nodes' clusters.
 
     treebank: the trees with their features.
     clusters: the clusters that were learnt from a treebank over the same symbols.
-    rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are.
+    rank: the largest number of terms of a binary rule's counts, which are then approximate; None for exact counts.
     jobs: the number of workers; see `parallel_map`.
     """
     rules = treebank.counts.rules

@@ -1,14 +1,14 @@
-"""Estimate latent states by expectation maximisation (Matsuzaki et al. 2005), on the one inside-outside engine.
+"""Estimate latent states by expectation maximisation (Matsuzaki et al. 2005), with the inside-outside engine.
 
 | here | meaning |
 | --- | --- |
 | θ | the probabilities of roots and rules with their states |
 | n(θ) | the expected count of each, given the trees and current probabilities: the E-step, `expected_counts` |
-| A | `prior`: pseudo-counts, which draw the states of a symbol to each other |
+| A | `prior`: pseudo-counts, which make the states of a symbol more alike |
 | log L(θ) + Σ A log θ | the objective: the log-likelihood of the trees plus the logarithm of a Dirichlet prior |
-| θ ← (n + A) / Σ (n + A) | the M-step, which maximises what the E-step expects of the objective |
+| θ ← (n + A) / Σ (n + A) | the M-step, which maximises the expected objective |
 
-No iteration lowers the objective.  The objective is reported, and decides when to stop.  Without a prior it is the
+No iteration lowers the objective.  The objective is reported, and decides when EM stops.  Without a prior it is the
 log-likelihood.
 """
 
@@ -46,13 +46,13 @@ class EMResult(NamedTuple):
 
 
 def has_converged(objective: Sequence[float], least: float) -> bool:
-    """Tell whether the last two iterations gained less than `least` each, the last no more than the one before.
+    """Tell whether the last two iterations gained less than `least` each, and the last no more than the one before.
 
-    States that begin nearly alike differ slowly at first and then faster, so that small gains that grow are not the
-    end.
+    If states are nearly alike at the start, they become different slowly at first and then faster.  Therefore EM does
+    not stop while small gains grow.
 
     objective: the objective at the start and after each iteration.
-    least: the least gain for which another iteration is worth while.
+    least: the smallest gain for which EM continues.
 
     >>> has_converged([0.0, 0.1, 0.3], least=1.0), has_converged([0.0, 0.2, 0.3], least=1.0)
     (False, True)
@@ -64,7 +64,7 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
 
 
 def maximised(counts: RuleTable) -> ObservableOperators:
-    """Compute the probabilities that expected counts make likeliest: the M-step.
+    """Compute the probabilities under which expected counts are likeliest: the M-step.
 
     counts: expected counts of roots and rules with their states.
     """
@@ -72,18 +72,18 @@ def maximised(counts: RuleTable) -> ObservableOperators:
 
 
 def state_prior(start: ObservableOperators, observed: TreebankCounts, share: float) -> RuleTable:
-    """Make pseudo-counts that draw the states of a symbol to their mean at the start.
+    """Make pseudo-counts that move the states of a symbol towards their mean at the start.
 
-    In the probabilities of a state of average frequency the mean has the given share; in those of a rarer state it has
-    more.
+    The probabilities of a state of average frequency are a mixture in which the mean has the given share; for a rarer
+    state, the share is larger.
 
-    start: probabilities.
-    observed: how often the rules occur.
-    share: at least 0 and less than 1.
+    start: the probabilities at the start.
+    observed: the counts of rules.
+    share: the share of the mean, at least 0 and less than 1.
     """
     rules = start.rules
     has_state = (np.arange(start.root.shape[1]) < start.states[:, None]).astype(float)  # (S, M)
-    # pseudo-counts of each state, over the number of states that the mean is taken over
+    # The pseudo-count of each state, divided by the number of states that are summed.
     weight = share / (1.0 - share) * observed.symbol / start.states**2
 
     def spread(rows: FloatArray, parent: IntArray) -> FloatArray:
@@ -97,7 +97,7 @@ def state_prior(start: ObservableOperators, observed: TreebankCounts, share: flo
         if given.dense is not None:
             return Tensor.of_dense(np.broadcast_to(given.dense.sum(axis=0) * weight[a], given.shape).copy())
         first = np.repeat(given.first.sum(axis=1, keepdims=True) * weight[a], given.shape[0], axis=1)
-        total = first.sum(axis=1, keepdims=True)  # each factor of a term has as many pseudo-counts
+        total = first.sum(axis=1, keepdims=True)  # all three factors of a term have the same pseudo-count
         return Tensor(first, given.second * total, given.third * total)
 
     parents = rules.binary[:, 0].tolist()
@@ -112,11 +112,11 @@ def state_prior(start: ObservableOperators, observed: TreebankCounts, share: flo
 
 
 def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: TreebankCounts) -> ObservableOperators:
-    """Draw probabilities to a prior, as if the states of each symbol had been counted equally often.
+    """Add a prior to probabilities, as if the states of each symbol had equal counts.
 
     operators: probabilities.
     prior: pseudo-counts in the layout of the operators.
-    observed: how often the rules occur.
+    observed: the counts of rules.
     """
     frequency = np.broadcast_to((observed.symbol / operators.states)[:, None], operators.root.shape)
     counts = operators.mixture().scaled(frequency)
@@ -131,10 +131,10 @@ def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: Treeban
 def random_counts(observed: TreebankCounts, states: IntArray, rank: int | None = None, seed: int = 0) -> RuleTable:
     """Split counts evenly among states, and multiply each number by 0.5 to 1.5 at random.
 
-    observed: how often the rules occur.
+    observed: the counts of rules.
     states: (S,) the number of states of each symbol.
-    rank: the most terms of a binary rule's counts, which are then approximate; None for counts as they are drawn.
-    seed: of the random factors.
+    rank: the largest number of terms of a binary rule's counts, which are then approximate; None for exact counts.
+    seed: the seed of the random factors.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
@@ -173,7 +173,7 @@ def _expected_of_shard(shard: SkeletalShard, operators: ObservableOperators) -> 
 
 
 def _impossible_tree(shards: Iterable[SkeletalShard], operators: ObservableOperators) -> int | None:
-    """Find the first tree of probability zero, counted from 1; None if there is none."""
+    """Find the number, from 1, of the first tree with probability zero; None if there is no such tree."""
     before = 0
     for shard in shards:
         weights = tree_weights(operators, Forest.of_trees(shard.trees, operators.rules))
@@ -216,16 +216,16 @@ def run_em(
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> EMResult:
-    """Climb from given probabilities to a local maximum of the objective, for at most `most_iterations`.
+    """Run EM from given probabilities to a local maximum of the objective, for at most `most_iterations`.
 
-    A number that is zero at the start and in the prior stays zero, and tensors in factors stay in factors.
+    A number that is zero at the start and in the prior stays zero, and factored tensors stay factored.
 
-    shards: the trees, read once in every iteration.
+    shards: the trees, which are read once in every iteration.
     start: probabilities over the rules of the trees.
-    options: `most_iterations` and `tolerance` say when to stop.
+    options: the settings; `most_iterations` and `tolerance` decide when EM stops.
     prior: pseudo-counts in the layout of the start's table; none if not given.
     jobs: the number of workers; see `parallel_map`.
-    listener: told the objective before the first iteration and after each.
+    listener: is told the objective before the first iteration and after each iteration.
     Raises EstimationError if a tree has probability zero.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard
@@ -240,7 +240,7 @@ def run_em(
     """
     operators = start
     counts = _expectation(shards, operators, jobs)
-    n_trees = float(counts.table.root.sum())  # every tree has one root; trees with weights count as their sum
+    n_trees = float(counts.table.root.sum())  # every tree has one root; with weights, this is the sum of the weights
     objective: list[float] = []
     log_likelihood: list[float] = []
 

@@ -1,4 +1,4 @@
-"""The progress of training on one line of a terminal, with the time that is left."""
+"""Show the progress of training on one line of a terminal, with the time that is left."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _SOON = 2.0  # seconds of training without a line
 
 
 class ProgressLine:
-    """Listener that shows the stage of training and the time that the stage will still take.
+    """A listener that shows the stage of training and the time until the end of the stage.
 
-    Nothing is shown in the first two seconds.  The line is overwritten by the next one, and removed by `clear`.
+    Nothing is shown in the first two seconds.  The next line overwrites the line, and `clear` removes it.
 
-    stream: where the line is written; None for standard error.
+    stream: the stream for the line; None for standard error.
 
     >>> line = ProgressLine(sys.stdout)
     >>> line(Progress("EM", 1, 3))
@@ -36,13 +36,14 @@ class ProgressLine:
         self._width = 0  # of the line that is on the screen
 
     def __call__(self, progress: Progress) -> None:
-        """Show a step, with the seconds that the rest of its stage takes if each step takes as long as those before.
+        """Show a step, with the seconds until the end of its stage if all steps take equally long.
 
         progress: the step.
         """
         now = time.perf_counter()
         if progress.stage != self._stage or progress.done <= self._n_done:
-            # A stage begins with a report of no step, or else with the report before its first step.
+            # A stage begins with a report of zero steps, or, without such a report, with the report before its first
+            # step.
             self._stage = progress.stage
             self._stage_begin = self._reported if progress.done else now
         self._n_done = progress.done
@@ -54,7 +55,7 @@ class ProgressLine:
             left = (now - self._stage_begin) / progress.done * (progress.total - progress.done)
             text += f", about {left:.0f} s left" if left >= 1.0 else ""
         self.clear()
-        # The cursor goes back, so that a message of others, which begins where the cursor is, does not follow the text.
+        # Move the cursor back, so that a message of other code overwrites the line.
         self._stream.write(f"{text}\r")
         self._stream.flush()
         self._width = len(text)
@@ -69,7 +70,7 @@ class ProgressLine:
 
 @contextmanager
 def shown(progress: bool | None) -> Iterator[Listener]:
-    """Give a listener that shows the progress of training until the block ends, or one that shows nothing.
+    """Make a listener that shows the progress of training until the block ends, or a listener that shows nothing.
 
     progress: whether to show it; None to show it if standard error is a terminal.
 

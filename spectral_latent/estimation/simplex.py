@@ -7,9 +7,9 @@
 | `weights` | B_x (equation 1) | arg min over u ≥ 0, Σ u = 1 of ‖A_x - Σ_h u_h C_h‖², (n, k) |
 
 The arg min is found by the active-set method of Wolfe 1976 ("Finding the nearest point in a polytope"), which ends at
-the exact solution.  The minimum over a face of the simplex solves a linear system; if the face is not the right one,
-the search continues towards the corner with the lowest gradient.  The duality gap, which bounds the error of the
-minimum, is returned.
+the exact solution.  The minimum over a face of the simplex solves a linear system.  While the face is not the right
+one, the search adds the corner with the lowest gradient.  The result includes the duality gap, which bounds the error
+of the minimum.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["ConvexWeights", "anchors", "convex_weights"]
 
-_ROUNDING = 1e-13  # relative size of what may be rounding error
-_TIE = 1e-9  # squared distances that differ relatively by less are equal
+_ROUNDING = 1e-13  # the relative size of rounding errors
+_TIE = 1e-9  # squared distances count as equal if they differ by less than this share
 
 
 class ConvexWeights(NamedTuple):
@@ -41,15 +41,15 @@ class ConvexWeights(NamedTuple):
 def anchors(
     rows: FloatArray, frequency: FloatArray, count: int, *, least: float = 0.0, cutoff: float = 1e-6
 ) -> IntArray:
-    """Find up to `count` rows one by one, each the farthest from the span of the rows before.
+    """Find up to `count` rows one by one; each is the row farthest from the span of the rows before.
 
     Of rows at the same distance the most frequent is taken, and of equally frequent rows the first.  The search ends
     when the distance is at most `cutoff` times the first distance.
 
-    rows: (n, d).
-    frequency: (n,) how often each row was observed; rows less frequent than `least` are not candidates, unless all are.
-    count: the most rows to find.
-    least: the least frequency of a candidate.
+    rows: (n, d) the rows.
+    frequency: (n,) the number of observations of each row; rows below `least` are not candidates, unless all are below.
+    count: the largest number of rows to find.
+    least: the smallest frequency of a candidate.
     cutoff: the relative distance at which the search ends.
     Raises ValueError if there are no rows, or if the shapes differ.
 
@@ -78,12 +78,12 @@ def anchors(
 
 
 class _Room(NamedTuple):
-    """Arrays that are made once for all points.
+    """Room that is made once for all points.
 
     face: (k,) the corners of a face.
-    target: (k,) the weights of the minimum over a face.
-    factor: (k, k) the Cholesky factor of its equations.
-    solution: (k,) their solution.
+    target: (k,) the weights of the minimum over the face.
+    factor: (k, k) the Cholesky factor of the equations of this minimum.
+    solution: (k,) the solution of the equations.
     """
 
     face: IntArray
@@ -104,13 +104,13 @@ def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _Room)
     With d_i = c_i - c_0 the minimum solves Σ_j (d_i · d_j) w_j = d_i · (p - c_0), i > 0, by Cholesky factors.
 
     gram: (k, k) the inner products of the corners.
-    product: (k,) those of the corners with the point.
-    size: the first so many of `face` are the corners of the face.
+    product: (k,) the inner products of the corners with the point.
+    size: the corners of the face are the first `size` of `face`.
     """
     face, target, factor, solution = room
     n = size - 1
     o = face[0]
-    # Row by row of the factor, and at once what the right-hand side becomes.
+    # Compute the factor row by row, and solve the first triangular system with each row.
     for i in range(n):
         a = face[i + 1]
         right = product[a] - product[o] - gram[a, o] + gram[o, o]
@@ -127,7 +127,7 @@ def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _Room)
             else:
                 factor[i, i] = np.sqrt(entry)
         solution[i] = right / factor[i, i]
-    # Then backwards through the transposed factor.
+    # Solve the second triangular system, with the transposed factor, backwards.
     target[o] = 1.0
     for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
@@ -142,8 +142,9 @@ def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _Room)
 def _positive(weights: FloatArray, face: IntArray, size: int) -> int:
     """Keep the corners of a face whose weights are positive, and return their number.
 
-    weights: (k,).
-    face: (k,) of which the first `size` are the corners of the face.
+    weights: (k,) the weights of all corners.
+    face: (k,) the corners of the face are the first `size`.
+    size: the number of corners of the face.
     """
     kept = 0
     for at in range(size):
@@ -158,11 +159,11 @@ def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _Ro
     """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent.
 
     gram: (k, k) the inner products of the corners.
-    product: (k,) those of the corners with the point.
-    weights: (k,) zeros, which become the weights of the minimum.
+    product: (k,) the inner products of the corners with the point.
+    weights: (k,) zeros; get the weights of the minimum.
     """
     face, target = room.face, room.target
-    # From the face of all corners to smaller ones, until no weight is negative.
+    # Begin with the face of all corners, and drop corners until no weight is negative.
     size = len(weights)
     for a in range(size):
         face[a] = a
@@ -173,7 +174,7 @@ def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _Ro
                 weights[face[at]] = target[face[at]]
             return
         size = kept
-    # The corners of the face are dependent: the squared distance of a corner, but for what is the same for all.
+    # The corners of the face are dependent: take the nearest corner, by squared distances up to a common constant.
     nearest = 0
     for a in range(len(weights)):
         if gram[a, a] - 2.0 * product[a] < gram[nearest, nearest] - 2.0 * product[nearest]:
@@ -183,16 +184,16 @@ def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _Ro
 
 @compiled_part
 def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: int, room: _Room) -> None:
-    """Go straight to the minimum over the face; where a weight reaches zero first, go on without its corner.
+    """Move weights straight to the minimum over the face; if a weight reaches zero first, continue without its corner.
 
     gram: (k, k) the inner products of the corners.
-    product: (k,) those of the corners with the point.
-    weights: (k,) the weights to go from, which become those of the minimum.
-    size: the first so many of `face` are the corners of the face, which becomes smaller.
+    product: (k,) the inner products of the corners with the point.
+    weights: (k,) the weights at the start; get the weights of the minimum.
+    size: the corners of the face are the first `size` of `face`.
     """
     face, target = room.face, room.target
     while size > 0 and _face_minimum(gram, product, size, room):
-        # The longest step on which no weight becomes negative.
+        # Find the longest step that makes no weight negative, and the corner whose weight then is zero.
         step = 1.0
         leaving = -1
         for at in range(size):
@@ -218,16 +219,16 @@ def _find_weights(
     """Find arg min of wᵀ gram w - 2 product · w over the simplex for every product.
 
     gram: (k, k) the inner products of the corners.
-    products: (n, k) those of the corners with each point.
-    magnitude: (n,) how large the numbers of a gradient are; rounding errors are relative to it.
-    weights: (n, k) zeros, which become the weights.
+    products: (n, k) the inner products of the corners with each point.
+    magnitude: (n,) the magnitude of the numbers of a gradient; rounding errors are relative to it.
+    weights: (n, k) zeros; get the weights.
     """
     n_corners = len(gram)
     for point in range(len(weights)):
         product = products[point]
         w = weights[point]
         _start(gram, product, w, room)
-        # Towards the corner of the lowest gradient, until none is lower than where we are.
+        # Add the corner with the lowest gradient, until no gradient is lower than that of the present weights.
         for _ in range(10 * n_corners):
             best = 0
             lowest = mean = 0.0
@@ -257,10 +258,10 @@ def _find_weights(
 
 
 def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
-    """Find the mixtures of corners that come nearest to points.
+    """Find the mixtures of corners that are nearest to points.
 
-    points: (n, d).
-    corners: (k, d).
+    points: (n, d) the points.
+    corners: (k, d) the corners.
     Raises ValueError if there is no corner, if the shapes do not fit, or if a number is not finite.
 
     >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])

@@ -11,9 +11,9 @@ from spectral_latent.trees import FloatArray
 
 __all__ = ["truncated_svd"]
 
-_SMALL = 400  # below this size a dense decomposition is faster than an iterative one
-_MOST_DENSE = 1 << 22  # numbers of a matrix that is decomposed as a whole
-_BLOCK = 4096  # rows of a large matrix that are made dense together
+_SMALL = 400  # below this size, a dense decomposition is faster than an iterative one
+_MOST_DENSE = 1 << 22  # the largest size of a matrix that is made dense as a whole
+_BLOCK = 4096  # the number of rows of a large matrix that are made dense together
 _log = logging.getLogger(__name__)
 
 
@@ -25,9 +25,9 @@ def truncated_svd(
     The same matrix and seed give the same bits.  A matrix with a short side is decomposed without iteration; if its
     other side is long, it is made dense in blocks.
 
-    matrix: (d, d').
-    rank: the most triplets.
-    seed: of the vector that the iteration starts from.
+    matrix: (d, d') the matrix.
+    rank: the largest number of triplets.
+    seed: the seed of the vector at the start of the iteration.
 
     >>> truncated_svd(scipy.sparse.csr_array(np.diag([3.0, 2.0, 1.0])), 2)[1]
     array([3., 2.])

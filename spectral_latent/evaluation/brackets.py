@@ -101,7 +101,8 @@ def score_brackets(
     """Score predicted trees against gold trees.
 
     pairs: a gold tree and a predicted tree of each sentence.
-    max_length: the most words of a sentence that counts, with punctuation and without traces; None for any number.
+    max_length: the largest number of words of a sentence that counts, with punctuation and without traces; None for
+    any number.
     function_labels: whether labels are compared with their function labels, such as NP-SBJ; indices never count.
 
     Raises `ValueError` for a tree in which a word is not the only child of its tag.

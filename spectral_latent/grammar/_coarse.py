@@ -1,4 +1,4 @@
-"""Hold a binary PCFG of one state per symbol, and leaf rules over words, sorted as charts read them.
+"""Hold a binary PCFG with one state per symbol, and leaf rules over words, in the order in which charts read them.
 
 The table of all pairs of S symbols has S² numbers of 32 bits.
 """
@@ -20,35 +20,38 @@ PlaceArray = NDArray[np.uint64]
 NumberArray = NDArray[np.uint32]
 
 ONE = np.uint64(1)
-"""One for places, which have no sign: the sum with a signed 1 would be a floating-point number."""
+"""The number 1 for sums with places, which are unsigned: the sum with a signed 1 would be a floating-point number."""
 
 
 class CoarseGrammar(NamedTuple):
-    """A grammar of S symbols with one state each, its R binary rules sorted by parent and by pair of children."""
+    """A grammar of S symbols with one state each, with its R binary rules in two orders.
+
+    The first four columns have the rules sorted by parent, the columns `pair_...` by pairs of children.
+    """
 
     left_child: PlaceArray  # (R,) the left child of each rule
     right_child: PlaceArray  # (R,) the right child
-    number: IntArray  # (R,) row of `Rules.binary`
-    weight: FloatArray  # (R,)
+    number: IntArray  # (R,) the row of `Rules.binary`
+    weight: FloatArray  # (R,) the weight of each rule
     of_parent: PlaceArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
-    pair: NumberArray  # (S, S) number of the pair of a left and a right child; P where there is no rule
+    pair: NumberArray  # (S, S) the number of the pair of a left and a right child; P if there is no rule
     of_right: PlaceArray  # (S + 1,) pairs with the right child c: of_right[c] ... of_right[c+1] - 1
     left: PlaceArray  # (P,) the left child of each pair
-    of_pair: PlaceArray  # (P + 1,) in the two columns below, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
-    pair_parent: PlaceArray  # (R,)
-    pair_number: IntArray  # (R,) row of `Rules.binary`
-    pair_weight: FloatArray  # (R,)
-    root: FloatArray  # (S,)
-    prior: FloatArray  # (S,) share of each symbol among the nodes of a treebank
+    of_pair: PlaceArray  # (P + 1,) in the next three columns, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
+    pair_parent: PlaceArray  # (R,) the parent of each rule
+    pair_number: IntArray  # (R,) the row of `Rules.binary`
+    pair_weight: FloatArray  # (R,) the weight of each rule
+    root: FloatArray  # (S,) the root weights
+    prior: FloatArray  # (S,) the share of each symbol among the nodes of a treebank
 
     @staticmethod
     def of(operators: ObservableOperators, prior: FloatArray, used: BoolArray | None = None) -> CoarseGrammar:
         """Index the binary rules of operators with one state per symbol.
 
         operators: operators of S symbols with one state each.
-        prior: (S,) share of each symbol among the nodes of a treebank.
-        used: (R2,) whether charts use each of the binary rules; all if not given.
-        Raises ValueError if there are unary rules, which charts do not know, or if the shapes do not fit.
+        prior: (S,) the share of each symbol among the nodes of a treebank.
+        used: (R2,) whether charts use each of the binary rules; all rules if not given.
+        Raises ValueError if there are unary rules, which charts cannot use, or if the shapes do not fit.
         """
         check_column("shares of symbols", prior, (operators.n_symbols,), np.float64)
         check_range("states of a coarse grammar", operators.states, 1, 2)
@@ -64,7 +67,7 @@ class CoarseGrammar(NamedTuple):
         number = np.arange(len(packed.binary_rules)) if used is None else np.flatnonzero(used)
         rules = packed.binary_rules[number]
         weight = packed.data[number]
-        # The same rules again, sorted by their children: rules of the same two stand together.
+        # Sort the rules by their children, so that rules with the same children are neighbours.
         order = np.lexsort(rules[:, 1:].T)
         parent, left, right = rules[order].T
         starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
@@ -90,12 +93,12 @@ class CoarseGrammar(NamedTuple):
 
 
 class CoarseLeaves(NamedTuple):
-    """The leaf rules over each of n words: word i's are start[i] ... start[i+1] - 1."""
+    """The leaf rules over each of n words: those of word i are start[i] ... start[i+1] - 1."""
 
     start: IntArray  # (n + 1,)
-    rule: IntArray  # row of `Rules.leaf`
-    symbol: IntArray
-    weight: FloatArray
+    rule: IntArray  # the row of `Rules.leaf`
+    symbol: IntArray  # the parent of each rule
+    weight: FloatArray  # its weight
 
     @staticmethod
     def of(operators: ObservableOperators, terminal: IntArray, used: BoolArray | None = None) -> CoarseLeaves:
@@ -103,7 +106,7 @@ class CoarseLeaves(NamedTuple):
 
         operators: operators of S symbols with one state each.
         terminal: (n,) the terminal of each word.
-        used: (R0,) whether charts use each of the leaf rules; all if not given.
+        used: (R0,) whether charts use each of the leaf rules; all rules if not given.
         """
         rules = operators.rules.leaf
         number = np.arange(len(rules)) if used is None else np.flatnonzero(used)
@@ -114,24 +117,26 @@ class CoarseLeaves(NamedTuple):
         return CoarseLeaves(start, rule, rules[rule, 0], operators.leaf[rule, 0])
 
     def of_words(self, first: int, end: int) -> CoarseLeaves:
-        """Take the leaf rules of some of the words.
+        """Take the leaf rules of the words first ... end - 1.
 
         first: the first word.
-        end: the word after the last one.
+        end: the word after the last word.
         """
         start = self.start[first : end + 1]
         rules = slice(start[0], start[-1])
         return CoarseLeaves(start - start[0], self.rule[rules], self.symbol[rules], self.weight[rules])
 
     def with_others(self, others: CoarseLeaves) -> CoarseLeaves:
-        """Add the other leaf rules of symbols that have none over a word, so that no tree is derived twice.
+        """Add other leaf rules for each symbol that has no leaf rule over a word.
+
+        A symbol never has two leaf rules over a word, so that no tree is derived twice.
 
         others: leaf rules over the same n words.
         """
         every = np.arange(len(self.start) - 1)
         word = np.concatenate([np.repeat(every, np.diff(leaves.start)) for leaves in (self, others)])
         symbol = np.append(self.symbol, others.symbol)
-        # Of equal words and symbols the first is taken, in the order of words.
+        # Of several rules with the same word and symbol, keep the first; the result is in the order of words.
         _, kept = np.unique(np.stack([word, symbol]), axis=1, return_index=True)
         return CoarseLeaves(
             np.searchsorted(word[kept], np.arange(len(self.start))),

@@ -2,17 +2,18 @@
 
 | here | meaning |
 | --- | --- |
-| cell of (i, j) | words i ... j-1; numbered j (j-1) / 2 + i, as in `permits` |
+| cell (i, j) | the span of words i ... j-1; its number is j (j-1) / 2 + i, as in `permits` |
 | item | a symbol over a cell |
-| row | the places of a symbol that ends at word j, from its first to its last beginning i; items lie there |
-| inside[start[row] + i - first[row]] · 2^exponent[cell] | inside score of an item; 0 where there is none |
+| row | the items of one symbol and one end j, as neighbouring places for the beginnings i |
+| inside[start[row] + i - first[row]] · 2^exponent[cell] | the inside score of an item; 0 at a place without an item |
 
-The unpruned forest of a sentence has millions of edges, of which thousands matter.  It is therefore never built: a
-chart has items and their scores, and `_likely_edges` lists the edges that matter.
+The unpruned forest of a sentence has millions of edges, and only thousands of them are likely.  It is therefore never
+built: a chart has items and their scores, and `_likely_edges` lists the likely edges.
 
-Cells are filled by their ends, from the last beginning to the first.  An item over (k, j) that is done is joined with
-all items that end at k, whatever their beginnings: a rule adds a multiple of the left child's row to the parent's.
-Most places of a row have an item, so that this takes fewer steps than to go from item to item, and no decisions.
+Cells are filled end by end, and for each end from the last beginning to the first.  A finished item over (k, j) is
+joined with all items that end at k, for all beginnings at once: a rule adds a multiple of the left child's row to the
+parent's row.  Most places of a row have an item, so that this takes fewer steps than a loop over items, and no
+branches.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["InsideChart", "LimitError", "inside_chart"]
 
-_WORDS = 16  # whose cells are filled between two looks at the clock
-_FAR = 500  # numbers of one cell may be so many powers of two above those that were added first
-_WIDTH = np.uint64(4)  # rows begin and end at multiples of so many words, which the processor adds at once
+_WORDS = 16  # the number of ends whose cells are filled between two looks at the clock
+_FAR = 500  # the exponent of a cell is raised if a number is more than 2^_FAR times as large
+_WIDTH = np.uint64(4)  # rows begin and end at multiples of this number, because the processor adds four numbers at once
 
 
 class LimitError(Exception):
@@ -41,7 +42,7 @@ class LimitError(Exception):
 
 
 class _Rules(NamedTuple):
-    """The columns of `CoarseGrammar` that tell what a right child makes with others."""
+    """The columns of `CoarseGrammar` that list the rules of a right child."""
 
     of_right: PlaceArray  # (S + 1,)
     left: PlaceArray  # (P,)
@@ -51,16 +52,16 @@ class _Rules(NamedTuple):
 
 
 class InsideChart(NamedTuple):
-    """The items of a sentence of n words that have an inside score, row by row; see this module.
+    """The items of a sentence of n words with their inside scores, row by row; see this module.
 
-    exponent: (cells,) the exponent of the scores over each cell; `EMPTY` where there are none.
-    row: (n + 1, S) the row of each end and symbol; 0, which has no places, where there is none.
+    exponent: (cells,) the exponent of the scores over each cell; `EMPTY` for a cell without items.
+    row: (n + 1, S) the row of each end and symbol; row 0, which has no places, if there are no items.
     of_end: (n + 2,) the rows that end at word j are of_end[j] ... of_end[j+1] - 1.
     symbol: (rows,) the symbol of each row.
-    first: (rows,) its first beginning, or some words before: places without an item are zero.
-    end: (rows,) the word after its last beginning, or some words more.
+    first: (rows,) the beginning at its first place; it may be some words before the first item.
+    end: (rows,) the beginning after its last place; it may be some words after the last item.
     start: (rows,) its first place.
-    inside: (N,) the scores at all places.
+    inside: (N,) the scores at all places; zero at a place without an item.
     """
 
     exponent: IntArray
@@ -76,8 +77,8 @@ class InsideChart(NamedTuple):
     def empty(n_words: int, n_symbols: int) -> InsideChart:
         """Make a chart without items, with room for some.
 
-        n_words: n.
-        n_symbols: S.
+        n_words: n, the number of words.
+        n_symbols: S, the number of symbols.
         """
         rows = np.empty((4, n_words * n_symbols + 1), dtype=np.uint64)
         rows[:, 0] = 0
@@ -94,7 +95,7 @@ class InsideChart(NamedTuple):
         )
 
     def resized(self, size: int, room: int) -> InsideChart:
-        """Copy the first places to a column of another length.
+        """Copy the first places to a longer column.
 
         size: the number of places to keep.
         room: the new length of the column.
@@ -114,20 +115,20 @@ class InsideChart(NamedTuple):
 
 
 class _Room(NamedTuple):
-    """Arrays that are used for the cells of one end after the other.
+    """Room for the cells of one end j, which is used for one end after another.
 
-    scores: (S, n + _WIDTH) the scores of each symbol from each beginning, zero between two ends.
-    exponent: (n,) the exponent of the scores from each beginning.
+    scores: (S, n + _WIDTH) the score of each symbol over (i, j), for each beginning i; zero between two ends.
+    exponent: (n,) the exponent of the scores over (i, j), for each beginning i.
     is_made: (S,) whether a symbol may have scores.
-    made: (S,) the symbols that may, in the order in which they were made.
+    made: (S,) the symbols that may have scores, in the order in which they were made.
     first: (S,) the first beginning of an item of each symbol.
-    end: (S,) the word after the last one; 0 where there is no item, as between two ends.
+    end: (S,) the word after the last beginning; 0 for a symbol without items, and between two ends.
     symbol: (S,) the symbols of one cell.
-    merit: (S,) their scores times the estimates of their outside scores; -1 for symbols that the cell may not hold.
-    inside: (S,) the scores of its items.
-    scale: (n + _WIDTH,) 2^(exponent of the items from each beginning and of one cell - exponent of their sum).
+    merit: (S,) their inside scores times the estimates of their outside scores; -1 for forbidden symbols.
+    inside: (S,) the scores of the cell's items.
+    scale: (n + _WIDTH,) the powers of two by which scores over (i, k) are multiplied, for each i; see `_scale_rows`.
     scaled: (S (n + _WIDTH),) the rows that end at one word, scaled.
-    pair: (P + 1,) the pairs that a cell is the right child of.
+    pair: (P + 1,) the pairs of children with an item of the cell as right child.
     item: (P + 1,) the number of the cell's item in each of these pairs.
     """
 
@@ -181,16 +182,17 @@ def _close(
     j: int,
     beam: float,
 ) -> int:
-    """Keep the likely items of (k, j), and scale them; return how many there are."""
+    """Keep the likely items of the cell (k, j), and scale their scores; return the number of items."""
     scores, symbol, merit = room.scores, room.symbol, room.merit
     begin, end = place(k), place(j)
     cell = j * (j - 1) // 2 + k
-    # Without a branch, which the processor would often guess wrongly.
+    # List the symbols with a score, without a branch, which the processor would often guess wrongly.
     n_scored = 0
     for at in range(n_made):
         a = room.made[at]
         symbol[place(n_scored)] = a
         n_scored += scores[a, begin] > 0.0
+    # Find the largest score, and the largest estimate of a posterior, among the permitted symbols.
     row = permits.row[cell]
     largest = 0.0
     promising = 0.0
@@ -202,10 +204,11 @@ def _close(
             merit[at] = score * estimates.before[begin, a] * estimates.after[end, a]
             largest = max(largest, score)
             promising = max(promising, merit[at])
+    # Items below an absolute limit, or below a share of the cell's best item, are dropped.
     exponent = estimates.exponent - estimates.before_exponent[k] - estimates.after_exponent[j] - room.exponent[k]
     least = estimates.least * math.ldexp(1.0, int(min(max(exponent, -1000), 1000)))
     least = max(least, promising * beam)
-    # Scale by a power of two, which rounds nothing, to a largest score in [1/2, 1).
+    # Scale by a power of two, which rounds nothing, so that the largest score is in [1/2, 1).
     shift = math.frexp(largest)[1]
     scale = math.ldexp(1.0, -shift)
     size = 0
@@ -217,7 +220,7 @@ def _close(
             symbol[size] = a
             room.inside[size] = score
             size += 1
-            # Beginnings come from the last to the first.
+            # Beginnings come from the last to the first, so that the newest is the first so far.
             room.first[a] = begin
             if room.end[a] == 0:
                 room.end[a] = begin + ONE
@@ -230,13 +233,16 @@ def _close(
 
 @exact_pass_part
 def _scale_rows(chart: InsideChart, room: _Room, n_made: int, k: int, exponent: int) -> None:
-    """Scale the rows that end at word k, so that their products with items of a cell of this exponent can be added."""
+    """Scale the rows that end at word k, so that their products with items of exponent `exponent` can be added.
+
+    The product with a score over (i, k) is added to the scores over (i, j), which have the exponent room.exponent[i].
+    """
     for i in range(k):
         of_left = chart.exponent[k * (k - 1) // 2 + i]
         if of_left == EMPTY:
             continue
         total = of_left + exponent
-        # The exponent of a sum is that of its first part; it is raised only where another part is far larger.
+        # The exponent of a sum is that of its first term; it is raised only if another term is far larger.
         if room.exponent[i] == EMPTY:
             room.exponent[i] = total
         elif total > room.exponent[i] + _FAR:
@@ -255,11 +261,14 @@ def _scale_rows(chart: InsideChart, room: _Room, n_made: int, k: int, exponent: 
 
 @exact_pass_part
 def _pairs(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int) -> int:
-    """List the pairs of the first items of the room and of symbols that end at word k; return how many there are."""
+    """List the pairs of children whose right child is one of the room's items, and whose left child ends at word k.
+
+    Returns the number of pairs.
+    """
     word = place(k)
     row, left, pairs, items = chart.row, rules.left, room.pair, room.item
     size = 0
-    # Without a branch, which the processor would often guess wrongly.
+    # Write each pair, but count it only if the left child has a row: a branch would often be guessed wrongly.
     for item in range(n_items):
         c = room.symbol[item]
         for pair in range(rules.of_right[c], rules.of_right[c + ONE]):
@@ -271,9 +280,9 @@ def _pairs(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int)
 
 @exact_pass_part
 def _join(rules: _Rules, chart: InsideChart, room: _Room, n_made: int, k: int, n_items: int) -> int:
-    """Add to the scores what the first items of the room derive together with all items that end at word k.
+    """Apply all binary rules to the items of the room, as right children, and the items that end at word k.
 
-    Returns how many symbols may have scores then.
+    Returns the number of symbols that may have scores then.
     """
     scores, scaled, made, is_made = room.scores, room.scaled, room.made, room.is_made
     word = place(k)
@@ -285,9 +294,11 @@ def _join(rules: _Rules, chart: InsideChart, room: _Room, n_made: int, k: int, n
         first, end, start = chart.first[row], chart.end[row], chart.start[row] - begin
         for r in range(rules.of_pair[pair], rules.of_pair[pair + ONE]):
             a = rules.pair_parent[r]
+            # Enter the parent, unless it was made before.
             made[place(n_made)] = a
             n_made += not is_made[a]
             is_made[a] = True
+            # Add a multiple of the left child's row to the parent's, for all beginnings i.
             weight = rules.pair_weight[r] * inside
             for i in range(first, end):
                 scores[a, i] += weight * scaled[start + (i - first)]
@@ -296,7 +307,7 @@ def _join(rules: _Rules, chart: InsideChart, room: _Room, n_made: int, k: int, n
 
 @exact_pass_part
 def _store(chart: InsideChart, room: _Room, n_made: int, j: int, size: int) -> int:
-    """Write the rows that end at word j into the chart, and empty the scores; return how many places are in use."""
+    """Write the rows that end at word j into the chart, and set the scores to zero; return the places in use."""
     row = chart.of_end[j]
     for at in range(n_made):
         a = room.made[at]
@@ -329,18 +340,18 @@ def _fill(
     estimates: OutsideEstimates,
     beam: float,
 ) -> tuple[int, int]:
-    """Fill the cells that end at the words done + 1 ... last, or at fewer if the column of scores is too short.
+    """Fill the cells with the ends done + 1 ... last, or with fewer ends if the column of scores is too short.
 
-    done: the word up to which all cells are filled.
-    size: how many places they have.
-    Returns the word up to which cells are filled then, and how many places they have.
+    done: the last end whose cells are filled.
+    size: the number of places in use.
+    Returns both numbers after the call.
     """
     for j in range(done + 1, last + 1):
         if size + room.scores.size > len(chart.inside):
             return j - 1, size
         for i in range(j):
             room.exponent[i] = EMPTY
-        # A word has the symbols of its leaf rules; a longer cell is made of two shorter ones at every split.
+        # The cell of a single word has the symbols of its leaf rules.
         room.exponent[j - 1] = 0
         n_made = ZERO
         for leaf in range(leaves.start[j - 1], leaves.start[j]):
@@ -349,6 +360,7 @@ def _fill(
             n_made += not room.is_made[a]
             room.is_made[a] = True
             room.scores[a, j - 1] += leaves.weight[leaf]
+        # Finish the cells (k, j) from the shortest on, and join the items of each with all items that end at k.
         for k in range(j - 1, -1, -1):
             n_items = _close(estimates, chart, permits, room, n_made, k, j, beam)
             if n_items > 0 and k > 0:
@@ -371,12 +383,12 @@ def inside_chart(
 
     grammar: the binary rules.
     leaves: the leaf rules over each word.
-    beam: an item is dropped if the estimate of its posterior is less than so many times that of the cell's best.
-    most: places that the chart may have.
+    beam: an item is dropped if the estimate of its posterior is less than this share of that of the cell's best item.
+    most: the largest number of places of the chart.
     deadline: the time at which the chart is given up, in CPU seconds of this thread (`time.thread_time`).
-    permits: the symbols that each cell may hold; None for all.
-    estimates: those of outside scores; None for those by the symbol alone.
-    Raises LimitError if the chart has more places, or is not done at the deadline, or if memory does not hold it.
+    permits: the symbols that each cell may hold; None for all symbols.
+    estimates: the estimates of outside scores; None for estimates by the symbol alone.
+    Raises LimitError if the chart has more places, if it is not finished at the deadline, or if memory is too small.
     """
     n = len(leaves.start) - 1
     n_symbols = len(grammar.root)

@@ -1,15 +1,16 @@
 """Walk down the inside chart of a sentence, and list the items and edges that are likely.
 
-Outside scores are computed only of the items that are kept.
+Outside scores are computed only for the items that are kept.
 
 | here | meaning |
 | --- | --- |
 | cell, item, row, place, exponent[cell] | as in `_inside_chart` |
-| outside[place] | outside score, in units that make inside · outside the posterior of the item |
+| outside[place] | outside score, scaled so that inside · outside is the posterior of the item |
 
-Cells are walked by their first words, from the widest down, and all items are listed in this order before.  The items
-that begin at one word stand in a table of rows, by their ends: a rule joins a part of such a row with the same part of
-a row of items that end at one word.
+The walk visits cells by their first words, and for each first word from the longest cell to the shortest; all items are
+listed in this order before.  To expand an item over (i, j), a table has the items that begin at word i, with a row for
+each symbol, by their ends k.  A rule joins the row of its left child with the row of its right child in the chart,
+whose items begin at k and end at j.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["likely_edges"]
 
-_ROOM = 1 << 16  # edges that there is room for at first
+_ROOM = 1 << 16  # the number of edges for which there is room at first
 _BITS = np.uint64(64)
 _NONE = np.uint64(0)
 _TWO = np.uint64(2)
-_LARGE = 1e300  # no weight is larger, so that its product with zero is zero
+_LARGE = 1e300  # the largest weight, which is finite, so that its product with zero is zero
 
 
 class _Rules(NamedTuple):
-    """The columns of `CoarseGrammar` that tell what a parent is made of."""
+    """The columns of `CoarseGrammar` that list the rules of a parent."""
 
     left_child: PlaceArray  # (R,)
     right_child: PlaceArray  # (R,)
@@ -47,20 +48,20 @@ class _Walk(NamedTuple):
     """The state of the walk down.
 
     outside: (N,) the outside scores at all places.
-    is_wanted: (N,) whether the item is kept: it is likely, or a kept edge has it as a child.
+    is_wanted: (N,) whether the item is kept: it is likely, or it is a child of a kept edge.
     of_word: (n + 2,) the items that begin at word i are of_word[i] ... of_word[i+1] - 1 in the next three columns.
-    item: (N,) the place of each item, by first words, then from the last end to the first.
+    item: (N,) the place of each item; items are sorted by first words, and then from the last end to the first.
     symbol: (N,) its symbol.
     end: (N,) its end.
-    ends: (n + 1, S) the beginnings of the items of each symbol that end at each word: word i is bit i modulo 64.
-    begins: (S,) the ends of the items of each symbol that begin at one word, likewise.
-    begin: (S,) the first of these ends, and any number where there is none.
-    last: (S,) the last of them, likewise.
-    left: (S, n + 1) the inside scores of these items by end; 0 where there is none.
-    left_outside: (S, n + 1) their outside scores, and any number where there is none.
-    scale: (n + 1,) 2^(exponents of the cells on both sides of split k - that of their whole).
-    matching: (R + 1,) the rules of one parent whose children may stand beside each other.
-    threshold: the least posterior of what is kept for its own sake.
+    ends: (n + 1, S) the beginnings of the items of each symbol and end, as bits: word i is bit i modulo 64.
+    begins: (S,) for the table of the current first word: the ends of the items of each symbol, as bits.
+    begin: (S,) the first of these ends; not defined for a symbol without items.
+    last: (S,) the last of these ends; not defined for a symbol without items.
+    left: (S, n + 1) the inside scores of the items of the table by end; 0 if there is no item.
+    left_outside: (S, n + 1) their outside scores; not defined if there is no item.
+    scale: (n + 1,) for each split k of the current cell, 2^(exponents of both parts - exponent of the cell).
+    matching: (R + 1,) the rules of one parent whose children may be neighbours.
+    threshold: the smallest posterior of an item or edge that is kept even if no kept edge needs it.
     """
 
     outside: FloatArray
@@ -81,7 +82,7 @@ class _Walk(NamedTuple):
 
     @staticmethod
     def of(n_words: int, n_symbols: int, n_places: int, n_rules: int, threshold: float) -> _Walk:
-        """Make room for a chart of so many places, of n words under S symbols."""
+        """Make room for a chart of n words and S symbols."""
         item, symbol = np.empty((2, n_places), dtype=np.uint64)
         begins, begin, last = np.zeros((3, n_symbols), dtype=np.uint64)
         left, left_outside = np.zeros((2, n_symbols, n_words + 1))
@@ -106,14 +107,15 @@ class _Walk(NamedTuple):
 
 @exact_pass_part
 def _bit(word: int) -> np.uint64:
-    """Return the bit that stands for a word."""
+    """Return the bit of a word."""
     return ONE << (np.uint64(word) % _BITS)
 
 
 @exact_pass_part
 def _list_items(chart: InsideChart, walk: _Walk, n: int) -> None:
-    """List all items, and set the bits of their beginnings."""
-    # Items are counted two places on, so that sums of the counts become the beginnings of lists, and then their ends.
+    """List all items by first word, and set the bits of their beginnings."""
+    # Count the items of word i in of_word[i + 2].  After the sums, of_word[i + 1] is the beginning of the list of word
+    # i; it moves on with each item, and is the end of the list after the last one.
     for j in range(1, n + 1):
         for row in range(chart.of_end[j], chart.of_end[j + 1]):
             first, start = chart.first[row], chart.start[row]
@@ -143,7 +145,7 @@ def _enter(chart: InsideChart, walk: _Walk, i: int) -> None:
         item, a, k = walk.item[at], walk.symbol[at], walk.end[at]
         walk.left[a, place(k)] = chart.inside[item]
         walk.left_outside[a, place(k)] = walk.outside[item]
-        # Ends come from the last to the first.
+        # Ends come from the last to the first, so that the first end that is met is the last.
         if walk.begins[a] == 0:
             walk.last[a] = k
         walk.begin[a] = k
@@ -152,7 +154,7 @@ def _enter(chart: InsideChart, walk: _Walk, i: int) -> None:
 
 @exact_pass_part
 def _leave(walk: _Walk, i: int) -> None:
-    """Empty the table of the items that begin at word i."""
+    """Remove the items that begin at word i from the table."""
     for at in range(walk.of_word[i], walk.of_word[i + 1]):
         a = walk.symbol[at]
         walk.left[a, place(walk.end[at])] = 0.0
@@ -161,7 +163,7 @@ def _leave(walk: _Walk, i: int) -> None:
 
 @exact_pass_part
 def _set_scales(chart: InsideChart, walk: _Walk, i: int, j: int) -> None:
-    """Set the scales of the splits of (i, j)."""
+    """Set the scales of the splits of the cell (i, j)."""
     whole = chart.exponent[j * (j - 1) // 2 + i]
     for k in range(i + 1, j):
         exponent = chart.exponent[k * (k - 1) // 2 + i] + chart.exponent[j * (j - 1) // 2 + k] - whole
@@ -170,11 +172,14 @@ def _set_scales(chart: InsideChart, walk: _Walk, i: int, j: int) -> None:
 
 @exact_pass_part
 def _matching(grammar: _Rules, walk: _Walk, a: int, j: int) -> int:
-    """List the rules of a whose children may meet, the left one in the table, the right one up to j; count them."""
+    """List the rules of a that may have children side by side: left ones in the table, right ones that end at j.
+
+    Returns the number of rules.  Bits are modulo 64, so that a listed rule may still have no such children.
+    """
     left, right, begins, ends = grammar.left_child, grammar.right_child, walk.begins, walk.ends
     end_word = place(j)
     size = 0
-    # Without a branch, which the processor would often guess wrongly.
+    # Write each rule, but count it only if the bits match: a branch would often be guessed wrongly.
     for r in range(grammar.of_parent[a], grammar.of_parent[a + ONE]):
         walk.matching[place(size)] = r
         size += (begins[left[r]] & ends[end_word, right[r]]) != 0
@@ -185,23 +190,23 @@ def _matching(grammar: _Rules, walk: _Walk, a: int, j: int) -> int:
 def _expand(
     grammar: _Rules, chart: InsideChart, walk: _Walk, a: int, i: int, j: int, edges: IntArray, n_edges: int
 ) -> int:
-    """Push the outside score of an item of symbol a to its children; append its likely edges, or the best one.
+    """Add to the outside scores of the children of an item a over (i, j); append its likely edges, or its best edge.
 
-    edges: (n, 3) of which `n_edges` are in use; there must be room for all edges that the item may have.
-    Returns how many edges are in use then.
+    edges: (n, 3) the first `n_edges` are in use; there must be room for all edges that the item may have.
+    Returns the new number of edges in use.
     """
     word, end_word = place(i), place(j)
     above = walk.left_outside[a, end_word]
     left, left_outside, scale = walk.left, walk.left_outside, walk.scale
     inside, outside = chart.inside, walk.outside
     before = n_edges
-    least = 0.0  # what the posterior of the next edge must be above
+    least = 0.0  # an edge is written if its posterior is above this number
     for at in range(_matching(grammar, walk, a, j)):
         r = walk.matching[at]
         b, row = grammar.left_child[r], chart.row[end_word, grammar.right_child[r]]
         first, start = chart.first[row], chart.start[row]
         of_rule = above * grammar.weight[r]
-        # Only between these splits are there items of both children; where one is missing, zero is added.
+        # The splits k at which both children may have items; if one of them has no item, zero is added.
         for k in range(max(walk.begin[b], first), min(walk.last[b] + ONE, chart.end[row], end_word)):
             right_place = start + (k - first)
             weight = min(of_rule * scale[k], _LARGE)
@@ -214,13 +219,13 @@ def _expand(
                 edges[n_edges, 0] = grammar.number[r]
                 edges[n_edges, 1] = chart.start[of_left] + (word - chart.first[of_left])
                 edges[n_edges, 2] = right_place
-                # Until an edge is likely, the best takes the place of the one before.
+                # Until an edge is likely, the best edge so far is overwritten by a better one.
                 if posterior > walk.threshold:
                     least = walk.threshold
                     n_edges += 1
                 else:
                     least = posterior
-    # An item whose edges are all unlikely keeps the best, so that every item that is kept has a derivation.
+    # If all edges are unlikely, keep the best edge, so that every item that is kept has a derivation.
     if n_edges == before and least > 0.0:
         n_edges += 1
     return n_edges
@@ -239,17 +244,18 @@ def _walk_down(
     edges: IntArray,
     n_edges: int,
 ) -> tuple[int, int, int]:
-    """List the likely items and edges of the cells that are not done, as long as there is room for edges.
+    """List the likely items and edges of the remaining cells, until a cell may need more edges than fit.
 
     n: the number of words.
-    done: how many items of the list are in cells that are done.
-    items: (N, 5) of which `n_items` are in use.
-    edges: (n, 3) of which `n_edges` are in use.
-    Returns how many items of the list are done then, and how many items and edges are in use.
+    done: the number of items of the list in finished cells.
+    items: (N, 5) the kept items; the first `n_items` are in use.
+    edges: (n, 3) the kept edges; the first `n_edges` are in use.
+    Returns `done`, `n_items` and `n_edges` after the call.
     """
     if walk.of_word[n] == 0:
         _list_items(chart, walk, n)
     for i in range(n):
+        # Skip the words that are finished; a word that was interrupted still has its table.
         if place(done) >= walk.of_word[i + 1]:
             continue
         if place(done) == walk.of_word[i]:
@@ -258,8 +264,9 @@ def _walk_down(
             j = walk.end[done]
             is_word = j == i + 1
             first_leaf, end_leaf = leaves.start[i], leaves.start[j]
-            # Keep what is likely by itself, and what a kept edge needs.
-            most = end_leaf - first_leaf if is_word else 0  # edges of the cell
+            # Mark the items of the cell that are likely, beside those that a kept edge needs; bound the number of
+            # edges.
+            most = end_leaf - first_leaf if is_word else 0
             end = done
             while place(end) < walk.of_word[i + 1] and walk.end[end] == j:
                 item, a = walk.item[end], walk.symbol[end]
@@ -277,7 +284,7 @@ def _walk_down(
                 if not walk.is_wanted[item]:
                     continue
                 before = n_edges
-                # A word keeps the leaf rules of the item's symbol; a longer item the edges to its children.
+                # The edges of a single word are the leaf rules of the item's symbol; a longer item has children.
                 if is_word:
                     for leaf in range(first_leaf, end_leaf):
                         if leaves.symbol[leaf] == a:
@@ -306,12 +313,12 @@ def likely_edges(
 ) -> tuple[IntArray, IntArray]:
     """List the items and edges whose posterior is above `threshold`, parents before children.
 
-    Of an item all of whose edges are less likely, the best edge is kept.
+    An item without such an edge keeps its best edge.  The children of kept edges are kept, too.
 
     grammar: the binary rules.
-    chart: the chart that `inside_chart` has made with them.
+    chart: the chart that `inside_chart` has made with these rules.
     leaves: the leaf rules over each word.
-    threshold: the least posterior of an item or edge that is kept for its own sake.
+    threshold: the smallest posterior of a likely item or edge.
 
     Returns items (I, 5): place in the chart, symbol, first word, next word and number of edges; and edges (E, 3): rule,
     left item, right item, both as places in the chart, and both -1 for a leaf rule.
@@ -319,7 +326,7 @@ def likely_edges(
     n = len(leaves.start) - 1
     n_places = len(chart.inside)
     walk = _Walk.of(n, len(grammar.root), n_places, len(grammar.number), threshold)
-    # Over the whole sentence, the outside score is the root's share of the sentence's probability.
+    # The outside score of an item over the whole sentence is its root weight, divided by the sentence's probability.
     tops = np.arange(chart.of_end[n], chart.of_end[n + 1], dtype=np.int64)
     tops = tops[chart.first[tops] == 0]
     top = chart.start[tops]
@@ -334,6 +341,7 @@ def likely_edges(
     done = 0
     n_items = 0
     n_edges = 0
+    # Go on with twice the room wherever the edges of the next cell may not fit.
     while True:
         done, n_items, n_edges = _walk_down(rules, chart, leaves, walk, n, done, items, n_items, edges, n_edges)
         if done == walk.of_word[n]:

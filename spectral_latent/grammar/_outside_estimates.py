@@ -2,14 +2,15 @@
 
 | here | meaning |
 | --- | --- |
-| beside[t, a] | expected number of items of symbol a that begin after a word of tag t |
-| beside[T, a] | expected number of items of symbol a that begin with the sentence |
-| before[i, a] | p(words 0 ... i-1) times the expected number of items of symbol a that begin at word i, given these |
-| after[j, a] | p(words j ... n-1), given an item of symbol a that ends where word j begins |
+| beside[t, a] | the expected number of items of symbol a that begin after a word with tag t |
+| beside[T, a] | the expected number of items of symbol a that begin with the sentence |
+| before[i, a] | p(words 0 ... i-1) times the expected number of items a that begin at word i, given these words |
+| after[j, a] | p(words j ... n-1), given an item of symbol a that ends before word j |
 
-Tags are taken for a Markov chain, and a symbol to depend on the tag before it and on the tag after it alone: these are
-the boundary statistics of Caraballo and Charniak (1998, "New figures of merit for best-first probabilistic chart
-parsing").  They follow from the grammar: two words that stand side by side are the ends of the two children of a rule.
+The estimates assume that tags are a Markov chain, and that a symbol depends only on the tag before it and the tag after
+it.  These are the boundary statistics of Caraballo and Charniak (1998, "New figures of merit for best-first
+probabilistic chart parsing").  They follow from the grammar: two neighbouring words are the last word of one child of a
+rule and the first word of the other child.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Neighbours", "OutsideEstimates"]
 
-_ANY = 0.01  # share of the places at which a symbol is taken to stand beside any tag
-_SWEEPS = 1000  # the most sweeps of an iteration that ends far earlier, unless a phrase goes on without end
+_ANY = 0.01  # smoothing: the share of the places at which a symbol may be beside any tag
+_SWEEPS = 1000  # the largest number of sweeps, which are far fewer unless trees are infinite
 _PRECISION = 1e-10  # the relative change in a sweep at which the iteration ends
 
 
@@ -36,9 +37,9 @@ class Neighbours(NamedTuple):
     """The tags beside items, under a PCFG of S symbols with one state each, whose words have T tags.
 
     before: (T + 1, S) `beside`, as in this module.
-    after: (T + 1, S) the same from right to left: of the items that end before a word, or with the sentence.
-    tag: (S,) the tag of each symbol over words; T for others.
-    prior: (S,) share of each symbol among the nodes of a treebank.
+    after: (T + 1, S) `beside` from right to left: for items that end before a word, or with the sentence.
+    tag: (S,) the tag of each symbol over words; T for other symbols.
+    prior: (S,) the share of each symbol among the nodes of a treebank.
     """
 
     before: NDArray[np.float32]
@@ -51,9 +52,9 @@ class Neighbours(NamedTuple):
         """Compute the tags beside the items of a grammar.
 
         operators: operators of S symbols with one state each.
-        prior: (S,) share of each symbol among the nodes of a treebank.
-        tag_of_symbol: (S,) the number of the tag of each symbol over words, and -1 of others.  A symbol over words that
-        has no tag is a tag of its own.
+        prior: (S,) the share of each symbol among the nodes of a treebank.
+        tag_of_symbol: (S,) the number of the tag of each symbol over words; -1 for other symbols.  A symbol over words
+        without a tag becomes a tag of its own.
         """
         n_symbols = operators.n_symbols
         packed = operators.packed
@@ -67,20 +68,20 @@ class Neighbours(NamedTuple):
         tag[own] = n_tags - len(own) + np.arange(len(own))
         over_words = np.zeros((n_symbols, n_tags + 1))
         over_words[np.arange(n_symbols), tag] = np.where(tag < n_tags, 1.0 - binary, 0.0)
-        # How many words of each tag there are, and how many sentences, for each node.
+        # Compute the numbers of words with each tag, and of sentences, divided by the number of nodes.
         count = prior @ over_words
         count[-1] = 1.0 - 2.0 * (prior @ binary)
         anywhere = prior[:, None] / count[:-1].sum()
         sides = []
         for first, second in (children, reversed(children)):
-            # The tag of the last word of each symbol, which is that of its second child ...
+            # The last word of a symbol is the last word of its second child: solve for the tags of last words.
             last = _sums(parent, second, weight, over_words)
-            # ... stands before its sibling, and before all that begins with the sibling.
+            # The last word of the first child is before the second child, and before all items that begin with it.
             siblings = row_sums(second, (prior[parent] * weight)[:, None] * last[first], n_symbols)
             siblings[:, -1] += count[-1] * operators.root[:, 0]
             both = _sums(first, parent, weight, siblings)
             share = np.divide(both, count, out=np.zeros_like(both), where=count > 0.0)
-            # In half the memory, which is enough for estimates.
+            # Keep estimates in half the memory; they need no more digits.
             sides.append(np.ascontiguousarray(((1.0 - _ANY) * share + _ANY * anywhere).T, dtype=np.float32))
         before, after = sides
         return Neighbours(before, after, tag, prior)
@@ -90,20 +91,20 @@ class Neighbours(NamedTuple):
 def _solve(
     start: IntArray, column: IntArray, weight: FloatArray, b: FloatArray, x: FloatArray, row: FloatArray, sweeps: int
 ) -> None:
-    """Solve x = b + A x by Gauss and Seidel's sweeps, for a matrix A (S, S) whose numbers are not negative.
+    """Solve x = b + A x by Gauss-Seidel iteration, for a matrix A (S, S) without negative numbers.
 
-    start: (S + 1,) where the entries of each row of A begin.
+    start: (S + 1,) the first entry of each row of A, and R.
     column: (R,) the column of each entry.
-    weight: (R,) the number of each entry.
-    b: (S, k).
-    x: (S, k) a first guess, which the solution takes the place of.
+    weight: (R,) the value of each entry.
+    b: (S, k) the constant term.
+    x: (S, k) a first guess; gets the solution.
     row: (k,) room for a row of x.
-    sweeps: the most sweeps through all rows; in odd ones they come backwards.
+    sweeps: the largest number of sweeps through all rows; every second sweep goes backwards.
     """
     n_rows, n_columns = x.shape
     for sweep in range(sweeps):
         total, change = 0.0, 0.0
-        # Each row is made of the newest values of the others.
+        # Compute each row from the newest values of the other rows.
         for turn in range(n_rows):
             i = place(n_rows - 1 - turn if sweep % 2 else turn)
             if start[i] == start[i + 1]:
@@ -114,7 +115,7 @@ def _solve(
                 j = place(column[entry])
                 for k in range(n_columns):
                     row[k] += weight[entry] * x[j, k]
-            # How much the sweep changes tells when to stop.
+            # Add up the changes of the sweep, which decide when to stop.
             for k in range(n_columns):
                 total += row[k]
                 change += abs(row[k] - x[i, k])
@@ -124,7 +125,7 @@ def _solve(
 
 
 def _sums(row: IntArray, column: IntArray, weight: FloatArray, start: FloatArray) -> FloatArray:
-    """Solve x = start + A x, (S, T + 1), where A has the sum of the weights (R,) at each row and column."""
+    """Solve x = start + A x, (S, T + 1); an entry of A is the sum of the weights (R,) with its row and column."""
     size = len(start)
     entry, which = np.unique(row * size + column, return_inverse=True)
     starts = np.searchsorted(entry, size * np.arange(size + 1))
@@ -145,15 +146,15 @@ def _spread(
     scores: FloatArray,
     exponent: IntArray,
 ) -> None:
-    """Compute the scores before all words, or after all words.
+    """Compute the estimates `before` from left to right, or `after` from right to left.
 
     beside: (T + 1, S) as in `Neighbours`.
-    tag: (S,) likewise.
-    first: the place that the first word stands at, among the n + 1 places between words.
+    tag: (S,) as in `Neighbours`.
+    first: the place where the pass begins, among the n + 1 places between words: 0 or n.
     step: 1 from left to right, or -1 from right to left.
-    of_tag: (T + 1,) zeros.
-    scores: (n + 1, S) zeros, which the scores at each place are written to.
-    exponent: (n + 1,) zeros, which their exponents are written to.
+    of_tag: (T + 1,) zeros, before and after the call.
+    scores: (n + 1, S) zeros; gets the estimates at each place.
+    exponent: (n + 1,) zeros; gets the exponents of the estimates.
     """
     n_words, n_symbols = len(exponent) - 1, len(tag)
     for a in range(n_symbols):
@@ -162,20 +163,21 @@ def _spread(
     for _ in range(n_words):
         here, there = place(at), place(at + step)
         word = min(at, at + step)
+        # Sum the scores of the word's leaf rules by tag.
         for leaf in range(leaves.start[word], leaves.start[word + 1]):
             of_tag[tag[leaves.symbol[leaf]]] += scores[here, leaves.symbol[leaf]] * leaves.weight[leaf]
         largest = 0.0
         for leaf in range(leaves.start[word], leaves.start[word + 1]):
             t = tag[leaves.symbol[leaf]]
             share = of_tag[t]
-            # Several leaf rules may have one tag.
+            # Use the sum of a tag once, because several leaf rules may have the same tag.
             of_tag[t] = 0.0
             if share > 0.0:
                 for a in range(n_symbols):
                     scores[there, a] += share * beside[t, a]
         for a in range(n_symbols):
             largest = max(largest, scores[there, a])
-        # A power of two rounds nothing.
+        # Scale by a power of two, which rounds nothing.
         shift = math.frexp(largest)[1]
         scale = math.ldexp(1.0, -shift)
         exponent[there] = exponent[here] + shift
@@ -187,12 +189,12 @@ def _spread(
 class OutsideEstimates(NamedTuple):
     """Estimates of the outside scores of the items of n words: before[i, a] after[j, a] 2^(exponents of both).
 
-    before: (n + 1, S) as in this module.
-    after: (n + 1, S) likewise.
-    before_exponent: (n + 1,) before[i, a] is a number of the column times 2^before_exponent[i].
-    after_exponent: (n + 1,) likewise.
+    before: (n + 1, S) as in this module, divided by 2^before_exponent.
+    after: (n + 1, S) as in this module, divided by 2^after_exponent.
+    before_exponent: (n + 1,) the exponents of `before`.
+    after_exponent: (n + 1,) the exponents of `after`.
     least: an item is dropped if its inside score times the estimate is less than least · 2^exponent.
-    exponent: the exponent of the least.
+    exponent: the exponent of `least`.
     """
 
     before: FloatArray
@@ -206,9 +208,9 @@ class OutsideEstimates(NamedTuple):
     def of(neighbours: Neighbours, leaves: CoarseLeaves, least: float) -> OutsideEstimates:
         """Estimate the outside scores by the words of a sentence.
 
-        neighbours: those of the grammar.
+        neighbours: the tags beside the items of the grammar.
         leaves: the leaf rules over each of n words.
-        least: an item is dropped if the estimate of its posterior is less than this.
+        least: an item is dropped if the estimate of its posterior is less than this number.
         """
         n = len(leaves.start) - 1
         before, after = np.zeros((2, n + 1, len(neighbours.tag)))
@@ -216,7 +218,7 @@ class OutsideEstimates(NamedTuple):
         of_tag = np.zeros(len(neighbours.before))
         _spread(neighbours.before, neighbours.tag, leaves, 0, 1, of_tag, before, before_exponent)
         _spread(neighbours.after, neighbours.tag, leaves, n, -1, of_tag, after, after_exponent)
-        # Both count how many items there are.
+        # Both factors have the expected number of items, so that it must be divided out once.
         np.divide(after, neighbours.prior, out=after, where=neighbours.prior > 0.0)
         of_first = slice(leaves.start[1])
         symbol = leaves.symbol[of_first]
@@ -225,10 +227,10 @@ class OutsideEstimates(NamedTuple):
 
     @staticmethod
     def of_prior(prior: FloatArray, n_words: int) -> OutsideEstimates:
-        """Estimate the outside score of an item by its symbol alone, and drop no item for it.
+        """Estimate the outside score of an item by its symbol alone, without a least estimate.
 
-        prior: (S,) share of each symbol among the nodes of a treebank.
-        n_words: n.
+        prior: (S,) the share of each symbol among the nodes of a treebank.
+        n_words: n, the number of words.
         """
         exponent = np.zeros(n_words + 1, dtype=np.int64)
         before = np.tile(prior, (n_words + 1, 1))

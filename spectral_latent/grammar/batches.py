@@ -1,7 +1,7 @@
 """Apply a function of a model to many sentences, one by one or in batches, in this process or in several.
 
-Models are large, and their first call is slow.  They are therefore not sent with the sentences: a model is saved once,
-and every process reads that file once and keeps the model.  The file is there as long as the model is.
+Models are large, and their first call is slow.  Therefore they are not sent together with the sentences: a model is
+saved once, and every process reads this file once and keeps the model.  The file exists as long as the model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["BATCH_SIZE", "batches_of", "map_batches", "map_sentences"]
 BATCH_SIZE = 32
 """The number of items in a batch.  A batch takes tenths of a second, so that processes end at nearly the same time."""
 
-_AHEAD = 512  # items for each process that are read before their answers are asked for
+_AHEAD = 512  # the number of items for each process that are read before the first answer is returned
 
 
 Model = TypeVar("Model", bound=StoredModel)
@@ -43,7 +43,7 @@ def map_sentences(
 ) -> Iterator[Answer]:
     """Apply a function to each item, in order: function(model, item, ...).
 
-    With one process, an item is read when its answer is asked for; with several, see `map_batches`.
+    With one process, an item is read when its answer is asked for; for several processes, see `map_batches`.
 
     function: a function that other processes can import.
     model: the model; see `map_batches`.
@@ -74,20 +74,20 @@ def map_batches(
 ) -> Iterator[Answer]:
     """Apply a function to batches of items, in order: function(model, batch, ...) lists the answer to each item.
 
-    With one process, a batch is read when its first answer is asked for.  With several, some hundreds of items are read
-    and answered before the first answer is given.  An error of the function is raised before the answers that are found
-    together with its own.  An error of the items is raised after the answers to the items before it with one process,
-    and before the last hundreds of them with several.  No work goes on between two answers, so that the processes may
-    be used for other work.
+    With one process, a batch is read when its first answer is asked for.  With several processes, some hundreds of
+    items are read and answered before the first answer is returned.  Items that are answered together have no answers
+    if the function raises an error for one of them.  If reading an item raises an error, one process first returns the
+    answers to all items before it; several processes lose the last hundreds of these answers.  No work goes on between
+    two answers, so that the processes are free for other work.
 
     function: a function that other processes can import.
-    model: the model; other processes read it from a temporary file, which all of them must be able to open, and which
-    is removed with the model.
+    model: the model; other processes read it from a temporary file, which they must be able to open.  The file is
+    removed together with the model.
     items: the sentences.
     jobs: the number of processes, which does not change the answers; None for all workers of the engine that
     `joblib.parallel_config` names, such as a Dask cluster.
     args: further arguments of the function.
-    size: how many items a batch has; the last one may have fewer.
+    size: the number of items of a batch; the last batch may have fewer.
     Raises EstimationError if processes are killed again and again; see `parallel_map`.
 
     >>> def shares(model, batch): return [item / sum(batch) for item in batch]
@@ -111,7 +111,7 @@ _FILES: weakref.WeakKeyDictionary[StoredModel, tuple[str, int]] = weakref.WeakKe
 
 
 def _saved(model: StoredModel) -> str:
-    """Save a model to a temporary file, unless this process has done so before.  The file is removed with the model.
+    """Save a model to a temporary file, unless this process has already saved it.  The file is removed with the model.
 
     The model is saved again if its file is gone: some systems remove old temporary files.
     """
@@ -126,7 +126,7 @@ def _saved(model: StoredModel) -> str:
 
 
 def _remove(folder: str, process: int) -> None:
-    """Remove a folder in the process that made it.  A forked copy of the process keeps it, because others need it."""
+    """Remove a folder, but only in the process that made it: a forked copy of this process must not remove it."""
     if process == os.getpid():
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -141,10 +141,10 @@ def _n_processes(jobs: int | None) -> int:
 
 
 def batches_of(items: Iterable[Item], size: int = BATCH_SIZE) -> Iterator[list[Item]]:
-    """Divide items into batches; those before an error make the last batch, and the error comes after it.
+    """Divide items into batches; if reading an item raises an error, the items before it are the last batch.
 
     items: the items, which are read batch by batch.
-    size: how many items a batch has; the last one may have fewer.
+    size: the number of items of a batch; the last batch may have fewer.
 
     >>> list(batches_of("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]
@@ -178,5 +178,5 @@ def _map_batch(
 
 @lru_cache(maxsize=1)
 def _loaded(kind: type[StoredModel], file: str) -> Any:
-    """Read the model of a file, which this process keeps until it is given another."""
+    """Read the model of a file, and keep it until another model is read."""
     return kind.load(file)

@@ -1,4 +1,4 @@
-"""Build the forest of a bare sentence: the part of its chart that has large posteriors under a coarse grammar."""
+"""Build the forest of a sentence: the part of its chart that has large posteriors under a coarse grammar."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from spectral_latent.trees import Forest, IntArray
 
 __all__ = ["PrunedChart", "SpanForest", "pruned_chart"]
 
-_MOST_ITEMS = Limits().items  # of a chart, if no other number is given
+_MOST_ITEMS = Limits().items  # the default of the largest number of items of a chart
 
 
 class PrunedChart(NamedTuple):
     """The likely items and edges of one sentence, parents before children.
 
-    items: (I, 5) place in the chart, symbol, first word, word after the last one, and number of edges.
+    items: (I, 5) place in the chart, symbol, first word, word after the last word, and number of edges.
     edges: (E, 3) rule, and the places of the left and the right child; -1 for a leaf rule.
     """
 
@@ -37,10 +37,10 @@ _NO_TREE = PrunedChart(np.array([[0, 0, 0, 1, 0]]), np.zeros((0, 3), dtype=np.in
 
 
 class SpanForest(NamedTuple):
-    """A forest of one sentence or more, with the words of its I items.
+    """A forest of one or more sentences, with the spans of its I items.
 
-    forest: the forest, with one component for each sentence; one that is not derived is an item without edges.
-    first: (I,) the first word of each item; words are numbered through all sentences.
+    forest: the forest, with one component for each sentence; a sentence that is not derived is an item without edges.
+    first: (I,) the first word of each item; the words of all sentences are numbered together.
     end: (I,) the word after the last word of each item.
     """
 
@@ -86,18 +86,19 @@ def _number(
 ) -> None:
     """Number the items of T sentences, children before parents, and the words and edges of all sentences.
 
-    items: (I, 5), edges: (E, 3) those of one sentence after another, as in `PrunedChart`.
-    of_items, of_edges: (T + 1,) where those of each sentence begin.
+    items: (I, 5) the items of all sentences, as in `PrunedChart`.
+    edges: (E, 3) the edges of all sentences, as in `PrunedChart`.
+    of_items, of_edges: (T + 1,) the first item and the first edge of each sentence.
     start: (T + 1,) the first word of each sentence.
-    number: (N,) room for the item at each place of a chart.
-    columns: (4, I) gets symbol, first edge, first word and the word after the last one of each item.
+    number: (N,) room for the number of the item at each place of a chart.
+    columns: (4, I) gets symbol, first edge, first word, and word after the last word of each item.
     of_forest: (3, E) gets rule, left and right child of each edge.
     """
     for sentence in range(len(start) - 1):
         word = start[sentence]
         edge = of_edges[sentence]
         for item in range(of_items[sentence], of_items[sentence + 1]):
-            # Both were listed from the top down; the order is reversed.
+            # Charts list items and edges from the top down; go through them backwards.
             row = of_items[sentence] + of_items[sentence + 1] - 1 - item
             number[items[row, 0]] = item
             columns[0, item] = items[row, 1]
@@ -128,13 +129,13 @@ def pruned_chart(
     grammar: the binary rules.
     leaves: the leaf rules over each word.
     beam: an item of the chart is dropped if it is less likely than this share of the best item over the same words.
-    threshold: the least posterior of an edge.
-    most: the most items of a chart.
+    threshold: the smallest posterior of an edge.
+    most: the largest number of items of a chart.
     deadline: the time at which the chart is given up; see `inside_chart`.
-    permits: the symbols that each cell may hold; None for all.
-    estimates: those of outside scores, which tell how likely an item is; None for those by the symbol alone.
-    Raises ValueError if the leaves are not leaf rules of this grammar, or the permits not those of these words, and
-    LimitError as `inside_chart` does.
+    permits: the symbols that each cell may hold; None for all symbols.
+    estimates: the estimates of outside scores; None for estimates by the symbol alone.
+    Raises ValueError if the leaf rules do not fit this grammar, or the permits do not fit these words, and LimitError
+    as `inside_chart` does.
     """
     n_leaves = np.size(leaves.symbol)
     check_starts("starts of leaf rules", leaves.start, n_leaves)
@@ -151,5 +152,5 @@ def pruned_chart(
         check_column("permits", permits.symbols, (len(permits.symbols), len(grammar.root)), np.bool_)
     chart = inside_chart(grammar, leaves, beam, most, deadline, permits, estimates)
     items, edges = likely_edges(grammar, chart, leaves, threshold)
-    # Copies, because the columns that the chart was listed in have room for all its places.
+    # Copy the rows in use, because the columns have room for all places of the chart.
     return PrunedChart(items.copy(), edges.copy()) if len(items) else None

@@ -4,7 +4,7 @@
 | --- | --- |
 | ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the sum of a symbol's inside vectors; scaled to c¹_a · ζ_a = p(a) |
 
-In the basis of the states ζ is 1 in every state.
+In the basis of the states, ζ is 1 in every state.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from spectral_latent.trees import FloatArray
 
 __all__ = ["mean_inside_vectors"]
 
-_ROUNDS = 20
+_ROUNDS = 20  # iterations of the equation
 
 
 def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperators) -> FloatArray:
-    """Compute ζ (S, M) of grammars over the same rules; zero where c¹ · ζ ≤ 0.
+    """Compute ζ (S, M) of a latent grammar; zero for a symbol with c¹ · ζ ≤ 0.
 
     The equation is iterated, from the sums of the leaves' vectors.
 
     operators: latent operators of S symbols with up to M states.
-    coarse: operators of one state a symbol, whose root weights are p(a).
+    coarse: operators over the same rules with one state a symbol; their root weights are p(a).
 
     >>> from spectral_latent.operators import Tensor
     >>> from spectral_latent.trees import Rules

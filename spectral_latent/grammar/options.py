@@ -18,16 +18,16 @@ __all__ = ["GrammarOptions", "Limits", "MarginalName"]
 
 MarginalName = Literal["absolute", "divided", "undivided"]
 
-_ITEM = 32  # bytes of an item of a chart, with room to grow and the copies that pruning makes
+_ITEM = 32  # the bytes of an item of a chart, with room to grow and the copies that pruning makes
 
 
 @dataclass(frozen=True)
 class Limits(Options):
-    """Limits of what a sentence may cost under one grammar.  One beyond them has no parse, and a warning says so.
+    """Limits of the cost of a sentence under one grammar.  A sentence beyond a limit has no parse; a warning tells it.
 
-    max_words: the most words.
-    seconds: the most CPU seconds for its charts, about; None for no limit.
-    megabytes: the most memory of a chart, about.
+    max_words: the largest number of words.
+    seconds: the largest number of CPU seconds for its charts, about; None for no limit.
+    megabytes: the largest memory of a chart, about.
     """
 
     max_words: Annotated[int, AtLeast(1)] = 1000
@@ -36,12 +36,12 @@ class Limits(Options):
 
     @property
     def items(self) -> int:
-        """The most items of a chart."""
+        """The largest number of items of a chart."""
         return (self.megabytes << 20) // _ITEM
 
     @property
     def deadline(self) -> float:
-        """The time when a chart that is begun now is given up, in CPU seconds of this thread (`time.thread_time`)."""
+        """The time at which a chart that begins now is given up, in CPU seconds of this thread (`time.thread_time`)."""
         return math.inf if self.seconds is None else time.thread_time() + self.seconds
 
 
@@ -49,13 +49,13 @@ class Limits(Options):
 class GrammarOptions(Options):
     """Settings of training and parsing.
 
-    estimator: how latent states are found.
-    lexicon: how words are smoothed.
-    marginals: which signs marginals have in the arg max; see `with_signs`.
-    fragments: trees to add that consist of any one phrase, so that fragments can be parsed; see `Priors`.
-    beam: how far below its cell's best an item of the coarse chart is dropped; see `forests.pruned_chart`.
+    estimator: the settings of the search for latent states.
+    lexicon: the settings of the smoothing of words.
+    marginals: the signs of marginals in the arg max; see `with_signs`.
+    fragments: the pseudo-count of trees that consist of any one phrase, so that fragments can be parsed; see `Priors`.
+    beam: an item of the coarse chart is dropped below this share of its cell's best item; see `forests.pruned_chart`.
     threshold: the posterior below which the coarse grammar prunes an edge; see `forests.pruned_chart`.
-    limits: what a sentence may cost.
+    limits: the limits of the cost of a sentence.
     """
 
     estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
@@ -73,7 +73,7 @@ class GrammarOptions(Options):
         sentence.  "undivided" gives the signs of μ itself (slide 20), so that a negative p̂ turns the arg max round.
 
         marginals: μ / p̂, of any shape.
-        sign: the sign of p̂, one for all marginals (1,), or one for each, of their shape.
+        sign: the sign of p̂: one sign for all marginals, (1,), or a sign for each marginal, of their shape.
 
         >>> options = [GrammarOptions(marginals=name) for name in ("absolute", "divided", "undivided")]
         >>> [each.with_signs(np.array([1.0, -0.5]), np.array([-1])) for each in options]

@@ -1,4 +1,4 @@
-"""The parses of a sentence, as parsers of both kinds return them."""
+"""Hold the parses of a sentence, as parsers of both kinds return them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Parses(list[_Parse]):
     def shares(self) -> list[float]:
         """The share of each parse in the estimated probability of them all.
 
-        A fallback has no share, and an only parse has all.  If no estimate is positive, as spectral models allow, the
-        first parse has all.
+        A fallback has the share 0.  A single parse has the share 1.  If no estimate is positive, which is possible for
+        spectral models, the first parse has the share 1.
 
         Raises ValueError if there are several parses whose probabilities were not computed.
 

@@ -1,4 +1,4 @@
-"""Hold what the presets of constituency and of dependency parsers have in common."""
+"""Hold the options that the presets of constituency and of dependency parsers share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from spectral_latent.estimation import EstimatorOptions
 
 __all__ = ["BEAM", "THRESHOLD", "clusters_then_em"]
 
-# Presets prune charts more than the options do by default.
+# Presets prune charts more than the default options.
 BEAM = 5e-4
 THRESHOLD = 2e-4
 
@@ -14,7 +14,7 @@ THRESHOLD = 2e-4
 def clusters_then_em(n_states: int, iterations: int, rank: int) -> EstimatorOptions:
     """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms.
 
-    n_states: the most states of a symbol.
+    n_states: the largest number of states of a symbol.
     iterations: of EM.
     rank: the terms of a tensor.
 

@@ -86,5 +86,5 @@ def check_kind(given: object, expected: type) -> None:
     TypeError: expected builtins.int, got builtins.float
     """
     if not isinstance(given, expected):
-        found = type(given)
-        raise TypeError(f"expected {expected.__module__}.{expected.__name__}, got {found.__module__}.{found.__name__}")
+        own = type(given)
+        raise TypeError(f"expected {expected.__module__}.{expected.__name__}, got {own.__module__}.{own.__name__}")

@@ -1,4 +1,4 @@
-"""Hold a latent grammar whose leaf rules are those of the words of sentences, in one small table."""
+"""Hold a latent grammar with only the leaf rules of the words of some sentences, in one small table."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["Charts", "SentenceGrammar"]
 
 @dataclass(frozen=True, eq=False)
 class SentenceGrammar:
-    """A coarse and a latent grammar whose leaf rules are those of the words of sentences.
+    """A coarse and a latent grammar with only the leaf rules of the words of some sentences.
 
-    The charts and trees of these words are forests that number the rules of this grammar, so that they are weighed by
-    its operators.
+    The charts and trees of these words are forests with the rule numbers of this grammar, so that its operators weigh
+    them.
 
     words: the numbers of the words, which are the terminals of the leaf rules.
     start: (T + 1,) the first word of each of T sentences, and the number of all words.
@@ -35,14 +35,14 @@ class SentenceGrammar:
     latent: ObservableOperators
 
     def with_latent(self, operators: ObservableOperators) -> SentenceGrammar:
-        """Replace the latent operators by others of the whole grammar, over the same rules.
+        """Replace the latent operators by others over the same rules.
 
-        operators: operators of the whole grammar, over all its words.
+        operators: operators of the whole grammar, with the leaf rules of all words.
         """
         return replace(self, latent=self.words.restrict(operators))
 
     def of_sentences(self, which: IntArray) -> SentenceGrammar:
-        """Take some of the sentences, in any order; one that is taken several times may have several trees.
+        """Take some of the sentences, in any order; a sentence may be taken several times, for several trees.
 
         which: (T,) the numbers of the sentences.
         """
@@ -52,17 +52,18 @@ class SentenceGrammar:
         return replace(self, words=self.words._replace(word=self.words.word[places]), start=start)
 
     def sentence_of(self, word: IntArray) -> IntArray:
-        """Find the sentences (n,) of words.
+        """Find the sentence of each of n words, (n,).
 
-        word: (n,) the places of words among those of all sentences.
+        word: (n,) the places of the words among the words of all sentences.
         """
         return range_of(self.start, word)
 
     def forest_of(self, trees: SkeletalTrees) -> Forest:
-        """Make a forest of s-trees, one component each.
+        """Make a forest of s-trees, with a component for each tree.
+
+        Edges with symbols or rules that the grammar does not have get weight zero.
 
         trees: s-trees whose terminals are the places of words among the words of all sentences.
-        Edges with symbols or rules that the grammar does not have get weight zero.
         """
         terminal = np.where(trees.is_leaf, np.append(self.words.word, -1)[trees.terminal], -1)
         over_words = SkeletalTrees(trees.symbol, trees.left, trees.right, terminal, trees.root)
@@ -94,7 +95,7 @@ class Charts(NamedTuple):
         ]
 
     def joined(self) -> SpanForest:
-        """Make the forest of all sentences, which are its components; words are numbered through all sentences."""
+        """Make the forest of all sentences, with a component for each; words of all sentences are numbered together."""
         return SpanForest.of(self.pruned, self.grammar.start)
 
     def weight(self) -> Weight:

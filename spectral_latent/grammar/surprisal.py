@@ -20,11 +20,11 @@ Unit: TypeAlias = Literal["bits", "nats"]
 class Surprisal(NamedTuple):
     """The surprisal of each of n words after the words before it, -log p(word | words before), and its two parts.
 
-    An infinite surprisal is that of a word with which no sentence goes on, and of all words after it.
+    A word has infinite surprisal if no sentence begins with the words up to it; so have all words after it.
 
     total: (n,) the surprisal of each word.
-    lexical: (n,) the surprisal of the word once it is known that it has one of its tags.
-    syntactic: (n,) the surprisal of its tags: of any tag that the word may have.
+    lexical: (n,) the surprisal of the word, given that its tag is one that it may have.
+    syntactic: (n,) the surprisal of its tags: of a tag that the word may have.
     end: the surprisal of the end of the sentence after its last word.
     """
 
@@ -38,8 +38,8 @@ class Prefixes(NamedTuple):
     """Natural logarithms of the probabilities of the prefixes of a sentence of n words; -inf for zero.
 
     words: (n + 1,) the probability that a sentence begins with the first i words, for i from 0 to n.
-    tags: (n,) the probability that it begins with the first i words, and goes on with a tag that word i may have.
-    sentence: the probability that it begins with all n words, and ends there.
+    tags: (n,) the probability that a sentence begins with the first i words, and a tag that word i may have follows.
+    sentence: the probability that a sentence consists of the n words.
     """
 
     words: FloatArray
@@ -63,12 +63,12 @@ class Prefixes(NamedTuple):
     def surprisal(self, unit: Unit) -> Surprisal:
         """Compute the surprisal of each word, of its tags, and of the end of the sentence.
 
-        unit: the unit of the result: "bits" for logarithms to the base 2, "nats" for natural ones.
+        unit: the unit of the result: "bits" for logarithms to the base 2, "nats" for natural logarithms.
 
         Raises ValueError for another unit.
 
-        >>> found = Prefixes(np.log([1.0, 0.25, 0.125]), np.log([0.5, 0.125]), np.log(0.125)).surprisal("bits")
-        >>> found.total, found.lexical, found.syntactic, found.end
+        >>> surprisal = Prefixes(np.log([1.0, 0.25, 0.125]), np.log([0.5, 0.125]), np.log(0.125)).surprisal("bits")
+        >>> surprisal.total, surprisal.lexical, surprisal.syntactic, surprisal.end
         (array([2., 1.]), array([1., 0.]), array([1., 1.]), 0.0)
         """
         base = _base(unit)
@@ -82,17 +82,17 @@ class Prefixes(NamedTuple):
 
 
 def _lost(before: FloatArray, after: FloatArray) -> FloatArray:
-    """Subtract logarithms (n,) of what comes after from those (n,) before; inf for a probability of zero."""
+    """Subtract the logarithms `after` (n,) from the logarithms `before` (n,); inf if `after` is that of zero."""
     is_zero = np.isneginf(after)
     return np.where(is_zero, np.inf, before - np.where(is_zero, 0.0, after))
 
 
 class NextWords(NamedTuple):
-    """The probabilities of what follows each prefix of a sentence of n words.
+    """The probabilities of the next event after each prefix of a sentence of n words.
 
     prefixes: (n + 1,) natural logarithms of the probabilities of the prefixes.
     following: (n + 1, X + 1) the probabilities of the X terminals, and of the end, after each prefix.  A row is NaN
-    after a word with which no sentence goes on.
+    if no sentence begins with the prefix.
     """
 
     prefixes: FloatArray
@@ -122,7 +122,7 @@ def entropies(following: FloatArray, unit: Unit) -> FloatArray:
     """Compute the entropy (n,) of each of n distributions.
 
     following: (n, X) rows of probabilities.
-    unit: the unit of the result: "bits" for logarithms to the base 2, "nats" for natural ones.
+    unit: the unit of the result: "bits" for logarithms to the base 2, "nats" for natural logarithms.
 
     Raises ValueError for another unit.
 

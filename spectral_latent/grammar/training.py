@@ -29,7 +29,7 @@ def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArra
     """Train a model of the tags of words, given their spelling.
 
     words: the names of the terminals.
-    counts: how often each symbol stands over each word.
+    counts: the number of times that each symbol is above each word.
     tag_of_symbol: (S,) the number of the tag of each symbol over words.
     n_tags: the number of tags.
 
@@ -53,8 +53,8 @@ class CoarseModel(Protocol):
     def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
         """Replace the latent operators by others over the same rules.
 
-        operators: operators over the same rules as the coarse ones.
-        objective: the objective of the EM that made them; empty for other operators.
+        operators: operators over the rules of the coarse operators.
+        objective: the objective of the EM that made the operators, by iteration; empty without EM.
         """
 
 
@@ -63,9 +63,9 @@ Model = TypeVar("Model", bound=CoarseModel)
 
 @dataclass(frozen=True, eq=False)
 class Training(Generic[Model]):
-    """A treebank made ready for estimation, and the model that it makes without latent states.
+    """A treebank that is ready for estimation, and its model without latent states.
 
-    coarse: the model without latent states: its latent operators are the coarse ones.
+    coarse: the model without latent states: its latent operators are the coarse operators.
     treebank: the treebank from which the latent operators are estimated.
     """
 
@@ -76,10 +76,10 @@ class Training(Generic[Model]):
         """Estimate the latent model by the estimator of its options.
 
         jobs: the number of threads; the result does not depend on it.
-        listener: told how far the work is.
+        listener: is told the progress.
         """
-        found = estimate(self.treebank, self.coarse.options.estimator, jobs=jobs, listener=listener)
-        return self.coarse.with_operators(found.operators.rounded(), found.rounded_objective)
+        latent = estimate(self.treebank, self.coarse.options.estimator, jobs=jobs, listener=listener)
+        return self.coarse.with_operators(latent.operators.rounded(), latent.rounded_objective)
 
     def reestimate(self, operators: ObservableOperators, *, jobs: int | None = 1) -> Model:
         """Estimate the latent model by one iteration of EM from probabilities over the rules of the treebank.
@@ -87,8 +87,8 @@ class Training(Generic[Model]):
         operators: the probabilities.
         jobs: the number of threads; the result does not depend on it.
         """
-        found = reestimate(self.treebank, operators, self.coarse.options.estimator, jobs=jobs)
-        return self.coarse.with_operators(found.rounded())
+        latent = reestimate(self.treebank, operators, self.coarse.options.estimator, jobs=jobs)
+        return self.coarse.with_operators(latent.rounded())
 
 
 def prepare_grammar(
@@ -106,11 +106,11 @@ def prepare_grammar(
     tags: the names of the tags.
     tag_of_symbol: (S,) the number of the tag of each symbol over words; -1 for other symbols.
     options: the settings of the grammar.
-    unseen_rules: counts to add to those of the treebank; none if not given.
+    unseen_rules: pseudo-counts of rules that the treebank lacks; none if not given.
     """
 
     def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
-        """Give rare and unseen words emissions."""
+        """Smooth the emissions of rare and unseen words."""
         return smooth_emissions(lexicon, options.lexicon, moments, tag_of_symbol)
 
     counts = treebank.counts

@@ -1,9 +1,9 @@
-"""Read the tensor of a binary rule, t(h, j, k | a → b c), where its numbers lie in one flat array.
+"""Apply the tensor of a binary rule, t(h, j, k | a → b c), which is a part of one flat array.
 
-A tensor is a matrix (m_a, Q) that leads from the rule's pair space to the states of its parent; in factors, two more
-matrices, (Q, m_b) and (Q, m_c), lead from the states of its children to the Q terms (`operators.Tensors`).
+A tensor is a matrix (m_a, Q) that maps the rule's pair space to the states of its parent.  If the tensor is factored,
+two more matrices, (Q, m_b) and (Q, m_c), map the states of its children to the Q terms (`operators.Tensors`).
 
-Vectors are rows of arrays, because a part of an array would be an array of its own, which compiled code makes anew.
+Vectors are given as an array and the number of a row, because compiled code would make a new array for a part of one.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = [
 
 
 class Block(NamedTuple):
-    """The places in a flat array at which the matrices of a binary rule a → b c begin.
+    """The matrices of a binary rule a → b c, as places in a flat array.
 
     data: the numbers of all tensors, flat, (offset[-1],).
-    first: the place of the matrix (m_a, Q).
-    second: the place of the factor (Q, m_b), if the tensor is in factors.
-    third: the place of the factor (Q, m_c), likewise.
-    terms: the number of factors; 0 if the tensor is multiplied out.
-    width: Q, the number of factors, or m_b m_c.
+    first: the first place of the matrix (m_a, Q).
+    second: the first place of the factor (Q, m_b), if the tensor is factored.
+    third: the first place of the factor (Q, m_c), if the tensor is factored.
+    terms: the number of terms; 0 if the tensor is multiplied out.
+    width: Q, the number of terms, or m_b m_c.
     m_a: the number of states of the parent.
     m_b: the number of states of the left child.
     m_c: the number of states of the right child.
@@ -56,8 +56,8 @@ class Block(NamedTuple):
 class Room(NamedTuple):
     """Room for the vectors of one rule.
 
-    pair: (3, Q) vectors in the pair space of any rule: a sum, and what each child has in each term.
-    of_items: (2, M) state vectors of two items.
+    pair: (3, Q) a vector in the pair space of a rule, and the images of both children in its terms.
+    of_items: (2, M) the vectors of two items.
     """
 
     pair: FloatArray
@@ -94,21 +94,21 @@ def add_pair(block: Block, left: FloatArray, b: int, right: FloatArray, c: int, 
     """Add to pair[0] `scale` times the image of two children, y = left[b] and z = right[c], in pair space.
 
     block: the tensor of the rule.
-    left: (n, M).
+    left: (n, M) the vectors of left children.
     b: the row of the left child.
-    right: (n', M).
+    right: (n', M) the vectors of right children.
     c: the row of the right child.
     scale: a factor.
     pair: (3, Q) as in `Room`.
     """
     if block.terms:
-        # Coordinate q is (second[q] · y) (third[q] · z).
+        # Factored: coordinate q is (second[q] · y) (third[q] · z).
         multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
         multiply(block.data, block.third, block.terms, block.m_c, right, c, pair, 2)
         for q in range(block.terms):
             pair[0, q] += scale * pair[1, q] * pair[2, q]
     else:
-        # The outer product of y and z, row by row.
+        # Multiplied out: the outer product of y and z, row by row.
         for j in range(block.m_b):
             weight = scale * left[b, j]
             for k in range(block.m_c):
@@ -117,11 +117,11 @@ def add_pair(block: Block, left: FloatArray, b: int, right: FloatArray, c: int, 
 
 @pass_part
 def pair_to_parent(block: Block, pair: FloatArray, out: FloatArray) -> None:
-    """Set out[0], (m_a,), to the parent's vector that pair[0] stands for.
+    """Set out[0], (m_a,), to the image of pair[0] in the states of the parent.
 
     block: the tensor of the rule.
     pair: (3, Q) as in `Room`.
-    out: (n, M).
+    out: (n, M) gets the vector in row 0.
     """
     multiply(block.data, block.first, block.m_a, block.width, pair, 0, out, 0)
 
@@ -131,7 +131,7 @@ def parent_to_pair(block: Block, vectors: FloatArray, a: int, pair: FloatArray) 
     """Set pair[0] to the image of the parent's outside vector in pair space.
 
     block: the tensor of the rule.
-    vectors: (n, M).
+    vectors: (n, M) the outside vectors.
     a: the row of the outside vector of the parent.
     pair: (3, Q) as in `Room`.
     """
@@ -145,15 +145,15 @@ def pair_to_children(
     """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y = left[b] and by z = right[c].
 
     block: the tensor of the rule.
-    pair: (3, Q) as in `Room`.
-    left: (n, M).
+    pair: (3, Q) as in `Room`; pair[1] and pair[2] are overwritten.
+    left: (n, M) the vectors of left children.
     b: the row of the left child.
-    right: (n', M).
+    right: (n', M) the vectors of right children.
     c: the row of the right child.
-    to_children: (2, M).
+    to_children: (2, M) gets the derivatives.
     """
     if block.terms:
-        # The derivative of weights[q] (second[q] · y) (third[q] · z) by y is along second[q].
+        # The derivative of pair[0, q] (second[q] · y) (third[q] · z) by y is pair[0, q] (third[q] · z) second[q].
         multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
         multiply(block.data, block.third, block.terms, block.m_c, right, c, pair, 2)
         for q in range(block.terms):
@@ -163,7 +163,7 @@ def pair_to_children(
         multiply_transposed(block.data, block.second, block.terms, block.m_b, pair, 1, to_children, 0)
         multiply_transposed(block.data, block.third, block.terms, block.m_c, pair, 2, to_children, 1)
     else:
-        # Weights are a matrix (m_b, m_c), applied to z, and its transpose to y.
+        # pair[0] is a matrix (m_b, m_c): apply it to z, and its transpose to y.
         for k in range(block.m_c):
             to_children[1, k] = 0.0
         for j in range(block.m_b):

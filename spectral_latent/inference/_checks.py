@@ -1,8 +1,8 @@
-"""Check the forests that are handed to compiled code, which itself never checks whether an index lies inside an array.
+"""Check the forests that are handed to compiled code, because compiled code never checks an index.
 
-A forest is checked whenever it enters a pass: its columns by type and length, then every index, in one call of compiled
-loops over the edges.  These loops check an index before they use it, so that they are safe for any contents of the
-columns.  Functions that read its items and roots only, with NumPy, check only these.
+A forest is checked whenever it enters a pass.  First its columns are checked by type and length, and then every index,
+in one call of compiled loops over the edges.  These loops check an index before they use it, so that they are safe for
+any contents of the columns.  Functions of NumPy that only read items and roots check only these.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FAULTS = (
 _BAD_EDGES, _ROOTLESS, _BAD_ROOT, _BAD_COMPONENT, _BAD_CHILD, _ONLY_RIGHT = range(6)
 _BAD_SYMBOL, _BAD_RULE, _OTHER_SYMBOLS = range(6, len(_FAULTS))
 _FINE = -1
-# Read-only as those of operators, so that nothing is compiled once more.
+# Read-only, like the tables of operators, because functions would be compiled once more for other arrays.
 _NO_PAIRS = read_only(np.empty((0, 2), dtype=np.int64))
 _NO_TRIPLES = read_only(np.empty((0, 3), dtype=np.int64))
 _Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, or -1 for the item itself
@@ -40,19 +40,18 @@ _Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, o
 
 @compiled_part
 def _next_roots(root: IntArray, component: IntArray, k: int, before: int, n_items: int) -> tuple[int, int, int]:
-    """Find a fault of the roots of the component that root k belongs to.
+    """Find a fault of the roots of the component of root k.
 
     root, component: (n,) columns of the forest.
     k: the first root of the component, or n.
-    before: the last root of the component before; -1 before the first one.
-    Returns the fault, the last root of the component, and the root at which the next component begins, or the faulty
-    one.
+    before: the last root of the component before; -1 for the first component.
+    Returns the fault, the last root of the component, and the first root of the next component, or the faulty root.
     """
     if k == len(root):
         return _ROOTLESS, before, k
     number = component[k]
     last = before
-    # Roots of one component come in any order, but all after the component before.
+    # Roots of one component are in any order, but all come after the roots of the component before.
     while k < len(root) and component[k] == number:
         if root[k] <= before or root[k] >= n_items:
             return _BAD_ROOT, last, k
@@ -68,9 +67,11 @@ def _next_roots(root: IntArray, component: IntArray, k: int, before: int, n_item
 def _fault(
     forest: Forest, n_symbols: int, leaf_rules: IntArray, unary_rules: IntArray, binary_rules: IntArray, has_rules: bool
 ) -> _Fault:
-    """Find a fault of the roots, the items or the edges; of symbols and rules only if there are rules.
+    """Find a fault of the roots, the items or the edges; symbols and rules are only checked if `has_rules`.
 
-    leaf_rules: (R0, 2), unary_rules: (R1, 2), binary_rules: (R2, 3).
+    leaf_rules: (R0, 2) the leaf rules.
+    unary_rules: (R1, 2) the unary rules.
+    binary_rules: (R2, 3) the binary rules.
     """
     symbol, start, rule, left, right, root, component = forest
     n_items = len(symbol)
@@ -78,13 +79,13 @@ def _fault(
     if start[0] != 0 or start[n_items] != n_edges:
         return _BAD_EDGES, n_items - 1 if n_items else 0, -1
     fault = _FINE
-    first = 0  # item of the component
-    last = -1  # root of the component
+    first = 0  # the first item of the component
+    last = -1  # the last root of the component
     k = 0  # the first root of the next component
-    # A fault ends the search in one place alone: each further place would add code that counts references to arrays.
+    # A fault ends the search in one place only: each further place would add code that counts references to arrays.
     for item in range(n_items):
         edge = -1
-        # Behind the last root of a component the next one begins, with its first item here.
+        # After the last root of a component, this item is the first of the next component.
         if item > last and len(root) > 0:
             first = item
             fault, last, k = _next_roots(root, component, k, last, n_items)
@@ -97,16 +98,16 @@ def _fault(
         while fault == _FINE and begin < end:
             edge = begin
             r, b, c = rule[edge], left[edge], right[edge]
-            # The number of rules that have the arity of the edge.
+            # Count the rules with the arity of the edge.
             n_rules = len(leaf_rules) if b < 0 else len(unary_rules) if c < 0 else len(binary_rules)
             if b == -1 and c >= 0:
                 fault = _ONLY_RIGHT
-            # A child is absent, or an item of this component before this item.
+            # A child must be absent, or an earlier item of this component.
             elif not ((b == -1 or first <= b < item) and (c == -1 or first <= c < item)):
                 fault = _BAD_CHILD
             elif has_rules and (r < -1 or r >= n_rules):
                 fault = _BAD_RULE
-            # The symbols that the rule is over.
+            # The symbols of the items must be those of the rule.
             elif not has_rules or r == -1:
                 pass
             elif b < 0:
@@ -120,7 +121,7 @@ def _fault(
             begin += 1
         if fault != _FINE:
             return fault, root[k] if _BAD_ROOT <= fault <= _BAD_COMPONENT else item, edge
-    if k < len(root):  # behind the last item
+    if k < len(root):  # a root after the last item
         return _BAD_ROOT, root[k], -1
     return _FINE, -1, -1
 
@@ -153,7 +154,7 @@ def _check_columns(forest: Forest) -> None:
 
 
 def check_forest(forest: Forest) -> None:
-    """Check that a forest is valid: children come before parents, edges and roots lie inside it, components are apart.
+    """Check that a forest is valid: children come before parents, indices are in range, components are separate.
 
     forest: the forest to check.
 
@@ -170,7 +171,7 @@ def check_forest(forest: Forest) -> None:
 def check_rules(operators: ObservableOperators, forest: Forest) -> None:
     """Check that a forest is valid, and that its items and edges have symbols and rules of the operators.
 
-    operators: the operators that the forest is to be weighed by.
+    operators: the operators for the forest.
     forest: the forest to check.
 
     Raises ValueError that names item and edge.
@@ -183,7 +184,7 @@ def check_rules(operators: ObservableOperators, forest: Forest) -> None:
 def check_roots(operators: ObservableOperators, forest: Forest) -> None:
     """Check that the roots of a forest are items with symbols of the operators, and that their components are in order.
 
-    operators: the operators that the roots are to be weighed by.
+    operators: the operators for the roots.
     forest: the forest whose roots are checked.
 
     Raises ValueError that names the column.
@@ -194,7 +195,7 @@ def check_roots(operators: ObservableOperators, forest: Forest) -> None:
     check_column("a forest's values of `component`", component, (len(root),), np.int64)
     check_range("roots of a forest", root, 0, len(symbol))
     check_range("symbols of a forest's roots", symbol[root], -1, operators.n_symbols)
-    # An item may be the root of several components: trees that are alike are one item.
+    # An item may be the root of several components, because equal trees share items.
     check_range("components of a forest's roots", component, 0, max(len(symbol), len(root)) + 1)
     if (component[1:] < component[:-1]).any():
         raise ValueError("components of a forest's roots must never fall")
@@ -204,7 +205,7 @@ def check_weights(forest: Forest, weights: FloatArray) -> None:
     """Check that a forest is valid, and that there is a weight for each edge.
 
     forest: the forest to check, of E edges.
-    weights: (E,) a number for each edge.
+    weights: (E,) the weight of each edge.
 
     Raises ValueError that names item and edge.
     """

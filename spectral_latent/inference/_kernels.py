@@ -1,8 +1,9 @@
 """Compiled passes over a forest: inside, outside, and the products of both at every edge.
 
-Every item's vector is kept as a vector whose absolute values add up to a number in [1/2, 1), times a power of two, so
-that nothing under- or overflows however large the tree.  Edges of one item with the same rule (the split points of a
-span) are summed in the rule's pair space (see `PackedOperators`) before the rule's matrix is touched.
+The vector of an item is a normalised vector times a power of two, so that nothing under- or overflows for trees of any
+size.  The absolute values of a normalised vector add up to a number in [1/2, 1).  Edges of one item with the same rule
+(the split points of a span) are summed in the rule's pair space (see `PackedOperators`), so that the rule's matrix is
+applied once for all of them.
 
 No index is checked here: callers check operators and forest first (`_checks`).
 """
@@ -21,15 +22,15 @@ from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = ["ScaledVectors", "edge_pass", "inside_pass", "outside_pass"]
 
-_SMALL = 1e-100  # vectors with entries between these two are added without normalising them
+_SMALL = 1e-100  # a vector is added without normalising it if its absolute values sum to a number between these two
 _LARGE = 1e100
 
 
 class ScaledVectors(NamedTuple):
     """Vectors of I items: item i has the vector vectors[i] · 2^exponents[i].
 
-    vectors: (I, M), padded with zeros beyond the states of the item's symbol.
-    exponents: (I,), very low (`EMPTY`) for a vector of zeros.
+    vectors: (I, M) the normalised vectors, padded with zeros beyond the states of the item's symbol.
+    exponents: (I,) their exponents; very low (`EMPTY`) for a vector of zeros.
     """
 
     vectors: FloatArray
@@ -39,7 +40,7 @@ class ScaledVectors(NamedTuple):
     def zeros(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
         """Make a vector of zeros for each item.
 
-        operators: the operators that weigh the rules, of symbols of up to M states.
+        operators: the operators that weigh the rules; their symbols have up to M states.
         forest: a forest of I items.
         """
         shape = forest.n_items, operators.root.shape[1]
@@ -48,25 +49,25 @@ class ScaledVectors(NamedTuple):
 
 @pass_part
 def _power(exponent: int) -> float:
-    """Raise 2 to an exponent <= 0; zero where it underflows."""
+    """Raise 2 to an exponent <= 0; the result is zero if it underflows."""
     if exponent == 0:
         return 1.0
-    # Python's own ldexp, which runs where nothing is compiled, takes no integers of NumPy.
+    # Convert the exponent, because without compilation, Python's ldexp takes no integers of NumPy.
     return math.ldexp(1.0, int(exponent)) if exponent > -1070 else 0.0
 
 
 @pass_part
 def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
-    """Scale vectors[item, :m] to absolute values whose sum is in [1/2, 1); return the exponent that makes up for it.
+    """Normalise vectors[item, :m], whose exponent is `exponent`; return the new exponent.
 
-    vectors: (n, M).
+    vectors: (n, M) the vectors.
     """
     size = 0.0
     for i in range(m):
         size += abs(vectors[item, i])
     scaled = EMPTY
     if size > 0.0:
-        # A power of two changes exponents only, so that nothing is rounded.
+        # Multiply by a power of two, which rounds nothing.
         shift = math.frexp(size)[1]
         scaled = exponent + shift
         if shift < -1000:  # 2^-shift may overflow
@@ -83,7 +84,7 @@ def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
 def _multiply(vectors: FloatArray, item: int, m: int, factor: float) -> None:
     """Multiply vectors[item, :m] by a factor, which is 1 for most items.
 
-    vectors: (n, M).
+    vectors: (n, M) the vectors.
     """
     if factor != 1.0:
         for i in range(m):
@@ -95,14 +96,14 @@ def _add(total: ScaledVectors, item: int, parts: FloatArray, row: int, m: int, e
     """Add parts[row, :m] 2^exponent to the vector of an item.
 
     total: the vectors of all items.
-    parts: (n, M) with the vector that is added, which may be normalised in place.
+    parts: (n, M) the vector to add is parts[row, :m], which may be normalised in place.
     """
     vectors, exponents = total
     size = 0.0
     for i in range(m):
         size += abs(parts[row, i])
     if size > 0.0:
-        # Exponents show which vector is larger only if both are neither tiny nor huge.
+        # Exponents only show which vector is larger if neither vector is tiny or huge.
         if not _SMALL < size < _LARGE:
             exponent = _normalise(parts, row, m, exponent)
         # The sum is kept at the larger exponent of the two.
@@ -119,7 +120,7 @@ def _add(total: ScaledVectors, item: int, parts: FloatArray, row: int, m: int, e
 
 @pass_part
 def _run_end(forest: Forest, edge: int, stop: int) -> int:
-    """Find the end of the run of edges that apply the same binary rule as `edge`; other edges stand alone."""
+    """Find the end of the run of edges with the same binary rule as `edge`; an edge of another kind is a run alone."""
     end = edge + 1
     if forest.right[edge] >= 0:
         while end < stop and forest.rule[end] == forest.rule[edge] and forest.right[end] >= 0:
@@ -131,7 +132,7 @@ def _run_end(forest: Forest, edge: int, stop: int) -> int:
 def _apply(
     operators: PackedOperators, forest: Forest, inside: ScaledVectors, edge: int, end: int, m_a: int, room: Room
 ) -> int:
-    """Set room.of_items[0, :m_a] to what a run of edges with one rule adds to their item; return its exponent."""
+    """Set room.of_items[0, :m_a] to the inside vector of a run of edges with one rule; return its exponent."""
     vectors, exponents = inside
     pair, out = room
     r, b, c = forest.rule[edge], forest.left[edge], forest.right[edge]
@@ -164,7 +165,7 @@ def _apply(
             scale = _power(exponents[b] + exponents[c] - top)
             if scale > 0.0:
                 add_pair(block, vectors, b, vectors, c, scale, pair)
-        # Then one matrix from there to the parent.
+        # Apply the matrix from pair space to the parent once.
         pair_to_parent(block, pair, out)
     return top
 
@@ -177,12 +178,12 @@ def inside_pass(
 
     operators: the operators as flat arrays.
     forest: a forest of I items, whose rules are those of the operators.
-    factors: (I,) what the vector of each item is multiplied by.
-    inside: zeros, which the inside vectors are added to.
+    factors: (I,) the factor of each item's vector.
+    inside: zeros; gets the inside vectors.
     room: as `Room.of` makes it.
     """
     vectors, exponents = inside
-    # Children come before parents, so that their vectors are finished when they are needed.
+    # Children come before parents, so that the vectors of children are finished before they are used.
     for item in range(len(forest.symbol)):
         # An unknown symbol has no states.
         if forest.symbol[item] < 0:
@@ -211,21 +212,22 @@ def outside_pass(
 
     operators: the operators as flat arrays.
     forest: a forest of I items, whose rules are those of the operators.
-    factors: (I,) what the vector of each item is multiplied by.
+    factors: (I,) the factor of each item's vector.
     inside: the inside vectors.
-    outside: zeros, which the outside vectors are added to.
+    outside: zeros; gets the outside vectors.
     room: as `Room.of` makes it.
     """
     states, symbol = operators.states, forest.symbol
     vectors, exponents = outside
     pair, to_children = room
+    # A root begins with the root weights of its symbol.
     for item in forest.root:
         if symbol[item] >= 0:
             m = states[symbol[item]]
             for i in range(m):
                 to_children[0, i] = operators.root[symbol[item], i]
             _add(outside, item, to_children, 0, m, ZERO)
-    # Parents come after children, so that backwards every vector is finished when its turn comes.
+    # Backwards, parents come before children, so that the vector of a parent is finished before it is used.
     for item in range(len(symbol) - 1, -1, -1):
         if symbol[item] < 0:
             continue
@@ -233,7 +235,7 @@ def outside_pass(
         _multiply(vectors, item, m_a, factors[item])
         above = _normalise(vectors, item, m_a, exponents[item])
         exponents[item] = above
-        # Items that no derivation reaches have nothing to push down.
+        # Skip items that no derivation reaches.
         if above <= EMPTY // 2:
             continue
         edge, stop = forest.start[item], forest.start[item + 1]
@@ -241,7 +243,7 @@ def outside_pass(
             r, b, c = forest.rule[edge], forest.left[edge], forest.right[edge]
             end = _run_end(forest, edge, stop)
             if r >= 0 and b >= 0 and c < 0:
-                # A unary rule: the transpose of its matrix.
+                # A unary rule: apply the transpose of its matrix.
                 m_b = states[symbol[b]]
                 for j in range(m_b):
                     to_children[0, j] = 0.0
@@ -249,10 +251,10 @@ def outside_pass(
                         to_children[0, j] += vectors[item, i] * operators.unary[r, i, j]
                 _add(outside, b, to_children, 0, m_b, above)
             elif r >= 0 and b >= 0:
-                # A binary rule: the transpose of its matrix leads into pair space, once for all edges of the run.
+                # A binary rule: apply the transpose of its matrix, to pair space, once for all edges of the run.
                 block = block_of(operators, r)
                 parent_to_pair(block, vectors, item, pair)
-                # From there to each child, where the other child's inside vector is filled in.
+                # For each edge, map pair space to one child, with the other child's inside vector filled in.
                 for e in range(edge, end):
                     b, c = forest.left[e], forest.right[e]
                     pair_to_children(block, pair, inside.vectors, b, inside.vectors, c, to_children)
@@ -271,21 +273,21 @@ def edge_pass(
     exponents: IntArray,
     room: Room,
 ) -> None:
-    """Multiply the outside vector of each edge's item with what the edge adds to the item's inside vector.
+    """Multiply the outside vector of each edge's item with the inside vector that the edge adds to the item.
 
     operators: the operators as flat arrays.
     forest: a forest of I items and E edges, whose rules are those of the operators.
     inside: the inside vectors.
     outside: the outside vectors.
-    products: (E,) zeros, which the products are written to.
-    exponents: (E,) the exponents of zero, which theirs are written to: a product is products[e] · 2^exponents[e].
+    products: (E,) zeros; gets the products, divided by 2^exponents[e].
+    exponents: (E,) exponents of zero; gets the exponents of the products.
     room: as `Room.of` makes it.
     """
     for item in range(len(forest.symbol)):
         if outside.exponents[item] <= EMPTY // 2:
             continue
         m = operators.states[forest.symbol[item]]
-        # Each edge is a run of its own here.
+        # Apply each edge alone, not in runs.
         for e in range(forest.start[item], forest.start[item + 1]):
             exponent = _apply(operators, forest, inside, e, e + 1, m, room)
             if exponent > EMPTY // 2:

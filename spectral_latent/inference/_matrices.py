@@ -1,6 +1,6 @@
-"""Multiply vectors by the matrices that tensors are made of, where they lie in one flat array.
+"""Multiply vectors by the matrices of tensors, which are parts of one flat array.
 
-The vectors are rows of arrays, because a part of an array would be an array of its own, which compiled code makes anew.
+Vectors are given as an array and the number of a row, because compiled code would make a new array for a part of one.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def multiply(
     at: the place of the first number of the matrix.
     n: the number of rows of the matrix.
     m: the number of its columns.
-    vectors: (k, M), one row of which is multiplied.
-    row: the number of that row.
-    out: (l, M'), one row of which is set.
-    out_row: the number of that row.
+    vectors: (k, M) the array with the vector.
+    row: the row of the vector.
+    out: (l, M') the array that gets the result.
+    out_row: the row of the result.
     """
     i = 0
-    # Four rows at a time, so that the processor need not wait for the sum of one.
+    # Four rows of A at a time, because the processor waits between two additions to the same sum.
     while i + 4 <= n:
         first = at + i * m
         second, third, fourth = first + m, first + 2 * m, first + 3 * m
@@ -58,21 +58,19 @@ def multiply_transposed(
 ) -> None:
     """Set out[out_row, :m] to Aᵀ vectors[row, :n], where A is the matrix (n, m) that begins at data[at].
 
-    The arguments are those of `multiply`, but for the lengths of the rows.
-
     data: the numbers of all tensors, flat, (offset[-1],).
     at: the place of the first number of the matrix.
     n: the number of rows of the matrix.
     m: the number of its columns.
-    vectors: (k, M), one row of which is multiplied.
-    row: the number of that row.
-    out: (l, M'), one row of which is set.
-    out_row: the number of that row.
+    vectors: (k, M) the array with the vector.
+    row: the row of the vector.
+    out: (l, M') the array that gets the result.
+    out_row: the row of the result.
     """
     for j in range(m):
         out[out_row, j] = 0.0
     i = 0
-    # Four rows at a time, so that each sum is read and written less often.
+    # Four rows of A at a time, so that each sum is read and written a quarter as often.
     while i + 4 <= n:
         first = at + i * m
         second, third, fourth = first + m, first + 2 * m, first + 3 * m

@@ -1,18 +1,18 @@
-"""List the n best derivations of a forest, each found when it is needed (Huang and Chiang 2005, Algorithm 3).
+"""List the n best derivations of a forest, each when it is needed (Huang and Chiang 2005, Algorithm 3).
 
-A derivation of an item is a row of `rows` (n, 7), whose cost stands in `costs` (n, 1): minus the sum of the weights of
-its edges.  It is found when all better ones are; before, it waits in a heap.
+A derivation of an item is a row of `rows` (n, 7).  Its cost in `costs` (n, 1) is minus the sum of the weights of its
+edges.  A row is *found* after all better derivations of its item; before that, it waits in a heap.
 
-| column | of a row |
+| column | meaning |
 | --- | --- |
 | `_EDGE` | the edge at the top |
-| `_LEFT`, `_RIGHT` | the rows of the derivations of its children; -1 without one |
-| `_RANK` | how many derivations of its item are better; -1 before it is found |
-| `_NEXT` | the next best row of its item; -1 before that is found, and `_NONE` behind the last |
-| `_BELOW`, `_BESIDE` | the tops of the two heaps below it, while it waits; -1 without one |
+| `_LEFT`, `_RIGHT` | the rows of the derivations of its children; -1 for a child that is absent |
+| `_RANK` | the number of better derivations of its item; -1 before the row is found |
+| `_NEXT` | the next best row of its item; -1 if that is not found yet, `_NONE` after the last row |
+| `_BELOW`, `_BESIDE` | the tops of the two heaps below the row, while it waits; -1 for an empty heap |
 
-The rows that may come after another take the next derivation of one child: of the left one only if the right one has
-its best.
+The successors of a row take the next derivation of one child: of the right child, and, if the right child has its best
+derivation, of the left child.  So every pair of derivations of the children is the successor of one row.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _NONE = -2
 class Room(NamedTuple):
     """Room for the derivations of I items.
 
-    rows: (n, 7) of -1; it grows.
-    costs: (n, 1); it grows.
-    waiting: (I,) of -1, the top of the heap of each item's rows that are not found yet.
-    last: (I,) of -1, the last row of each item that was found.
-    stack: (I,) items whose next derivation is wanted.
-    found: (n, 2) the rows of the roots that were found, and the numbers of these roots; it grows.
+    rows: (n, 7) the derivations, all -1 at first; grows.
+    costs: (n, 1) their costs; grows.
+    waiting: (I,) the top of the heap of each item's waiting rows; -1 at first.
+    last: (I,) the row of each item that was found last; -1 at first.
+    stack: (I,) the items whose next derivation is needed.
+    found: (n, 2) the found rows of roots, and the numbers of these roots; grows.
     current: (K,) the next row of each root.
     """
 
@@ -70,7 +70,11 @@ class Room(NamedTuple):
 
 @compiled_part
 def _is_better(rows: IntArray, costs: FloatArray, row: int, other: int) -> bool:
-    """Tell whether a row (n, 7) of an item comes before another: by cost, then edge, then ranks of children."""
+    """Tell whether a row of an item comes before another: by cost, then by edge, then by the ranks of children.
+
+    rows: (n, 7) as in `Room`.
+    costs: (n, 1) as in `Room`.
+    """
     if costs[row, 0] != costs[other, 0]:
         return bool(costs[row, 0] < costs[other, 0])
     if rows[row, _EDGE] != rows[other, _EDGE]:
@@ -82,7 +86,11 @@ def _is_better(rows: IntArray, costs: FloatArray, row: int, other: int) -> bool:
 
 @compiled_part
 def _merged(rows: IntArray, costs: FloatArray, top: int, other: int) -> int:
-    """Merge two skew heaps of rows (n, 7), of which either may be empty (-1); return the top of both."""
+    """Merge two skew heaps, each of which may be empty (-1); return the top of the result.
+
+    rows: (n, 7) as in `Room`.
+    costs: (n, 1) as in `Room`.
+    """
     if top < 0:
         return other
     if other < 0:
@@ -91,7 +99,7 @@ def _merged(rows: IntArray, costs: FloatArray, top: int, other: int) -> int:
         top, other = other, top
     at = top
     while True:
-        # Merge the other heap with the one beside, which takes the place of the one below.
+        # Swap the two heaps below this row, and merge the other heap with the one that is now below.
         beside = rows[at, _BESIDE]
         rows[at, _BESIDE] = rows[at, _BELOW]
         if beside < 0:
@@ -115,17 +123,19 @@ def _add(
     left: int,
     right: int,
 ) -> tuple[IntArray, FloatArray, int]:
-    """Let one more row of an item wait: an edge over the rows of its children, which are -1 where it has none.
+    """Append a waiting row of an item: an edge over the rows of its children; -1 for a child that is absent.
 
     weights: (E,) the weight of each edge.
-    rows, costs, waiting: as in `Room`, which has room for (n,) rows.
+    rows: (n, 7) as in `Room`.
+    costs: (n, 1) as in `Room`.
+    waiting: (I,) as in `Room`.
     """
     rows = with_room(rows, n_rows)
     costs = with_room(costs, n_rows)
     rows[n_rows, _EDGE] = edge
     rows[n_rows, _LEFT] = left
     rows[n_rows, _RIGHT] = right
-    # The cost of a row is that of its edge and of the rows below.
+    # The cost of a row is the cost of its edge and of the rows of its children.
     cost = -weights[edge]
     if left >= 0:
         cost += costs[left, 0]
@@ -138,7 +148,13 @@ def _add(
 
 @compiled_part
 def _take(rows: IntArray, costs: FloatArray, waiting: IntArray, last: IntArray, item: int) -> None:
-    """Find the best of the rows (n, 7) of an item that wait, if there is one; the columns are those of `Room`."""
+    """Find the best waiting row of an item, if there is one.
+
+    rows: (n, 7) as in `Room`.
+    costs: (n, 1) as in `Room`.
+    waiting: (I,) as in `Room`.
+    last: (I,) as in `Room`.
+    """
     before = last[item]
     row = waiting[item]
     if row < 0:
@@ -165,10 +181,12 @@ def _find_next(
     n_rows: int,
     item: int,
 ) -> tuple[IntArray, FloatArray, int]:
-    """Find the derivation of an item that comes after its last one, and those of items below that this needs.
+    """Find the next derivation of an item, and the derivations of items below that it needs.
 
     weights: (E,) the weight of each edge.
-    rows, costs, waiting, last, stack: as in `Room`, which has room for (n,) rows.
+    rows: (n, 7) as in `Room`.
+    costs: (n, 1) as in `Room`.
+    waiting, last, stack: (I,) as in `Room`.
     """
     stack[0] = item
     depth = 1
@@ -177,7 +195,7 @@ def _find_next(
         row = last[item]
         edge, left, right = rows[row, _EDGE], rows[row, _LEFT], rows[row, _RIGHT]
         goes_left = left >= 0 and (right < 0 or rows[right, _RANK] == 0)
-        # First what comes after the derivations of the children.
+        # First find the next derivations of the children, which the successors of this row need.
         if right >= 0 and rows[right, _NEXT] == -1:
             stack[depth] = forest.right[edge]
             depth += 1
@@ -186,7 +204,7 @@ def _find_next(
             stack[depth] = forest.left[edge]
             depth += 1
             continue
-        # Then the rows that may come after this one.
+        # Then add the successors of this row to the heap, and take the best row.
         if right >= 0 and rows[right, _NEXT] >= 0:
             after = rows[right, _NEXT]
             rows, costs, n_rows = _add(weights, rows, costs, waiting, n_rows, item, edge, left, after)
@@ -204,14 +222,14 @@ def rank(forest: Forest, weights: FloatArray, n_best: int, room: Room) -> tuple[
 
     forest: a valid forest.
     weights: (E,) the weight of each edge.
-    n_best: the most derivations of a component to list.
+    n_best: the largest number of derivations of a component.
     room: as `Room.of` makes it.
     Returns the rows (n, 7) and their costs (n, 1), children before parents; and the rows and the numbers (m, 2) of the
     roots with the best derivations, by component, then by rising cost, then in the order of the roots.
     """
     rows, costs, waiting, last, stack, found, current = room
     n_rows = ZERO
-    # The best derivation of every item.
+    # Find the best derivation of every item: one row waits for each edge whose children have a derivation.
     for item in range(len(forest.symbol)):
         for edge in range(forest.start[item], forest.start[item + 1]):
             left = -1 if forest.left[edge] < 0 else last[forest.left[edge]]
@@ -225,11 +243,12 @@ def rank(forest: Forest, weights: FloatArray, n_best: int, room: Room) -> tuple[
     n_found = ZERO
     first = 0
     while first < len(forest.root):
-        # Roots first ... end - 1 are those of one component, of which n_found - n_listed derivations are found.
+        # The roots first ... end - 1 belong to one component, whose derivations begin at found[n_listed].
         end = first
         while end < len(forest.root) and forest.component[end] == forest.component[first]:
             end += 1
         n_listed = n_found
+        # Take the best of the current rows of these roots, and replace it by the next row of its root.
         while n_found - n_listed < n_best:
             best = -1
             for k in range(first, end):

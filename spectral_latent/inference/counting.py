@@ -1,13 +1,13 @@
-"""Count roots and rules with their states in the derivations of a forest, in expectation: the E-step of EM.
+"""Compute the expected counts of roots and rules with states in the derivations of a forest: the E-step of EM.
 
 | here | meaning |
 | --- | --- |
 | Z | the weight of a component: the sum over its derivations |
-| ∂ log Z / ∂ θ | derivative by one number of the operators, such as θ = t(h, j, k \\| a → b c) |
-| θ · ∂ log Z / ∂ θ | how often θ is used in a derivation, on average: its expected count |
+| ∂ log Z / ∂ θ | the derivative by one number of the operators, such as θ = t(h, j, k \\| a → b c) |
+| θ · ∂ log Z / ∂ θ | the expected count of θ: the mean number of times that a derivation uses θ |
 
-A tensor in factors is a mixture, p(j, k | h) = Σ_q p(q | h) p(j | q) p(k | q), whose terms q are one more latent
-state.  Its numbers are those of three tables, and each of them has its expected counts.
+A factored tensor is a mixture, p(j, k | h) = Σ_q p(q | h) p(j | q) p(k | q), whose terms q are one more latent state.
+Its numbers are three tables, and each table has its expected counts.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ __all__ = ["ExpectedCounts", "expected_counts"]
 
 @dataclass(frozen=True, eq=False)
 class ExpectedCounts:
-    """Hold expected counts, and the log-likelihood of the forest under the operators that they were taken with.
+    """Hold expected counts under some operators, and the log-likelihood of the forest under these operators.
 
-    table: a count for each number of the operators, in the same layout.  In a tensor that is kept in factors each
-    factor has counts of its own; those of a term sum to the same in all three.
-    log_likelihood: Σ log Z over the components, each times its weight.
+    table: a count for each number of the operators, in the same layout.  In a factored tensor, each factor has its own
+    counts; the counts of a term have the same sum in all three factors.
+    log_likelihood: the sum of log Z over the components, each times its weight.
     """
 
     table: RuleTable
@@ -47,28 +47,28 @@ class ExpectedCounts:
 
 
 class _Totals(NamedTuple):
-    """The weight Z of each item's component, mantissa · 2^exponent, and how often the component counts."""
+    """The sum Z of each item's component, mantissa · 2^exponent, and the weight of the component."""
 
     mantissa: FloatArray  # (I,)
     exponent: IntArray  # (I,)
-    times: FloatArray  # (I,)
+    times: FloatArray  # (I,) the weight of the component
 
 
 class _Derivatives(NamedTuple):
-    """∂ log Z / ∂ θ of all numbers θ but those of roots, laid out as in the operators."""
+    """∂ log Z / ∂ θ of all numbers θ except those of roots, in the layout of the operators."""
 
-    leaf: FloatArray  # (R0, M)
-    unary: FloatArray  # (R1, M, M)
-    data: FloatArray  # flat
+    leaf: FloatArray  # (R0, M) of leaf rules
+    unary: FloatArray  # (R1, M, M) of unary rules
+    data: FloatArray  # (offset[-1],) of the tensors of binary rules, flat
 
 
 @pass_part
 def _scale(
     forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, totals: _Totals
 ) -> float:
-    """Compute the factor that the vectors' exponents, the division by Z and the component's weight make.
+    """Compute the factor of an edge's derivatives: the vectors' powers of two, times the component's weight, by Z.
 
-    It is 0 where it underflows.
+    The factor is 0 if it underflows.
     """
     exponent = outside.exponents[item] - totals.exponent[item]
     if forest.left[edge] >= 0:
@@ -85,12 +85,12 @@ def _scale(
 def _add_outer(
     total: FloatArray, block: Block, scale: float, outside: FloatArray, a: int, inside: FloatArray, b: int, c: int
 ) -> None:
-    """Add `scale` times the outer product of three vectors to the numbers of a dense tensor.
+    """Add `scale` times the outer product of three vectors to the numbers of a tensor that is multiplied out.
 
-    The vectors are outside[a] of the parent, inside[b] and inside[c] of the children.
+    The vectors are outside[a] of the parent, and inside[b] and inside[c] of the children.
 
     total: (n,) the numbers of all tensors.
-    block: where those of the tensor lie.
+    block: the places of the tensor in `total`.
     """
     at = block.first
     for h in range(block.m_a):
@@ -113,21 +113,21 @@ def _add_to_factors(
     c: int,
     pair: FloatArray,
 ) -> None:
-    """Add `scale` times the derivatives of a tensor in factors to its numbers; the arguments are those of `_add_outer`.
+    """Add `scale` times the derivatives of a factored tensor to its numbers; the arguments are those of `_add_outer`.
 
     pair: (3, Q) as in `Room`.
     """
     data, first, second, third, terms, _, m_a, m_b, m_c = block
-    # How much of each vector is in each term.
+    # Map each of the three vectors to the terms.
     multiply_transposed(data, first, m_a, terms, outside, a, pair, 0)
     multiply(data, second, terms, m_b, inside, b, pair, 1)
     multiply(data, third, terms, m_c, inside, c, pair, 2)
-    # The first factor (m_a, Q): the parent's outside vector times what both children have in the term.
+    # The first factor (m_a, Q): the parent's outside vector times the images of both children in the term.
     for h in range(m_a):
         weight = scale * outside[a, h]
         for q in range(terms):
             total[place(first + h * terms + q)] += weight * pair[1, q] * pair[2, q]
-    # The second and the third, (Q, m_b) and (Q, m_c): a child's inside vector times what both others have in the term.
+    # The second and third factors, (Q, m_b) and (Q, m_c): a child's inside vector times the two other images.
     for q in range(terms):
         weight = scale * pair[0, q] * pair[2, q]
         for j in range(m_b):
@@ -149,7 +149,7 @@ def _add_derivatives(
 ) -> None:
     """Add the derivatives at every edge of a forest.
 
-    inside, outside: (I, M).
+    inside, outside: the vectors (I, M) of the items, with exponents.
     pair: (3, Q) as in `Room`.
     """
     above, below, total = outside.vectors, inside.vectors, derivatives.data
@@ -181,9 +181,9 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
 
     operators: probabilities.
     forest: a forest whose C components all have a derivation, such as s-trees.
-    times: (C,) how often each component counts; once if not given.
-    Raises ValueError, naming the first component (from 1) whose weight is not above zero; also if the forest has items
-    but no root, and as `inside` does.
+    times: (C,) the weight of each component; 1 if not given.
+    Raises ValueError if the sum over the derivations of a component is not above zero (the message names the first such
+    component, from 1), if the forest has items but no root, and the errors of `inside`.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> tree = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[0], root=[0])

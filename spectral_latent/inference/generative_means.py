@@ -1,9 +1,10 @@
-"""Compute exact means over the trees that a model generates: counts of nodes, and the one-state grammar of its rules.
+"""Compute exact means over the trees of a model: counts of nodes, and the one-state grammar with the same rule counts.
 
 | here | long paper | meaning |
 | --- | --- | --- |
-| `counts[a, h]` | - | mean number of nodes of symbol a in state h in a tree |
-| `counts` = π + `counts` · B | - | a node is a root, or a child: B[(a, h), (b, i)] is the mean number of children |
+| `counts[a, h]` | - | the mean number of nodes with symbol a in state h in a tree |
+| B[(a, h), (b, i)] | - | the mean number of children (b, i) of a node (a, h) |
+| `counts` = π + `counts` · B | - | the nodes are the roots and the children of nodes |
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from spectral_latent.trees import FloatArray
 
 __all__ = ["collapse", "mean_children", "mean_node_counts"]
 
-_ROUNDING = 1e-12  # of a count of zero, as a share of the largest count
+_ROUNDING = 1e-12  # the largest rounding error of a count of zero, as a share of the largest count
 
 
 def mean_children(
@@ -27,12 +28,12 @@ def mean_children(
     Only children whose sibling has a finite tree are counted.
 
     operators: operators of S symbols with up to M states.
-    total: (S, M) the probability that the tree below a state is finite; ones for siblings of any kind.
+    total: (S, M) the probability that the tree below a state is finite; ones to count all children.
     """
     n_symbols, m = total.shape
     states = operators.states
     blocks = []
-    # One parent at a time, since only its own rows are multiplied out.
+    # One parent at a time, so that only the rows of this parent are dense.
     for a in range(n_symbols):
         children = np.zeros((2, m, n_symbols, m))
         for r in np.flatnonzero(operators.rules.binary[:, 0] == a).tolist():
@@ -74,11 +75,11 @@ def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     to_left, to_right = mean_children(operators, np.ones(operators.root.shape))
     to_child = (to_left + to_right + _only_children(operators)).T.tocsr()
     root = operators.root.ravel()
-    # Symbols and states that trees reach; others would make the equations below singular.
+    # Find the symbols and states that trees reach; all others would make the equations singular.
     seen = root > 0
     while not np.array_equal(grown := seen | (to_child @ seen > 0), seen):
         seen = grown
-    # counts = π + counts · B, solved for the counts.  No solution is non-negative where trees are infinite on average.
+    # Solve counts = π + counts · B.  If trees are infinite on average, there is no solution without negative numbers.
     counts = np.zeros(len(root))
     try:
         equations = scipy.sparse.csc_array(scipy.sparse.eye_array(seen.sum()) - to_child[seen][:, seen])

@@ -3,14 +3,14 @@
 | here | long paper | meaning |
 | --- | --- | --- |
 | `inside` | Figure 4, f; Figure 5, α | α^{item} = f(item) Σ_edges C(α^left, α^right), c∞ at a leaf |
-| `outside` | Figure 5, β | β^{root} = f(root) c¹; pushed down through each edge to both children, f(child) times |
+| `outside` | Figure 5, β | β^{root} = f(root) c¹; β of a child is f(child) times a sum over the edges above it |
 | `marginals` | Figure 5, μ | μ(item) = α^{item} · β^{item} / f(item) |
-| `factors` | - | f(item): how much more a derivation weighs if it has the item; 1 in the papers |
+| `factors` | - | f(item): the weight of a derivation is multiplied by f of each of its items; 1 in the papers |
 | `edge_marginals` | - | β^{item} · C(α^left, α^right): μ by edge |
 | `Weight` | p(r_1 ... r_N) | a number as sign and log |·|: estimates may be negative (slides 21-22) |
 
-Every function checks what it reads of the forest that it is given against the operators.  Whoever reads edges raises
-ValueError naming item and edge.
+Every function checks the columns of the forest that it reads against the operators.  The functions that read edges
+raise a ValueError that names item and edge.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ __all__ = [
 ]
 
 _LOWEST = -2000  # 2^-2000 is zero in double precision
-_HIGHEST = 900  # no marginal is as large as 2^900
-_LEAST_FACTOR = 1e-100  # vectors times factors neither under- nor overflow
+_HIGHEST = 900  # all marginals are smaller than 2^900
+_LEAST_FACTOR = 1e-100  # between these two factors, no vector under- or overflows
 _LARGEST_FACTOR = 1e100
 
 
@@ -65,9 +65,9 @@ class Weight(NamedTuple):
 
     @staticmethod
     def unknown(size: int) -> Weight:
-        """Make the weights of C numbers that are not computed: all signs are 0, and all logarithms NaN.
+        """Make C numbers that are not computed: all signs are 0, and all logarithms NaN.
 
-        size: C.
+        size: C, how many numbers there are.
 
         >>> Weight.unknown(1)
         Weight(sign=array([0]), log=array([nan]))
@@ -76,10 +76,10 @@ class Weight(NamedTuple):
 
     @staticmethod
     def from_scaled(mantissa: FloatArray, exponent: IntArray) -> Weight:
-        """Convert the numbers mantissa · 2^exponent.
+        """Convert numbers of the form mantissa · 2^exponent.
 
-        mantissa: (C,).
-        exponent: (C,).
+        mantissa: (C,) the mantissas.
+        exponent: (C,) the exponents.
 
         >>> Weight.from_scaled(np.array([-0.5, 0.0]), np.array([-4000, 3]))
         Weight(sign=array([-1,  0]), log=array([-2773.28186943,           -inf]))
@@ -90,9 +90,9 @@ class Weight(NamedTuple):
 
     @staticmethod
     def mean(weights: Sequence[Weight]) -> Weight:
-        """Average several columns of C numbers, place by place.
+        """Average several columns of C numbers, element by element.
 
-        weights: one column (C,) or more.
+        weights: one or more columns (C,).
 
         >>> ones = Weight(sign=np.array([1, -1]), log=np.log([1.0, 1.0]))
         >>> threes = Weight(sign=np.array([1, 1]), log=np.log([3.0, 3.0]))
@@ -100,7 +100,7 @@ class Weight(NamedTuple):
         array([2., 1.])
         """
         logs = np.stack([weight.log for weight in weights])
-        # Relative to the largest of each place, so that the others may underflow and none overflows.
+        # Divide by the largest number of each row, so that nothing overflows.
         top = np.maximum(logs.max(axis=0), -1e300)
         total = np.mean([weight.sign * np.exp(weight.log - top) for weight in weights], axis=0)
         with np.errstate(divide="ignore"):
@@ -115,7 +115,7 @@ def _check_vectors(operators: ObservableOperators, forest: Forest, *parts: Scale
 
 
 def _checked_factors(forest: Forest, factors: FloatArray | None) -> FloatArray:
-    """Raise ValueError unless factors (I,) are numbers from 1e-100 to 1e100; None stands for ones."""
+    """Raise ValueError unless factors (I,) are numbers from 1e-100 to 1e100; None becomes ones."""
     if factors is None:
         return np.ones(forest.n_items)
     check_column("factors of the forest's items", factors, (forest.n_items,), np.float64)
@@ -129,7 +129,7 @@ def inside(operators: ObservableOperators, forest: Forest, factors: FloatArray |
 
     operators: the operators that weigh the rules.
     forest: a forest of I items.
-    factors: (I,) f, numbers from 1e-100 to 1e100; None for ones.
+    factors: (I,) f, numbers from 1e-100 to 1e100; None if all are 1.
     Raises ValueError for other factors.
 
     >>> from spectral_latent.trees import Rules
@@ -159,7 +159,7 @@ def outside(
 
     operators: the operators that weigh the rules.
     forest: a forest of I items.
-    inside_vectors: (I, M), those of the same forest, with the same factors.
+    inside_vectors: (I, M) the inside vectors of this forest, with the same factors.
     factors: (I,) as in `inside`.
     """
     check_rules(operators, forest)
@@ -171,7 +171,7 @@ def outside(
 
 
 def _scaled(mantissa: FloatArray, exponent: IntArray) -> FloatArray:
-    """Compute mantissa · 2^exponent, both (n,); a number that is too small is 0, one that is too large is inf."""
+    """Compute mantissa · 2^exponent, both (n,); too small numbers become 0, and too large numbers inf."""
     # NumPy's ldexp takes a C int, or a C long, which has 64 bits on some systems only.
     scaled: FloatArray = np.ldexp(mantissa, np.clip(exponent, _LOWEST, _HIGHEST).astype(np.intc))
     return scaled
@@ -184,7 +184,7 @@ def root_sums(
 
     operators: the operators that weigh the rules.
     forest: a forest of C components.
-    inside_vectors: (I, M), those of the same forest.
+    inside_vectors: (I, M) the inside vectors of this forest.
     """
     vectors, exponents = inside_vectors
     product = np.einsum("km,km->k", operators.root[forest.symbol[forest.root]], vectors[forest.root])
@@ -203,7 +203,7 @@ def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors:
 
     operators: the operators that weigh the rules.
     forest: a forest of C components.
-    inside_vectors: (I, M), those of the same forest.
+    inside_vectors: (I, M) the inside vectors of this forest.
     """
     check_roots(operators, forest)
     _check_vectors(operators, forest, inside_vectors)
@@ -211,7 +211,7 @@ def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors:
 
 
 def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
-    """Sum over derivations as `total_weight` does, (C,): for s-trees, these are the estimates p̂ of Figure 4.
+    """Sum over derivations like `total_weight`, (C,): for s-trees, the sums are the estimates p̂ of Figure 4.
 
     operators: the operators that weigh the rules.
     forest: a forest of C components, such as T s-trees.
@@ -233,7 +233,7 @@ def item_component(forest: Forest) -> IntArray:
     """
     last_item = np.full(forest.n_components, -1)
     np.maximum.at(last_item, forest.component, forest.root)
-    # A component that is left out ends where the one before ends.
+    # A component without roots ends where the component before it ends.
     return np.searchsorted(np.maximum.accumulate(last_item), np.arange(forest.n_items))
 
 
@@ -245,9 +245,9 @@ def _posteriors(
     product: FloatArray,
     exponent: IntArray,
 ) -> FloatArray:
-    """Divide product · 2^exponent (n,) by the weights of the components (n,); zero where these are zero."""
+    """Divide product · 2^exponent (n,) by the sums of the components (n,); the result is zero if a sum is zero."""
     total, total_exponent = root_sums(operators, forest, inside_vectors)
-    # One more component, of weight zero, holds the items of a forest without roots.
+    # Append a component with sum zero, for the items of a forest without roots.
     total = np.append(total, 0.0)
     total_exponent = np.append(total_exponent, EMPTY)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -262,15 +262,15 @@ def marginals(
     outside_vectors: ScaledVectors,
     factors: FloatArray | None = None,
 ) -> FloatArray:
-    """Compute μ(item) / (weight of the item's component), (I,): with true probabilities, posteriors of items.
+    """Compute μ(item) / (sum of the item's component), (I,): with true probabilities, the posteriors of items.
 
-    The sign is kept; items of a component of weight zero have marginal zero.
+    The sign is kept.  If the sum of a component is zero, its items have marginal zero.
 
     operators: the operators that weigh the rules.
     forest: a forest of I items.
-    inside_vectors: (I, M), those of the same forest.
-    outside_vectors: (I, M), those of the same forest.
-    factors: (I,) those that the vectors were computed with, as in `inside`.
+    inside_vectors: (I, M) the inside vectors of this forest.
+    outside_vectors: (I, M) the outside vectors of this forest.
+    factors: (I,) the factors of these vectors, as in `inside`.
     """
     check_roots(operators, forest)
     factors = _checked_factors(forest, factors)
@@ -283,12 +283,12 @@ def marginals(
 def edge_marginals(
     operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors, outside_vectors: ScaledVectors
 ) -> FloatArray:
-    """Compute the part of each item's marginal that each of its edges accounts for, (E,).
+    """Compute the marginals of edges, (E,); those of the edges of an item sum to the item's marginal.
 
     operators: the operators that weigh the rules.
     forest: a forest of E edges.
-    inside_vectors: (I, M), those of the same forest.
-    outside_vectors: (I, M), those of the same forest.
+    inside_vectors: (I, M) the inside vectors of this forest.
+    outside_vectors: (I, M) the outside vectors of this forest.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))

@@ -1,19 +1,19 @@
-"""Predict the nodes that may begin at each terminal, given those before: forward vectors of a grammar.
+"""Predict the nodes that may begin at each terminal, given the terminals before: forward vectors of a grammar.
 
 | here | meaning |
 | --- | --- |
 | Z, (S, M) | the probability that the tree below a symbol in a state is finite; 1 for most grammars |
 | P, (S·M, S·M) | from a node to its left child: P[(a, h), (b, h')] = Σ_c,h'' t(a → b c, h', h'' \\| a, h) Z(c, h'') |
-| R = (I - P)⁻¹ | from a node to all that begin where it does: I + P + P² + ... (Jelinek and Lafferty 1991) |
+| R = (I - P)⁻¹ | from a node to all nodes that begin with it: I + P + P² + ... (Jelinek and Lafferty 1991) |
 | α_ij, (S, M) | the inside vectors of terminals i ... j-1 |
-| f_j, (S, M) | the probability of terminals 0 ... j-1 and then a node, added up over such nodes |
+| f_j, (S, M) | the probability of terminals 0 ... j-1 and a node (a, h) after them, summed over such nodes |
 
 A node begins at terminal 0 if it is the root or a left descendant of the root.  It begins at terminal j > 0 if it is
 the right child of a node whose left child ends there, or a left descendant of that child (Stolcke 1995):
 
 f_0 = root R and f_j = (Σ_i Σ_{a → b c} f_i[a] · t(a → b c) · α_ij[b]) R.
 
-Just one of the nodes that begin at a terminal is a leaf, so that f_j times the leaf rules of terminal j is the
+Exactly one of the nodes that begin at a terminal is a leaf.  Therefore f_j times the leaf rules of terminal j is the
 probability of all trees whose leaves begin with the terminals 0 ... j.
 """
 
@@ -34,8 +34,8 @@ from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["LeftCorners"]
 
-_STEPS = 100  # of Newton's method, which needs about ten
-_PRECISE = 1e-14
+_STEPS = 100  # the largest number of steps of Newton's method, which needs about ten
+_PRECISE = 1e-14  # the largest change in the last step
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +44,11 @@ class LeftCorners:
 
     operators: the grammar, whose numbers are probabilities.
     leaf_total: (S, M) the sum of the leaf rules of each state.
-    total: Z, (S, M).
-    first: f_0, (S, M).
+    total: (S, M) Z.
+    first: (S, M) f_0.
     factors: the factors of the transpose of I - P.
-    by_left: (R2,) the binary rules by left child.
-    of_left: (S + 1,) those with the left child b are by_left[of_left[b]] ... by_left[of_left[b+1] - 1].
+    by_left: (R2,) the binary rules, sorted by left child.
+    of_left: (S + 1,) the rules with left child b are by_left[of_left[b]] ... by_left[of_left[b+1] - 1].
     """
 
     operators: ObservableOperators
@@ -60,7 +60,7 @@ class LeftCorners:
     of_left: IntArray
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Compute a copy anew, since the factors of SciPy cannot be pickled."""
+        """Pickle the operators alone, because the factors of SciPy cannot be pickled; a copy computes them again."""
         return LeftCorners.of, (self.operators,)
 
     @staticmethod
@@ -96,7 +96,7 @@ class LeftCorners:
     def after(self, forward: FloatArray, first: IntArray, symbol: IntArray, inside: FloatArray) -> FloatArray:
         """Compute f_j, (S, M), from all K items that end before terminal j.
 
-        forward: (n, S, M) f_0 ... f_j-1, and more.
+        forward: (n, S, M) f_0 ... f_j-1; further rows are not read.
         first: (K,) the first terminal i of each item.
         symbol: (K,) the symbol b of each item.
         inside: (K, M) its inside vector α_ij[b].
@@ -124,7 +124,7 @@ def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArra
     """Find Z, the least solution of Z(a, h) = leaf_total(a, h) + Σ t(a → b c) Z(b) Z(c), by Newton's method."""
     total = np.zeros(leaf_total.size)
     unit = scipy.sparse.eye_array(total.size, format="csc")
-    # From zero, every step goes up and none beyond the solution (Etessami and Yannakakis 2009).
+    # From zero, every step increases Z, and no step goes beyond the solution (Etessami and Yannakakis 2009).
     for _ in range(_STEPS):
         to_left, to_right = mean_children(operators, total.reshape(leaf_total.shape))
         missing = leaf_total.ravel() + to_left @ total - total
@@ -148,17 +148,17 @@ def _add_right_children(
     total: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Add f_i[a] · t(a → b c) · α_ij[b] to out[c], over items and rules; items are in the order of symbols.
+    """Add f_i[a] · t(a → b c) · α_ij[b] to out[c], summed over items and rules; items are sorted by symbol.
 
     forward: (n S, M) f_i[a] is row i S + a.
     pair: (3, Q) as in `Room`.
-    total: (2, Q) room for sums over the items of a symbol, and for a vector of states.
-    out: (S, M).
+    total: (2, Q) room for a sum over the items of a symbol, and for a vector of states.
+    out: (S, M) gets the sums.
     """
     n_symbols = len(operators.states)
     end = ZERO
     while end < len(symbol):
-        # The items of one symbol b meet the same rules.
+        # The items of one symbol b are left children of the same rules.
         begin = end
         b = symbol[begin]
         while end < len(symbol) and symbol[end] == b:
@@ -171,9 +171,9 @@ def _add_right_children(
             for q in range(max(terms, m_c)):
                 total[0, q] = 0.0
             for item in range(begin, end):
-                # From the parent's states to the rule's pair space.
+                # Map f_i[a], over the parent's states, to the rule's pair space.
                 parent_to_pair(block, forward, first[item] * n_symbols + a, pair)
-                # In factors, a number for each term remains; multiplied out, a number for each state of c.
+                # Apply α_ij[b]: a factored tensor leaves a number for each term, another one for each state of c.
                 if terms:
                     multiply(block.data, block.second, terms, block.m_b, inside, item, pair, 1)
                     for q in range(terms):
@@ -182,7 +182,7 @@ def _add_right_children(
                     for j in range(block.m_b):
                         for k in range(m_c):
                             total[0, k] += inside[item, j] * pair[0, place(j * m_c + k)]
-            # The third factor is applied once for all items.
+            # Apply the third factor once for all items.
             if terms:
                 multiply_transposed(block.data, block.third, terms, m_c, total, 0, total, 1)
             for k in range(m_c):

@@ -1,7 +1,7 @@
 """Draw s-trees with their latent states by ancestral sampling, from operators that are probabilities.
 
-All trees grow together: each round draws the children of all nodes at one depth.  The choices of every symbol in
-every state stand in one table, from which a round draws for all its nodes at once.
+All trees grow together: each round draws the children of all nodes at one depth.  One table has the choices of every
+symbol in every state, so that a round draws for all its nodes at once.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -22,7 +22,7 @@ from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
 __all__ = ["SampledTrees", "sample_trees"]
 
-_TOLERANCE = 1e-6  # how far from one the probabilities of a symbol's choices may sum
+_TOLERANCE = 1e-6  # the largest difference between one and the sum of the probabilities of a symbol's choices
 
 
 class SampledTrees(NamedTuple):
@@ -37,13 +37,13 @@ class SampledTrees(NamedTuple):
 
 
 class _Choices(NamedTuple):
-    """C ways to expand keys, those of one key together.
+    """C ways to expand keys, sorted by key.
 
     key: (C,) the key that the choice expands.
     weight: (C,) its probability.
-    children: (C, 2) keys of the children, or -1.
+    children: (C, 2) the keys of the children, or -1.
     terminal: (C,) the observation, or -1.
-    ends: (C + 1,) the sum of the weights before each choice, and of all.
+    ends: (C + 1,) the sum of the weights before each choice, and of all weights.
     """
 
     key: IntArray
@@ -54,7 +54,7 @@ class _Choices(NamedTuple):
 
     @staticmethod
     def from_operators(operators: ObservableOperators) -> _Choices:
-        """List all choices of non-zero probability."""
+        """List all choices whose probability is not zero."""
         columns = [np.concatenate(parts) for parts in zip(*_choices_by_rule(operators), strict=True)]
         order = np.argsort(columns[0], kind="stable")
         key, weight, children, terminal = (column[order] for column in columns)
@@ -65,18 +65,18 @@ class _Choices(NamedTuple):
         ends = self.ends
         first = np.searchsorted(self.key, keys, "left")
         end = np.searchsorted(self.key, keys, "right")
-        # A point of the interval that the key's choices share, and the choice whose part it falls into.
+        # Draw a point of the interval of the key's choices, and find the choice whose part has the point.
         point = ends[first] + rng.random(len(keys)) * (ends[end] - ends[first])
         choice: IntArray = np.searchsorted(ends, point, "right") - 1
-        return np.clip(choice, first, end - 1)  # a point may be rounded to the end of its key
+        return np.clip(choice, first, end - 1)  # a point may be rounded to the end of the interval
 
 
 class _Generation(NamedTuple):
     """The n nodes of all trees at one depth.
 
-    key: (n,) symbol and state.
+    key: (n,) the key of each node: its symbol and state.
     terminal: (n,) the observation, or -1.
-    child: (n, 2) children as nodes of the next generation, or -1.
+    child: (n, 2) the numbers of the children in the next generation, or -1.
     """
 
     key: IntArray
@@ -94,7 +94,7 @@ def _choices_by_rule(operators: ObservableOperators) -> Iterator[tuple[IntArray,
     tensors = [matrix[:, :, None] for matrix in operators.unary] + [t.multiplied_out() for t in operators.binary]
     children = [(b, -1) for _, b in rules.unary] + [(b, c) for _, b, c in rules.binary]
     parents = [*rules.unary[:, 0], *rules.binary[:, 0]]
-    # A unary rule is a binary one whose right child is absent and has one state.
+    # Treat a unary rule as a binary rule whose right child is absent and has one state.
     for tensor, a, (b, c) in zip(tensors, parents, children, strict=True):
         h, i, j = np.nonzero(tensor)
         right = np.full(len(j), -1) if c < 0 else c * m_max + j
@@ -120,7 +120,7 @@ def _check(operators: ObservableOperators, choices: _Choices) -> None:
 def _grow(choices: _Choices, keys: IntArray, max_nodes: int, rng: np.random.Generator) -> list[_Generation]:
     """Draw all generations of trees whose roots have the given keys (T,)."""
     generations: list[_Generation] = []
-    tree = np.arange(len(keys))  # of each node of the generation
+    tree = np.arange(len(keys))  # the tree of each node of the generation
     size = np.zeros(len(keys), dtype=np.int64)
     while len(keys) or not generations:
         np.add.at(size, tree, 1)
@@ -129,7 +129,7 @@ def _grow(choices: _Choices, keys: IntArray, max_nodes: int, rng: np.random.Gene
         choice = choices.draw(keys, rng)
         below = choices.children[choice]
         alive = below >= 0
-        # The next generation has the children in order of their parents, the left before the right.
+        # The next generation has the children in the order of their parents, left children before right children.
         child = np.where(alive, np.cumsum(alive).reshape(-1, 2) - 1, -1)
         generations.append(_Generation(keys, choices.terminal[choice], child))
         keys = below[alive]
@@ -139,18 +139,18 @@ def _grow(choices: _Choices, keys: IntArray, max_nodes: int, rng: np.random.Gene
 
 def _in_post_order(generations: list[_Generation], m_max: int) -> SampledTrees:
     """Number the nodes of all generations in post-order: a subtree of s nodes with root n has nodes n-s+1 ... n."""
-    # Sizes of the subtrees below each node, from the deepest generation up; index -1, no child, has size 0.
+    # Count the nodes below each node, from the deepest generation up; index -1 is an absent child with size 0.
     sizes: list[IntArray] = []
     below = np.zeros(1, dtype=np.int64)
     for generation in reversed(generations):
         sizes.append(1 + below[generation.child].sum(axis=1))
         below = np.append(sizes[-1], 0)
-    # Trees stand one after another, each with its root at its end.
+    # Each tree ends with its root.
     root = np.cumsum(sizes[-1]) - 1
     n = int(sizes[-1].sum())
     key, left, right, terminal = np.full((4, n), -1, dtype=np.int64)
     node = root
-    # Then from the roots down: a right child ends just before its parent, a left child before the right subtree.
+    # From the roots down: a right child is directly before its parent, a left child directly before the right subtree.
     for generation, size_below in zip(generations, [*sizes[-2::-1], np.zeros(0, dtype=np.int64)], strict=True):
         has_left, has_right = (generation.child >= 0).T
         right_size = np.append(size_below, 0)[generation.child[:, 1]]
@@ -169,9 +169,9 @@ def sample_trees(
     """Draw independent trees from a latent tree model, nodes in post-order.
 
     operators: the model, whose numbers must be probabilities.
-    n_trees: the number of trees to draw.
+    n_trees: the number of trees.
     rng: the source of random numbers.
-    max_nodes: the largest tree to draw.
+    max_nodes: the largest number of nodes of a tree.
 
     Raises ValueError if the operators are not probabilities, or if a tree grows beyond `max_nodes` nodes.
 

@@ -118,7 +118,7 @@ def _loading(names: Sequence[str], joint: FloatArray, p: FloatArray, most: int) 
 
     joint: (n, m) the mean of each direction's coordinate where the name occurs, times the name's probability.
     p: (n,) the probability of each name.
-    most: the most names of a direction.
+    most: the largest number of names of a direction.
     """
     likely = np.flatnonzero(p > LEAST)
     loadings = joint[likely] / np.sqrt(p[likely])[:, None]
@@ -134,7 +134,7 @@ def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Dire
     """Describe the directions of every symbol, the most frequent symbol first: one list for each symbol.
 
     named: operators in the basis of singular directions, with names.
-    n: the most words, rules and places of a direction.
+    n: the largest number of words, rules and places of a direction.
     Raises ValueError if the numbers are probabilities of states, or if the operators have no expected numbers of nodes.
 
     >>> from spectral_latent.model import LatentTreeModel

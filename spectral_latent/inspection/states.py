@@ -68,7 +68,7 @@ def _ranked(names: Sequence[str], p: FloatArray, share: FloatArray, most: int) -
 
     p: (n, m) the probability of each name in each state.
     share: (m,) the share of each state.
-    most: the most names of a state.
+    most: the largest number of names of a state.
     """
     mean = p @ share
     ranked = []
@@ -94,7 +94,7 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
     """Describe the states of every symbol, the most frequent symbol first: one list for each symbol.
 
     named: operators whose numbers are probabilities, with names.
-    n: the most words, rules and places of a state.
+    n: the largest number of words, rules and places of a state.
     Raises ValueError if the numbers are not probabilities, or if trees are infinite on average.
 
     >>> from spectral_latent.trees import Rules

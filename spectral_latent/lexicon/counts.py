@@ -1,4 +1,4 @@
-"""Count words under symbols, apart for words that open a sentence; the spelling model is trained on these counts."""
+"""Count words under symbols, separately for words that open a sentence; they train the spelling model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["WordCounts"]
 
 
 class WordCounts(NamedTuple):
-    """The n distinct triples of a symbol, a word and a place, and how often each occurs; all columns (n,).
+    """The n distinct triples of a symbol, a word and its position, and the count of each; all columns are (n,).
 
     >>> seen = WordCounts.of(np.array([0, 0, 1]), np.array([7, 7, 8]), np.array([True, True, False]))
     >>> seen.word, seen.opens, seen.times
@@ -31,8 +31,8 @@ class WordCounts(NamedTuple):
 
         symbol: (N,) the symbol over each token.
         word: (N,) the token's word.
-        opens: (N,) whether it opens a sentence.
-        times: (N,) how often it counts; once if not given.
+        opens: (N,) whether the token opens a sentence.
+        times: (N,) the weight of each token; 1 if not given.
         """
         return _merged(symbol, word, opens, np.ones(len(word)) if times is None else times)
 

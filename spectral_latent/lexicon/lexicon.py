@@ -18,7 +18,7 @@ from spectral_latent.trees import IntArray, Vocabulary
 __all__ = ["Lexicon", "LexiconOptions"]
 
 _PREFIX = "spelling."
-_REMEMBERED = 50_000  # words whose signature is looked for once
+_REMEMBERED = 50_000  # the number of words whose signature is kept
 
 _SPELLINGS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 _SPELLINGS |= {escape: bracket for bracket, escape in _SPELLINGS.items()}  # bracketed trees escape their brackets
@@ -29,12 +29,12 @@ class LexiconOptions(Options):
     """Strengths of the lexicon's back-offs, in tokens; `smoothing` has the formulas.
 
     rare_count: words that were seen at most this often are rare: they contribute to the statistics of their signatures,
-    and are smoothed by them.
+    and are smoothed by these.
     back_off_strength: K, the weight of a coarser signature in a finer one.
     signature_strength: B, the weight of a signature in a rare word that has it.
     tag_strength: C, the weight of a tag's distribution over words in that of each symbol with this tag.
-    mean_strength: the weight of a symbol's mean z in the mean z of a rule, whose own weight is √n.
-    min_expected: pairs of a symbol and a word, or a signature, that are expected fewer times are left out.
+    mean_strength: the weight of a symbol's mean z in the smoothed mean z of a rule; the rule's own weight is √n.
+    min_expected: pairs of a symbol and a word or signature are left out if their expected count is smaller.
     """
 
     rare_count: Annotated[int, AtLeast(0)] = 10
@@ -64,12 +64,12 @@ class Lexicon:
         self._signatures: dict[str, int] = {}
 
     def terminals_of(self, words: Sequence[str], first: Collection[int] = (0,)) -> IntArray:
-        """Look up the terminal of each word: the word, or the finest signature that a known word has too.
+        """Look up the terminal of each word: the word, or its finest signature that a known word has, too.
 
         An unknown word that opens a sentence is looked up in lower case, and an unknown bracket, such as `(` or
         `-LRB-`, in its other spelling.
 
-        words: the n words of a sentence, or of several ones after another; the result is (n,).
+        words: the n words of one or more sentences; the result is (n,).
         first: the places of the words that open a sentence.
         """
         terminals = self.terminals.numbers(words)
@@ -79,7 +79,7 @@ class Lexicon:
 
     @property
     def known(self) -> list[str]:
-        """The words that were seen: the names of the first terminals."""
+        """The words seen in training, which are the names of the first terminals."""
         return self.words
 
     @property
@@ -105,7 +105,7 @@ class Lexicon:
         """Look up the terminal of a word.
 
         word: the word.
-        opens: whether it is the first of a sentence.
+        opens: whether it is the first word of a sentence.
         """
         terminal = self.terminals.get(word)
         if terminal < 0:
@@ -143,7 +143,7 @@ class Lexicon:
 
     @staticmethod
     def from_arrays(words: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> Lexicon:
-        """Make a lexicon of the contents of a model file.  Raises ValueError or KeyError if they are not a lexicon.
+        """Make a lexicon from the contents of a model file.  Raises ValueError or KeyError if they are not a lexicon.
 
         words: the words seen in training.
         arrays: the result of `arrays`; other arrays are ignored.

@@ -1,12 +1,12 @@
-"""Log-linear classifiers of many sparse features, by penalised maximum likelihood.
+"""Train log-linear classifiers of many sparse features, by penalised maximum likelihood.
 
 | here | meaning |
 | --- | --- |
 | φ(x) | features (F,) of an example x |
 | W | weights (F, K) of K classes |
 | P(a \\| x) = exp(φ(x)·W)_a / Σ_b exp(φ(x)·W)_b | `log_softmax` of the scores φ(x)·W |
-| q(x, a) | target: how often x was seen in class a |
-| −Σ q(x, a) log P(a \\| x) + λ ‖W‖² / 2 | what `log_linear_weights` minimises; λ is `penalty` |
+| q(x, a) | target: the count of x in class a |
+| −Σ q(x, a) log P(a \\| x) + λ ‖W‖² / 2 | the loss, which `log_linear_weights` minimises; λ is `penalty` |
 
 At the optimum, the expectation of each feature under the model equals its sum in the data, less the penalty:
 Σ_x q(x) φ(x) P(a | x) = Σ_x φ(x) q(x, a) − λ W_a.  L-BFGS: Liu and Nocedal (1989).
@@ -28,7 +28,7 @@ __all__ = ["Float32Array", "log_linear_weights", "minimise", "penalised_loss"]
 
 Float32Array = NDArray[np.float32]
 
-_MEMORY = 6  # pairs of steps that L-BFGS remembers
+_MEMORY = 6  # the number of steps that L-BFGS remembers
 
 
 def penalised_loss(
@@ -36,8 +36,8 @@ def penalised_loss(
 ) -> tuple[float, NDArray[Any]]:
     """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (F, K).
 
-    weights: (F, K).
-    features: (n, F).
+    weights: (F, K) the weights W.
+    features: (n, F) the features φ of n examples.
     target: (n, K) q.
     penalty: λ.
 
@@ -45,7 +45,7 @@ def penalised_loss(
     >>> round(loss, 4), gradient.tolist()
     (0.6931, [[-0.5, 0.5]])
     """
-    # Processors of all kinds shall agree: exponentials in single precision differ, and so do the sums of BLAS.
+    # Use double precision and no BLAS here, so that the result is the same on all kinds of processors.
     log_p = scipy.special.log_softmax((features @ weights).astype(np.float64), axis=1)
     loss = penalty / 2 * np.square(weights).sum(dtype=np.float64) - (target * log_p).sum()
     excess = np.exp(log_p, out=log_p)
@@ -59,7 +59,7 @@ def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: Floa
 
     loss: the loss at a point (n,), and its gradient (n,).
     start: (n,) the first point.
-    iterations: the most iterations.
+    iterations: the largest number of iterations.
 
     >>> minimise(lambda x: (float((x - 3.0) @ (x - 3.0)), 2.0 * (x - 3.0)), np.zeros(2), iterations=10)
     array([3., 3.])
@@ -78,12 +78,11 @@ def log_linear_weights(
 
     Sums over examples are computed in single precision, which halves the time.
 
-    features: (n, F), none of them negative.
+    features: (n, F) the features of n examples; no number is negative.
     target: (n, K) q.
     penalty: λ.
-    iterations: the most iterations.
-    frequent: a feature whose sum over the examples is smaller has weights only for the classes that it was seen in;
-    the weights of a rare feature for other classes would tell little.
+    iterations: the largest number of iterations.
+    frequent: a feature whose sum over the examples is smaller has weights only for the classes with which it was seen.
 
     >>> features = scipy.sparse.csr_array([[1.0]])
     >>> log_linear_weights(features, np.array([[3.0, 1.0]]), penalty=1e-4, iterations=50).round(3)

@@ -11,7 +11,7 @@ __all__ = ["DEPTH", "Signature", "character_class", "character_classes", "signat
 Signature = tuple[str, ...]
 
 _LONGEST_SUFFIX = 3
-DEPTH = _LONGEST_SUFFIX + 2  # the most signatures a word has
+DEPTH = _LONGEST_SUFFIX + 2  # the largest number of signatures of a word
 _LONGEST_SHAPE = 6
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
 
@@ -55,7 +55,7 @@ def character_classes(word: str) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def without_runs(classes: str) -> str:
-    """Shorten runs of a class to one.
+    """Shorten runs of equal classes to one class.
 
     classes: the classes of the characters of a word.
 

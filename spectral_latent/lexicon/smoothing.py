@@ -4,15 +4,15 @@
 | --- | --- |
 | v(a, x) = [Σ z, n] | sum of z over the nodes with rule a → x, and their count; for a plain PCFG both are the count |
 | D(a, s) | Σ v(a, x) over rare words x with signature s |
-| Q(a, s) = (D(a, s) + K Q(a, s')) / (n(s) + K) | a word of signature s seen once; s' is the next coarser signature |
+| Q(a, s) = (D(a, s) + K Q(a, s')) / (n(s) + K) | v of an average word with signature s; s' is the next coarser one |
 | K, B, C | `back_off_strength`, `signature_strength`, `tag_strength` of `LexiconOptions` |
 | f | a tag, whose symbols, such as `NN` and `NP\\|NN`, share one distribution over words |
 
-If the lexicon has learnt spellings, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x)), with the tag f of a, takes the place
-of Q(a, s(x)).  The signature then gives the direction of the vectors, and the spelling the probability of f.
+If the lexicon has a model of spelling, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x)), with the tag f of a, replaces
+Q(a, s(x)).  The signature then gives the direction of the vectors, and the spelling gives the probability of f.
 
-A rare word x of count n(x) gets (v(a, x) + B Q(a, s(x))) n(x) / (n(x) + B); an unseen one is scored as its signature,
-by Q.  Then a symbol a of n(a) leaves gets (v(a, x) + C p(x | f) z̄_a) n(a) / (n(a) + C).
+A rare word x with count n(x) gets (v(a, x) + B Q(a, s(x))) n(x) / (n(x) + B); an unseen word gets Q of its signature.
+After that, a symbol a with n(a) leaves gets (v(a, x) + C p(x | f) z̄_a) n(a) / (n(a) + C).
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ class _Emissions(NamedTuple):
         return self._replace(vectors=self.vectors * np.reshape(weights, (-1, 1)))
 
     def merged(self, *others: _Emissions) -> _Emissions:
-        """Add emissions, each pair once, in order of symbol and terminal."""
+        """Add the emissions of equal pairs; the result is in order of symbol and terminal."""
         parts = (self, *others)
         pairs = np.concatenate([np.stack([part.symbol, part.terminal], axis=1) for part in parts])
         vectors = np.concatenate([part.vectors for part in parts])
         distinct, which = Rules.distinct(pairs)
-        # a row for each distinct pair, with a one for each of the vectors that are its own
+        # The matrix has a row for each distinct pair, with a one for each of the pair's vectors.
         order = np.argsort(which, kind="stable")
         starts = np.searchsorted(which[order], np.arange(len(distinct) + 1))
         members = scipy.sparse.csr_array((np.ones(len(order)), order, starts), shape=(len(distinct), len(pairs)))
         return _Emissions(distinct[:, 0], distinct[:, 1], members @ vectors)
 
     def copied(self, source: IntArray, target: IntArray) -> _Emissions:
-        """Copy the pairs of each of the terminals source (n,) to pairs of the same place's terminal of target (n,)."""
+        """Copy the pairs of each terminal source[i] to the terminal target[i]; source and target are (n,)."""
         order = np.argsort(self.terminal, kind="stable")
         rows, which = matches(self.terminal[order], source)
         rows = order[rows]
@@ -82,7 +82,7 @@ def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
 
 
 def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
-    """Compute v(a, x): the mean z of a rule, of weight √n / (mean_strength + √n), is mixed with that of its symbol."""
+    """Compute v(a, x), with the mean z of each rule, of weight √n / (mean_strength + √n), mixed with its symbol's."""
     symbol, terminal = moments.rules.T
     trust = (np.sqrt(moments.count) / (mean_strength + np.sqrt(moments.count)))[:, None]
     mean = _leaf_means(moments)[1][symbol]
@@ -91,10 +91,10 @@ def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
 
 
 def _worth_keeping(terminal: IntArray, tokens: FloatArray, min_expected: float) -> BoolArray:
-    """Tell which of n pairs are expected at least `min_expected` times, or are the likeliest pair of their terminal.
+    """Tell which of n pairs have an expected count of at least `min_expected`, or are their terminal's likeliest pair.
 
     terminal: (n,) the terminal of each pair.
-    tokens: (n,) how often each pair is expected.
+    tokens: (n,) the expected count of each pair.
     """
     most = np.zeros(int(terminal.max(initial=-1)) + 1)
     np.maximum.at(most, terminal, tokens)
@@ -124,8 +124,8 @@ def _shared(
     """Mix each symbol's emissions with C p(x | f) z̄_a, and keep the pairs that are likely enough.
 
     Every symbol could be paired with every word of its tag, but only the pairs that are kept are listed.  For each
-    word, the number that a symbol adds is proportional to n(a) / (n(a) + C).  The symbols of a tag are therefore
-    sorted by this share, and the first ones are kept.
+    word, the number that a symbol adds is proportional to n(a) / (n(a) + C).  Therefore the symbols of a tag are sorted
+    by this share, and the first symbols are kept.
 
     tag_of_symbol: (S,) the number of the tag of each symbol.
     """
@@ -134,11 +134,11 @@ def _shared(
     weight = np.divide(count, count + strength, out=np.zeros_like(count), where=count > 0)
     pooled = emissions._replace(symbol=tag_of_symbol[emissions.symbol], vectors=emissions.vectors[:, -1:]).merged()
     lent = strength * pooled.tokens / np.bincount(pooled.symbol, pooled.tokens)[pooled.symbol]
-    # the symbols of each tag in a row, the largest shares first
+    # Sort the symbols by tag, and the largest shares first within a tag.
     symbols = np.unique(emissions.symbol)
     symbols = symbols[np.lexsort((-weight[symbols], tag_of_symbol[symbols]))]
     first, end = (np.searchsorted(tag_of_symbol[symbols], pooled.symbol, side) for side in ("left", "right"))
-    # tokens of the pairs that were seen, and of each word's best pair
+    # The counts of the pairs that were seen, and of each word's best pair.
     place = Rules.find(
         np.stack([pooled.symbol, pooled.terminal], axis=1),
         np.stack([tag_of_symbol[emissions.symbol], emissions.terminal], 1),
@@ -149,7 +149,7 @@ def _shared(
     np.maximum.at(most, emissions.terminal, own_tokens)
     np.maximum.at(most, pooled.terminal, lent * weight[symbols[first]])
     least = np.minimum(options.min_expected, most)
-    # for each tag and word, as many symbols as have a share that is large enough, but for rounding
+    # For each tag and word, count the symbols with a large enough share, except for rounding.
     asked = least[pooled.terminal]
     wanted = np.divide(asked, lent, out=np.where(asked > 0, np.inf, 0.0), where=lent > 0) * (1.0 - 1e-9)
     size = _count_at_least(weight[symbols], first, end, wanted)
@@ -164,7 +164,7 @@ def _shared(
     amount = np.concatenate([own_lent[kept], lent[row[keep]]])
     order = np.lexsort((terminal, symbol))
     symbol = symbol[order]
-    # what is lent, and what pairs that were seen have of their own; in place, because the vectors are many
+    # Add the smoothing and the emissions that were seen; in place, because there are many vectors.
     vectors = np.concatenate([means, np.ones((len(means), 1))], axis=1)[symbol]
     vectors *= amount[order, None]
     seen = order < len(kept)
@@ -174,15 +174,15 @@ def _shared(
 
 
 def _count_at_least(falling: FloatArray, first: IntArray, end: IntArray, bound: FloatArray) -> IntArray:
-    """Count the numbers that are at least a bound in each of n parts of a column; within a part the numbers fall.
+    """Count the numbers in each of n parts of a column that are at least a bound; within a part the numbers fall.
 
     first, end: (n,) part i is falling[first[i]:end[i]].
-    bound: (n,).
+    bound: (n,) the bound of each part.
     """
     low = first.copy()
     high = end.copy()
     while (low < high).any():
-        # bisection of all parts at once
+        # Bisect all parts at once.
         middle = (low + high) // 2
         is_open = low < high
         enough = is_open & (falling[np.minimum(middle, len(falling) - 1)] >= bound)
@@ -206,14 +206,14 @@ def _spelled(lent: _Emissions, lexicon: Lexicon, tag_of_symbol: IntArray) -> _Em
 def smooth_emissions(
     lexicon: Lexicon, options: LexiconOptions, moments: LeafMoments, tag_of_symbol: IntArray
 ) -> tuple[IntArray, FloatArray]:
-    """Make leaf rules (R, 2) and sums of z (R, M) that cover rare and unseen words.
+    """Make leaf rules (R, 2) and sums of z (R, M), also for rare and unseen words.
+
+    The counts alone decide which rules there are; the rules do not depend on z.
 
     lexicon: the words with their signatures, and perhaps a spelling model.
     options: the strengths of the back-offs.
     moments: the moments of the R0 leaf rules that were seen, and of S symbols.
     tag_of_symbol: (S,) the number of the tag of each symbol.
-
-    The counts alone decide which rules there are; the rules do not depend on z.
 
     >>> lexicon = Lexicon(["cat", "dog", "ran"])
     >>> moments = LeafMoments(

@@ -53,7 +53,7 @@ class SpellingOptions(Options):
     """Settings of training.
 
     penalty: λ.
-    iterations: the most iterations of L-BFGS.
+    iterations: the largest number of iterations of L-BFGS.
     min_count: features of fewer words x are left out; a word counts twice if it was seen both at the beginning of a
     sentence and within one.
     frequent: features with a smaller sum of values have weights only for the symbols that they were seen with.

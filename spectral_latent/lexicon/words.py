@@ -10,9 +10,9 @@ A word that was never seen gets rules from its signature and its spelling:
 | P(f \\| x) | the probability of the tag f given the spelling of a word x |
 | c∞(a, s) P(f \\| x) / (p(f, s) / p(s)) | the vector of a → x, for an unseen word x whose finest known signature is s |
 
-If no symbol of tag f emits s, the signature that all words share takes the place of s.  If no symbol of tag f emits
-that signature either, f emits no unseen word.  But if the word is given with the tag f, the commonest word of f takes
-the place of s.
+If no symbol of tag f emits s, the signature that all words share replaces s.  If no symbol of tag f emits that
+signature, either, f emits no unseen word.  But if the word is given with the tag f, the most frequent word of f
+replaces s.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, r
 
 __all__ = ["EncodedWords", "WordEncoder"]
 
-_REMEMBERED = 50_000  # words whose spelling is weighed once
-_ANY = 1e-3  # the factor of the rules of any word, so that those of the word itself are preferred
-_FLOOR = 1e-12  # least P(f | x) of the tag that a word is known to have
+_REMEMBERED = 50_000  # the number of words whose P(f | x) is kept
+_ANY = 1e-3  # the factor of the rules of any word, so that the rules of the word itself are preferred
+_FLOOR = 1e-12  # the least P(f | x) of a tag that is given for a word
 _Unseen = tuple[str, bool, int]  # a word, whether it opens a sentence, and its only tag or -1
 
 
 class EncodedWords(NamedTuple):
-    """The words of sentences as numbers, and the leaf rules of these words alone.
+    """The words of sentences as numbers, and the leaf rules of these words.
 
     Equal words have the same number, unless they are given with different tags, or are unseen and only one of them
-    opens a sentence.  One more number, `any_word`, stands for the signature that all words share, and so for any word
-    at all.  The rules of this signature have a thousandth of their weight there.
+    opens a sentence.  The number `any_word` means any word: it has the rules of the signature that all words share,
+    with a thousandth of their weight.
 
     word: (n,) the number of each word, one sentence after another.
-    any_word: the number of the signature that all words share; it is the largest number.
+    any_word: the number of any word, which is the largest number.
     rules: (R, 2) symbol and number of a word, in lexicographic order.
-    source: (R,) the leaf rule of the grammar whose vector each takes.
-    factor: (R,) the factor of that vector.
+    source: (R,) the leaf rule of the grammar whose vector each rule takes.
+    factor: (R,) the factor of the vector.
     likely: (R,) whether the rule is likely enough for a chart.
     """
 
@@ -58,15 +58,15 @@ class EncodedWords(NamedTuple):
     likely: BoolArray
 
     def restrict(self, operators: ObservableOperators | CompactOperators) -> ObservableOperators:
-        """Make operators whose leaf rules are those of these words.
+        """Make operators with only the leaf rules of these words.
 
-        operators: operators of the whole grammar, whose leaf rules `source` numbers.
+        operators: operators of the whole grammar; `source` has the numbers of their leaf rules.
         """
         return operators.with_leaves(self.rules, self.source, self.factor)
 
 
 class _Rows(NamedTuple):
-    """Columns of `EncodedWords`, but in any order."""
+    """Columns of `EncodedWords`, in any order."""
 
     word: IntArray
     source: IntArray
@@ -75,7 +75,7 @@ class _Rows(NamedTuple):
 
 
 def _divided(numbers: FloatArray, others: FloatArray) -> FloatArray:
-    """Divide numbers (n,) by others (n,); 0 where the other is 0, as for a terminal that no tag emits."""
+    """Divide numbers (n,) by others (n,); 0 if the other is 0, for example for a terminal that no tag emits."""
     quotients: FloatArray = np.divide(numbers, others, out=np.zeros_like(numbers), where=others > 0.0)
     return quotients
 
@@ -83,12 +83,12 @@ def _divided(numbers: FloatArray, others: FloatArray) -> FloatArray:
 class WordEncoder:
     """Find the leaf rules of the words of sentences, under one grammar.
 
-    lexicon: the words; if it has not learnt spellings, unseen words are replaced by their signatures.
-    coarse: operators of one state per symbol.
-    prior: (S,) share of each symbol among the nodes of a treebank.
+    lexicon: the words; if it has no model of spelling, unseen words are replaced by their signatures.
+    coarse: operators with one state per symbol.
+    prior: (S,) the share of each symbol among the nodes of a treebank.
     tag_of_symbol: (S,) the tag of each symbol over words.
     least: tags of an unseen word with a smaller probability are marked as unlikely, except its likeliest tag.
-    likely: (R0,) whether the rules of known words are likely enough for a chart; all are if not given.
+    likely: (R0,) whether the rules of known words are likely enough for a chart; all are likely if not given.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0], [0, 1], [1, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
@@ -115,7 +115,7 @@ class WordEncoder:
         self._symbol, terminal = coarse.rules.leaf.T
         self._likely = np.ones(len(terminal), dtype=np.bool_) if likely is None else likely
         tag = tag_of_symbol[self._symbol]
-        # A key for each terminal and tag, 0 for no tag: rules in order of their keys are found by bisection.
+        # Sort the rules by a key for each terminal and tag, so that they can be found by bisection; 0 means no tag.
         self._n_tags = int(tag_of_symbol.max(initial=-1)) + 1 if self.spelling is None else self.spelling.n_symbols
         key = self._key(terminal, tag)
         self._order = np.argsort(key, kind="stable")
@@ -130,19 +130,19 @@ class WordEncoder:
             self._commonest = terminal[order[np.searchsorted(tag[order], np.arange(self._n_tags))]]
 
     def _key(self, terminal: IntArray, tag: IntArray | int) -> IntArray:
-        """Compute the keys of terminals (n,) and tags (n,); tag -1 stands for no tag."""
+        """Compute the keys of terminals (n,) and tags (n,); tag -1 means no tag."""
         key: IntArray = terminal * (self._n_tags + 1) + tag + 1
         return key
 
     def _rows_with(self, terminal: IntArray, tag: IntArray) -> tuple[IntArray, IntArray]:
-        """Find where the rules of each terminal (n,) and tag (n,) begin and end among the sorted rules."""
+        """Find the first sorted rule of each terminal (n,) and tag (n,), and the rule after the last one."""
         key = self._key(terminal, tag)
         return np.searchsorted(self._keys, key, "left"), np.searchsorted(self._keys, key, "right")
 
     def encode(self, sentences: Iterable[Sequence[str]], tags: IntArray | None = None) -> EncodedWords:
         """Number the words of sentences, and find their leaf rules.
 
-        sentences: n words in all.
+        sentences: the sentences, with n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag; a word that was never seen
         with its tag counts as unseen.
         """
@@ -151,7 +151,8 @@ class WordEncoder:
         opening = set(accumulate(map(len, sentences), initial=0))
         terminal = self.lexicon.terminals_of(words, opening)
         tag = np.full(len(terminal), -1) if tags is None else tags
-        # Known words with the same terminal and tag share a number; unseen words do if word, place and tag agree.
+        # Known words with the same terminal and tag share a number, and so do unseen words with the same spelling, tag
+        # and position (opening a sentence or not).
         keys, which = np.unique(self._key(terminal, tag), return_inverse=True)
         key_is_unseen = self._are_unseen(keys)
         is_unseen = key_is_unseen[which]
@@ -176,7 +177,7 @@ class WordEncoder:
         return EncodedWords(word, any_word, rules, rows.source[order], rows.factor[order], rows.likely[order])
 
     def _are_unseen(self, keys: IntArray) -> BoolArray:
-        """Tell which keys (k,) are those of signatures, or of words that were never seen with the key's tag."""
+        """Tell which keys (k,) are of signatures, or of words that were never seen with the key's tag."""
         if self.spelling is None:
             return np.zeros(len(keys), dtype=np.bool_)
         terminal = keys // (self._n_tags + 1)
@@ -194,11 +195,11 @@ class WordEncoder:
         return _Rows(number[which], source, np.full(len(source), factor), self._likely[source])
 
     def _rules_of_unseen(self, words: Sequence[_Unseen], number: int) -> _Rows:
-        """Make the rules of unseen words, whose numbers begin with `number`."""
+        """Make the rules of unseen words, which get the numbers from `number` on."""
         every_tag = np.arange(self._n_tags)
         tag_of_word = np.array([tag for _, _, tag in words], dtype=np.int64)[:, None]
         signature = np.array([self.lexicon.signature(name) for name, _, _ in words], dtype=np.int64)
-        # The rules of each word's signature, or else of the signature of all words, by tag: (words, tags).
+        # For each word and tag, (words, tags), take the rules of the word's signature, or else of that of all words.
         signatures, which = np.unique(signature, return_inverse=True)
         first, end = self._rows_with(signatures[:, None], every_tag)
         first, end = np.where(first < end, [first, end], self._rows_with(np.array([[self.lexicon.unknown]]), every_tag))
@@ -211,7 +212,7 @@ class WordEncoder:
         first, end = np.where((first < end) | ~only, [first, end], self._rows_with(self._commonest[None, :], every_tag))
         p = np.where(first < end, p, 0.0)
         is_likely = p >= np.minimum(self.least, p.max(axis=1, keepdims=True))
-        # The probability of a tag is divided among its symbols.
+        # Divide the probability of a tag among its symbols.
         word, tag = np.nonzero(p > 0.0)
         row, pair = ranges(first[word, tag], end[word, tag])
         source = self._order[row]

@@ -127,9 +127,9 @@ class LatentTreeModel(StoredModel):
         inside_features: functions (graph, node) → hashable, by name; they may use the node and all nodes below it.
         outside_features: functions likewise; they may use the node's label, and all but the node and the nodes below
         it.
-        weights: for each tree how many trees it stands for, a number of at least 0; 1 if not given.
+        weights: the weight of each tree, a number of at least 0: it counts as this many trees; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
-        listener: told how far the work is.
+        listener: is told the progress.
 
         A symbol that is a part of a node has the node's outside features.  The rest of a node's children has the
         inside features of the first child in it.
@@ -236,7 +236,7 @@ class LatentTreeModel(StoredModel):
 
         n: the number of trees.
         rng: the source of random numbers.
-        max_nodes: the most nodes of an s-tree.
+        max_nodes: the largest number of nodes of an s-tree.
 
         Raises ValueError if the operators are not probabilities, or if an s-tree grows beyond `max_nodes` nodes.
         """

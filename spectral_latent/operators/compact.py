@@ -1,6 +1,7 @@
 """Hold operators whose leaf rules share vectors, in a tenth of the memory.
 
-Smoothing lends rare terminals a mean vector, so that most leaf rules of a symbol have multiples of few vectors.
+Smoothing gives rare terminals a mean vector, so that the vectors of most leaf rules of a symbol are multiples of a few
+vectors.
 
 | here | shape | meaning |
 | --- | --- | --- |
@@ -24,7 +25,7 @@ __all__ = ["CompactOperators"]
 
 
 def _smallest(shares: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Convert vectors (V, M) to two bytes a number if that loses nothing."""
+    """Convert vectors (V, M) to two bytes a number if no digit is lost."""
     with np.errstate(over="ignore"):
         small = shares.astype(np.float16)
     return small if np.array_equal(small, shares) else shares
@@ -37,13 +38,13 @@ def _named(symbol: IntArray, shares: NDArray[np.floating]) -> Iterator[tuple[int
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompactOperators:
-    """Operators as files keep them: the vectors of R leaf rules are multiples of V vectors.
+    """Operators in the form of files: the vectors of R leaf rules are multiples of V vectors.
 
     rest: the operators without leaf rules.
     leaf_rules: (R, 2) the symbol and the terminal of each leaf rule.
-    vector: (R,) the vector of each leaf rule; all rules that have it have the same symbol.
-    factor: (R,) the factor of that vector.
-    shares: (V, M) the vectors; kept in two bytes a number if that loses nothing, as for rounded operators.
+    vector: (R,) the number of each leaf rule's vector; only rules of the same symbol share a vector.
+    factor: (R,) the factor of the vector.
+    shares: (V, M) the vectors; in two bytes a number if no digit is lost, as for rounded operators.
 
     >>> rules = Rules(np.array([[0, 5], [0, 7]]), np.empty((0, 2), int), np.empty((0, 3), int))
     >>> operators = ObservableOperators(rules, np.array([2]), np.array([[0.5, 0.5]]),
@@ -85,15 +86,15 @@ class CompactOperators:
 
     @property
     def operators(self) -> ObservableOperators:
-        """The operators with all their leaf rules, whose vectors are made whenever they are asked for."""
+        """The operators with the vectors of all leaf rules, which are computed at each access."""
         return self.rest.with_leaf_rules(self.leaf_rules, self.shares[self.vector] * self.factor[:, None])
 
     def with_leaves(self, rules: IntArray, source: IntArray, factor: FloatArray) -> ObservableOperators:
-        """Make operators whose leaf rules are multiples of some of these; see `ObservableOperators.with_leaves`.
+        """Make operators with leaf rules that are multiples of present ones; see `ObservableOperators.with_leaves`.
 
-        rules: (n, 2) symbol and terminal.
-        source: (n,) the leaf rule whose vector each takes.
-        factor: (n,) the factor of that vector.
+        rules: (n, 2) symbol and terminal of each new rule.
+        source: (n,) the present leaf rule whose vector it takes.
+        factor: (n,) the factor of this vector.
         """
         leaf = self.shares[self.vector[source]] * self.factor[source, None]
         return self.rest.with_leaf_rules(rules, leaf * factor[:, None])

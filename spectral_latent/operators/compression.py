@@ -26,11 +26,11 @@ __all__ = ["pack_arrays", "unpack_arrays"]
 _FLOATS = ("float16", "float32")
 _SMALLER = {"int64": ("uint8", "uint16", "uint32"), "float32": _FLOATS[:1], "float64": _FLOATS}  # the smallest first
 _STORED = {"bool", *_SMALLER, *_SMALLER["int64"], *_FLOATS}
-_MOST_COMPRESSED = 1100  # the most bytes that zlib makes of one
+_MOST_COMPRESSED = 1100  # the largest number of bytes that zlib can make from one compressed byte
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Compress arrays, and leave out those that equal others.
+    """Compress arrays; an array that is equal to another one is left out.
 
     arrays: arrays of any shape, by name.
 
@@ -63,7 +63,7 @@ def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[A
 
 
 def _smallest(array: NDArray[Any]) -> NDArray[Any]:
-    """Convert numbers of any shape to the smallest type that loses nothing."""
+    """Convert numbers of any shape to the smallest type that holds them exactly."""
     for smaller in _SMALLER.get(array.dtype.name, ()):
         with np.errstate(over="ignore", invalid="ignore"):
             converted = array.astype(smaller)
@@ -73,13 +73,13 @@ def _smallest(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _compressed(array: NDArray[Any]) -> NDArray[np.uint8]:
-    """Compress the bytes of an array of any shape, those of the same place in each number together."""
+    """Compress the bytes of an array of any shape, first the lowest bytes of all numbers, then the next bytes."""
     places = array.reshape(-1).view(np.uint8).reshape(-1, array.itemsize)
     return np.frombuffer(zlib.compress(places.T.tobytes()), dtype=np.uint8)
 
 
 def _decompressed(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
-    """Make an array of its compressed bytes and its entry in the settings, in its smaller type.
+    """Make an array, in its smaller type, from its compressed bytes and its entry in the settings.
 
     stored: (n,) the compressed bytes.
     Raises ValueError, TypeError, KeyError, AttributeError or zlib.error if the bytes are not those of the array.
@@ -103,7 +103,7 @@ def _decompressed(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
 
 
 def unpack_arrays(stored: Mapping[str, NDArray[Any]], settings: dict[str, Any]) -> dict[str, NDArray[Any]]:
-    """Make the arrays that `pack_arrays` was given; the entries about them are removed from the settings.
+    """Restore the arrays that `pack_arrays` compressed, and remove the entries about them from the settings.
 
     stored: the compressed arrays by name.
     settings: the settings of the file, with the entries `arrays` and `copies`.

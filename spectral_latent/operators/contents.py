@@ -31,7 +31,7 @@ __all__ = [
     "setting_from",
 ]
 
-_ROUNDING = 1e-6  # of a sum of shares
+_ROUNDING = 1e-6  # the largest rounding error of a sum of shares
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)
 
@@ -40,7 +40,8 @@ class Limit(Protocol):
     """Limit of numbers or names, such as `AtLeast` of `Options`."""
 
     def accepts(self, value: Any, /) -> Any:
-        """Tell whether a value is within the limit; for an array, the answer may be one for all or one for each number.
+        """Tell whether a value is within the limit; for an array, the answer is one truth value, or one for each
+        number.
 
         value: a number, a list, or an array of any shape.
         """
@@ -68,12 +69,12 @@ class Sorted:
     def accepts(self, values: NDArray[Any]) -> bool:
         """Tell whether the numbers or the rows are in order.
 
-        values: (n,) or (n, k).
+        values: (n,) numbers or (n, k) rows.
         """
         step = np.diff(values, axis=0)
         if step.ndim == 1:
             return bool((step >= 0).all())
-        # the first column in which a row differs from the one before decides; equal rows differ nowhere
+        # Compare each row with the row before at the first column where they differ; equal rows are out of order.
         first = (step != 0).argmax(axis=1)
         return bool((step[np.arange(len(step)), first] > 0).all())
 
@@ -88,7 +89,7 @@ class Shares:
     def accepts(self, values: NDArray[Any]) -> bool:
         """Tell whether every row is non-negative and sums to one.
 
-        values: (..., n).
+        values: (..., n) the numbers.
         """
         return bool((values >= 0.0).all() and (np.abs(values.sum(axis=-1) - 1.0) <= _ROUNDING).all())
 
@@ -103,15 +104,15 @@ def array_from(
     shape: tuple[int | None, ...],
     *limits: Limit,
 ) -> NDArray[Any]:
-    """Return the array of that name, if it is as declared.
+    """Return the array of a name, if it fits its declaration.
 
     name: the name of the array.
     arrays: the arrays of a model file, by name.
-    dtype: the type of the numbers; floats must not be NaN, nor so large that a product of three overflows.
+    dtype: the type of the numbers; floats must not be NaN, and a product of three floats must not overflow.
     shape: the length of each axis; None for an axis of any length.
     limits: the limits of the numbers, such as `AtLeast(0)`.
 
-    Raises ValueError, naming the array, if it is missing or not as declared.
+    Raises ValueError, naming the array, if it is missing or does not fit its declaration.
 
     >>> from spectral_latent._options import AtLeast, AtMost
     >>> array_from("prior", {"prior": np.array([0.25, 0.75])}, np.float64, (2,), AtLeast(0.0), AtMost(1.0))
@@ -129,7 +130,7 @@ def array_from(
 def _fault(
     array: NDArray[Any] | None, dtype: type[np.generic], shape: tuple[int | None, ...], limits: tuple[Limit, ...]
 ) -> str | None:
-    """Describe how an array of any shape, (...), differs from what is declared; None if it does not."""
+    """Describe how an array of any shape, (...), differs from its declaration; None if it fits."""
     if array is None:
         return "is missing"
     if array.dtype != dtype:
@@ -138,7 +139,7 @@ def _fault(
         return (
             f"has the shape {array.shape}, and must have ({', '.join('any' if n is None else str(n) for n in shape)})"
         )
-    # products of three numbers must not overflow: the third root of the largest one, and less
+    # Products of three numbers must not overflow: the limit is below the third root of the largest number.
     if array.size and np.issubdtype(dtype, np.floating):
         most = float(np.finfo(array.dtype).max) ** 0.3
         if not (array.min() >= -most and array.max() <= most):  # NaN, too, is neither
@@ -148,7 +149,7 @@ def _fault(
 
 
 def setting_from(name: str, settings: Mapping[str, Any], declared: Any) -> Any:
-    """Return the setting of that name, if it is of the declared type.
+    """Return the setting of a name, if it has the declared type.
 
     name: the name of the setting.
     settings: the settings of a model file, as JSON has them.
@@ -175,7 +176,7 @@ def setting_from(name: str, settings: Mapping[str, Any], declared: Any) -> Any:
 
 
 def _of_json(value: Any, declared: Any) -> Any:
-    """Make an object of the declared type of a JSON value.  Raises ValueError or TypeError if it is of another type."""
+    """Make an object of the declared type from a JSON value.  Raises ValueError or TypeError for another type."""
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
@@ -214,7 +215,7 @@ def _declaration(declared: Any) -> str:
 
 
 def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
-    """Make options of the dict that `dataclasses.asdict` and JSON made of them.
+    """Make options from the dict that `dataclasses.asdict` and JSON made from them.
 
     cls: the class of the options.
     values: the fields by name; a field that holds options is a dict, too.

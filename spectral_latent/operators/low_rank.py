@@ -1,23 +1,23 @@
-"""Approximate tensors of probabilities by mixtures of few rank-one terms: less exact, but smaller and faster to apply.
+"""Approximate tensors of probabilities by mixtures of a few rank-one terms, which are smaller and faster to apply.
 
 | here | meaning |
 | --- | --- |
 | T | a rule's tensor of non-negative numbers (m_a, m_b, m_c), as the estimators of probabilities give them |
-| Q | the rank: how many terms may stand for it |
+| Q | the rank: the largest number of terms |
 | `weights[q]` | w_q, the mass of term q |
 | `legs[k][q]` | x_q, y_q, z_q for k = 0, 1, 2: a distribution over the indices of leg k |
-| `likely` | T̂ = Σ_q w_q x_q ⊗ y_q ⊗ z_q, unfolded along a leg: (m_k, product of the others) |
+| `likely` | T̂ = Σ_q w_q x_q ⊗ y_q ⊗ z_q, unfolded along leg k: (m_k, product of the other lengths) |
 | D(T, T̂) | Σ T log(T / T̂) - T + T̂, the divergence of Kullback and Leibler |
 
 Q terms take Q (m_a + m_b + m_c) numbers instead of m_a m_b m_c, and the time falls likewise (Cohen and Collins 2012,
 "Tensor decomposition for fast parsing with latent-variable PCFGs", who fit squared errors).  D suits probabilities
 better: its minimum is the maximum-likelihood mixture, whose terms are non-negative and normalised.
 
-Each leg in turn is updated as expectation maximisation does (Lee and Seung 2001, Theorem 2, for matrices; Chi and Kolda
+The legs are updated in turn by expectation maximisation (Lee and Seung 2001, Theorem 2, for matrices; Chi and Kolda
 2012, Section 5, for tensors):  w_q x_q[i] ← w_q x_q[i] Σ_jk (T / T̂)[i, j, k] y_q[j] z_q[k].  No update raises D.
 After an update of leg k, the sums of T̂ over the other legs equal those of T.  Leg 0 is updated last, so that the rules
-of every state of a parent keep their probabilities.  Indices at which T is zero everywhere stay so, and are left out:
-most tensors of counts have few others.
+of every state of a parent keep their probabilities.  If T is zero everywhere at an index of a leg, T̂ is zero there,
+too, and the index is left out: most tensors of counts have few other indices.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from spectral_latent.trees import FloatArray
 
 __all__ = ["low_rank_tensor"]
 
-_ROUNDS = 10  # updates of every leg: ten times as many parse no better
-_SPREAD = 0.3  # share of the sums that every term starts with, since what is zero stays zero
-_NEGLIGIBLE = 1e-12  # of the largest entry: no term is begun for less
+_ROUNDS = 10  # updates of every leg; ten times as many do not improve F1
+_SPREAD = 0.3  # the share of the sums that is added to every term at the start, because updates keep zeros
+_NEGLIGIBLE = 1e-12  # terms are only added for entries above this share of the largest entry
 
 
 def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
@@ -42,8 +42,7 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
     A tensor that would not become smaller, or that has at most `rank` terms already, is returned unchanged.
 
     tensor: a tensor of non-negative numbers.
-    rank: the most terms, at least 1.
-
+    rank: the largest number of terms, at least 1.
     Raises ValueError for a rank below 1 and for negative numbers.
 
     >>> one = Tensor(np.array([[0.5, 0.25]]), np.array([[0.75, 0.25]]), np.array([[0.5, 0.5, 0.0]]))
@@ -67,7 +66,7 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
 
 
 def _climbed(dense: FloatArray, rank: int) -> list[FloatArray]:
-    """Find terms by crosses, and update all their legs in turn.
+    """Find terms by cross approximation, and update all their legs in turn.
 
     dense: (m_a, m_b, m_c), with a positive number at every index of each leg.
     Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).
@@ -76,7 +75,7 @@ def _climbed(dense: FloatArray, rank: int) -> list[FloatArray]:
     n_terms = _add_crosses(dense.copy(), *legs)
     if n_terms == 0:
         return [leg[:0] for leg in legs]
-    # T along each leg, with the other two in order
+    # Unfold T along each leg, with the two other legs in order.
     unfolded = [np.ascontiguousarray(np.moveaxis(dense, k, 0)).reshape(m, -1) for k, m in enumerate(dense.shape)]
     legs = [_spread(leg[:n_terms], along.sum(axis=1)) for leg, along in zip(legs, unfolded, strict=True)]
     weights = np.full(n_terms, dense.sum() / n_terms)
@@ -92,19 +91,19 @@ def _climbed(dense: FloatArray, rank: int) -> list[FloatArray]:
 
 @compiled
 def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third: FloatArray) -> int:
-    """Find terms one by one, each from the three lines through the entry that the terms before underestimate most.
+    """Find terms one by one, each from the three lines through the entry with the largest remainder.
 
     This is adaptive cross approximation (Bebendorf 2000), but negative remainders count as zero.  The terms are exact
     if T has rank one, or if they have no index in common.
 
-    rest: (m_a, m_b, m_c) T, which becomes what remains of it.
-    first, second, third: zeros (Q, m_a), (Q, m_b) and (Q, m_c), which become the factors.
-    Returns the number of terms that were found.
+    rest: (m_a, m_b, m_c) T; gets the remainder.
+    first, second, third: zeros (Q, m_a), (Q, m_b) and (Q, m_c); get the factors.
+    Returns the number of terms.
     """
     m_a, m_b, m_c = rest.shape
     least = 0.0
     for q in range(len(first)):
-        # the largest remainder, at (i, j, k)
+        # Find the largest remainder, at (i, j, k).
         top = 0.0
         i = j = k = 0
         for a in range(m_a):
@@ -117,7 +116,7 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
             least = _NEGLIGIBLE * top
         if top <= least:
             return q
-        # the lines through it
+        # The factors of the term are the three lines through it.
         for a in range(m_a):
             if rest[a, j, k] > 0.0:
                 first[q, a] = rest[a, j, k]
@@ -127,7 +126,7 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
         for c in range(m_c):
             if rest[i, j, c] > 0.0:
                 third[q, c] = rest[i, j, c] / top
-        # subtract the term
+        # Subtract the term.
         for a in range(m_a):
             for b in range(m_b):
                 weight = first[q, a] * second[q, b]
@@ -138,7 +137,7 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
 
 
 def _spread(factor: FloatArray, sums: FloatArray) -> FloatArray:
-    """Make distributions (Q, m) of a factor (Q, m), and give every index a share of each.
+    """Normalise a factor (Q, m) to distributions (Q, m), after a share of the sums is added to each.
 
     sums: (m,) the sums of T over the other legs.
     """
@@ -160,10 +159,10 @@ def _update(
 ) -> None:
     """Update the distributions of a leg and the masses of the terms.
 
-    unfolded: (m, m' m'') T along the leg.
-    weights: (Q,).
-    leg: (Q, m).
-    left, right: (Q, m') and (Q, m'') the other legs.
+    unfolded: (m, m' m'') T, unfolded along the leg.
+    weights: (Q,) the masses of the terms.
+    leg: (Q, m) the distributions of the leg.
+    left, right: (Q, m') and (Q, m'') the distributions of the other legs.
     pairs, ratio, gain: room for (Q, m' m''), (m, m' m'') and (Q, m) numbers.
     """
     n_terms, width = right.shape
@@ -173,7 +172,7 @@ def _update(
         for j in range(left.shape[1]):
             for k in range(width):
                 pairs[q, j * width + k] = left[q, j] * right[q, k]
-    # T̂, and then T / T̂ in its place
+    # Compute T̂, and overwrite it by T / T̂.
     np.dot(leg.T, pairs, ratio)
     for i in range(ratio.shape[0]):
         for p in range(ratio.shape[1]):

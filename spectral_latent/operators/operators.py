@@ -1,4 +1,4 @@
-"""Observable operators: the parameters of a latent tree model in some basis of its latent spaces.
+"""Hold observable operators: the parameters of a latent tree model in some basis of its latent spaces.
 
 | here | long paper | shape | meaning |
 | --- | --- | --- | --- |
@@ -8,8 +8,8 @@
 | `binary[r]` | C^{a→b c} | (m_a, m_b, m_c) | rule r = a → b c; C(y, z)_i = Σ_jk C[i, j, k] y_j z_k |
 | `states[a]` | m | - | dimensions of symbol a's latent space |
 
-In the basis of the states themselves root is π, leaf is q and binary is t (Figures 2 and 3); in any other
-basis G^a the numbers differ and every tree probability and marginal is the same (Theorem 1).
+In the basis of the states, root is π, leaf is q and binary is t (Figures 2 and 3).  In another basis G^a the numbers
+differ, but every tree probability and marginal is the same (Theorem 1).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class PackedOperators(NamedTuple):
 
 
 def _view(column: NDArray[Any]) -> NDArray[Any]:
-    """View a column (n, ...) that cannot be written to, and copy it if it is not in order.
+    """Make a read-only view of a column (n, ...), or of a copy in C order.
 
-    Arrays of files cannot be written to, and compiled code would be made for each mixture of both kinds.
+    Arrays of files are read-only, and functions would be compiled again for each mixture of both kinds of arrays.
     """
     view = np.ascontiguousarray(column).view()
     view.setflags(write=False)
@@ -157,16 +157,16 @@ class ObservableOperators(RuleTable):
         return ObservableOperators(table.rules, table.states, *rows, probabilities=True)
 
     def multiplied_out(self) -> ObservableOperators:
-        """Multiply out all tensors that are kept in factors."""
+        """Multiply out all factored tensors."""
         return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary))
 
     def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
         """Replace all leaf rules, for example by those of the terminals of one forest; the other rules are shared.
 
-        The other rules are not checked again: they cannot have been written to since.
+        The other rules are not checked again, because they are read-only.
 
-        rules: (R, 2) symbol and terminal.
-        leaf: (R, M) the rules' vectors.
+        rules: (R, 2) symbol and terminal of each rule.
+        leaf: (R, M) the vectors of the rules.
         Raises ValueError as the class does.
 
         >>> rules = Rules(np.array([[0, 7]]), np.empty((0, 2), int), np.empty((0, 3), int))
@@ -184,19 +184,19 @@ class ObservableOperators(RuleTable):
     def with_leaves(self, rules: IntArray, source: IntArray, factor: FloatArray) -> ObservableOperators:
         """Replace all leaf rules by multiples of some of them; see `with_leaf_rules`.
 
-        rules: (n, 2) symbol and terminal.
-        source: (n,) the leaf rule whose vector each takes.
-        factor: (n,) the factor of that vector.
+        rules: (n, 2) symbol and terminal of each new rule.
+        source: (n,) the present leaf rule whose vector it takes.
+        factor: (n,) the factor of this vector.
         """
         return self.with_leaf_rules(rules, self.leaf[source] * factor[:, None])
 
     def restricted(self, rules: Rules, symbol: IntArray, terminal: IntArray) -> ObservableOperators:
-        """Select some symbols and rules, and number them as another table does.
+        """Select some symbols and rules, with the numbers of another table.
 
-        rules: rules of this table, with n other numbers of symbols and X of terminals.
-        symbol: (n,) the number that each symbol has here.
-        terminal: (X,) the number that each terminal has here.
-        Raises ValueError if a rule is missing here.
+        rules: rules of this table, with the numbers of n symbols and X terminals in the other table.
+        symbol: (n,) the number of each of these symbols in this table.
+        terminal: (X,) the number of each of these terminals in this table.
+        Raises ValueError if a rule is missing in this table.
 
         >>> rules = Rules(np.array([[0, 7], [1, 5]]), np.empty((0, 2), int), np.empty((0, 3), int))
         >>> operators = ObservableOperators(rules, np.array([1, 1]), np.array([[0.5], [0.25]]),

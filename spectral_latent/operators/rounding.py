@@ -1,17 +1,17 @@
-"""Round numbers so that a file holds each of them in two bytes, and so that all kinds of processors give the same.
+"""Round numbers to two bytes in a file, and to digits that are the same on all kinds of processors.
 
 | here | type in a file | meaning |
 | --- | --- | --- |
 | group | - | numbers of similar size, such as the entries of one vector |
-| `factor` | float32 | the largest absolute value of a group; float64 where it is too small for a float32 |
+| `factor` | float32 | the largest absolute value of a group; float64 if it is too small for a float32 |
 | `share` | float16 | a number divided by the factor of its group, between -1 and 1 |
 
 A share has 11 binary digits: a number keeps three decimal digits, or 3e-8 of the largest number of its group.  The
 product of factor and share has 35 binary digits, so that double precision holds it exactly.
 
 Code for another kind of processor adds up numbers in another order, which changes the last of the 53 binary digits of a
-sum, and more of them after many sums.  The digits that rounding keeps are the same, but for a number that lies in the
-middle between two.
+sum, and more digits after many sums.  The digits that rounding keeps are the same, unless a number lies in the middle
+between two rounded numbers.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["divided", "rounded", "with_digits"]
 
-_DIGITS = 24  # of a factor
+_DIGITS = 24  # binary digits of a factor
 
 
 def with_digits(numbers: FloatArray, digits: int = _DIGITS) -> FloatArray:
-    """Round each of the numbers to a number of binary digits.
+    """Round numbers to some binary digits.
 
-    numbers: (n,), or of any other shape.
-    digits: the number of digits; 24 are those of a float32.
+    numbers: (n,) the numbers, or an array of any other shape.
+    digits: the number of digits; a float32 has 24.
 
     >>> with_digits(np.array([0.1, 0.25, 0.0]), digits=2).tolist()
     [0.09375, 0.25, 0.0]
@@ -41,8 +41,8 @@ def with_digits(numbers: FloatArray, digits: int = _DIGITS) -> FloatArray:
 def _rounded_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
     """Compute the factor of each group (n,) and the share of each number (N,), rounded.
 
-    numbers: (N,).
-    lengths: (n,).
+    numbers: (N,) n groups, one after another.
+    lengths: (n,) the size of each group.
     """
     if not len(lengths):
         return np.zeros(0), np.zeros(0)
@@ -68,9 +68,9 @@ def rounded(numbers: FloatArray, lengths: IntArray) -> FloatArray:
 
 
 def divided(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Divide numbers (N,) into the factors of their groups (n,) and shares (N,), whose products they are exactly.
+    """Divide numbers (N,) exactly into the factors of their groups (n,) and shares (N,).
 
-    If any of the numbers was not rounded, all factors are 1.
+    If any number was not rounded, all factors are 1.
 
     numbers: (N,) n groups, one after another.
     lengths: (n,) the number of numbers in each group, at least 1.

@@ -1,14 +1,14 @@
-"""Hold a number for each root and rule of a grammar with latent states: counts, moments and operators are such tables.
+"""Hold numbers for all roots and rules of a grammar with latent states: counts, moments and operators are such tables.
 
-| here | shape | belongs to |
+| here | shape | of |
 | --- | --- | --- |
 | `root[a]` | (M,) | trees rooted in symbol a |
 | `leaf[r]` | (M,) | rule r = a → x |
 | `unary[r]` | (M, M) | rule r = a → b |
 | `binary[r]` | (m_a, m_b, m_c) | rule r = a → b c |
 
-The first axis of each is that of the states of the parent a.  Vectors and matrices are padded with zeros to the largest
-state count M.
+The first axis of each is the states of the parent a.  Vectors and matrices are padded with zeros to the largest state
+count M.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Table = TypeVar("Table", bound="RuleTable")
 
 
 def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
-    """Sum the rows (n, M) that share a value of `which` (n,): (size, M).
+    """Sum the rows (n, M) with the same value of `which`, (size, M).
 
-    which: (n,) the place of each row's sum.
-    rows: (n, M) or of more axes.
-    size: the number of sums; those that no row belongs to are zero.
+    which: (n,) the number of the sum to which each row is added.
+    rows: (n, M) the rows; they may have more axes.
+    size: the number of sums; a sum of no rows is zero.
 
     >>> row_sums(np.array([1, 0, 1]), np.array([[1.0], [2.0], [4.0]]), 3)
     array([[2.],
@@ -55,11 +55,11 @@ def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
 class RuleTable(ShortRepr):
     """Numbers for S symbols and their rules.
 
-    rules: the rules that the rows belong to.
+    rules: the rules.
     states: (S,) the number of latent states of each symbol, at least 1.
-    root: (S, M).
-    leaf: (R0, M).
-    unary: (R1, M, M).
+    root: (S, M) the numbers of root symbols.
+    leaf: (R0, M) the numbers of leaf rules.
+    unary: (R1, M, M) the numbers of unary rules.
     binary: R2 tensors, kept as `Tensors`; any sequence of `Tensor` may be given.
     """
 
@@ -87,7 +87,7 @@ class RuleTable(ShortRepr):
         return len(self.states)
 
     def sums(self) -> FloatArray:
-        """Sum over the rules of each symbol and over the states of their children, (S, M)."""
+        """Sum the numbers of each symbol and state over its rules and the states of the children, (S, M)."""
         total = row_sums(self.rules.leaf[:, 0], self.leaf, len(self.root))
         total += row_sums(self.rules.unary[:, 0], self.unary.sum(axis=2), len(self.root))
         for a, tensor in zip(self.rules.binary[:, 0].tolist(), self.binary, strict=True):
@@ -109,9 +109,9 @@ class RuleTable(ShortRepr):
         return replace(self, leaf=leaf, unary=unary, binary=binary)
 
     def add_numbers(self: Table, other: RuleTable) -> Table:
-        """Add a table of the same layout number by number: of tensors in factors, factor by factor.
+        """Add a table of the same layout number by number; factored tensors are added factor by factor.
 
-        other: a table over the same rules, whose tensors have as many terms.
+        other: a table over the same rules, whose tensors have the same numbers of terms.
         """
         return replace(
             self,
@@ -124,7 +124,7 @@ class RuleTable(ShortRepr):
     def mixture(self: Table) -> Table:
         """Scale the second and third factor of every term of every tensor to sum to one.
 
-        The first factors hold the counts of the terms, and the tensor is then Σ_q n_q p(i | q) p(j | q) p(k | q).
+        The first factors then have the counts of the terms, and the tensor is Σ_q n_q p(i | q) p(j | q) p(k | q).
         """
         binary = self.binary.with_data(self.binary.data.copy())
         for r in np.flatnonzero(binary.terms).tolist():
@@ -152,7 +152,7 @@ class RuleTable(ShortRepr):
     def of_counts(rules: Rules, root: FloatArray, leaf: FloatArray, unary: FloatArray, binary: FloatArray) -> RuleTable:
         """Make the table of a grammar with one state a symbol from a number for each root and rule.
 
-        rules: the rules of the grammar, of which there are R0, R1 and R2.
+        rules: the R0 leaf rules, R1 unary rules and R2 binary rules of the grammar.
         root: (S,) the number of each root symbol.
         leaf: (R0,) the number of each leaf rule.
         unary: (R1,) the number of each unary rule.
@@ -162,7 +162,7 @@ class RuleTable(ShortRepr):
         return RuleTable(rules, states, root[:, None], leaf[:, None], unary[:, None, None], Tensors.scalars(binary))
 
     def __add__(self: Table, other: Table) -> Table:
-        """Add two tables.  A rule or a symbol that is missing from one of them counts as zero there.
+        """Add two tables.  A rule or a symbol that one table lacks counts as zero there.
 
         Raises ValueError if a symbol has different numbers of states in the tables, or if their largest numbers of
         states differ.
@@ -183,7 +183,7 @@ class RuleTable(ShortRepr):
 
 
 def _union(rows: IntArray, counts: FloatArray, other_rows: IntArray, other: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Merge two tables of rules, and add the numbers that belong to each rule.
+    """Merge two tables of rules, and add the numbers of each rule.
 
     rows, other_rows: (R, k) and (R', k) the rules of the tables.
     counts, other: (R, ...) and (R', ...) their numbers.
@@ -200,7 +200,7 @@ def _union(rows: IntArray, counts: FloatArray, other_rows: IntArray, other: Floa
 def _union_of_tensors(
     rows: IntArray, tensors: Tensors, other_rows: IntArray, other: Tensors
 ) -> tuple[IntArray, Tensors]:
-    """Merge two tables of binary rules, and add the tensors that belong to each rule.
+    """Merge two tables of binary rules, and add the tensors of each rule.
 
     rows, other_rows: (R, 3) and (R', 3) the rules of the tables.
     """
@@ -229,7 +229,7 @@ def _sum_of_dense(n_rules: int, pairs: Sequence[tuple[IntArray, Tensors]]) -> Te
     offset = np.cumsum(sizes) - sizes
     data = np.zeros(int(sizes.sum()))
     for rules, tensors in pairs:
-        # the numbers of a tensor stand together, and no two of these tensors belong to one rule
+        # The numbers of a tensor are neighbours, and no two of these tensors have the same rule.
         place, _ = ranges(offset[rules], offset[rules] + sizes[rules])
         data[place] += tensors.data
     return Tensors(shapes, np.zeros(n_rules, dtype=np.int64), data)

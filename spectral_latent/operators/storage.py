@@ -5,10 +5,10 @@ then compared with their declarations (`operators.contents`), so that a hostile 
 error and never leads to an out-of-bounds access.  The same model gives the same bytes, with the same version of zlib.
 
 Arrays are compressed (`operators.compression`).  The settings are JSON without white space and with sorted keys.  Their
-entry `digest` is BLAKE2b, 32 bytes in hexadecimal, of all that is stored.
+entry `digest` is BLAKE2b, 32 bytes in hexadecimal.
 
-The digest is of three things: the settings without it; the JSON list of name, type and shape of every stored array, by
-name; and the bytes of the stored arrays, by name.
+The digest is computed from three parts: the settings without the digest; the JSON list of name, type and shape of every
+stored array, by name; and the bytes of the stored arrays, by name.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Overflow
 
 
 class ModelFileError(ValueError):
-    """A file is not a whole model of this library and of this version."""
+    """An error for a file that is not a whole model of this library and version."""
 
 
 class MissingModelError(ModelFileError, FileNotFoundError):
-    """A file that does not exist, or a file to write in a folder that does not exist."""
+    """An error for a file that does not exist, or for a file to write in a folder that does not exist."""
 
 
 def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> None:
     """Write arrays and JSON-able settings to a file, which appears complete or not at all.
 
-    An old file of this name stays until the new one is complete, which gets its permissions.  If the name is a symbolic
-    link, the file that it leads to is written.  Temporary files of killed processes are removed from the folder.
+    An old file of this name stays until the new file is complete; the new file gets its permissions.  If the name is a
+    symbolic link, its target is written.  Temporary files of killed processes are removed from the folder.
 
     path: the file to write.
     arrays: arrays of any shape, by name.
@@ -92,15 +92,15 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
 
 
 def _sealed(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Write settings as JSON, with the digest of these settings and of arrays that lie in one piece each."""
+    """Write settings as JSON, with the digest of these settings and of contiguous arrays."""
     rest = {name: value for name, value in settings.items() if name != _DIGEST}
     return _json({**rest, _DIGEST: digest_of(rest, arrays)})
 
 
 def digest_of(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Compute the digest of settings, and of arrays that lie in one piece each.
+    """Compute the digest of settings and of contiguous arrays.
 
-    settings: what JSON can hold.
+    settings: values that JSON can hold.
     arrays: arrays of any shape, by name.
 
     >>> digest_of({"material": "copper"}, {})[:8]
@@ -119,7 +119,7 @@ def _json(value: Any) -> str:
 
 
 def _write_whole(target: Path, content: bytes) -> None:
-    """Write a temporary file beside the target, and rename it when it is on the disk."""
+    """Write a temporary file beside the target, and rename it after it is on the disk."""
     ours = f".{FORMAT}-{blake2b(platform.node().encode(), digest_size=4).hexdigest()}-"
     _sweep(target.parent, ours)
     part = target.with_name(f"{ours}{os.getpid()}-{secrets.token_hex(4)}")
@@ -149,7 +149,7 @@ def _sync_folder(folder: Path) -> None:
 
 def _sweep(folder: Path, prefix: str) -> None:
     """Remove the temporary files `prefix PID - ...` of processes of this machine that have ended."""
-    if os.name != "posix":  # elsewhere, no signal only asks whether a process is there
+    if os.name != "posix":  # other systems have no signal that only asks whether a process exists
         return
     for part in folder.glob(f"{prefix}*"):
         process = part.name.removeprefix(prefix).partition("-")[0]
@@ -163,7 +163,7 @@ def _sweep(folder: Path, prefix: str) -> None:
 
 
 def load_model(path: str | os.PathLike[str], kind: str | None = None) -> Contents:
-    """Read the arrays and settings of a model of the given kind, or of any.
+    """Read the arrays and settings of a model of the given kind, or of any kind.
 
     path: the file to read.
     kind: the kind of model that the file must hold; None for any.
@@ -209,7 +209,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> Content
 
 
 def _is_text(path: Path) -> bool:
-    """Tell whether a file is text: not empty, in UTF-8 and without control characters but those of white space."""
+    """Tell whether a file is text: not empty, in UTF-8, and without control characters except white space."""
     with path.open("rb") as file:
         beginning = file.read(_BEGINNING)
     text = beginning.decode("utf-8", errors="ignore")
@@ -226,7 +226,7 @@ def _infinity(name: str) -> float:
 
 @contextmanager
 def opened_model(path: str | os.PathLike[str], kind: str | None = None) -> Iterator[Contents]:
-    """Load arrays and settings to make a model of; an error in the `with` block becomes a ModelFileError.
+    """Load the arrays and settings of a model; an error in the `with` block becomes a ModelFileError.
 
     path: the file to read.
     kind: the kind of model that the file must hold; None for any.

@@ -18,11 +18,11 @@ from spectral_latent.operators.storage import Contents, digest_of, opened_model,
 __all__ = ["StoredModel"]
 
 _RECORD = "record"
-_SHOWN = 10  # entries of a list in a summary
+_SHOWN = 10  # the number of entries of a list in a summary
 
 
 def _shortened(value: Any) -> str:
-    """Write a fact about a model, of a list the first entries.
+    """Write a fact about a model in short: the first entries of a list.
 
     >>> _shortened(["NN", "VB"]), _shortened(list(range(100))), _shortened(None)
     ('2: NN, VB', '100: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...', '-')
@@ -42,7 +42,7 @@ def _shortened(value: Any) -> str:
 
 
 class StoredModel(ShortRepr):
-    """Base of models: a model is saved in one file, of which it can be made again.
+    """Base of models, each of which is saved in one file, and made again from this file.
 
     kind: the name of the kind of model in files.
 
@@ -66,7 +66,7 @@ class StoredModel(ShortRepr):
 
     @abstractmethod
     def contents(self) -> Contents:
-        """Return the arrays and the settings of the model, of which `from_arrays` makes it again.
+        """Return the arrays and the settings of the model, from which `from_arrays` makes it again.
 
         Raises ValueError if a name within the model is not made of strings, numbers, None and tuples.
         """
@@ -74,7 +74,7 @@ class StoredModel(ShortRepr):
     @staticmethod
     @abstractmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> StoredModel:
-        """Make a model of the contents of its file; `load` turns the errors of damaged contents into ModelFileError.
+        """Make a model from the contents of its file; `load` turns the errors of damaged contents into ModelFileError.
 
         arrays: the arrays of the file by name.
         settings: the settings of the file.
@@ -82,13 +82,13 @@ class StoredModel(ShortRepr):
 
     @property
     def fingerprint(self) -> str:
-        """The digest of the contents, which tells models apart: equal for models that answer alike to the last bit."""
+        """The digest of the contents; it is equal for models whose answers are the same to the last bit."""
         arrays, settings = self.contents()
         return digest_of(settings, {name: np.ascontiguousarray(array) for name, array in arrays.items()})
 
     @property
     def description(self) -> dict[str, Any]:
-        """The facts about the model that tell it from others, by their names; JSON can hold them."""
+        """The facts that describe the model, by name; JSON can hold them."""
         options = getattr(self, "options", None)
         facts: dict[str, Any] = {"kind": self.kind, "sizes": self.sizes}
         if options is not None:
@@ -116,9 +116,8 @@ class StoredModel(ShortRepr):
         """Write the model to one file, whole or not at all.
 
         path: the file.
-        record: an account of how the model was made, which the file keeps and `record_of` returns; JSON can hold it.
-
-        Raises ValueError as `contents`.
+        record: a record of the training, which the file keeps and `record_of` returns; JSON can hold it.
+        Raises ValueError as `contents` does.
         """
         arrays, settings = self.contents()
         save_model(path, arrays, {"kind": self.kind, **settings, **({} if record is None else {_RECORD: record})})

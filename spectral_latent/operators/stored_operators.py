@@ -1,7 +1,7 @@
 """Turn operators into the arrays of a model file, and such arrays into operators.
 
-An array that does not fit the others is refused: rules must be in order, terminals must exist, and the sizes of tensors
-must add up.
+An array that does not fit the other arrays is refused: rules must be in order, terminals must exist, and the sizes of
+tensors must add up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["arrays_of", "operators_from"]
 def arrays_of(prefix: str, compact: CompactOperators) -> dict[str, NDArray[Any]]:
     """List the arrays of operators, named `prefix.field`.
 
-    The parts of tensors are divided into factors and shares, as the vectors of leaf rules are; see `rounding`.
+    The parts of tensors are divided into factors and shares, like the vectors of leaf rules; see `rounding`.
 
     prefix: the first part of the arrays' names, such as `latent`.
     compact: the operators whose arrays are to be saved.
@@ -59,12 +59,12 @@ def arrays_of(prefix: str, compact: CompactOperators) -> dict[str, NDArray[Any]]
 
 
 def _are_states(vector: IntArray, symbol: IntArray, states: IntArray, m: int) -> BoolArray:
-    """Tell which numbers (V, m) of the vectors that leaf rules share are those of states.
+    """Tell which numbers (V, m) of the vectors of leaf rules are those of states; the others are padding.
 
     vector: (R,) the vector of each leaf rule.
     symbol: (R,) the symbol of each leaf rule.
     states: (S,) the numbers of states.
-    Raises ValueError if a vector is of no rule, or of several symbols.
+    Raises ValueError if a vector has no rule, or rules of several symbols.
     """
     parent = np.full(int(vector.max(initial=-1)) + 1, -1, dtype=np.int64)
     parent[vector] = symbol
@@ -77,12 +77,12 @@ def _are_states(vector: IntArray, symbol: IntArray, states: IntArray, m: int) ->
 def operators_from(
     prefix: str, arrays: Mapping[str, NDArray[Any]], n_terminals: int, *, probabilities: bool
 ) -> CompactOperators:
-    """Make operators of the arrays that `arrays_of` listed.
+    """Make operators from the arrays that `arrays_of` listed.
 
     prefix: the first part of the arrays' names, such as `latent`.
     arrays: the arrays of a model file, by name.
     n_terminals: the number of terminals; leaf rules have terminals 0 ... n_terminals - 1.
-    probabilities: whether the numbers are probabilities: then none is negative, and those of roots sum to one.
+    probabilities: whether the numbers are probabilities: then no number is negative, and those of roots sum to one.
 
     Raises ModelFileError if arrays are missing or do not fit together.
     """

@@ -1,8 +1,8 @@
-"""Third-order tensors of binary rules, kept as factors or multiplied out, one by one or all in one flat array.
+"""Hold third-order tensors of binary rules, factored or multiplied out, one by one or all in one flat array.
 
-The tensor of a rule seen at n nodes is Σ_i z_i ⊗ x_i ⊗ y_i, a row of each factor per node.  Applied as
-zᵀ((X α_b) ∘ (Y α_c)) it costs n (m_a + m_b + m_c); multiplied out it costs m_a m_b m_c.  Both are exact, so the
-cheaper one is kept.
+The tensor of a rule that was seen at n nodes is Σ_i z_i ⊗ x_i ⊗ y_i: each factor has a row for each node.  Applied as
+zᵀ((X α_b) ∘ (Y α_c)) it costs n (m_a + m_b + m_c); multiplied out it costs m_a m_b m_c.  Both forms are exact, so that
+the cheaper one is kept.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Tensor", "Tensors"]
 
-_BLOCK = 4096  # rows multiplied out at a time: bounds the memory of the (rows, m_b m_c) intermediate
+_BLOCK = 4096  # the number of rows that are multiplied out together, which bounds the memory
 
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """Hold Σ_i first[i] ⊗ second[i] ⊗ third[i], of shape (m_a, m_b, m_c), or the same numbers multiplied out.
+    """Hold a tensor Σ_i first[i] ⊗ second[i] ⊗ third[i], of shape (m_a, m_b, m_c), factored or multiplied out.
 
-    first: (n, m_a).
-    second: (n, m_b).
-    third: (n, m_c).
-    dense: (m_a, m_b, m_c) if the tensor is multiplied out, and there are no factors (n = 0); else None.
+    first: (n, m_a) the first factor.
+    second: (n, m_b) the second factor.
+    third: (n, m_c) the third factor.
+    dense: (m_a, m_b, m_c) the numbers of a tensor that is multiplied out, without factors (n = 0); else None.
 
     >>> tensor = Tensor(np.array([[1.0], [2.0]]), np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[3.0], [5.0]]))
     >>> tensor.multiplied_out()
@@ -59,9 +59,9 @@ class Tensor:
 
     @staticmethod
     def of_dense(dense: FloatArray) -> Tensor:
-        """Make a tensor of its numbers (m_a, m_b, m_c).
+        """Make a tensor from its numbers.
 
-        dense: (m_a, m_b, m_c).
+        dense: (m_a, m_b, m_c) the numbers.
         """
         m_a, m_b, m_c = dense.shape
         return Tensor(np.empty((0, m_a)), np.empty((0, m_b)), np.empty((0, m_c)), dense)
@@ -89,7 +89,7 @@ class Tensor:
         return total.reshape(self.shape)
 
     def compact(self) -> Tensor:
-        """Choose the cheaper form of the tensor: factors or multiplied out."""
+        """Choose the cheaper form of the tensor: factored or multiplied out."""
         size = math.prod(self.shape)
         if self.dense is not None or 0 < self.n_terms * sum(self.shape) <= size:
             return self
@@ -108,7 +108,7 @@ class Tensor:
     def scale(self, factor: float) -> Tensor:
         """Multiply the tensor by a number.
 
-        factor: the number to multiply with.
+        factor: the number.
         """
         if self.dense is not None:
             return Tensor.of_dense(self.dense * factor)
@@ -142,7 +142,7 @@ class Tensor:
         return np.asarray((self.first.T * (self.third @ right)) @ self.second)
 
     def __add__(self, other: Tensor) -> Tensor:
-        """Add two tensors of one shape; the sum is in factors where both are."""
+        """Add two tensors of the same shape; the sum is factored if both are factored."""
         if self.dense is None and other.dense is None:
             pairs = ((self.first, other.first), (self.second, other.second), (self.third, other.third))
             return Tensor(*(np.concatenate(pair) for pair in pairs))
@@ -154,15 +154,16 @@ class Tensors(Sequence[Tensor]):
     """Hold R tensors in one flat array, as compiled code reads them and files store them.
 
     Tensor r has the numbers data[offset[r]:offset[r+1]].  They begin with a matrix (m_a, Q), which maps the *pair
-    space* of the rule to the parent.  Multiplied out (terms[r] = 0), the pair space is that of outer products,
-    Q = m_b m_c, and nothing follows.  In factors, Q = terms[r], the matrix is the first factor transposed, and the
-    second (Q, m_b) and the third (Q, m_c) follow, which map the children into the pair space.
+    space* of the rule to the parent.  If the tensor is multiplied out (terms[r] = 0), the pair space is that of outer
+    products, Q = m_b m_c, and there are no further numbers.  If it is factored, Q = terms[r], and the matrix is the
+    transpose of the first factor.  The second factor (Q, m_b) and the third factor (Q, m_c) follow; they map the
+    children to the pair space.
+
+    Shapes and terms become read-only, because compiled code trusts them.
 
     shapes: (R, 3) the shape of each tensor.
-    terms: (R,) the number of factors of each tensor; 0 if it is multiplied out.
+    terms: (R,) the number of terms of each tensor; 0 if it is multiplied out.
     data: (offset[R],) the numbers of all tensors.
-    Shapes and terms cannot be written to afterwards, because compiled code trusts them.
-
     Raises ValueError if the sizes do not add up.
 
     >>> factors = Tensor(np.ones((1, 3)), np.ones((1, 2)), np.ones((1, 2)))
@@ -213,7 +214,7 @@ class Tensors(Sequence[Tensor]):
 
     @staticmethod
     def scalars(values: FloatArray) -> Tensors:
-        """Make tensors of shape (1, 1, 1) of numbers (R,): those of rules over symbols of one state.
+        """Make tensors of shape (1, 1, 1) from numbers, for rules over symbols with one state.
 
         values: (R,) the only number of each tensor.
         """
@@ -221,7 +222,7 @@ class Tensors(Sequence[Tensor]):
 
     @cached_property
     def offset(self) -> IntArray:
-        """List where the numbers of each tensor begin, and their number in all, (R + 1,)."""
+        """List the first number of each tensor in `data`, and the size of `data`, (R + 1,)."""
         sizes = np.where(self.terms > 0, self.terms * self.shapes.sum(axis=1), self.shapes.prod(axis=1))
         return read_only(np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)]))
 
@@ -229,11 +230,11 @@ class Tensors(Sequence[Tensor]):
     def check_sizes(shapes: IntArray, terms: IntArray, size: int) -> None:
         """Raise ValueError unless tensors have `size` numbers in all.
 
-        They are counted as floats, which are too large where integers would begin anew from below zero.
+        The sizes are computed as floats, because integers could overflow.
 
         shapes: (R, 3) the shape of each tensor.
-        terms: (R,) the number of factors of each; 0 if it is multiplied out.
-        size: the number of numbers that there are.
+        terms: (R,) the number of terms of each tensor; 0 if it is multiplied out.
+        size: the size of the array of all numbers.
 
         >>> Tensors.check_sizes(np.full((16, 3), 2**20), np.zeros(16, dtype=np.int64), 0)
         Traceback (most recent call last):
@@ -251,12 +252,12 @@ class Tensors(Sequence[Tensor]):
 
     @staticmethod
     def parts_of(shapes: IntArray, terms: IntArray) -> IntArray:
-        """List how many numbers each part of each tensor has: its matrix, and in factors the second and the third.
+        """List the sizes of the parts of each tensor: the matrix, and the second and third factor if it is factored.
 
         The sizes must have been checked (`check_sizes`).
 
         shapes: (R, 3) the shape of each tensor.
-        terms: (R,) the number of factors of each; 0 if it is multiplied out.
+        terms: (R,) the number of terms of each tensor; 0 if it is multiplied out.
 
         >>> Tensors.parts_of(np.array([[1, 2, 2], [3, 2, 2]]), np.array([0, 1])).tolist()
         [4, 3, 2, 2]
@@ -303,14 +304,14 @@ class Tensors(Sequence[Tensor]):
         return self._tensor(block, self.shapes[r].tolist(), int(self.terms[r]))
 
     def __iter__(self) -> Iterator[Tensor]:
-        # numbers are read from lists in less time than from arrays
+        # Convert to lists, because reading single numbers from lists is faster than from arrays.
         places = pairwise(self.offset.tolist())
         for (first, end), shape, terms in zip(places, self.shapes.tolist(), self.terms.tolist(), strict=True):
             yield self._tensor(self.data[first:end], shape, terms)
 
     @staticmethod
     def _tensor(block: FloatArray, shape: list[int], terms: int) -> Tensor:
-        """View the numbers (n,) of a tensor as its factors, or multiplied out if it has no terms."""
+        """View the numbers (n,) of a tensor as its factors, or as a dense array if it has no terms."""
         m_a, m_b, m_c = shape
         if not terms:
             return Tensor.of_dense(block.reshape(m_a, m_b, m_c))

@@ -136,7 +136,7 @@ def charts_of(trees: SkeletalTrees, rules: Rules, longest: int) -> Forest:
 
     trees: trees with symbol 0 at the root.
     rules: leaf and binary rules.
-    longest: the most words of a sentence; longer ones are left out.
+    longest: the largest number of words of a sentence; longer ones are left out.
 
     >>> model = recursive_model()
     >>> tree = SkeletalTrees.of([1, 1, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 5, -1], root=[2])

@@ -1,4 +1,4 @@
-"""Rerank n-best lists: features of candidates, and a perceptron that chooses among them."""
+"""Rerank n-best lists by features of candidates and a perceptron."""
 
 from spectral_latent.reranking.candidates import Candidate, CandidateError, NBest, Tree, words_of
 from spectral_latent.reranking.features import BaseFeatures

@@ -13,10 +13,10 @@ __all__ = ["Rows", "visit"]
 
 
 class Rows(NamedTuple):
-    """A matrix (n, d) by its rows, as `scipy.sparse.csr_array` has them.
+    """A sparse matrix (n, d) by rows, with the columns of `scipy.sparse.csr_array`.
 
-    indptr: (n + 1,) where the entries of each row begin.
-    indices, data: the columns and values of the entries.
+    indptr: (n + 1,) the first entry of each row.
+    indices, data: (e,) the columns and the values of the entries.
     """
 
     indptr: IntArray
@@ -43,19 +43,20 @@ def visit(
     start: (L + 1,) the first row of each list.
     gain: (n,) the gain of each row.
     order: (epochs, L) the lists in the order of their visits.
-    weights: (d,) w before the first epoch, which becomes w after the last.
+    weights: (d,) w before the first epoch; gets w after the last epoch.
     gain_weight: κ.
     max_step: C.
-    early: (d,) zeros, which become Σ_t t τ_t Δ_t, where t visits came before: the mean over T visits is w - early / T.
-    delta: (d,) zeros, which become Δ of each visit.
-    averages: (epochs, d) are filled.
+    early: (d,) zeros; gets Σ_t t τ_t Δ_t, where t is the number of visits before: the mean of T visits is w - early /
+    T.
+    delta: (d,) zeros; gets Δ of each visit.
+    averages: (epochs, d) gets w̄ after each epoch.
     """
     visits = 0
     for epoch in range(len(order)):
         for at in range(order.shape[1]):
             i = order[epoch, at]
             hope, fear = _pair(rows, start[i], start[i + 1], gain, weights, gain_weight)
-            # Move towards the one and away from the other, by no more than makes up for the loss.
+            # Move towards i⁺ and away from i⁻, by a step that just removes the loss, or by C if that is smaller.
             if gain[hope] > gain[fear]:
                 _add(rows, hope, 1.0, delta)
                 _add(rows, fear, -1.0, delta)
@@ -76,7 +77,7 @@ def visit(
 
 @compiled_part
 def _pair(rows: Rows, begin: int, end: int, gain: FloatArray, w: FloatArray, gain_weight: float) -> tuple[int, int]:
-    """Find i⁺ and i⁻ among the rows of a list; of equal rows the first."""
+    """Find i⁺ and i⁻ among the rows of a list; of equally good rows the first."""
     hope, fear = begin, begin
     most, least = -np.inf, -np.inf
     for i in range(begin, end):
@@ -90,7 +91,7 @@ def _pair(rows: Rows, begin: int, end: int, gain: FloatArray, w: FloatArray, gai
 
 @compiled_part
 def _dot(rows: Rows, i: int, vector: FloatArray) -> float:
-    """Multiply x_i and vector (d,) and add up."""
+    """Compute the inner product of x_i and a vector (d,)."""
     total = 0.0
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         total += rows.data[k] * vector[rows.indices[k]]
@@ -106,6 +107,6 @@ def _add(rows: Rows, i: int, size: float, vector: FloatArray) -> None:
 
 @compiled_part
 def _clear(rows: Rows, i: int, vector: FloatArray) -> None:
-    """Set vector (d,) to zero where x_i is not."""
+    """Set a vector (d,) to zero at the columns where x_i is not zero."""
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         vector[rows.indices[k]] = 0.0

@@ -21,7 +21,7 @@ Tree: TypeAlias = Phrase | DependencySentence
 
 
 class CandidateError(ValueError):
-    """An n-best list is not consistent; the message names the sentence and the candidate, and says what to do.
+    """An error for an inconsistent n-best list; the message names the sentence and the candidate, and says what to do.
 
     number: the place of the candidate in its list, from 1.
     """
@@ -53,7 +53,7 @@ class Candidate(NamedTuple):
 
     @staticmethod
     def of(tree: Tree, scores: Iterable[float] = ()) -> Candidate:
-        """Make a candidate of a tree and all its scores, the latest first.
+        """Make a candidate from a tree and all its scores, the latest first.
 
         tree: a phrase or a dependency tree.
         scores: the scores of the tree, the latest first; it may have none.
@@ -119,7 +119,7 @@ class NBest:
 
         candidates: trees over the words of the sentence, the best first.
         id: the name of the sentence.
-        words: the words of the sentence; if not given, those of the first candidate.
+        words: the words of the sentence; if not given, the words of the first candidate.
 
         >>> NBest.of([], id="7", words=["run"])
         NBest(id='7', words=('run',), candidates=())
@@ -152,10 +152,10 @@ class NBest:
 
     @cached_property
     def cleaned(self) -> list[Tree]:
-        """The trees from which features are computed: cleaned phrases, or the dependency trees as they are.
+        """The trees from which features are computed: cleaned phrases, or unchanged dependency trees.
 
-        Phrases lose top brackets, function labels and empty elements (`constituency.clean`).  Parts that several have
-        in common are one object.
+        Phrases lose top brackets, function labels and empty elements (`constituency.clean`).  A part that several
+        phrases share is one object.
 
         >>> tree = Phrase("S1", (Phrase("NP-SBJ", (Phrase("PRP", ("it",)),)),))
         >>> NBest.of([Candidate(tree)]).cleaned
@@ -163,7 +163,7 @@ class NBest:
         """
         trees = [candidate.tree for candidate in self.candidates]
         phrases = [tree for tree in trees if isinstance(tree, Phrase)]
-        # All trees are phrases, or none is; each has a word, which cleaning leaves.
+        # Either all trees are phrases, or none is; each phrase has a word after cleaning.
         return [tree for tree in clean_together(phrases) if tree is not None] if phrases else trees
 
     def rescored(self, scores: Iterable[float]) -> NBest:
@@ -178,7 +178,7 @@ class NBest:
         return replace(self, candidates=tuple(candidate.rescored(float(score)) for candidate, score in pairs))
 
     def _problem(self, candidate: Candidate) -> str | None:
-        """Say why a candidate cannot be in the list; None if it can."""
+        """Describe why a candidate cannot be in the list; None if it can."""
         tree = candidate.tree
         first = self.candidates[0]
         if isinstance(tree, Phrase) != isinstance(first.tree, Phrase):
@@ -217,7 +217,7 @@ def _is_tree(sentence: DependencySentence) -> bool:
 
 
 def _difference(words: tuple[str, ...], expected: tuple[str, ...]) -> str:
-    """Say where the words of a candidate differ from its sentence's words."""
+    """Describe how the words of a candidate differ from the words of its sentence."""
     remedy = "give trees over the same words, or the list of another sentence a start of its own"
     for place, (word, other) in enumerate(zip(words, expected, strict=False), start=1):
         if word != other:

@@ -1,4 +1,4 @@
-"""Compute the features of candidates that the lists give: their scores, and the place of each in its list."""
+"""Compute the features of candidates that come from the lists: their scores, and their places in the lists."""
 
 from __future__ import annotations
 

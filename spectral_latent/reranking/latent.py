@@ -1,12 +1,12 @@
-"""Compute the features of candidates that a latent model gives: probabilities, and the posteriors of their parts.
+"""Compute the features of candidates that come from a latent model: probabilities, and posteriors of their parts.
 
 | feature | of a candidate |
 | --- | --- |
 | `log` | log |p̂|; if p̂ is zero, the least finite log |p̂| of its list |
 | `log-per-word` | `log` divided by the number of words |
 | `sign` | the sign of p̂: 1, -1, or 0 for a tree that the model does not derive |
-| `sum`, `mean`, `least` | of the posteriors of its parts; the mean is the expected accuracy |
-| `sum-of-logs` | of the posteriors of its parts, with 10⁻⁶ in place of those below |
+| `sum`, `mean`, `least` | the sum, mean and minimum of the posteriors of its parts; the mean is the expected accuracy |
+| `sum-of-logs` | the sum of the logarithms of these posteriors, each raised to at least 10⁻⁶ |
 | `unlikely` | the number of its parts with a posterior below 10⁻² |
 
 The parts of a dependency tree are its arcs.  The parts of a phrase are its labelled constituents, among them tags and
@@ -34,7 +34,7 @@ from spectral_latent.trees import FloatArray
 __all__ = ["LatentFeatures"]
 
 _FEATURES = ("log", "log-per-word", "sign", "sum", "mean", "least", "sum-of-logs", "unlikely")
-_LEAST = 1e-6  # what a posterior counts at least in a sum of logarithms
+_LEAST = 1e-6  # the least posterior in a sum of logarithms
 _UNLIKELY = 1e-2
 
 
@@ -111,7 +111,7 @@ class LatentFeatures:
 
 
 def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -> Weight:
-    """Score dependency trees; p̂ is zero where several words hang from the root, which a model does not derive."""
+    """Score dependency trees; p̂ is zero for a tree with several roots, because a model does not derive it."""
     rooted = [place for place, tree in enumerate(trees) if len(tree.roots) == 1]
     weight = Weight(sign=np.zeros(len(trees), dtype=np.int64), log=np.full(len(trees), -np.inf))
     rooted_weight = model.score(trees[place] for place in rooted)

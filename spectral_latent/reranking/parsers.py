@@ -37,7 +37,7 @@ def parser_nbest(model: Parser, trees: Iterable[Tree], n_best: int, *, jobs: int
 
     model: the parser.
     trees: trees of the model's formalism.
-    n_best: the most candidates of a list.
+    n_best: the largest number of candidates of a list.
     jobs: the number of processes.
 
     Raises ValueError for a tree of another formalism or without words, and for n_best < 1.
@@ -60,9 +60,9 @@ def jackknifed_nbest(
     A reranker can learn from such lists if there are no trees besides the parser's training trees.  The parser itself
     must not be a latent model of that reranker, because it learnt from the sentences.
 
-    model: a parser, whose options the other parsers have too.
+    model: a parser; the other parsers have its options.
     trees: the training trees of the parser.
-    n_best: the most candidates of a list.
+    n_best: the largest number of candidates of a list.
     folds: the number of other parsers.
     jobs: the number of threads that train, and of processes that parse.
 
@@ -73,7 +73,7 @@ def jackknifed_nbest(
     """
 
     def parse_fold(train: list[Tree], held_out: list[Tree]) -> Iterator[NBest]:
-        """Parse a fold by a parser that is trained on the others."""
+        """Parse a fold by a parser that is trained on the other folds."""
         return parser_nbest(_train_like(model, train, jobs), held_out, n_best, jobs=jobs)
 
     return [replace(nbest, id=str(number)) for number, nbest in enumerate(jackknife(trees, parse_fold, folds), start=1)]
@@ -85,8 +85,8 @@ def jackknife(
     """Make the n-best list of every tree's sentence by a parser that learnt from the trees of the other folds.
 
     On its own training trees a parser is better and more certain than on other trees.  A reranker that learns from such
-    lists would trust the parser too much.  The trees of a fold stand one after another, so that an article is seldom in
-    two folds.
+    lists would trust the parser too much.  The trees of a fold are neighbours, so that an article is seldom in two
+    folds.
 
     trees: gold trees, or anything else that a parser learns from.
     parse_fold: a function of the trees to learn from and the trees whose sentences are to be parsed, which returns the

@@ -7,14 +7,16 @@
 | w | weights; candidate argmax_i w·x_i is chosen | Collins 2002, section 3 |
 | i⁺ | argmax_i w·x_i + κ g_i: the candidate to move to | Chiang 2012, section 3.2 |
 | i⁻ | argmax_i w·x_i - κ g_i: the candidate to move away from | Chiang 2012, section 3.2 |
-| τ | min(C, (g_i⁺ - g_i⁻ - w·Δ) / Δ·Δ) where positive, Δ = x_i⁺ - x_i⁻; then w ← w + τ Δ | Crammer et al. 2006, PA-I |
+| τ | min(C, (g_i⁺ - g_i⁻ - w·Δ) / Δ·Δ) if positive, Δ = x_i⁺ - x_i⁻; then w ← w + τ Δ | Crammer et al. 2006, PA-I |
 | w̄ | the mean of w after every list of every epoch: the weights of the reranker | Collins 2002, section 2.5 |
 
-The update of Collins goes from the chosen candidate to the one with the largest gain, with τ = 1.  On lists of a few
-hundred sentences it ends below the base parser, because the best of 50 trees is often best by chance, and far down the
-list.  Here an update is between two candidates whose scores differ too little for their gains, and its step is bounded.
+The update of Collins goes from the chosen candidate to the candidate with the largest gain, with τ = 1.  After training
+on a few hundred lists it is worse than the base parser, because the best of 50 trees is often best by chance, and far
+down the list.  Here an update is between two candidates whose scores differ too little for their gains, and its step is
+bounded.
+
 The first weights give the base parser's order, so that zero epochs are the base parser.  Cross-validation chooses the
-number of epochs, and the factor δ, by which a few measures are not outweighed by thousands of counts.
+number of epochs and the factor δ, which prevents that thousands of counts outweigh a few measures.
 """
 
 from __future__ import annotations
@@ -36,15 +38,15 @@ from spectral_latent.trees import FloatArray, IntArray
 __all__ = ["PerceptronOptions", "PerceptronReranker"]
 
 _ROUNDING = 1e-9  # a deviation below this share of the largest value counts as zero
-_DAMPINGS = (1.0, 0.3, 0.1, 0.0)  # the δ that are tried
-_ORDER = "base:log-rank"  # the feature by which candidates are in the base parser's order
+_DAMPINGS = (1.0, 0.3, 0.1, 0.0)  # the values of δ that are tried
+_ORDER = "base:log-rank"  # the feature that sorts candidates in the base parser's order
 
 
 @dataclass(frozen=True)
 class PerceptronOptions(Options):
     """Settings of training.
 
-    epochs: the most epochs; cross-validation chooses 0, 1, ... or this number.
+    epochs: the largest number of epochs; cross-validation chooses 0, 1, ... or this number.
     folds: the number of folds of cross-validation.
     order_weight: the weight of the base parser's order before the first epoch.
     gain_weight: κ, the weight of gains in the choice of the two candidates of an update.
@@ -62,7 +64,7 @@ class PerceptronOptions(Options):
 
 @dataclass(frozen=True, eq=False)
 class PerceptronReranker:
-    """Weights of features, with the results of cross-validation.
+    """An averaged perceptron: weights of features, with the results of cross-validation.
 
     options: the settings of training.
     names: (d,) the names of the features.
@@ -144,7 +146,7 @@ class PerceptronReranker:
 
 
 def best_of_lists(scores: FloatArray, start: IntArray) -> IntArray:
-    """Find in each list the row with the largest score; of several, the first.
+    """Find in each list the row with the largest score; of equal rows, the first.
 
     scores: (n, k) k scores of each row.
     start: (L + 1,) the first row of each list.
@@ -162,7 +164,7 @@ def best_of_lists(scores: FloatArray, start: IntArray) -> IntArray:
 
 
 def _informative(table: FeatureTable, gain: FloatArray) -> tuple[FeatureTable, FloatArray]:
-    """Keep the lists whose candidates differ in gain; nothing can be learnt from the others."""
+    """Keep the lists whose candidates differ in gain, because nothing can be learnt from the other lists."""
     differs = [len(set(gain[begin:end].tolist())) > 1 for begin, end in pairwise(table.start.tolist())]
     lists = np.flatnonzero(differs)
     if len(lists) < 2:
@@ -174,7 +176,7 @@ def _informative(table: FeatureTable, gain: FloatArray) -> tuple[FeatureTable, F
 
 
 def _deviation(columns: FloatArray, start: IntArray) -> FloatArray:
-    """Compute the standard deviation (k,) of columns (n, k) from their means in the lists; 1 in place of 0."""
+    """Compute the standard deviation (k,) of columns (n, k) from their means in the lists; 0 is replaced by 1."""
     sizes = np.diff(start)[:, None]
     mean = np.add.reduceat(columns, start[:-1], axis=0) / sizes
     deviation = np.sqrt(((columns - np.repeat(mean, sizes[:, 0], axis=0)) ** 2).mean(axis=0))

@@ -1,7 +1,7 @@
-"""Train, save and apply rerankers: features of candidates, and a perceptron that weighs them.
+"""Train, save and apply rerankers, which choose candidates by features and a perceptron.
 
-A file holds the weights, the settings of the features, and the fingerprints of latent models.  Latent models have files
-of their own, and must be given again by the names that they had in training.
+A file has the weights, the settings of the features, and the fingerprints of latent models.  Latent models have their
+own files, and must be given again under the names that they had in training.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ __all__ = ["LATENT", "N_CANDIDATES", "CandidateFeatures", "LatentModels", "Reran
 LatentModels: TypeAlias = Mapping[str, ConstituencyModel | DependencyModel]
 
 LATENT = "latent"  # the name of a latent model, if no name is given
-N_CANDIDATES = 50  # the number of trees that a reranker chooses among, if no number is given
-_DIGITS = 12  # of a fingerprint that a message shows
+N_CANDIDATES = 50  # the default of the number of trees from which a reranker chooses
+_DIGITS = 12  # the digits of a fingerprint that a message shows
 _OTHER_GROUPS = ("base", "siblings", "grandparent", "rule", "parent-rule", "heads")
 
 
@@ -116,7 +116,7 @@ class CandidateFeatures(ShortRepr):
 
 @dataclass(frozen=True, repr=False)
 class Reranker(StoredModel):
-    """A choice among candidates by the weights of their features.
+    """A reranker, which chooses candidates by the weights of their features.
 
     features: the features of candidates.
     perceptron: the weights of these features.
@@ -165,7 +165,7 @@ class Reranker(StoredModel):
         templates: whether the events of `TreeTemplates` are features.
         options: the settings of the perceptron; the defaults if not given.
 
-        Raises ValueError as `CandidateFeatures`, and EstimationError as `PerceptronReranker.train`.
+        Raises ValueError as `CandidateFeatures` does, and EstimationError as `PerceptronReranker.train` does.
         """
         checked("templates", templates, bool)
         features = CandidateFeatures.train(lists, models, templates=templates)
@@ -176,16 +176,15 @@ class Reranker(StoredModel):
 
         lists: L n-best lists.
 
-        Raises ValueError as `CandidateFeatures.table`.
+        Raises ValueError as `CandidateFeatures.table` does.
         """
         return self.perceptron.rerank(self.features.table(lists))
 
     def rescore(self, lists: Sequence[NBest]) -> list[NBest]:
         """Put the reranker's score before the other scores of every candidate.
 
-        lists: n-best lists, whose order stays.
-
-        Raises ValueError as `rerank`.
+        lists: n-best lists, whose order does not change.
+        Raises ValueError as `rerank` does.
         """
         table = self.features.table(lists)
         scores = self.perceptron.scores(table)
@@ -196,8 +195,7 @@ class Reranker(StoredModel):
         """Return the places (n,) of the candidates by falling score.
 
         nbest: a list of n candidates.
-
-        Raises ValueError as `rerank`.
+        Raises ValueError as `rerank` does.
         """
         return np.argsort(-self.perceptron.scores(self.features.table([nbest])), kind="stable")
 
@@ -210,15 +208,14 @@ class Reranker(StoredModel):
         n_candidates: int = N_CANDIDATES,
         jobs: int | None = 1,
     ) -> Iterator[Parses[Any]]:
-        """Parse sentences, and find the best parses of each in the reranker's order; an empty sentence has none.
+        """Parse sentences, and list the best parses of each in the reranker's order; an empty sentence has no parses.
 
-        parser: the parser whose trees the reranker chooses among.
+        parser: the parser that finds the trees.
         sentences: sentences as the parser's `parse_all` takes them.
-        n_best: the most parses of a sentence.
-        n_candidates: the most trees of a sentence that the reranker chooses among; at least n_best are used.
+        n_best: the largest number of parses of a sentence.
+        n_candidates: the largest number of trees from which the reranker chooses; at least n_best are used.
         jobs: the number of processes that parse; the reranker works in this process.
-
-        Raises ValueError, before a sentence is read, if n_best < 1; later as the parser's `parse_all`, and as `rerank`.
+        Raises ValueError, before a sentence is read, if n_best < 1; later as the parser's `parse_all` and `rerank` do.
 
         >>> from spectral_latent.constituency import Phrase
         >>> from spectral_latent.reranking.candidates import Candidate
@@ -268,8 +265,7 @@ class Reranker(StoredModel):
         models: the latent models of training, by the same names.
         parser: the model named `latent`, if training had such a model and it is not among the given ones.
 
-        Raises ModelFileError if the file is not a whole reranker of this version, or if its models are not the given
-        ones.
+        Raises ModelFileError if the file is not a whole reranker of this version, or if other models are given.
         """
         with opened_model(path, cls.kind) as (arrays, settings):
             given = dict(models or {})
@@ -281,7 +277,7 @@ class Reranker(StoredModel):
     def from_arrays(
         arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], models: LatentModels | None = None
     ) -> Reranker:
-        """Make a reranker of the contents of its file.
+        """Make a reranker from the contents of its file.
 
         arrays: the arrays of the file by name.
         settings: the settings of the file.

@@ -4,7 +4,7 @@
 | --- | --- |
 | n, L, d | candidates, lists, features |
 | `values` (n, d) | the features |
-| `start` (L + 1,) | list i has the rows from start[i] to start[i + 1] |
+| `start` (L + 1,) | list i has the rows start[i] ... start[i+1] - 1 |
 | group | the features whose names have the same beginning, up to the first colon |
 """
 
@@ -94,7 +94,7 @@ class FeatureTable:
         return np.repeat(np.arange(self.n_lists), np.diff(self.start))
 
     def joined(self, *others: FeatureTable) -> FeatureTable:
-        """Put the features of several tables of the same candidates side by side.
+        """Join the features of several tables of the same candidates.
 
         others: tables of other features of the same candidates.
 

@@ -75,7 +75,7 @@ class TreeTemplates:
         """Choose the events whose counts differ among the candidates of enough lists.
 
         lists: lists of one formalism.
-        cutoff: the least number of lists whose candidates differ in an event.
+        cutoff: the smallest number of lists whose candidates differ in an event.
         """
         counts = _counts(lists, None)
         often = counts.varying() >= cutoff

@@ -1,4 +1,4 @@
-"""Number the observations of sequences without tags: hashable objects, and one terminal for all unseen ones."""
+"""Number the observations of sequences without tags; all unseen observations share one number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Alphabet"]
 
 
 class Alphabet:
-    """Numbers of observations: terminals 0 ... n-1 for those seen in training, and terminal n for all others.
+    """Numbers of observations: terminals 0 ... n-1 for observations seen in training, and terminal n for all others.
 
     names: the observations of the training data.
 
@@ -27,7 +27,7 @@ class Alphabet:
 
     @property
     def known(self) -> list[Hashable]:
-        """The observations seen: the name of each terminal but the last."""
+        """The observations seen in training, which are the names of terminals 0 ... n-1."""
         return self._names.names
 
     @property
@@ -45,9 +45,9 @@ class Alphabet:
 
     @staticmethod
     def unseen_tokens(count: FloatArray) -> float:
-        """Estimate how many tokens are of observations never seen: one more than the observations seen at most once.
+        """Estimate the number of tokens of unseen observations: one more than the observations seen at most once.
 
-        Good and Turing's estimate is the number of observations seen once; adding one keeps it positive.
+        The estimate of Good and Turing is the number of observations seen once; adding one keeps it positive.
 
         count: (n,) the number of times that each observation was seen.
         """
@@ -56,8 +56,8 @@ class Alphabet:
     def smooth(self, moments: LeafMoments) -> tuple[IntArray, FloatArray]:
         """Add the rule of terminal n, for unseen observations: return leaf rules (R, 2) and sums of z (R, M).
 
-        The sum of z of this rule is that of the observations seen once, plus the mean of z.  All sums are then scaled,
-        so that their total stays the same.
+        The sum of z of this rule is the sum over the observations seen once, plus the mean of z.  All sums are then
+        scaled, so that their total stays the same.
 
         moments: the moments of the leaf rules of one emitting symbol.
         """

@@ -4,13 +4,13 @@
 | --- | --- | --- |
 | `step` | (m, m) | p(h_{i+1} = k, the sequence goes on \\| h_i = h) |
 | `forward` α | (n, m) | p(h_i \\| x_1 ... x_i) |
-| `ahead` | (m,) | p(x_{i+1} ... x_n and the end \\| h_{i+1}), but for a factor |
-| `behind` β | (m,) | p(x_{i+1} ... x_n and the end \\| h_i), but for a factor: `step` times `ahead` |
+| `ahead` | (m,) | p(x_{i+1} ... x_n and the end \\| h_{i+1}), up to a factor |
+| `behind` β | (m,) | p(x_{i+1} ... x_n and the end \\| h_i), up to a factor: `step` times `ahead` |
 | γ_i = α ∘ β / α·β | (m,) | p(h_i \\| x) |
 | ξ_i = α_h `step`_hk `ahead`_k / α·β | (m, m) | p(h_i = h, h_{i+1} = k \\| x) |
 
-The EM of the core does the same on s-trees for any tensors (`estimation.em`), and the tests compare the two.  The
-loops of this module make use of the chain that a hidden Markov model is, and are about twenty times as fast.
+The EM of the core computes the same on s-trees for any tensors (`estimation.em`), and the tests compare both.  The
+loops of this module are for chains alone, and are about twenty times as fast.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ __all__ = ["ChainCounts", "baum_welch", "expectation"]
 class ChainCounts:
     """Hold the expected counts of states in sequences, and the log-likelihood of the sequences.
 
-    begins: (m,) Σ γ of first positions.
-    ends: (m,) Σ γ of last positions.
-    pairs: (m, m) Σ ξ.
-    emitted: (n, m) Σ γ of the positions of each observation.
-    log_likelihood: the log-likelihood of all sequences, each times its weight.
+    begins: (m,) the expected count of each state at first positions, Σ γ.
+    ends: (m,) the expected count of each state at last positions, Σ γ.
+    pairs: (m, m) the expected count of each pair of neighbouring states, Σ ξ.
+    emitted: (n, m) the expected count of each observation with each state, Σ γ.
+    log_likelihood: the sum of the log-likelihoods of all sequences, each times its weight.
     n_sequences: the number of sequences.
     """
 
@@ -65,13 +65,13 @@ class ChainCounts:
 
     @property
     def weight(self) -> float:
-        """The sum of the weights of the sequences, each of which begins once."""
+        """The sum of the weights of the sequences."""
         return float(self.begins.sum())
 
     def maximised(self, model: HiddenMarkov) -> HiddenMarkov:
         """Make the model under which these counts are likeliest: the M-step.
 
-        model: the model of the E-step; a state that no sequence reaches keeps its numbers.
+        model: the model of the E-step; a state that no sequence reaches keeps its probabilities.
         """
         visits = self.emitted.sum(axis=0)
         return HiddenMarkov(
@@ -83,17 +83,17 @@ class ChainCounts:
 
 
 def _shares(counts: FloatArray, total: FloatArray, otherwise: FloatArray) -> FloatArray:
-    """Divide counts by their totals; take the numbers of `otherwise` where a total is zero."""
+    """Divide counts by their totals; where a total is zero, the result is `otherwise`."""
     return np.asarray(np.divide(counts, total, out=otherwise.copy(), where=total > 0))
 
 
 class _Parameters(NamedTuple):
-    """The numbers of a hidden Markov model, as the loops read them.
+    """The probabilities of a hidden Markov model, in the order in which the loops read them.
 
-    initial: (m,).
-    step: (m, m), see the table of this module.
-    step_back: (m, m) its transpose.
-    stop: (m,).
+    initial: (m,) p(h_1).
+    step: (m, m) p(h_{i+1} = k, the sequence goes on | h_i = h).
+    step_back: (m, m) the transpose of `step`.
+    stop: (m,) p(the sequence ends | h_i).
     emission: (n, m) p(x | h), a row for each observation.
     """
 
@@ -105,7 +105,7 @@ class _Parameters(NamedTuple):
 
     @staticmethod
     def of(model: HiddenMarkov) -> _Parameters:
-        """Lay out a model."""
+        """Copy the probabilities of a model."""
         step = np.ascontiguousarray((1.0 - model.stop)[:, None] * model.transition)
         step_back = np.ascontiguousarray(step.T)
         emission = np.ascontiguousarray(model.emission.T)
@@ -115,9 +115,9 @@ class _Parameters(NamedTuple):
 class _Room(NamedTuple):
     """Room for the vectors of one sequence of at most n observations.
 
-    forward: (n, m) the vectors α.
-    ahead: (m,).
-    behind: (m,) β.
+    forward: (n, m) the vectors α of all positions.
+    ahead: (m,) the vector `ahead` of one position.
+    behind: (m,) the vector β of one position.
     """
 
     forward: FloatArray
@@ -126,12 +126,12 @@ class _Room(NamedTuple):
 
 
 class _Totals(NamedTuple):
-    """The expected counts that sequences are added to; see `ChainCounts`.
+    """Running sums of expected counts; see `ChainCounts`.
 
-    begins: (m,).
-    ends: (m,).
-    pairs: (m, m) without the factor `step`, which all terms of a pair share.
-    emitted: (n, m).
+    begins: (m,) counts of states at first positions.
+    ends: (m,) counts of states at last positions.
+    pairs: (m, m) counts of pairs of states, divided by `step`, which is a factor of all terms of a pair.
+    emitted: (n, m) counts of observations with states.
     """
 
     begins: FloatArray
@@ -142,21 +142,21 @@ class _Totals(NamedTuple):
 
 @exact_pass_part
 def _forward(model: _Parameters, terminal: IntArray, first: int, end: int, forward: FloatArray) -> float:
-    """Fill the rows of `forward` (n, m) for the sequence terminal[first:end].
+    """Fill the rows of `forward` (n, m) for the sequence terminal[first:end], and return its log-probability.
 
-    Returns its log-probability; -inf if it is impossible.
+    The log-probability of an impossible sequence is -inf.
     """
     m = len(model.initial)
     log_probability = 0.0
     for i in range(end - first):
-        # p(h_i | x_1 ... x_{i-1})
+        # Predict the state: p(h_i | x_1 ... x_{i-1}).
         for k in range(m):
             forward[i, k] = model.initial[k] if i == 0 else 0.0
         if i > 0:
             for h in range(m):
                 for k in range(m):
                     forward[i, k] += forward[i - 1, h] * model.step[h, k]
-        # times p(x_i | h_i), of sum one
+        # Multiply by p(x_i | h_i), and divide by the sum, p(x_i | x_1 ... x_{i-1}).
         total = 0.0
         for k in range(m):
             forward[i, k] *= model.emission[terminal[first + i], k]
@@ -179,7 +179,8 @@ def _backward(
     """Go back through the sequence terminal[first:end], add its expected counts, and tell whether it is possible.
 
     times: the weight of the sequence.
-    room: room whose `forward` has the rows that `_forward` has filled.
+    room: room, with the rows of `forward` that `_forward` has filled.
+    totals: get the expected counts.
     """
     forward, ahead, behind = room
     m = len(model.initial)
@@ -199,13 +200,13 @@ def _backward(
             total += forward[i, h] * behind[h]
         if total < TINY:
             return False
-        # ξ_i, of the step to the next position
+        # Add ξ_i, the posteriors of the states of this position and the next.
         if not is_last:
             for h in range(m):
                 weight = times * forward[i, h] / total
                 for k in range(m):
                     totals.pairs[h, k] += weight * ahead[k]
-        # γ_i
+        # Add γ_i, the posteriors of the states of this position.
         for h in range(m):
             posterior = times * forward[i, h] * behind[h] / total
             totals.emitted[x, h] += posterior
@@ -213,7 +214,7 @@ def _backward(
                 totals.ends[h] += posterior
             if i == 0:
                 totals.begins[h] += posterior
-        # the probability of this position and those after it, scaled to a largest number of one
+        # Compute the probability of this position and all after it, scaled so that the largest entry is one.
         largest = 0.0
         for h in range(m):
             ahead[h] = model.emission[x, h] * behind[h]
@@ -229,15 +230,18 @@ def _backward(
 def _expectation(
     model: _Parameters, terminal: IntArray, start: IntArray, weight: FloatArray, room: _Room, totals: _Totals
 ) -> tuple[float, int]:
-    """Add the expected counts of sequences; return their log-likelihood, and how many come before an impossible one.
+    """Add the expected counts of sequences; return their log-likelihood, and the number of the first impossible one.
 
-    terminal, start, weight: the columns of `Sequences`.
+    If all sequences are possible, the number is T.
+
+    terminal, start, weight: the columns of T `Sequences`.
     room: room for the longest of them.
+    totals: get the expected counts.
     """
     log_likelihood = 0.0
     for t in range(len(start) - 1):
         log_probability = _forward(model, terminal, start[t], start[t + 1], room.forward)
-        # An impossible sequence ends the pass, and its number says which it is.
+        # Stop at an impossible sequence, and return its number.
         if log_probability == -np.inf or not _backward(
             model, terminal, start[t], start[t + 1], weight[t], room, totals
         ):
@@ -247,7 +251,7 @@ def _expectation(
 
 
 def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> ChainCounts | int:
-    """Compute the expected counts of a shard; or how many of its sequences come before an impossible one."""
+    """Compute the expected counts of a shard; if a sequence is impossible, return its number in the shard instead."""
     check_range("observations", sequences.terminal, 0, model.emission.shape[1])
     parameters = _Parameters.of(model)
     m = len(parameters.initial)
@@ -294,17 +298,17 @@ def baum_welch(
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[HiddenMarkov, tuple[float, ...]]:
-    """Climb from a hidden Markov model by EM.
+    """Train a hidden Markov model by EM from a given start.
 
     Returns the final model, and the log-likelihood of the sequences at the start and after each iteration.
 
     Probabilities that are zero at the start stay zero, and emissions of observations that do not occur become zero.
 
     shards: sequences without tags, in one part or several; iterated several times.
-    start: the model to climb from.
-    options: `most_iterations` and `tolerance` say when to stop.
+    start: the model at the start.
+    options: the settings; `most_iterations` and `tolerance` decide when EM stops.
     jobs: the number of threads; the result does not depend on it.
-    listener: told the log-likelihood at the start and after each iteration.
+    listener: is told the log-likelihood at the start and after each iteration.
 
     Raises EstimationError if a sequence has probability zero, and ValueError for an observation that the model lacks.
 

@@ -1,4 +1,4 @@
-"""Check the sequences that users give; an error names the place."""
+"""Check the sequences that users give; an error names the sequence and the position."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Observed = TypeVar("_Observed")
 def pairs_of(
     sentence: Iterable[tuple[_Observed, Tag]], number: int, kind: type[_Observed]
 ) -> list[tuple[_Observed, Tag]]:
-    """Return the tokens of a sentence.  Raises EstimationError if one is not a pair of an observation and a tag.
+    """Return the tokens of a sentence.  Raises EstimationError if a token is not a pair of an observation and a tag.
 
     sentence: tokens.
     number: the number of the sentence, for the error.
@@ -36,7 +36,7 @@ def pairs_of(
 
 
 def observations_of(sequence: Iterable[Hashable], number: int) -> list[Hashable]:
-    """Return the observations of a sequence.  Raises EstimationError for one that is not hashable, or is NaN.
+    """Return the observations of a sequence.  Raises EstimationError if an observation is not hashable, or is NaN.
 
     sequence: observations.
     number: the number of the sequence, for the error.

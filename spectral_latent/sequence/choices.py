@@ -29,22 +29,22 @@ from spectral_latent.sequence.treebanks import columns_of, untagged_shard, with_
 
 __all__ = ["choose_states_and_floor"]
 
-_NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # to choose from, besides the largest
-_FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)  # to choose from
-_FLOOR = 0.01  # if there are too few sequences to choose
-_FOLDS = 10  # one sequence of so many is held out in a fold
-_HELD_OUT = 6_000  # the number of sequences held out in all folds together, if the data have so many
-_CHOICE_POSITIONS = 1 << 19  # about so many positions are used to choose the states
+_NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # choices, besides the largest number allowed
+_FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)  # choices of ε
+_FLOOR = 0.01  # ε if there are too few sequences to choose it
+_FOLDS = 10  # every tenth sequence is held out in a fold
+_HELD_OUT = 6_000  # the least number of sequences held out in all folds together, if the data have so many
+_CHOICE_POSITIONS = 1 << 19  # the number of positions, about, on which the choices are made
 
 
 @dataclass(frozen=True)
 class _Fold:
-    """One sequence in ten, held out, and the spectral moments of the other nine.
+    """A tenth of the sequences, which is held out, and the spectral moments of all others.
 
-    moments: the moments with the largest number of states.
+    moments: the moments of the other sequences, with the largest number of states.
     priors: the priors of the operators.
     coarse: operators of one state.
-    held_out: the other tenth.
+    held_out: the held-out sequences.
     n_terminals: the number of terminals, including the one for unseen observations.
     """
 
@@ -68,7 +68,7 @@ class _Fold:
         return _Fold(moments, treebank.priors, coarse, sequences.part(held_out), alphabet.n_terminals)
 
     def score(self, n_states: int, floor: float) -> float:
-        """Compute the log-likelihood of the sequences held out; -inf if sequences would never end."""
+        """Compute the log-likelihood of the held-out sequences; -inf if sequences of the model may never end."""
         moments = self.moments.truncated(np.minimum(self.moments.states, n_states))
         try:
             latent = operators_from_moments(moments, priors=self.priors)
@@ -79,7 +79,7 @@ class _Fold:
 
 
 def _first_positions(shards: Iterable[Sequences]) -> Sequences:
-    """Join the first shards, until they have the positions on which states are chosen."""
+    """Join the first shards, until they have enough positions to choose on."""
     parts: list[Sequences] = []
     n_positions = 0
     for sequences in shards:
@@ -95,14 +95,14 @@ def choose_states_and_floor(
 ) -> tuple[int, float]:
     """Choose the number of states and then ε, if the options leave them open, by the likelihood of held-out sequences.
 
-    There are as many folds as hold out 6,000 sequences, but at most ten.  Of equal choices, the fewest states and the
-    largest ε are taken.  Sequences beyond the first half million positions are not looked at.
+    The folds hold out 6,000 sequences together, or as many as ten folds can.  Of equally good choices, the fewest
+    states and the largest ε are taken.  Sequences beyond the first half million positions are not used.
 
     shards: the sequences.
     alphabet: the observations.
     options: the settings, which may leave the choices open.
     jobs: the number of threads; the result does not depend on it.
-    listener: told about each number of states.
+    listener: is told the score of each number of states.
     """
     sequences = _first_positions(shards)
     n = sequences.n_sequences
@@ -127,6 +127,6 @@ def choose_states_and_floor(
     chosen = numbers[best]
     if not chooses_floor:
         return chosen, floor
-    # The best number of states has been scored with one of the floors.
+    # The best number of states already has a score with one of the floors.
     of_floors = [scores[best] if each == floor else sum(fold.score(chosen, each) for fold in folds) for each in _FLOORS]
     return chosen, _FLOORS[int(np.argmax(of_floors))]

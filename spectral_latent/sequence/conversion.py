@@ -1,7 +1,7 @@
 """Convert sequences to right-branching s-trees (Cohen et al. 2012, Discussion), and back.
 
-A position with tag t has two nodes: its emission, which is a leaf, and its spine, which spans all positions from there
-on.  Sequences without tags have a single tag.
+A position with tag t has two nodes: its emission, which is a leaf, and its spine, which spans this position and all
+positions after it.  Sequences without tags have a single tag.
 
 | here | as a rule | hidden Markov model |
 | --- | --- | --- |
@@ -27,12 +27,12 @@ __all__ = ["Sequences"]
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Sequences of numbered observations, one after another; T sequences of N positions in all, none of them empty.
+    """T sequences of numbered observations, one after another, with N positions in all; no sequence is empty.
 
     terminal: (N,) the observation at each position.
     tag: (N,) the tag of each position, 0 ... K - 1.
-    start: (T + 1,) where each sequence begins, and N.
-    weight: (T,) the number of sequences that each one stands for.
+    start: (T + 1,) the first position of each sequence, and N.
+    weight: (T,) the weight of each sequence: it counts as this many sequences.
 
     >>> sequences = Sequences.of([[7, 8], [9]], tags=[[0, 1], [0]])
     >>> trees = sequences.trees(n_tags=2)
@@ -62,7 +62,7 @@ class Sequences:
 
         terminals: the observations of each sequence.
         tags: the tags of each sequence; all are 0 if not given.
-        weight: (T,) the number of sequences that each one stands for; 1 if not given.
+        weight: (T,) the weight of each sequence; 1 if not given.
         """
         rows = [np.asarray(list(row), dtype=np.int64) for row in terminals]
         length = np.array([len(row) for row in rows], dtype=np.int64)
@@ -85,7 +85,7 @@ class Sequences:
 
     @cached_property
     def sequence(self) -> IntArray:
-        """(N,) the sequence that each position belongs to."""
+        """(N,) the number of the sequence of each position."""
         return np.repeat(np.arange(self.n_sequences), np.diff(self.start))
 
     @cached_property
@@ -102,7 +102,7 @@ class Sequences:
 
     @cached_property
     def spine(self) -> IntArray:
-        """(N,) the spine node of each position; they come after the leaves, the last position first."""
+        """(N,) the spine node of each position; spines come after the leaves, that of the last position first."""
         return self.start[self.sequence] + 2 * self.start[self.sequence + 1] - 1 - np.arange(len(self.terminal))
 
     def shifted(self, column: IntArray, offset: int) -> IntArray:
@@ -134,7 +134,7 @@ class Sequences:
 
     @staticmethod
     def of_trees(trees: SkeletalTrees) -> Sequences:
-        """Read sequences of weight 1 off their s-trees; the inverse of `trees`.
+        """Convert s-trees back to sequences of weight 1; the inverse of `trees`.
 
         trees: s-trees as `trees` makes them.
 
@@ -161,7 +161,7 @@ class Sequences:
     def parts(self, size: int) -> Iterator[Sequences]:
         """Cut the sequences into parts of at least `size` positions each but the last; no sequence is cut.
 
-        size: the least number of positions of a part.
+        size: the smallest number of positions of a part.
         """
         first = 0
         while first < self.n_sequences:

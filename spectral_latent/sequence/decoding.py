@@ -1,4 +1,4 @@
-"""Find the tags of sequences, by the marginals of a trellis that the coarse model has pruned.
+"""Find the tags of sequences, by the marginals of a trellis that is pruned by the coarse model.
 
 | here | meaning |
 | --- | --- |
@@ -6,10 +6,10 @@
 | μ(i, t, t') | the marginal of tag t at position i and tag t' at the next |
 | μ(1, t_1) Π μ(i, t_i, t_{i+1}) / μ(i, t_i) | a path's probability in the Markov chain with these marginals |
 
-Estimated marginals may be negative.  Their absolute values are taken (Cohen et al. 2013, slide 22), and the chain takes
-Σ_t' |μ(i, t, t')| for μ(i, t).
+Estimated marginals may be negative.  Their absolute values are taken (Cohen et al. 2013, slide 22), and μ(i, t) of the
+chain is Σ_t' |μ(i, t, t')|.
 
-The chain is the model itself where tags have one state.
+If tags have one state, the chain is the model itself.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
 __all__ = ["Decoder", "Path", "batches", "in_batches", "likely_rules", "state_marginals"]
 
-_BATCH = 4096  # positions whose forests are built together
+_BATCH = 4096  # the number of positions whose forests are built together
 _Row = TypeVar("_Row", bound=Sized)
 _T = TypeVar("_T")
 
 
 def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
-    """Divide the rows that are not empty into batches of a few thousand positions.
+    """Divide rows into batches of a few thousand positions; empty rows are left out.
 
     rows: sequences of any length.
 
@@ -73,10 +73,10 @@ def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]])
 
 
 def state_marginals(sequences: Sequences, operators: ObservableOperators) -> FloatArray:
-    """Compute p(h | sequence) (N, m) at every position; uniform where a sequence has probability zero.
+    """Compute p(h | sequence) (N, m) at every position; uniform if the sequence has probability zero.
 
     sequences: N positions without tags.
-    operators: those of a hidden Markov model, as `HiddenMarkov.operators` makes them.
+    operators: the operators of a hidden Markov model, as `HiddenMarkov.operators` makes them.
     """
     builder = TrellisBuilder(operators.rules, n_tags=1)
     trellis = builder.build(sequences.start, builder.candidates(sequences.terminal))
@@ -92,7 +92,7 @@ class Path(NamedTuple):
     """The tags of a sequence.
 
     tags: (n,) the tag of each position.
-    log: the logarithm of their probability given the observations.
+    log: the logarithm of the probability of the tags given the observations.
     """
 
     tags: IntArray
@@ -100,11 +100,11 @@ class Path(NamedTuple):
 
 
 def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:
-    """Tell which leaf rules (R0,) may make candidates: those of tags not far less likely than the likeliest of a word.
+    """Tell which leaf rules (R0,) may be candidates: those whose tag is not far less likely than the word's likeliest.
 
     operators: operators with one state for each tag.
     prior: (K,) the share of each tag among all positions.
-    beam: the least probability of a tag, as a share of that of the likeliest tag.
+    beam: the smallest probability of a tag of a word, as a share of the probability of the word's likeliest tag.
     """
     tag, terminal = operators.rules.leaf.T
     joint = operators.leaf[:, 0] * prior[tag]
@@ -137,12 +137,12 @@ class Decoder:
         return TrellisBuilder(self.latent.rules, self.n_tags)
 
     def pruned(self, terminal: IntArray, start: IntArray) -> tuple[Candidates, FloatArray]:
-        """Find the likely candidates of sequences, and compute their coarse marginals, up to a factor at each position.
+        """Find the likely candidates of sequences with their coarse marginals, up to a common factor at each position.
 
         terminal: (N,) the terminal of each position.
-        start: (T + 1,) where each sequence begins, and N.
+        start: (T + 1,) the first position of each sequence, and N.
         """
-        # First the rules that are likely by themselves, then the candidates that are likely by their marginals.
+        # First take the rules that are likely for their words, then the candidates with large marginals.
         candidates = self.builder.candidates(terminal)
         candidates = candidates.where(self.likely[candidates.rule])
         mu = np.abs(candidate_marginals(self.coarse, self.builder, start, candidates))
@@ -152,10 +152,10 @@ class Decoder:
     def posteriors(self, terminal: IntArray, start: IntArray) -> FloatArray:
         """Compute the posteriors (N, K) of the tags of all positions.
 
-        If the latent marginals of a position are all zero, its coarse ones take their place.
+        If the latent marginals of a position are all zero, the coarse marginals are used.
 
         terminal: (N,) the terminal of each position.
-        start: (T + 1,) where each sequence begins, and N.
+        start: (T + 1,) the first position of each sequence, and N.
         """
         candidates, mu = self.pruned(terminal, start)
         position = candidates.position
@@ -168,35 +168,35 @@ class Decoder:
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
     def _chain(self, terminal: IntArray) -> tuple[Forest, FloatArray]:
-        """Build the forest of one sequence, and compute the log-factor (E,) of each edge in a path's probability."""
+        """Build the forest of one sequence, and compute the logarithm (E,) of each edge's factor in the chain."""
         start = np.array([0, len(terminal)])
         candidates, _ = self.pruned(terminal, start)
         forest = self.builder.build(start, candidates).forest
-        for operators in (self.latent, self.coarse):  # the coarse ones where all latent estimates are zero
+        for operators in (self.latent, self.coarse):  # coarse operators if all latent estimates are zero
             inside_vectors = inside(operators, forest)
             outside_vectors = outside(operators, forest, inside_vectors)
             by_edge = np.abs(edge_marginals(operators, forest, inside_vectors, outside_vectors))
             by_item = np.bincount(forest.item, by_edge, minlength=forest.n_items)
             if by_item[forest.root].sum() > 0:
                 break
-        # A path's probability is that of its first tag, then of each following tag given the one before.
+        # The probability of a path is that of its first tag, times that of each further tag given the tag before it.
         at_root = np.zeros(forest.n_items)
         at_root[forest.root] = np.log(np.maximum(by_item[forest.root] / by_item[forest.root].sum(), TINY))
         share = np.log(np.maximum(by_edge, TINY) / np.maximum(by_item, TINY)[forest.item])
         return forest, np.where(forest.left < 0, 0.0, share) + at_root[forest.item]
 
     def paths(self, terminal: IntArray, n_best: int) -> list[Path]:
-        """Find the likeliest paths of one sequence (n,), by the chain of this module.
+        """Find the likeliest paths of one sequence in the chain of this module.
 
         terminal: (n,) the terminal of each position of one sequence.
-        n_best: the most paths to find.
+        n_best: the largest number of paths.
         """
         forest, log = self._chain(terminal)
         best = n_best_derivations(forest, log, n_best)
         return [Path(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
 
     def draw(self, terminal: IntArray, rng: np.random.Generator) -> IntArray:
-        """Draw the tags (n,) of one sequence (n,) from the chain of this module.
+        """Draw the tags (n,) of one sequence from the chain of this module.
 
         terminal: (n,) the terminal of each position of one sequence.
         rng: the source of random numbers.
@@ -204,7 +204,7 @@ class Decoder:
         forest, log = self._chain(terminal)
         p = np.exp(log)
         tags: list[int] = []
-        # From the first position on: draw an edge of the item, then one of the next position's item.
+        # From the first position on, draw an edge of the current item; its right child is the next position's item.
         edges = np.flatnonzero(np.isin(forest.item, forest.root))
         while len(edges):
             edge = edges[min(int(np.searchsorted(np.cumsum(p[edges]), rng.random())), len(edges) - 1)]

@@ -23,7 +23,7 @@ __all__ = ["longest_grams", "tagged_features", "untagged_features"]
 
 
 def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArray]) -> IntArray:
-    """Place templates (N,) of emissions and of spines into columns of nodes (2N, d); the shorter list is padded."""
+    """Put templates (N,) of emissions and of spines into columns of all nodes (2N, d), filled up with -1."""
     columns = np.full((2 * len(sequences.terminal), max(len(emission), len(spine))), -1, dtype=np.int64)
     for nodes, templates in ((sequences.emission, emission), (sequences.spine, spine)):
         for k, template in enumerate(templates):
@@ -32,10 +32,10 @@ def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArra
 
 
 def tagged_features(sequences: Sequences, chains: IntArray) -> FeatureColumns:
-    """Make features of tagged sequences: words with their signatures, and up to three tags in a row.
+    """Make features of tagged sequences: words with their signatures, and up to three neighbouring tags.
 
     sequences: words with tags.
-    chains: (W, L) the signatures of each word, coarsest first, -1 beyond the finest.
+    chains: (W, L) the signatures of each of W words, coarsest first, filled up with -1.
     """
     word = sequences.terminal
     word_before = sequences.shifted(word, -1)
@@ -54,10 +54,10 @@ def tagged_features(sequences: Sequences, chains: IntArray) -> FeatureColumns:
 
 
 def longest_grams(n_symbols: int, n_positions: int) -> int:
-    """Choose the length of n-grams: the largest L of at most 8 with n^L ≤ √N, and at least 1.
+    """Choose the length of the longest n-grams: the largest L from 1 to 8 with n^L ≤ √N; 1 if there is none.
 
     n_symbols: n, the number of different observations.
-    n_positions: N.
+    n_positions: N, the number of positions.
 
     >>> longest_grams(2, 100_000), longest_grams(20, 100_000), longest_grams(1, 100_000)
     (8, 1, 8)

@@ -1,4 +1,4 @@
-"""Build the forests of bare sequences: trellises of the tags that each position may have."""
+"""Build the forests of sequences without known tags: trellises of the tags that each position may have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Candidates", "Trellis", "TrellisBuilder"]
 class Candidates(NamedTuple):
     """The tags that each of N positions may have; position i has candidates start[i] ... start[i + 1] - 1.
 
-    start: (N + 1,) where the candidates of each position begin.
+    start: (N + 1,) the first candidate of each position, and C.
     tag: (C,) the tag of each candidate.
     rule: (C,) its leaf rule t → x.
     """
@@ -30,7 +30,7 @@ class Candidates(NamedTuple):
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
     def where(self, keep: BoolArray) -> Candidates:
-        """Select the candidates that are marked in keep (C,).
+        """Select some of the candidates.
 
         keep: (C,) whether to keep each candidate.
         """
@@ -52,13 +52,14 @@ class Trellis(NamedTuple):
 
 @compiled_part
 def _sizes(ends: IntArray, start: IntArray) -> tuple[int, int]:
-    """Count the edges and roots of the trellises of sequences that lie at ends[s] ... ends[s + 1] - 1."""
+    """Count the edges and roots of trellises; sequence s has the positions ends[s] ... ends[s + 1] - 1."""
     edges = 0
     roots = 0
     for s in range(len(ends) - 1):
         roots += start[ends[s] + 1] - start[ends[s]]
         for i in range(ends[s], ends[s + 1]):
-            # A candidate has an edge for its emission, and one for its spine and each candidate of the next position.
+            # A candidate has one edge for its emission, and one edge of its spine for each candidate of the next
+            # position; the spine of a last position has one edge.
             following = start[i + 2] - start[i + 1] if i + 1 < ends[s + 1] else 1
             edges += (start[i + 1] - start[i]) * (1 + following)
     return edges, roots
@@ -68,10 +69,10 @@ def _sizes(ends: IntArray, start: IntArray) -> tuple[int, int]:
 def _fill(
     ends: IntArray, start: IntArray, tag: IntArray, leaf: IntArray, last: IntArray, following: IntArray
 ) -> tuple[IntArray, ...]:
-    """Fill the columns of the forest, then those of `Trellis`: positions from the last to the first.
+    """Make the columns of the forest and the other columns of `Trellis`; the last position of a sequence comes first.
 
     ends: (T + 1,) the first position of each sequence, and N.
-    start: (N + 1,) where the candidates of each position begin.
+    start: (N + 1,) the first candidate of each position, and C.
     tag: (C,) the tag of each candidate.
     leaf: (C,) the leaf rule of each candidate.
     last: (K,) the unary rule of each tag, or -1.
@@ -101,6 +102,7 @@ def _fill(
                 emission[c] = item
                 item += 1
                 edge += 1
+            # The spines of the position; those of the next position have their items already.
             for c in range(start[i], start[i + 1]):
                 symbol[item] = len(last) + tag[c]
                 first[item] = edge
@@ -117,6 +119,7 @@ def _fill(
                         left[edge] = emission[c]
                         right[edge] = spine[d]
                         edge += 1
+                # The spines of the first position are the roots of the sequence.
                 if i == ends[s]:
                     root[at_root] = item
                     component[at_root] = s
@@ -129,7 +132,9 @@ def _fill(
 class TrellisBuilder:
     """Build trellises under one table of rules, for K tags.
 
-    Raises ValueError if the rules are not those of sequences of K tags.
+    rules: the rules of tagged sequences; see `conversion`.
+    n_tags: K, the number of tags.
+    Raises ValueError for other rules.
 
     >>> rules = Rules(np.array([[0, 7], [1, 7], [1, 8]]), np.array([[2, 0], [3, 1]]), np.array([[2, 0, 3], [3, 1, 2]]))
     >>> builder = TrellisBuilder(rules, n_tags=2)
@@ -165,7 +170,7 @@ class TrellisBuilder:
         count = np.searchsorted(self.terminals, terminal, "right") - first
         start = np.concatenate([[0], np.cumsum(count)])
         position = np.repeat(np.arange(len(terminal)), count)
-        # The rules of a terminal stand together in `by_terminal`.
+        # The rules of a terminal are neighbours in `by_terminal`: list them for each position.
         rule = self.by_terminal[first[position] + np.arange(start[-1]) - start[position]]
         return Candidates(start, self.leaf_tag[rule], rule)
 
@@ -174,7 +179,7 @@ class TrellisBuilder:
 
         ends: (T + 1,) the first position of each sequence, and N.
         candidates: the candidates of N positions, with tags 0 ... K - 1.
-        Raises ValueError if these do not fit together.
+        Raises ValueError if sequences and candidates do not fit together.
         """
         self.check(ends, candidates)
         *columns, emission, spine = _fill(ends, *candidates, self.last, self.following)

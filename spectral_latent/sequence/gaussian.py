@@ -1,17 +1,17 @@
-"""Learn hidden Markov models with Gaussian emissions: by moments, without local optima, and by EM from there.
+"""Learn hidden Markov models with Gaussian emissions, by moments (without local optima) and by EM from the result.
 
 | here | shape | meaning |
 | --- | --- | --- |
 | x_i | (d,) | the observation at position i |
-| c_i | | the cell of x_i: the nearest of k centres, which k-means finds |
+| c_i | | the cell of x_i: the nearest of k centres of k-means |
 | O | (m, k) | p(c \\| h) |
 | `others` q_i | (N, m) | p(h_i = h \\| all cells but c_i) |
 | μ_h, Σ_h | (d,), (d, d) | E[x \\| h], and the covariance |
 
-The cells are a hidden Markov model of categories, with the states of the Gaussian one.  Three positions in a row are
-three views that are independent given the state of the second: indicators of cells are features of general emissions
-(Anandkumar, Hsu and Kakade 2012).  The states are recovered from moments of the cells if these tell
-the states apart, that is if O and T have rank m; nothing is asked of the form of the emissions.
+The cells have a hidden Markov model of categories, with the states of the Gaussian model.  Three positions in a row are
+three views that are independent given the state of the second, and indicators of cells are features of emissions of any
+form (Anandkumar, Hsu and Kakade 2012).  The states are recovered from moments of the cells if O and T have rank m,
+whatever distribution the emissions have.
 
 Given h_i, the observation x_i is independent of all other positions.  Therefore E[x_i | other cells] = Σ_h q_ih μ_h,
 and likewise for x_i x_iᵀ, so that both follow by least squares from estimates of q.  Means and covariances are
@@ -40,10 +40,10 @@ __all__ = ["CovarianceType", "GaussianMarkov", "gaussian_baum_welch", "gaussian_
 
 CovarianceType: TypeAlias = Literal["diag", "full"]
 
-_CELLS = 8  # for each state
-_POSITIONS = 20  # at least, for each cell, on average
-_STOP = 0.5  # the probability of ending after every state, which tells nothing about states
-_LEAST = 1e-3  # the share of the uniform distribution in start and transitions where EM begins
+_CELLS = 8  # the number of cells for each state
+_POSITIONS = 20  # the least number of positions for each cell, on average
+_STOP = 0.5  # the probability of an end after every state, so that ends say nothing about states
+_LEAST = 1e-3  # the share of the uniform distribution in the start and the transitions at the start of EM
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,8 @@ class GaussianMarkov:
     def over_positions(self, x: FloatArray) -> tuple[HiddenMarkov, FloatArray]:
         """Make a model with a category for each of N positions, and list the logarithms (N,) to add to its densities.
 
-        Its emissions are the densities of a position, divided by the largest of them.  It ends after all states alike.
+        Its emissions are the densities of a position, divided by the largest density.  All states have the same
+        probability of an end.
 
         x: (N, d) observations.
         """
@@ -108,7 +109,7 @@ def positions(lengths: IntArray) -> Sequences:
 
 
 def _positive(covars: FloatArray, kind: CovarianceType, least: float) -> FloatArray:
-    """Raise the variances of symmetric matrices (m, d, d) in all directions to a least one; zeros off a diagonal."""
+    """Raise the variances of covariances (m, d, d) in all directions to at least `least`; "diag" keeps a diagonal."""
     if kind == "diag":
         variance = np.maximum(np.einsum("mdd->md", covars), least)
         return np.asarray(variance[:, :, None] * np.eye(covars.shape[-1]))
@@ -117,7 +118,7 @@ def _positive(covars: FloatArray, kind: CovarianceType, least: float) -> FloatAr
 
 
 def _cells(x: FloatArray, n_states: int, seed: int) -> IntArray:
-    """Find the nearest centre (N,) of each observation (N, d), each column scaled to unit variance."""
+    """Find the nearest centre (N,) of each observation (N, d), after each column is scaled to variance one."""
     scaled = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), TINY)
     most = len(np.unique(x, axis=0))
     k = min(max(_CELLS * n_states, 2), max(len(x) // _POSITIONS, n_states), most)
@@ -134,12 +135,12 @@ def gaussian_moments(
     lengths: (T,) the length of each sequence.
     options: the number of states, the seed, and the estimator of the model of cells, which must have states.
     kind: the form of covariances.
-    min_covar: the least variance in any direction.
+    min_covar: the smallest variance in any direction.
 
     >>> rng = np.random.default_rng(0)
     >>> x = np.tile([[0.0], [9.0]], (200, 1)) + rng.normal(size=(400, 1))
-    >>> found = gaussian_moments(x, np.array([400]), EstimatorOptions("recovered", n_states=2), "diag", 1e-3)
-    >>> np.sort(found.means[:, 0]).round()
+    >>> model = gaussian_moments(x, np.array([400]), EstimatorOptions("recovered", n_states=2), "diag", 1e-3)
+    >>> np.sort(model.means[:, 0]).round()
     array([0., 9.])
     """
     sequences = positions(lengths)
@@ -153,9 +154,10 @@ def gaussian_moments(
     initial = (1.0 - _LEAST) * hidden.initial + _LEAST / m
     transition = (1.0 - _LEAST) * hidden.transition + _LEAST / m
     chain = HiddenMarkov(initial, transition, np.full(m, _STOP), emission)
-    # The posterior of a state without its own cell; the cell's probability is a factor of the posterior with it.
+    # q_i: divide the posterior of each state by the emission of c_i, which leaves the posterior given the other cells.
     others = expectation([sequences], chain).emitted / emission.T
     others /= others.sum(axis=1, keepdims=True)
+    # Regress x_i and x_i x_iᵀ on q_i.
     d = x.shape[1]
     squares = (x[:, :, None] * x[:, None, :]).reshape(len(x), d * d)
     moments, *_ = np.linalg.lstsq(others, np.concatenate([x, squares], axis=1), rcond=None)
@@ -172,14 +174,14 @@ def gaussian_baum_welch(
     kind: CovarianceType,
     min_covar: float,
 ) -> tuple[GaussianMarkov, tuple[float, ...]]:
-    """Climb from a model by EM; return the last model, and the log-likelihood at the start and after each iteration.
+    """Train a model by EM; return it, and the log-likelihood at the start and after each iteration.
 
     x: (N, d) the observations of sequences, one sequence after the other.
     lengths: (T,) the length of each sequence.
-    start: the model to climb from.
-    options: `most_iterations` and `tolerance` say when to stop.
+    start: the model at the start.
+    options: the settings; `most_iterations` and `tolerance` decide when EM stops.
     kind: the form of covariances.
-    min_covar: the least variance in any direction.
+    min_covar: the smallest variance in any direction.
 
     >>> x = np.array([[0.0], [2.0]])
     >>> start = GaussianMarkov(np.ones(1), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1, 1)))
@@ -202,7 +204,7 @@ def gaussian_baum_welch(
         means = weight.T @ x
         squares = np.stack([(column[:, None] * x).T @ x for column in weight.T])
         covars = _positive(squares - means[:, :, None] * means[:, None, :], kind, min_covar)
-        # A state that is never visited keeps its numbers.
+        # A state that is never visited keeps its mean and covariances.
         is_visited = visits > TINY
         chain = counts.maximised(hidden)
         model = GaussianMarkov(

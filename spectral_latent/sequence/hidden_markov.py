@@ -6,7 +6,7 @@
 | `transition` T | (m, m) | p(h_{i+1} = k \\| h_i = h, the sequence goes on) |
 | `stop` | (m,) | p(the sequence ends \\| h_i) |
 | `emission` O | (m, n) | p(x \\| h) |
-| C = Σ_h (1 - stop_h) e_h ⊗ e_h ⊗ T_h | (m, m, m) | the spine's rule, kept in m factors |
+| C = Σ_h (1 - stop_h) e_h ⊗ e_h ⊗ T_h | (m, m, m) | the rule of the spine, kept as m terms |
 
 Each term of C gives the emission the state of its spine.  With x the vector of a leaf,
 C(x, ·) = diag((1 - stop) ∘ O_x) T is the observable operator of Hsu, Kakade and Zhang (2012).
@@ -37,12 +37,12 @@ def untagged_rules(n_symbols: int) -> Rules:
 
 
 def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_states: int) -> RuleTable:
-    """Count the rules of untagged sequences whose positions, and so emissions, have known states.
+    """Count the rules of untagged sequences with known states; an emission has the state of its position.
 
     sequences: N positions.
     state: (N,) the state of each position.
     n_symbols: n, the number of different observations.
-    n_states: m.
+    n_states: m, the number of states.
     """
     node_state = np.empty(2 * len(state), dtype=np.int64)
     node_state[sequences.emission] = state
@@ -52,7 +52,7 @@ def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_sta
 
 
 def _shares(table: FloatArray, pseudo: float) -> FloatArray:
-    """Add a pseudo-count to each number of a table (n, k), and divide each row by its sum; zeros become uniform."""
+    """Add a pseudo-count to a table (n, k), and divide each row by its sum; a row with sum zero becomes uniform."""
     total = table.sum(axis=1, keepdims=True) + pseudo * table.shape[1]
     uniform = np.full_like(table, 1.0 / table.shape[1])
     return np.asarray(np.divide(table + pseudo, total, out=uniform, where=total > 0))
@@ -105,7 +105,7 @@ class HiddenMarkov:
         )
 
     def with_states_as_tags(self) -> ObservableOperators:
-        """Make operators over tagged sequences, where the model's states are tags: every symbol has one state."""
+        """Make operators over tagged sequences whose tags are the states of the model; every symbol has one state."""
         m, n = self.emission.shape
         states = np.arange(m)
         before, after = np.divmod(np.arange(m * m), m)
@@ -127,7 +127,7 @@ class HiddenMarkov:
 
     @staticmethod
     def of_operators(operators: ObservableOperators) -> HiddenMarkov:
-        """Make the model that has such operators; the inverse of `operators`.
+        """Make the model with these operators; the inverse of `operators`.
 
         operators: operators as `operators` makes them.
         """
@@ -143,7 +143,7 @@ class HiddenMarkov:
 
     @staticmethod
     def of_counts(counts: RuleTable, pseudo: float = 0.0) -> HiddenMarkov:
-        """Make a model of relative frequencies.
+        """Estimate a model by relative frequencies.
 
         counts: counts of the rules of untagged sequences with states; see `position_counts`.
         pseudo: a pseudo-count for every parameter, so that no probability is zero at the start of EM.
@@ -161,11 +161,11 @@ class HiddenMarkov:
 
     @staticmethod
     def of_tree_model(operators: ObservableOperators, n_symbols: int, pseudo: float) -> HiddenMarkov:
-        """Make a model of operators under which each emission has a state of its own, which is summed out.
+        """Make a model from operators whose emissions have states of their own, which are summed out.
 
         operators: probabilities of the rules of untagged sequences.
         n_symbols: n, the number of different observations.
-        pseudo: a number that is added to every probability, so that none is zero at the start of EM.
+        pseudo: a number that is added to every probability, so that no probability is zero at the start of EM.
 
         >>> coin = HiddenMarkov(np.array([1.0]), np.array([[1.0]]), np.array([0.5]), np.array([[0.25, 0.75]]))
         >>> HiddenMarkov.of_tree_model(coin.operators(), n_symbols=2, pseudo=0.0).emission
@@ -188,7 +188,7 @@ class HiddenMarkov:
 
     @staticmethod
     def of_states(sequences: Sequences, state: IntArray, n_symbols: int, pseudo: float = 0.0) -> HiddenMarkov:
-        """Make a model of relative frequencies where all states are known.
+        """Estimate a model by relative frequencies, from sequences with known states.
 
         sequences: N positions.
         state: (N,) the state of each position.
@@ -199,7 +199,7 @@ class HiddenMarkov:
 
     @staticmethod
     def random(observed: FloatArray, n_sequences: float, n_states: int, seed: int) -> HiddenMarkov:
-        """Draw a start for Baum-Welch: all states are equal, except for noise of up to one half of each number.
+        """Draw a start for Baum-Welch: all states are equal, except for noise of up to half of each probability.
 
         observed: (n,) the number of times that each observation occurs.
         n_sequences: T, the number of sequences.
@@ -213,7 +213,7 @@ class HiddenMarkov:
         rng = np.random.default_rng(seed)
 
         def rows(mean: FloatArray) -> FloatArray:
-            """Draw a row for each state near their mean (k,)."""
+            """Draw a distribution for each state, near a mean (k,)."""
             noisy = mean * rng.uniform(0.5, 1.5, (n_states, len(mean)))
             return np.asarray(noisy / noisy.sum(axis=1, keepdims=True))
 
@@ -230,8 +230,8 @@ class HiddenMarkov:
     def smoothed(self, share: FloatArray, n_positions: float, n_sequences: float, pseudo: float = 1.0) -> HiddenMarkov:
         """Add pseudo-counts, so that every state may begin, follow any state, and end a sequence.
 
-        To each state `pseudo` positions are added, which are followed by the end as often as an average position is,
-        and otherwise by any state.  `pseudo` sequences are added, which begin in any state.
+        Each state gets `pseudo` more positions.  They are followed by the end as often as an average position, and
+        otherwise by any state.  There are also `pseudo` more sequences, which begin in any state.
 
         share: (m,) the share of each state among all positions.
         n_positions: N, the number of positions of the training data.

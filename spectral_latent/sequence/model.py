@@ -58,7 +58,7 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
 
     @property
     def sizes(self) -> str:
-        """The sizes of the model."""
+        """The numbers of tags, states and words."""
         return f"{self.parameters.sizes}, {counted(len(self.observations.known), 'word')}"
 
     def __post_init__(self) -> None:
@@ -79,15 +79,16 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> LatentTagger:
-        """Learn from sentences of words with tags; any iterable, read once.
+        """Learn from sentences of words with tags.
 
         sentences: pairs of a word and its tag; tags are any hashable objects but None.
         options: the settings of training and tagging; None for those of the preset `fast`, see `presets`.
         weights: for each sentence how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
-        listener: told how far the estimator is.
+        listener: is told the progress.
 
-        Raises EstimationError if there is no sentence, one is empty, or a token is not a pair of a word and a tag.
+        Raises EstimationError if there is no sentence, if a sentence is empty, or if a token is not a pair of a word
+        and a tag.
         """
         options = options or preset("fast")
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
@@ -100,7 +101,7 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
 
     @cached_property
     def _encoder(self) -> WordEncoder:
-        """Make the finder of leaf rules, which marks tags of a word as unlikely by the beam of the options."""
+        """Make the encoder that finds the leaf rules of words, and marks unlikely tags by the beam of the options."""
         prior = self.parameters.prior
         coarse = self.parameters.coarse
         beam = self.options.beam
@@ -118,8 +119,8 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
     def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of words with their tags; -inf for an unknown tag.
 
-        An estimate below `floor` times the probability in the coarse model is raised to it, and an estimate above the
-        probability of the words alone is lowered to it.
+        An estimate is raised to at least `floor` times the probability in the coarse model, and lowered to at most the
+        probability of the words alone.
 
         sentences: T sentences; pairs of a word and its tag.
 
@@ -137,7 +138,7 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
     def named_operators(self) -> NamedOperators:
         """The operators, with names; see `inspection`.
 
-        `NN` is the tag of a word, and `NN ...` stands for this word and all words after it.
+        The symbol `NN` is the tag of a word; `NN ...` is the spine of this word and all words after it.
         """
         names = [str(tag) for tag in self.tags]
         names += [f"{name} ..." for name in names]
@@ -161,7 +162,7 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
-        """Make a tagger of the contents of its file.
+        """Make a tagger from the contents of its file.
 
         arrays: the arrays of the file by name.
         settings: the settings of the file.
@@ -202,7 +203,7 @@ class LatentHMM(SequenceModel, StoredModel):
 
     @property
     def sizes(self) -> str:
-        """The sizes of the model."""
+        """The numbers of states and observations."""
         n_states = counted(self.parameters.n_states, "state")
         return f"{n_states}, {counted(len(self.observations.known), 'observation')}"
 
@@ -225,15 +226,15 @@ class LatentHMM(SequenceModel, StoredModel):
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> LatentHMM:
-        """Learn from sequences; any iterable, read once.  A stream longer than memory is kept in temporary files.
+        """Learn from sequences.  A stream longer than memory is kept in temporary files.
 
         sequences: any hashable observations.
         options: the settings of training; None for `HMMOptions()`, which the preset `spectral` has (see `presets`).
         weights: for each sequence how many it stands for, a number of at least 0; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
-        listener: told how far the estimator is.
+        listener: is told the progress.
 
-        Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.
+        Raises EstimationError if there is no sequence, if a sequence is empty, or if an observation is not hashable.
         """
         options = options or HMMOptions()
         parts = train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener)
@@ -241,7 +242,7 @@ class LatentHMM(SequenceModel, StoredModel):
 
     @cached_property
     def hidden(self) -> HiddenMarkov:
-        """The hidden Markov model proper, over the terminals of the alphabet.
+        """The probabilities of the hidden Markov model, over the terminals of the alphabet.
 
         Raises ValueError if the model has spectral operators instead of states.
         """
@@ -267,7 +268,7 @@ class LatentHMM(SequenceModel, StoredModel):
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
-        """Make a model of the contents of its file.
+        """Make a model from the contents of its file.
 
         arrays: the arrays of the file by name.
         settings: the settings of the file.
@@ -281,9 +282,9 @@ class LatentHMM(SequenceModel, StoredModel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StateTagger(TaggingModel, ShortRepr):
-    """A latent hidden Markov model as a tagger: tags are names of its states.
+    """A latent hidden Markov model as a tagger: the tags are names of its states.
 
-    model: a model with states, from which `LatentHMM.tagger` makes its tagger.
+    model: a model with states.
     tags: a name for each state.
 
     >>> from spectral_latent.estimation import EstimatorOptions
@@ -320,7 +321,7 @@ class StateTagger(TaggingModel, ShortRepr):
         return state_marginals(terminals, self.model.parameters.latent)
 
     def joint_log_probabilities(self, sequences: Iterable[Iterable[tuple[Hashable, Tag]]]) -> FloatArray:
-        """Compute the natural logarithms (T,) of the probabilities of observations with states; -inf for unknown names.
+        """Compute the natural logarithms (T,) of the probabilities of observations with states; -inf for unknown tags.
 
         sequences: T sequences; pairs of an observation and the name of its state.
 

@@ -21,12 +21,12 @@ class TaggerOptions(Options):
 
     estimator: the settings of the search for latent states of tags.
     lexicon: the settings of the smoothing of words.
-    back_off: pseudo-count of the transitions of each tag, divided among the next tags by their frequency.
-    floor: ε of `prediction`: the least probability of an event, as a share of its probability in the coarse model.  It
-    bounds spectral estimates; other estimators give probabilities.
-    beam: a tag of a word is left out if it is less likely than this share of the word's likeliest tag.
-    threshold: a tag of a position is left out if its coarse posterior is less than this share of the position's
-    largest.
+    back_off: the pseudo-count of the transitions of each tag, divided among the next tags by their frequency.
+    floor: ε of `prediction`: the smallest probability of an event, as a share of its probability in the coarse model.
+    Only spectral estimates need it, because other estimators give probabilities.
+    beam: a tag of a word is left out if its probability is less than this share of that of the word's likeliest tag.
+    threshold: a tag of a position is left out if its coarse posterior is less than this share of the largest posterior
+    at the position.
     """
 
     estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=8))

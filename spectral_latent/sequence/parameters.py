@@ -1,4 +1,4 @@
-"""Hold the numbers of a latent hidden Markov model, with or without tags."""
+"""Hold the parameters of a latent hidden Markov model, with or without tags."""
 
 from __future__ import annotations
 
@@ -77,15 +77,15 @@ class SequenceParameters(ShortRepr):
 
     @property
     def n_states(self) -> int:
-        """The most latent states that a tag has."""
+        """The largest number of latent states of a tag."""
         return int(self.latent.states.max())
 
     @cached_property
     def proper(self) -> tuple[ObservableOperators, ObservableOperators]:
-        """Coarse and latent operators, scaled so that coarse root vectors, and emissions of each tag, sum to one.
+        """Coarse and latent operators, scaled so that the coarse root vectors and the emissions of each tag sum to one.
 
-        Unscaled, the emissions have too large a sum, because the lexicon adds unseen words, and the roots too small a
-        one, because trees may begin at emissions.  Rounding changes the sums of all probabilities a little.
+        Without scaling, emissions have too large a sum, because the lexicon adds unseen words.  Roots have too small a
+        sum, because trees may begin at emissions.  Rounding changes the sums of all probabilities a little.
         """
         n_tags = self.n_tags
         tag = self.coarse.rules.leaf[:, 0]
@@ -113,7 +113,7 @@ class SequenceParameters(ShortRepr):
     def from_arrays(
         arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], n_terminals: int
     ) -> SequenceParameters:
-        """Make parameters of the contents of a model file.
+        """Make parameters from the contents of a model file.
 
         arrays: the arrays of the file by name.
         settings: the settings of the file.

@@ -1,12 +1,13 @@
 """Compute the marginals of the tags of sequences, by a backward and a forward pass over their candidates.
 
-The marginals are those of the spines of a trellis (`inference.marginals`).  But no items and edges are made: each
-candidate is joined with every candidate of the next position, and the rule that joins them stands in a table of tags.
+The marginals are equal to those of the spines of a trellis (`inference.marginals`).  But these passes make no items and
+edges: each candidate is joined with every candidate of the next position, and a table of tags has the rule for each
+pair of tags.
 
 | here | shape | meaning |
 | --- | --- | --- |
-| `inner` | (C, M) | inside vectors of the candidates' spines: the candidate and all that follows |
-| `outer` | (C, M) | outside vectors of the spines: all that goes before |
+| `inner` | (C, M) | inside vectors of the candidates' spines: of the candidate and all positions after it |
+| `outer` | (C, M) | outside vectors of the spines: of all positions before the candidate |
 | `pair` | (Q,) | an emission and the next spine in the pair space of their rule; see `operators.Tensors` |
 
 The vectors of all candidates of a position are scaled by the same power of two.
@@ -28,13 +29,13 @@ __all__ = ["candidate_marginals"]
 
 @pass_part
 def _normalise(vectors: FloatArray, first: int, end: int) -> None:
-    """Scale vectors[first:end] (C, M) together, to a largest entry in [1/2, 1)."""
+    """Scale the vectors of one position, vectors[first:end] (C, M), so that their largest entry is in [1/2, 1)."""
     largest = 0.0
     for c in range(first, end):
         for h in range(vectors.shape[1]):
             if abs(vectors[c, h]) > largest:
                 largest = abs(vectors[c, h])
-    # A power of two rounds nothing; the largest one is not enough for the smallest numbers.
+    # A power of two rounds nothing.  It is at most 2^1000, so that it is a finite number; smaller vectors stay smaller.
     scale = math.ldexp(1.0, min(-math.frexp(largest)[1], 1000))
     for c in range(first, end):
         for h in range(vectors.shape[1]):
@@ -56,18 +57,21 @@ def _add_inner(
     d: int,
     pair: FloatArray,
 ) -> None:
-    """Add to inner[c] the inside vector of a position with the emission leaf[rule], before the spine of inner[d].
+    """Add to inner[c] the inside vector of the spine of c over the emission leaf[rule] and the next spine inner[d].
 
-    data, at, terms: the numbers of all tensors, where those of the rule that joins both begin, and its factors.
+    data: (n,) the numbers of all tensors.
+    at: the place in `data` where the tensor of the binary rule begins.
+    terms: the number of its terms; 0 for a tensor that is multiplied out.
     m_a, m_b, m_c: the numbers of states of the spine, of its emission and of the next spine.
-    leaf: (R0, M).
-    inner: (C, M).
+    leaf: (R0, M) the vectors of leaf rules.
+    inner: (C, M) the inside vectors of spines.
     pair: (Q,) room for a vector in pair space.
     """
     width = terms if terms else m_b * m_c
     second = at + m_a * width
     third = second + terms * m_b
-    # Coordinate q is (second[q] · y) (third[q] · z) in factors, and multiplied out a number of the outer product.
+    # With y the emission and z the next spine, the vector in pair space is (second[q] · y) (third[q] · z), q < terms,
+    # or the outer product of y and z if the tensor is multiplied out.
     for q in range(terms):
         of_emission = 0.0
         for j in range(m_b):
@@ -80,7 +84,7 @@ def _add_inner(
         for j in range(m_b):
             for k in range(m_c):
                 pair[place(j * m_c + k)] = leaf[rule, j] * inner[d, k]
-    # Then one matrix from there to the spine.
+    # The first factor is a matrix from pair space to the states of the spine.
     for h in range(m_a):
         row = at + h * width
         total = 0.0
@@ -104,21 +108,22 @@ def _add_outer(
     d: int,
     pair: FloatArray,
 ) -> None:
-    """Add to outer[d] the outside vector of a spine that comes after outer[c] and the emission leaf[rule].
+    """Add to outer[d] the outside vector of the next spine, after the spine outer[c] and the emission leaf[rule].
 
-    outer: (C, M); all else is as in `_add_inner`.
+    outer: (C, M) the outside vectors of spines.
+    data, at, terms, m_a, m_b, m_c, leaf, pair: as in `_add_inner`.
     """
     width = terms if terms else m_b * m_c
     second = at + m_a * width
     third = second + terms * m_b
-    # The transpose of the matrix leads into pair space.
+    # The transpose of the first factor maps the spine to pair space.
     for q in range(width):
         pair[q] = 0.0
     for h in range(m_a):
         row = at + h * width
         for q in range(width):
             pair[q] += outer[c, h] * data[place(row + q)]
-    # From there to the next spine, where the emission is filled in.
+    # The other factors, with the emission filled in, map pair space to the next spine.
     for q in range(terms):
         of_emission = 0.0
         for j in range(m_b):
@@ -145,28 +150,29 @@ def _marginal_pass(
     pair: FloatArray,
     marginals: FloatArray,
 ) -> None:
-    """Compute the marginals of the candidates of sequences that lie at ends[s] ... ends[s + 1] - 1.
+    """Compute the marginals of the candidates of sequences; sequence s has the positions ends[s] ... ends[s + 1] - 1.
 
     operators: the operators as flat arrays.
     last: (K,) the unary rule of each tag, or -1.
     following: (K, K) the binary rule of each pair of tags, or -1.
     ends: (T + 1,) as in `TrellisBuilder.build`.
-    start: (N + 1,) of `Candidates`.
-    tag: (C,) of `Candidates`.
-    rule: (C,) of `Candidates`.
-    inner: (C, M) zeros, which the inside vectors are added to.
-    outer: (C, M) zeros, which the outside vectors are added to.
+    start: (N + 1,) as in `Candidates`.
+    tag: (C,) as in `Candidates`.
+    rule: (C,) as in `Candidates`.
+    inner: (C, M) zeros; gets the inside vectors.
+    outer: (C, M) zeros; gets the outside vectors.
     pair: (Q,) room for a vector in pair space.
-    marginals: (C,) room for the marginals, those of each position up to a factor.
+    marginals: (C,) gets the marginals, with an unknown common factor at each position.
     """
     states, root, leaf, unary = operators.states, operators.root, operators.leaf, operators.unary
     offset, terms, data = operators.offset, operators.terms, operators.data
     n_tags = len(last)
     for s in range(len(ends) - 1):
-        # Backwards: the vectors of the next position are finished when they are needed.
+        # Backwards: the inside vectors of a position are sums over the candidates of the next position.
         for i in range(ends[s + 1] - 1, ends[s] - 1, -1):
             for c in range(start[i], start[i + 1]):
                 m_a, m_b = states[n_tags + tag[c]], states[tag[c]]
+                # The last position has a unary rule, from the spine to its emission.
                 r = last[tag[c]]
                 if i + 1 == ends[s + 1] and r >= 0:
                     for h in range(m_a):
@@ -179,7 +185,8 @@ def _marginal_pass(
                             m_c = states[n_tags + tag[d]]
                             _add_inner(data, offset[r], terms[r], m_a, m_b, m_c, leaf, rule[c], inner, c, d, pair)
             _normalise(inner, start[i], start[i + 1])
-        # Forwards: a position's vectors are finished, multiplied, and pushed to the next position.
+        # Forwards: the outside vectors of a position are finished, multiplied with the inside vectors, and added to the
+        # outside vectors of the next position.
         for c in range(start[ends[s]], start[ends[s] + 1]):
             for h in range(root.shape[1]):
                 outer[c, h] = root[n_tags + tag[c], h]
@@ -201,13 +208,13 @@ def _marginal_pass(
 def candidate_marginals(
     operators: ObservableOperators, builder: TrellisBuilder, ends: IntArray, candidates: Candidates
 ) -> FloatArray:
-    """Compute the marginals (C,) of the candidates of T sequences, those of each position up to a factor.
+    """Compute the marginals (C,) of the candidates of T sequences, with an unknown common factor at each position.
 
     operators: operators over the rules of the builder.
     builder: the rules by tags.
     ends: (T + 1,) the first position of each sequence, and N.
     candidates: the candidates of N positions.
-    Raises ValueError if these do not fit together.
+    Raises ValueError if sequences, candidates and operators do not fit together.
     """
     builder.check(ends, candidates)
     if not operators.rules.equals(builder.rules):

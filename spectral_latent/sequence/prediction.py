@@ -4,15 +4,15 @@
 | --- | --- |
 | f_i, (K·M,) | the state before position i: the outside vectors of its spines, up to a factor |
 | A_x, (K·M, K·M) | f_{i+1} = f_i A_x after the observation x, if the sequence goes on; A = Σ_x A_x |
-| a, (K·M,) | the total weight of all continuations: a = A a + b, where b is the weight of ending at this position |
+| a, (K·M,) | the total weight of all continuations: a = A a + b, where b is the weight of an end at this position |
 | event e = (x, last) | the observation of one position, and whether the position is the last |
 | W, (K·M, 2n) | f_i · W_e / f_i · a = p̂(e \\| the events before); the columns of W add up to a |
 | f̄ | the sum of f over all positions of an average sequence: f̄ = f_1 + Aᵀ f̄ |
 
-An estimate p̂ may be negative or far too small.  Each is therefore raised to at least ε q(e), where q(e) is the event's
-probability in the coarse model, and all are divided by their sum.  If the estimate of the observed event was raised,
-the state f_i cannot be trusted, and the average state f̄ takes its place before f_{i+1} is computed.  Therefore every
-sequence has a positive probability, and the probabilities of all sequences add up to one.
+An estimate p̂ may be negative or far too small.  Each estimate is therefore raised to at least ε q(e), where q(e) is
+the event's probability in the coarse model, and all are divided by their sum.  If the estimate of the observed event
+was raised, the state f_i cannot be trusted, and the average state f̄ replaces it before f_{i+1} is computed.  Therefore
+every sequence has a positive probability, and the probabilities of all sequences add up to one.
 
 Sequences advance together, one position at a time: their states are the rows of one matrix.
 """
@@ -35,11 +35,11 @@ from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Predictor"]
 
-_BLOCK = 1 << 22  # numbers in the estimates of the events of all sequences that advance together
+_BLOCK = 1 << 22  # the number of estimates, for all events of all sequences that advance together
 
 
 def _sizes(operators: ObservableOperators) -> tuple[int, int, int]:
-    """Return the number of tags K, and the most states E of an emission and M of a spine."""
+    """Return the number of tags K, and the largest numbers of states: E of emissions, and M of spines."""
     n_tags = operators.n_symbols // 2
     return n_tags, int(operators.states[:n_tags].max()), int(operators.states[n_tags:].max())
 
@@ -65,7 +65,7 @@ class _Sums(NamedTuple):
         last = np.zeros((n_tags, m, width))
         last[operators.rules.unary[:, 1]] = operators.unary[:, :m, :width]
         emitted = leaf.sum(axis=1)
-        # A: the rules K+t → t K+u, summed over observations.
+        # A sums the rules K+t → t K+u over observations.
         step = np.zeros((n_tags, m, n_tags, m))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
             m_a, m_b, m_c = tensor.shape
@@ -76,7 +76,7 @@ class _Sums(NamedTuple):
         system = np.eye(n_tags * m) - matrix
         after = np.linalg.solve(system, np.einsum("tij,tj->ti", last, emitted).ravel())
         average = np.asarray(np.linalg.solve(system.T, operators.root[n_tags:, :m].ravel()), dtype=np.float64)
-        # W: the same rules with a in the place of the next spine, and the rules of last positions.
+        # W applies these rules to an observation and to a, instead of the next spine; and the rules of last positions.
         going_on = np.zeros((n_tags, m, width))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
             m_a, m_b, m_c = tensor.shape
@@ -87,9 +87,9 @@ class _Sums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """Probabilities of events, at least ε times those of a coarse model.
+    """Compute probabilities of events, which are at least ε times those of a coarse model.
 
-    Event x is an observation before others, event n + x the same observation at the last position.
+    Event x is observation x before the last position, event n + x is observation x at the last position.
 
     operators: the operators of the model.
     builder: the builder that finds the tags of an observation.
@@ -123,7 +123,7 @@ class Predictor:
 
     @cached_property
     def _steps(self) -> FloatArray:
-        """(K, M·E, K·M) the rules K+t → t K+u by t: from its spine and its emission to the spines of all u."""
+        """(K, M·E, K·M) for each tag t, the rules K+t → t K+u: from its spine and emission to the spines of all u."""
         operators = self.operators
         n_tags, width, m = _sizes(operators)
         steps = np.zeros((n_tags, m, width, n_tags, m))
@@ -138,7 +138,8 @@ class Predictor:
         return np.tile(self.operators.root[n_tags:, :m].ravel(), (n, 1))
 
     def _estimates(self, state: FloatArray) -> FloatArray:
-        """Compute p̂ of all events (T, 2n) in states (T, K·M); zero if continuations have no positive total weight."""
+        """Compute p̂ of all events (T, 2n) in states (T, K·M); zero if the weight of all continuations is not
+        positive."""
         total = state @ self.sums.after
         scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
         return np.asarray((state * scale[:, None]) @ self.sums.events)
@@ -150,23 +151,24 @@ class Predictor:
         return np.asarray(np.divide(raised, total, out=np.zeros_like(raised), where=total > 0))
 
     def _probability(self, estimates: FloatArray, event: IntArray) -> FloatArray:
-        """Compute what `_probabilities` has for one event (T,) of each sequence, without dividing all the others."""
+        """Compute the entry of `_probabilities` for one event (T,) of each sequence, without the other entries."""
         raised = np.maximum(estimates, self.least)
         total = raised.sum(axis=1)
         own = raised[np.arange(len(event)), event]
         return np.asarray(np.divide(own, total, out=np.zeros_like(own), where=total > 0))
 
     def _next(self, state: FloatArray, estimates: FloatArray, event: IntArray) -> FloatArray:
-        """Compute f_{i+1} (T, K·M), up to a factor each.
+        """Compute f_{i+1} of each sequence, (T, K·M), up to a factor.
 
         state: (T, K·M) f_i.
         estimates: (T, 2n) p̂ of all events.
-        event: (T,) the event of each sequence, which is not the last.
+        event: (T,) the event at position i of each sequence, which is not its last position.
         """
         was_raised = estimates[np.arange(len(event)), event] <= self.least[event]
         state = np.where(was_raised[:, None], self.sums.average, state)
         n_tags, width, m = _sizes(self.operators)
         before = state.reshape(len(state), n_tags, m)
+        # For each tag, apply its rules to the spines and emissions of all sequences whose observation may have it.
         candidates = self.builder.candidates(event)
         position = candidates.position
         after = np.zeros_like(state)
@@ -184,7 +186,7 @@ class Predictor:
         rows: the terminals of each sequence.
         """
         log = np.zeros(len(rows))
-        # Sequences of about the same length advance together.
+        # Sort by length, so that sequences of similar length advance together.
         order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
         block = max(_BLOCK // len(self.least), 1)
         for at in range(0, len(rows), block):
@@ -226,7 +228,7 @@ class Predictor:
     def next_observations(self, row: IntArray) -> Iterator[FloatArray]:
         """Compute the probabilities (n + 1,) of the n terminals, and of the end, after each prefix of k observations.
 
-        row: (k,) the terminals.
+        row: (k,) the terminals of the sequence.
         """
         n = self.n_terminals
         end = 0.0
@@ -237,7 +239,7 @@ class Predictor:
                 end = p[n + row[i]] / (p[row[i]] + p[n + row[i]])
 
     def _share(self, state: FloatArray, terminal: IntArray) -> float:
-        """Compute the share of the continuations of a state (1, K·M) that begin with a tag of a terminal (1,)."""
+        """Compute the probability, given a state (1, K·M), that the next tag is one that the terminal (1,) may have."""
         if self.builder.n_tags == 1:
             return 1.0
         weight = (state * self.sums.after).reshape(self.builder.n_tags, -1).sum(axis=1)
@@ -246,7 +248,7 @@ class Predictor:
     def prefixes(self, row: IntArray) -> Prefixes:
         """Compute the probabilities of all prefixes of a sequence of n observations.
 
-        row: (n,) the terminals.
+        row: (n,) the terminals of the sequence.
         """
         n = len(row)
         words = np.zeros(n + 1)
@@ -282,7 +284,7 @@ class Predictor:
         known = np.tile(np.arange(n_terminals) < n_known, 2)
         is_last = np.arange(2 * n_terminals) >= n_terminals
         drawn: list[list[int]] = [[] for _ in range(n)]
-        growing = drawn
+        growing = drawn  # the sequences that have not ended
         state = self._first(n)
         while growing:
             if len(growing[0]) == max_length:
@@ -291,6 +293,7 @@ class Predictor:
             p = np.maximum(estimates, self.least) * known
             if length is not None:
                 p *= is_last == (len(growing[0]) + 1 == length)
+            # Draw an event of each sequence: the first whose cumulative weight exceeds a random share of the total.
             ends = np.cumsum(p, axis=1)
             if not (ends[:, -1] > 0).all():
                 raise ValueError("no such sequence of observations that were seen has a positive probability")

@@ -1,7 +1,7 @@
 """Choose options that go well together: of taggers, and of hidden Markov models without tags.
 
-Those of taggers were chosen on the dev splits of treebanks of four languages (docs/accuracy.md), those of models
-without tags on strings of hidden Markov models drawn at random.
+The options of taggers were chosen on the dev splits of treebanks of four languages (docs/accuracy.md).  The options of
+models without tags were chosen on strings of random hidden Markov models.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def preset(name: PresetName) -> TaggerOptions:
 def hmm_preset(name: PresetName) -> HMMOptions:
     """Return the options of a model of sequences without tags, for `LatentHMM.train`.
 
-    "fast" and "accurate" climb by EM from the states of the spectral model, for at most 100 iterations or to the end.
+    "fast" and "accurate" begin EM from the states of the spectral model.  "fast" makes at most 100 iterations,
+    "accurate" continues until EM gains almost nothing.
 
     name: the preset.
 

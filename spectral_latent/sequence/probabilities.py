@@ -1,4 +1,4 @@
-"""Compute probabilities of sequences of observations, and predict observations from those before them."""
+"""Compute probabilities of sequences of observations, and predict the next observation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["END", "SequenceModel"]
 
-END = None  # follows the last observation of a sequence
+END = None  # the event after the last observation of a sequence
 
 
 class SequenceModel(ABC):
@@ -45,7 +45,7 @@ class SequenceModel(ABC):
         return self.observations.terminals_of(sequence)
 
     def _sequences(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
-        """Encode sequences.  Raises ValueError if one is empty."""
+        """Number the observations of sequences.  Raises ValueError if a sequence is empty."""
         return Sequences.of(map(self._terminals, sequences))
 
     @property
@@ -62,7 +62,7 @@ class SequenceModel(ABC):
     def score(self, sequences: Iterable[Sequence[Any]]) -> Weight:
         """Estimate the probabilities p̂ of sequences, as sign and log; estimates may be negative.
 
-        A tagger sums over all tags.  A word that was never seen is replaced by its signature.
+        A tagger sums over all sequences of tags.  A word that was never seen is replaced by its signature.
 
         sequences: the observations of each of T sequences.
 
@@ -77,8 +77,8 @@ class SequenceModel(ABC):
     def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
         """Compute the natural logarithms (T,) of proper probabilities of sequences.
 
-        If `score` gives probabilities, they are the same.  Otherwise, estimates are turned into probabilities as
-        `prediction` describes.
+        If `score` gives probabilities, the result is the same.  Otherwise, estimates are turned into probabilities as
+        described in `prediction`.
 
         sequences: the observations of each of T sequences.
 
@@ -93,7 +93,7 @@ class SequenceModel(ABC):
         """Compute the surprisal of each observation after those before it, and its lexical and syntactic parts.
 
         Without tags, the syntactic part is the surprisal of any further observation.  Estimates that may be negative
-        are turned into probabilities as `prediction` describes; those of single tags cannot be.
+        are turned into probabilities as described in `prediction`; this is not possible with tags.
 
         sequence: the observations, one or more.
         unit: the unit of surprisal, "bits" or "nats".
@@ -109,9 +109,10 @@ class SequenceModel(ABC):
         return self._predictor.prefixes(row).surprisal(unit)
 
     def entropy(self, sequence: Sequence[Any], unit: Unit = "bits") -> FloatArray:
-        """Compute the entropy (n + 1,) of what may follow each prefix of n observations: an observation, or the end.
+        """Compute the entropy (n + 1,) of the next event after each prefix of n observations: an observation or the
+        end.
 
-        Observations never seen count as one, or as one word for each signature.
+        All unseen observations count as one observation; unseen words count as one word for each signature.
 
         sequence: the observations; there may be none.
         unit: the unit of entropy, "bits" or "nats".
@@ -121,9 +122,9 @@ class SequenceModel(ABC):
         return entropies(np.stack(list(self._predictor.next_observations(self._terminals(sequence)))), unit)
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
-        """Predict the observation after a prefix: the probability of each one and of `END`, likeliest first.
+        """Predict the event after a prefix: the probability of each observation and of `END`, likeliest first.
 
-        The observations are those seen in training.  The probabilities sum to 1 less that of all unseen observations.
+        The observations are those seen in training.  The probabilities and that of all unseen observations sum to 1.
 
         prefix: the observations so far; there may be none.
         """
@@ -138,7 +139,7 @@ class SequenceModel(ABC):
     def sample(
         self, n: int, rng: np.random.Generator, *, length: int | None = None, max_length: int = 10_000
     ) -> list[list[Any]]:
-        """Draw sequences of observations seen in training, one observation after another, from `following`.
+        """Draw sequences of observations seen in training: each observation from the distribution of `following`.
 
         n: the number of sequences.
         rng: the source of random numbers.

@@ -30,7 +30,7 @@ class TaggingModel(ABC):
 
     @abstractmethod
     def _decoder(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray]:
-        """Make a decoder for sequences, and look up the terminals (N,) of all their positions there."""
+        """Make a decoder for sequences, and look up the decoder's terminals (N,) for all positions."""
 
     def _posteriors(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
         """Compute the posteriors (N, K) of the tags of all positions of sequences that are not empty."""
@@ -42,7 +42,7 @@ class TaggingModel(ABC):
         return [self.tags[t] for t in tags.tolist()]
 
     def tag(self, sequences: Iterable[Sequence[Any]]) -> list[list[Any]]:
-        """Find the tag with the largest posterior at every position of each sequence; an empty sequence has none.
+        """Find the tag with the largest posterior at every position of each sequence; an empty sequence has no tags.
 
         sequences: the observations of each sequence.
 
@@ -60,7 +60,7 @@ class TaggingModel(ABC):
         return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
 
     def draw_posteriors(self, sequence: Sequence[Any]) -> Html:
-        """Draw the posteriors of tags as a table: a row for each observation, a column for each tag that is likely.
+        """Draw the posteriors of tags as a table: a row for each observation, a column for each likely tag.
 
         sequence: observations.
 
@@ -72,11 +72,11 @@ class TaggingModel(ABC):
     def paths(self, sequence: Sequence[Any], n_best: int = 1) -> list[tuple[list[Any], float]]:
         """Find the likeliest sequences of tags (Viterbi), each with its log-probability given the observations.
 
-        If tags have one state, paths are scored by the model itself.  If they have several, paths are scored by the
-        Markov chain that has the model's marginals of pairs of tags.  An empty sequence has one empty path.
+        If tags have one state, paths are scored by the model itself.  If tags have several states, paths are scored by
+        the Markov chain that has the model's marginals of pairs of tags.  An empty sequence has one empty path.
 
         sequence: observations.
-        n_best: the most paths to find.
+        n_best: the largest number of paths.
 
         Raises ValueError if n_best < 1, and TypeError if a sentence of words is a string.
         """
@@ -102,7 +102,7 @@ class TaggingModel(ABC):
     def _trees(
         self, sequences: Iterable[Iterable[tuple[Any, Tag]]], kind: type, look_up: Lexicon | Alphabet, rules: Rules
     ) -> tuple[Sequences, Forest]:
-        """Encode tagged sequences, and make forests of their s-trees, where an unknown tag has no rule.
+        """Number tagged sequences, and make forests of their s-trees; an unknown tag has no rules there.
 
         sequences: pairs of an observation and its tag.
         kind: the type of observations.

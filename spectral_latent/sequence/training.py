@@ -1,8 +1,8 @@
 """Train the parameters of a model of sequences, with tags and without.
 
-Tagged sequences are learnt as other latent trees are, over a lexicon of words.  Untagged sequences have a single tag,
-so that the spectral estimator learns the observable operators of a hidden Markov model.  The other estimators learn a
-proper hidden Markov model, where an emission has the state of its position.
+Tagged sequences are learnt like other latent trees, over a lexicon of words.  Untagged sequences have a single tag, so
+that the spectral estimator learns the observable operators of a hidden Markov model.  The other estimators learn the
+probabilities of a hidden Markov model, in which an emission has the state of its position.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ from spectral_latent.trees import FloatArray, Vocabulary
 
 __all__ = ["train_tagged", "train_untagged"]
 
-_LEAST = 1e-3  # is added to the probabilities of recovered states, which may be wrong where they are zero
+_LEAST = 1e-3  # added to the probabilities of recovered states, because a zero may be an error
 _Token = TypeVar("_Token")
 
 
 def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
-    """Check sequences one by one.  Raises EstimationError if there is none, or if one is empty."""
+    """Check sequences one by one.  Raises EstimationError if there is no sequence, or if a sequence is empty."""
     number = 0
     for number, row in enumerate(rows, start=1):
         if not row:
@@ -72,11 +72,11 @@ def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
         raise EstimationError("no sequences to learn from")
 
 
-def _parameters(treebank: Treebank, n_tags: int, found: Estimate) -> SequenceParameters:
-    """Join latent operators with the coarse ones."""
+def _parameters(treebank: Treebank, n_tags: int, latent: Estimate) -> SequenceParameters:
+    """Join latent operators with coarse operators."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
     prior = tag_shares(treebank.counts, n_tags)
-    return SequenceParameters(prior, coarse, found.operators, found.rounded_objective)
+    return SequenceParameters(prior, coarse, latent.operators, latent.rounded_objective)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -86,8 +86,8 @@ def _parameters(treebank: Treebank, n_tags: int, found: Estimate) -> SequencePar
 class _TaggedFormalism:
     """The conversion of tagged sentences (`estimation.Formalism`).
 
-    words: the words as they are numbered.
-    tags: the tags as they are numbered.
+    words: the words in the order of their numbers.
+    tags: the tags in the order of their numbers.
     """
 
     def __init__(self) -> None:
@@ -112,7 +112,7 @@ class _TaggedFormalism:
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """The lexicon of all words, which has learnt how spelling predicts tags."""
+        """The lexicon of all words, with a trained model of spelling."""
         names = self.words.names
         seen = WordCounts.total(self._counts)
         spelling = SpellingModel.train(names, seen.word, seen.symbol, seen.times, seen.opens, len(self.tags))
@@ -123,7 +123,7 @@ class _TaggedFormalism:
         return partial(tagged_features, chains=self.lexicon.signature_chains())
 
     def shard(self, columns: Columns) -> SequenceShard:
-        """Make a shard of the numbers of words and tags."""
+        """Make a shard from the numbers of words and tags."""
         return SequenceShard(columns, len(self.tags), self._featurise)
 
 
@@ -138,12 +138,12 @@ def train_tagged(
     """Learn tags, a lexicon and parameters from tagged sentences, which are read once.
 
     sentences: pairs of a word and its tag.
-    options: settings.
+    options: the settings.
     weights: the weight of each sentence; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
-    listener: told how far the estimator is.
+    listener: is told the progress.
 
-    Raises EstimationError if there is no sentence, or one is empty.
+    Raises EstimationError if there is no sentence, or if a sentence is empty.
     """
     formalism = _TaggedFormalism()
     (treebank,) = read_treebanks(_checked(sentences), [formalism], weights=weights, jobs=jobs)
@@ -152,8 +152,8 @@ def train_tagged(
     tag_of_symbol = np.arange(2 * len(tags)) % len(tags)
     smooth = partial(smooth_emissions, lexicon, options.lexicon, tag_of_symbol=tag_of_symbol)
     treebank = with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
-    found = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
-    return tags, lexicon, _parameters(treebank, len(tags), found).rounded()
+    latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
+    return tags, lexicon, _parameters(treebank, len(tags), latent).rounded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def train_tagged(
 class _UntaggedFormalism:
     """The conversion of sequences without tags (`estimation.Formalism`).
 
-    names: the observations as they are numbered.
+    names: the observations in the order of their numbers.
     """
 
     def __init__(self) -> None:
@@ -181,12 +181,12 @@ class _UntaggedFormalism:
         return columns_of(joined)
 
     def shard(self, columns: Columns) -> SequenceShard:
-        """Make a shard of the numbers of observations."""
+        """Make a shard from the numbers of observations."""
         return untagged_shard(columns, len(self.names), self._n_positions)
 
 
 def _state_counts(shard: TreebankShard, clusters: Clusters, n_symbols: int) -> RuleTable:
-    """Count the rules of a shard where each position has the cluster of its spine node as its state."""
+    """Count the rules of a shard; the state of a position is the cluster of its spine node."""
     sequences = replace(Sequences.of_trees(shard.trees), weight=shard.weight)
     state = clusters.of_nodes(shard)[sequences.spine]
     return position_counts(sequences, state, n_symbols, int(clusters.states[1]))
@@ -200,7 +200,7 @@ def _hidden_markov(
     jobs: int | None,
     listener: Listener,
 ) -> tuple[HiddenMarkov, tuple[float, ...]]:
-    """Learn a proper hidden Markov model from clusters, recovered states or a random start; EM may follow.
+    """Learn the probabilities of a hidden Markov model from clusters, recovered states or a random start, and by EM.
 
     Returns the model, and the log-likelihood of the sequences at the start of EM and after each iteration.
     """
@@ -224,7 +224,7 @@ def _hidden_markov(
 
 
 def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -> HiddenMarkov:
-    """Let any state begin, end and follow any other, and emit the terminal that was never seen."""
+    """Let any state begin and end a sequence, follow any state, and emit the terminal of unseen observations."""
     m = model.n_states
     n_positions = float(counts.symbol[0])
     unseen = Alphabet.unseen_tokens(counts.leaf[:, 0])
@@ -245,27 +245,27 @@ def train_untagged(
 
     Choices are made on the first half million positions.
 
-    sequences: observations.
-    options: settings.
+    sequences: the observations of each sequence.
+    options: the settings.
     weights: the weight of each sequence; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
-    listener: told about each number of states, and how far the estimator is.
+    listener: is told the score of each number of states, and the progress of the estimator.
 
-    Raises EstimationError if there is no sequence, one is empty, or an observation is not hashable.
+    Raises EstimationError if there is no sequence, if a sequence is empty, or if an observation is not hashable.
     """
     formalism = _UntaggedFormalism()
     rows = (observations_of(sequence, number) for number, sequence in enumerate(sequences, start=1))
     (treebank,) = read_treebanks(_checked(rows), [formalism], weights=weights, jobs=jobs)
     alphabet = Alphabet(formalism.names)
     treebank = with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
-    stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # which the formalism has made
+    stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # the formalism makes these shards
     plain = replace(options, estimator=replace(options.estimator, smoothing=None))
     n_states, floor = choose_states_and_floor(stored, alphabet, plain, jobs, listener)
     estimator = replace(plain.estimator, n_states=n_states)
     if not ESTIMATORS[estimator.estimator].probabilities:
-        found = estimate(treebank, estimator, jobs=jobs, listener=listener)
+        latent = estimate(treebank, estimator, jobs=jobs, listener=listener)
     else:
         model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
         operators = _with_unseen(model, treebank.counts, options.back_off).operators()
-        found = Estimate(operators, objective, log_likelihood=objective)
-    return alphabet, _parameters(treebank, 1, found), 0.0 if found.operators.probabilities else floor
+        latent = Estimate(operators, objective, log_likelihood=objective)
+    return alphabet, _parameters(treebank, 1, latent), 0.0 if latent.operators.probabilities else floor

@@ -1,4 +1,4 @@
-"""Hold treebanks of sequences: their shards, and the priors of how tags follow each other."""
+"""Hold treebanks of sequences: their shards, and the priors of transitions between tags."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["SequenceShard", "StoredSequences", "columns_of", "tag_shares", "unta
 
 
 class SequenceShard(NamedTuple):
-    """A shard of sequences, whose s-trees and features are computed whenever they are asked for.
+    """A shard of sequences, which computes its s-trees and features at each access.
 
     columns: the columns of `Sequences`.
-    n_tags: K.
-    featurise: the function that makes features of sequences, which other processes must be able to import.
+    n_tags: K, the number of tags.
+    featurise: the function that computes the features of sequences; other processes must be able to import it.
     """
 
     columns: Columns
@@ -71,7 +71,7 @@ def columns_of(sequences: Sequences) -> Columns:
 
 @dataclass(frozen=True)
 class StoredSequences:
-    """The sequences of all shards; those of a shard in a file are read whenever they are asked for.
+    """The sequences of all shards; a shard in a file is read at each iteration.
 
     shards: the shards.
     """
@@ -83,12 +83,12 @@ class StoredSequences:
 
 
 def with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: float) -> Treebank:
-    """Add priors to a treebank: every tag is followed by every tag.
+    """Add priors to a treebank, under which every tag may be followed by every tag and by the end.
 
     treebank: a treebank of sequences.
     n_tags: K, the number of tags.
     priors: the other priors.
-    back_off: the number of times that each tag is followed by any tag, or by the end.
+    back_off: the pseudo-count of all transitions of each tag together.
     """
     counts = treebank.counts
     ends = counts.n_trees / (counts.symbol[:n_tags].sum() + 1)
@@ -107,10 +107,10 @@ def tag_shares(counts: TreebankCounts, n_tags: int) -> FloatArray:
 
 
 def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
-    """Count every tag followed by every tag, and by the end, `tokens` times in all.
+    """Make pseudo-counts of transitions from every tag to every tag and to the end, `tokens` for each tag.
 
     prior: (K,) the share of each tag among all positions.
-    ends: the share of last positions.
+    ends: the share of last positions among all positions.
     """
     n_tags = len(prior)
     tags = np.arange(n_tags)
