@@ -65,7 +65,7 @@ class FunctionLabeller:
         best = self._best(words, constituents)
         return [_relabelled(tree, best, words) for tree in trees]
 
-    def _permits(self, found: Constituents, n: int) -> Permits:
+    def _permits(self, constituents: Constituents, n: int) -> Permits:
         """Permit the symbols over each span of n words: all where constituents may be, and parts of them elsewhere."""
         first, end = cells(n)
         cell = constituents.end * (constituents.end - 1) // 2 + constituents.first
