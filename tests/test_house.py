@@ -145,6 +145,15 @@ def test_all_lists_names_that_exist() -> None:
         assert [name for name in getattr(imported, "__all__", ()) if not hasattr(imported, name)] == [], module
 
 
+def test_no_two_classes_have_one_name() -> None:
+    modules_of: dict[str, list[str]] = {}
+    for module in SOURCES:
+        for node in _nodes(module):
+            if isinstance(node, ast.ClassDef):
+                modules_of.setdefault(node.name, []).append(module)
+    assert {name: modules for name, modules in modules_of.items() if len(modules) > 1} == {}
+
+
 def test_data_is_never_executed() -> None:
     for module in SOURCES:
         unsafe = [name for name in _imports(module) if name.split(".")[0] in UNSAFE_MODULES or name in UNSAFE_CALLS]

@@ -108,7 +108,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         n_best: int = 1,
         rerank: Reranker | None = None,
         *,
-        constraints: constituency.Constraints | dependency.Constraints | None = None,
+        constraints: constituency.PhraseConstraints | dependency.DependencyConstraints | None = None,
     ) -> Iterator[_Parse]:
         """Find up to `n_best` different parses of a tokenised sentence, the best first.
 
@@ -119,8 +119,8 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         sent: the sentence.
         n_best: the largest number of parses to find.
         rerank: a reranker, which chooses among the parser's best 50 parses; None for the parser's own order.
-        constraints: the constraints on the tree of the sentence, of the class `Constraints` of
-        `spectral_latent.constituency` or `spectral_latent.dependency`; None for no constraints.
+        constraints: the constraints on the tree of the sentence, `constituency.PhraseConstraints` or
+        `dependency.DependencyConstraints`; None for no constraints.
 
         Raises TypeError for an object that is not a sentence; ValueError for n_best < 1, for constraints that do not
         fit the sentence and the parser, and for constraints on an empty sentence or together with a reranker.

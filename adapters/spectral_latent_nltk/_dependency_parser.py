@@ -48,8 +48,8 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
     squeak	VBP	0
     >>> parser.score(graphs[0]) == parser.parse_one(graphs[0]).logprob()
     True
-    >>> from spectral_latent.dependency import Constraints
-    >>> print(parser.parse_one(["big", "mice", "sleep"], constraints=Constraints({1: 3})).tree())
+    >>> from spectral_latent.dependency import DependencyConstraints
+    >>> print(parser.parse_one(["big", "mice", "sleep"], constraints=DependencyConstraints({1: 3})).tree())
     (sleep big mice)
     """
 

@@ -38,8 +38,8 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
     (S (NNS mice) (VBP sleep))
     >>> parser.score(trees[0]) == parser.parse_one(["cats", "bark"]).logprob()
     True
-    >>> from spectral_latent.constituency import Constraints
-    >>> print(parser.parse_one(["bark", "bark"], constraints=Constraints(tags={0: "NNS"})).pformat())
+    >>> from spectral_latent.constituency import PhraseConstraints
+    >>> print(parser.parse_one(["bark", "bark"], constraints=PhraseConstraints(tags={0: "NNS"})).pformat())
     (S (NNS bark) (VBP bark))
     """
 

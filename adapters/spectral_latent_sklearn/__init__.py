@@ -2,7 +2,7 @@
 
 from spectral_latent_sklearn._gaussian import SpectralGaussianHMM
 from spectral_latent_sklearn._hidden_markov import SpectralHMM
-from spectral_latent_sklearn._tagger import LatentTagger
+from spectral_latent_sklearn._tagger import LatentTagClassifier
 from spectral_latent_sklearn._trees import LatentTreeClassifier, LatentTreeTransformer
 
-__all__ = ["LatentTagger", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralGaussianHMM", "SpectralHMM"]
+__all__ = ["LatentTagClassifier", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralGaussianHMM", "SpectralHMM"]

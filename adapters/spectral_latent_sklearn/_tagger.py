@@ -13,10 +13,10 @@ from spectral_latent.trees import FloatArray
 from spectral_latent_sklearn._base import LatentEstimator
 from spectral_latent_sklearn._checks import list_of
 
-__all__ = ["LatentTagger"]
+__all__ = ["LatentTagClassifier"]
 
 
-class LatentTagger(LatentEstimator):
+class LatentTagClassifier(LatentEstimator):
     """A tagger of sentences of words, whose tags have latent states; X and y are lists of lists.
 
     n_states: the largest number of latent states of a tag.
@@ -27,7 +27,7 @@ class LatentTagger(LatentEstimator):
 
     >>> X = [["dogs", "bark"], ["cats", "sleep", "well"]] * 5
     >>> y = [["N", "V"], ["N", "V", "R"]] * 5
-    >>> tagger = LatentTagger(n_states=1).fit(X, y)
+    >>> tagger = LatentTagClassifier(n_states=1).fit(X, y)
     >>> tagger.predict([["cats", "bark"], []])
     [['N', 'V'], []]
     >>> round(tagger.score(X, y), 1)

@@ -72,13 +72,13 @@ class Balanced(NamedTuple):
     right: FloatArray
 
     @staticmethod
-    def of(automaton: Factorisation) -> Balanced:
+    def compute(automaton: Factorisation) -> Balanced:
         """Balance an automaton.  Raises ValueError if the sum of f(x)² over all strings is infinite.
 
         automaton: the numbers of an automaton.
 
         >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
-        >>> Balanced.of(half).singular_values.round(6)
+        >>> Balanced.compute(half).singular_values.round(6)
         array([0.666667])
         """
         mirrored = Factorisation(automaton.final, automaton.step.transpose(0, 2, 1), automaton.initial)

@@ -230,7 +230,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
 
     @cached_property
     def _balanced(self) -> Balanced:
-        return Balanced.of(self._numbers)
+        return Balanced.compute(self._numbers)
 
     @property
     def singular_values(self) -> FloatArray:

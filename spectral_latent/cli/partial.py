@@ -86,7 +86,7 @@ def known_tree(sentence: InputSentence, is_dependency: bool) -> Any:
 
     if is_dependency:
         bare = sentence.sentence.without_tree()
-        return bare if sentence.constraints is None else dependency.PartialTree(bare, sentence.constraints)
+        return bare if sentence.constraints is None else dependency.PartialDependencies(bare, sentence.constraints)
     if sentence.constraints is None:
         return sentence.words
-    return constituency.PartialTree(sentence.sentence.forms, sentence.constraints)
+    return constituency.PartialPhrase(sentence.sentence.forms, sentence.constraints)

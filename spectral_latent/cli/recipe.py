@@ -15,12 +15,12 @@ from spectral_latent.cli.options import jobs_option, quiet_option
 from spectral_latent.cli.outputs import OutputFile
 from spectral_latent.cli.train import train
 
-__all__ = ["RECIPES", "Corpus", "Recipe", "recipe"]
+__all__ = ["RECIPES", "CorpusSources", "Recipe", "recipe"]
 
 _FOLDER = "FOLDER"  # stands for the folder of the corpus in sources
 
 
-class Corpus(NamedTuple):
+class CorpusSources(NamedTuple):
     """A corpus that the user has or can get.
 
     name: its name, as messages have it.
@@ -50,7 +50,7 @@ class Recipe(NamedTuple):
 
     name: str
     kind: str
-    corpus: Corpus
+    corpus: CorpusSources
     figure: str
     expected: float | None = None
     seconds: int | None = None
@@ -75,26 +75,26 @@ class Recipe(NamedTuple):
         )
 
 
-_TREEBANK = Corpus(
+_TREEBANK = CorpusSources(
     "NLTK's sample of the Penn Treebank",
     "python -m nltk.downloader treebank",
     ("nltk:treebank:train",),
     ("nltk:treebank:dev",),
 )
-_BROWN = Corpus(
+_BROWN = CorpusSources(
     "the Brown corpus of NLTK",
     "python -m nltk.downloader brown universal_tagset",
     ("nltk:brown:train",),
     ("nltk:brown:dev",),
 )
 _BROWN_TEXT = _BROWN._replace(training=("nltk:brown",), held_out=("nltk:brown",))  # learnt from without its tags
-_UD = Corpus(
+_UD = CorpusSources(
     "a treebank of Universal Dependencies (the expected figures are those of English EWT)",
     "https://universaldependencies.org; FOLDER: one treebank, with *-train.conllu and *-dev.conllu",
     (f"{_FOLDER}/*-train.conllu",),
     (f"{_FOLDER}/*-dev.conllu",),
 )
-_CRAFT = Corpus(
+_CRAFT = CorpusSources(
     "the CRAFT corpus of biomedical articles, trees in brackets",
     "https://github.com/UCDenver-ccp/CRAFT; FOLDER: the trees in two folders, train and dev",
     (f"{_FOLDER}/train",),
@@ -104,7 +104,7 @@ _GUM = _CRAFT._replace(
     name="the GUM corpus, trees in brackets",
     get="https://github.com/amir-zeldes/gum; FOLDER: the trees of its folder const in two folders, train and dev",
 )
-_PENN = Corpus(
+_PENN = CorpusSources(
     "the Penn Treebank of the LDC, sections 02 to 21 for training and 22 to evaluate on",
     "https://catalog.ldc.upenn.edu/LDC99T42, with a licence; FOLDER: the sections, folders 00 to 24",
     tuple(f"{_FOLDER}/{section:02}" for section in range(2, 22)),
@@ -231,7 +231,7 @@ def run(name: str, folder: Path | None, output: Path | None, jobs: int, quiet: b
     click.echo(f"{'CPU seconds':<14}{_number(chosen.seconds, 0):>12}{_number(seconds, 0):>10}")
 
 
-def _sources(corpus: Corpus, sources: Sequence[str], folder: Path | None) -> list[str]:
+def _sources(corpus: CorpusSources, sources: Sequence[str], folder: Path | None) -> list[str]:
     """Put the folder of the corpus into sources, and list the files of patterns.
 
     corpus: the corpus, for messages.

@@ -23,7 +23,7 @@ from spectral_latent.cli.sources import (
     treebank,
     untagged,
 )
-from spectral_latent.cli.training import Training
+from spectral_latent.cli.training import TrainingRun
 from spectral_latent.cli.training_options import MODEL_FILE, TrainingRequest, training_options
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def anchor(
     """
     from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 
-    training = Training(output, sources, "sentences", quiet)
+    training = TrainingRun(output, sources, "sentences", quiet)
     sentences = training.stream(untagged, sources)
     spelling: SpellingName = "none" if no_spelling else "regression"
     options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spectral_latent.estimation import Progress
     from spectral_latent.estimation.progress import ProgressLine
 
-__all__ = ["Training"]
+__all__ = ["TrainingRun"]
 
 _NEXT = {  # the command to try first with a model
     "parse": 'echo "The cat sat on the mat ." | spectral-latent parse {model}',
@@ -33,7 +33,7 @@ _LONG = ("folds", "sentences without trees")  # the stages that take long, so th
 _T = TypeVar("_T")
 
 
-class Training:
+class TrainingRun:
     """Messages on the way from the sources to the model file.
 
     console: prints the messages.

@@ -20,7 +20,7 @@ from spectral_latent.cli.options import (
     sources_argument,
     with_values,
 )
-from spectral_latent.cli.training import Training
+from spectral_latent.cli.training import TrainingRun
 
 if TYPE_CHECKING:
     from spectral_latent.estimation import EstimatorOptions
@@ -124,7 +124,7 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
             seed=self.seed,
         )
 
-    def training(self, kind: str, *others: str) -> Training:
+    def training(self, kind: str, *others: str) -> TrainingRun:
         """Begin the training.
 
         kind: the name of the examples in the sources.
@@ -132,7 +132,7 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
 
         Raises ClickException if the model file would take the place of a source.
         """
-        return Training(self.output, [*self.sources, *others], kind, self.quiet, self.dev)
+        return TrainingRun(self.output, [*self.sources, *others], kind, self.quiet, self.dev)
 
 
 def training_options(*presets: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:

@@ -3,7 +3,7 @@
 from spectral_latent.constituency.cleaning import base_label, clean
 from spectral_latent.constituency.completion import completed, self_train
 from spectral_latent.constituency.constituents import Constituent
-from spectral_latent.constituency.constraints import Bracket, Constraints, PartialTree
+from spectral_latent.constituency.constraints import Bracket, PartialPhrase, PhraseConstraints
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.model import ConstituencyModel
@@ -21,10 +21,10 @@ __all__ = [
     "ConstituencyModel",
     "ConstituencyOptions",
     "Constituent",
-    "Constraints",
     "Parse",
-    "PartialTree",
+    "PartialPhrase",
     "Phrase",
+    "PhraseConstraints",
     "PhraseGrammar",
     "PhraseSymbol",
     "SpanOptions",

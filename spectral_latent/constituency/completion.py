@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 
 from spectral_latent._options import AtLeast, Count, checked
-from spectral_latent.constituency.constraints import PartialTree
+from spectral_latent.constituency.constraints import PartialPhrase
 from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
@@ -26,7 +26,7 @@ __all__ = ["completed", "self_train"]
 
 
 def completed(
-    model: ConstituencyModel, trees: Iterable[PartialTree], n_best: int = 1, *, jobs: int | None = 1
+    model: ConstituencyModel, trees: Iterable[PartialPhrase], n_best: int = 1, *, jobs: int | None = 1
 ) -> Iterator[tuple[Phrase, float]]:
     """Find the best trees of each sentence that obey its constraints, and the weight of each tree.
 
@@ -89,7 +89,7 @@ def self_train(
     sentences = list(check_sentences(sentences))
     times = [1.0] * len(trees) if weights is None else list(weights)
     teacher = ConstituencyModel.train(trees, options, weights=times, jobs=jobs, listener=listener)
-    unknown = [PartialTree.unknown(tuple(words)) for words in sentences if len(words)]
+    unknown = [PartialPhrase.unknown(tuple(words)) for words in sentences if len(words)]
     listener(Progress("sentences without trees", 0, len(unknown)))
     for number, (tree, share) in enumerate(completed(teacher, unknown, jobs=jobs), start=1):
         trees.append(tree)

@@ -20,7 +20,7 @@ from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.grammar import Permits, check_words, crossed_cells
 from spectral_latent.trees import BoolArray
 
-__all__ = ["ANY_TREE", "Bracket", "Constraints", "PartialTree"]
+__all__ = ["ANY_TREE", "Bracket", "PartialPhrase", "PhraseConstraints"]
 
 _FORBIDS = "!"  # before the label of a bracket that must not be in the tree
 
@@ -53,7 +53,7 @@ class Bracket(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Constraints:
+class PhraseConstraints:
     """Constraints on the tree of a sentence.
 
     brackets: spans that must be constituents; over a single word, the label may be a tag.  The order of labels over the
@@ -61,7 +61,7 @@ class Constraints:
     forbidden: spans that must not be constituents; a span with a label must not be a constituent with this label.
     tags: the tags of words, by their numbers from 0.
 
-    >>> Constraints([(0, 2, "NP"), (1, 3)])
+    >>> PhraseConstraints([(0, 2, "NP"), (1, 3)])
     Traceback (most recent call last):
     ValueError: the brackets (0, 2, 'NP') and (1, 3) cross, so that no tree has both
     """
@@ -91,15 +91,15 @@ class Constraints:
         """The spans that must not be constituents."""
         return list(cast(tuple[Bracket, ...], self.forbidden))
 
-    def with_tags_apart(self, tags: Container[str]) -> Constraints:
+    def with_tags_apart(self, tags: Container[str]) -> PhraseConstraints:
         """Turn each bracket over a single word whose label is a tag into the tag of the word.
 
         tags: the tags of words.
 
         Raises ValueError if a word has two different tags.
 
-        >>> Constraints([(0, 1, "DT"), (0, 2, "NP")]).with_tags_apart({"DT", "NN"})
-        Constraints(brackets=(Bracket(first=0, end=2, label='NP'),), forbidden=(), tags={0: 'DT'})
+        >>> PhraseConstraints([(0, 1, "DT"), (0, 2, "NP")]).with_tags_apart({"DT", "NN"})
+        PhraseConstraints(brackets=(Bracket(first=0, end=2, label='NP'),), forbidden=(), tags={0: 'DT'})
         """
         tag_of = dict(self.tags)
         brackets: list[Bracket] = []
@@ -139,7 +139,7 @@ class Constraints:
         label: the label above all words, and the label of brackets without a label.
 
         >>> words = [Phrase("DT", ("the",)), Phrase("NN", ("dog",)), Phrase("VBZ", ("barks",))]
-        >>> Constraints([(0, 2, "NP")]).alone(words, "X").bracketed()
+        >>> PhraseConstraints([(0, 2, "NP")]).alone(words, "X").bracketed()
         '(X (NP (DT the) (NN dog)) (VBZ barks))'
         """
         row = [(first, leaf) for first, leaf in enumerate(leaves)]  # each phrase that has no parent yet
@@ -169,11 +169,11 @@ class Constraints:
         return permits.table()
 
 
-ANY_TREE = Constraints()
+ANY_TREE = PhraseConstraints()
 """No constraints: every tree obeys them."""
 
 
-class PartialTree(NamedTuple):
+class PartialPhrase(NamedTuple):
     """A sentence with constraints on its tree.
 
     words: the words of the sentence.
@@ -181,23 +181,23 @@ class PartialTree(NamedTuple):
     """
 
     words: tuple[str, ...]
-    constraints: Constraints
+    constraints: PhraseConstraints
 
     @staticmethod
-    def unknown(words: Sequence[str]) -> PartialTree:
+    def unknown(words: Sequence[str]) -> PartialPhrase:
         """Make a sentence without constraints.
 
         words: the words of the sentence.
         Raises TypeError for a string in place of a sentence.
 
-        >>> PartialTree.unknown(["it", "rains"])
-        PartialTree(words=('it', 'rains'), constraints=Constraints(brackets=(), forbidden=(), tags={}))
+        >>> PartialPhrase.unknown(["it", "rains"])
+        PartialPhrase(words=('it', 'rains'), constraints=PhraseConstraints(brackets=(), forbidden=(), tags={}))
         """
         check_words(words)
-        return PartialTree(tuple(words), ANY_TREE)
+        return PartialPhrase(tuple(words), ANY_TREE)
 
     @staticmethod
-    def of(phrase: Phrase) -> PartialTree:
+    def of(phrase: Phrase) -> PartialPhrase:
         """Require the brackets of a phrase; within flat phrases, the tree is unknown.
 
         Traces, function labels and the top bracket of treebanks are left out.
@@ -207,7 +207,7 @@ class PartialTree(NamedTuple):
         Raises ValueError if a bracket is both required and forbidden.
 
         >>> subject = Phrase("NP-SBJ", (Phrase("DT", ("the",)), "dog"))
-        >>> partial = PartialTree.of(Phrase("S", (subject, Phrase("", ("barks", Phrase("!ADVP", ("loudly",)))), ".")))
+        >>> partial = PartialPhrase.of(Phrase("S", (subject, Phrase("", ("barks", Phrase("!ADVP", ("loudly",)))), ".")))
         >>> list(map(str, partial.constraints.brackets))
         ["(0, 5, 'S')", "(0, 2, 'NP')", "(0, 1, 'DT')", '(2, 4)']
         >>> list(map(str, partial.constraints.forbidden))
@@ -239,7 +239,7 @@ class PartialTree(NamedTuple):
                 forbidden.append(bracket._replace(label=label.removeprefix(_FORBIDS) or None))
             else:
                 required.append(bracket)
-        return PartialTree(tuple(words), Constraints(required, forbidden))
+        return PartialPhrase(tuple(words), PhraseConstraints(required, forbidden))
 
 
 def _listed(names: frozenset[str]) -> str:

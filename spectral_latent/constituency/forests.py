@@ -36,7 +36,7 @@ class _Grammar(NamedTuple):
     rule: IntArray  # (R,) its number in the grammar
 
 
-class _Rows(NamedTuple):
+class _RowRules(NamedTuple):
     """The symbol of rows and the numbers of their rules; -1 for a rule that the grammar lacks."""
 
     symbol: int
@@ -122,7 +122,7 @@ def _joined(
 
 @compiled_part
 def _add_row(
-    rows: _Rows, span: IntArray, m: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
+    rows: _RowRules, span: IntArray, m: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
 ) -> tuple[int, IntArray, int, IntArray, int]:
     """Append the row of the first child of a phrase, of its first two children, and so on; return the last item.
 
@@ -154,7 +154,7 @@ def _add_row(
 
 
 @compiled_part
-def _join_row(rows: _Rows, chain: int, row: int, ways: IntArray, size: int) -> tuple[IntArray, int]:
+def _join_row(rows: _RowRules, chain: int, row: int, ways: IntArray, size: int) -> tuple[IntArray, int]:
     """Append to the derivations of a phrase those by the row of all its children, one for each symbol with its
     chain."""
     if chain >= 0 and row >= 0:
@@ -208,7 +208,7 @@ def _add_range(
     return items, n_items, edges, n_edges
 
 
-class _Room(NamedTuple):
+class _DerivationRoom(NamedTuple):
     """Room for `_all_derivations` of N nodes with up to M children.
 
     items: (n, 2) symbol and end of edges; grows.
@@ -225,14 +225,14 @@ class _Room(NamedTuple):
     span: IntArray
 
     @staticmethod
-    def of(start: IntArray) -> _Room:
+    def allocate(start: IntArray) -> _DerivationRoom:
         """Make room for N nodes.
 
         start: (N + 1,) the first child of each node.
         """
         n = len(start) - 1
         most = int(np.diff(start).max(initial=1))
-        return _Room(
+        return _DerivationRoom(
             items=np.empty((4 * n + 16, 2), dtype=np.int64),
             edges=np.full((4 * n + 16, 3), -1, dtype=np.int64),
             ways=np.empty((64, 4), dtype=np.int64),
@@ -245,10 +245,10 @@ class _Room(NamedTuple):
 def _all_derivations(
     columns: tuple[IntArray, IntArray, IntArray, IntArray, BoolArray],
     grammar: _Grammar,
-    rows: _Rows,
+    rows: _RowRules,
     leaf_start: IntArray,
     leaves: IntArray,
-    room: _Room,
+    room: _DerivationRoom,
 ) -> tuple[IntArray, IntArray]:
     """List all items and edges of trees of N nodes.
 
@@ -331,7 +331,7 @@ class DerivationBuilder:
         self._grammar = _Grammar(chain, bar, np.searchsorted(left, np.arange(n + 1)), parent, right, order)
         every = np.arange(n)
         row = np.full(n, n)
-        self._rows = _Rows(
+        self._rows = _RowRules(
             symbol=n,
             all=Rules.find(rules.unary, np.stack([every, row], axis=1)),
             first=Rules.find(rules.unary, np.stack([row, every], axis=1)),
@@ -370,7 +370,7 @@ class DerivationBuilder:
         is_root = np.zeros(len(number), dtype=np.bool_)
         is_root[columns.root] = True
         nodes = (number, label, columns.start, columns.child, is_root)
-        room = _Room.of(columns.start)
+        room = _DerivationRoom.allocate(columns.start)
         items, edges = _all_derivations(nodes, self._grammar, self._rows, leaf_start, leaves, room)
         root, tree = ranges(*room.span_of[columns.root].T)
         rules, left, right = np.ascontiguousarray(edges.T)

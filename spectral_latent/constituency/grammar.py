@@ -89,7 +89,7 @@ class PhraseGrammar(ShortRepr):
         sentence = charts.grammar.sentence_of(first)
         is_part = self.is_bar[forest.symbol] & (end - first < np.diff(charts.grammar.start)[sentence])
         chain = np.where(is_part, -1, self._chain_of[forest.symbol])
-        return PhraseItems.of(self.options, charts.grammar.latent, forest, sentence, first, end, chain)
+        return PhraseItems.compute(self.options, charts.grammar.latent, forest, sentence, first, end, chain)
 
     def tags(self, sentence: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.

@@ -51,7 +51,7 @@ class PhraseItems(NamedTuple):
     is_derived: BoolArray
 
     @staticmethod
-    def of(
+    def compute(
         options: GrammarOptions,
         operators: ObservableOperators,
         forest: Forest,

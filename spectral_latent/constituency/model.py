@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from spectral_latent._options import Count, checked
 from spectral_latent.constituency.cleaning import cleaned, without_functions
 from spectral_latent.constituency.constituents import Constituent, spans_html
-from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
+from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions, check_together
@@ -156,7 +156,7 @@ class ConstituencyModel(StoredModel):
         words: the words of the sentence.
         Raises ValueError if there is no word.
         """
-        charts = self.parser.charts([PartialTree.unknown(words)])
+        charts = self.parser.charts([PartialPhrase.unknown(words)])
         parts = self.parser.found(charts, words).labelled
         return dict(zip(parts.named(self.parser.labels.names), parts.posterior.tolist(), strict=True))
 
@@ -190,7 +190,7 @@ class ConstituencyModel(StoredModel):
         sentences: the words of each sentence.
         Raises ValueError if a sentence has no word.
         """
-        batches = batches_of(map(PartialTree.unknown, sentences))
+        batches = batches_of(map(PartialPhrase.unknown, sentences))
         weights = ([charts.weight() for charts in self.parser.charts(batch)] for batch in batches)
         return np.concatenate([np.zeros(0), *(Weight.mean(several).log_if_positive for several in weights)])
 
@@ -230,7 +230,7 @@ class ConstituencyModel(StoredModel):
         following = [member.grammar.next_words(words) for member in self.members]
         return entropies(NextWords.mean(following).following, unit)
 
-    def parse(self, words: Sequence[str], *, constraints: Constraints = ANY_TREE) -> Parse:
+    def parse(self, words: Sequence[str], *, constraints: PhraseConstraints = ANY_TREE) -> Parse:
         """Find the tree with the largest gain; see `decoding`.
 
         words: the words of the sentence.
@@ -240,12 +240,14 @@ class ConstituencyModel(StoredModel):
         >>> from spectral_latent.corpora.embedded import embedded_treebank
         >>> model = ConstituencyModel.train(embedded_treebank(60))
         >>> words = "the dog saw a cat in the garden".split()
-        >>> model.parse(words, constraints=Constraints([(3, 8, "NP")])).tree.bracketed().count("(NP")
+        >>> model.parse(words, constraints=PhraseConstraints([(3, 8, "NP")])).tree.bracketed().count("(NP")
         4
         """
         return self.parse_nbest(words, 1, constraints=constraints)[0]
 
-    def parse_nbest(self, words: Sequence[str], n_best: int, *, constraints: Constraints = ANY_TREE) -> Parses[Parse]:
+    def parse_nbest(
+        self, words: Sequence[str], n_best: int, *, constraints: PhraseConstraints = ANY_TREE
+    ) -> Parses[Parse]:
         """Find up to `n_best` different trees of a sentence, by falling gain.
 
         A tree may combine any constituents, even if no grammar has all of them in one tree.  A sentence that no grammar
@@ -258,13 +260,13 @@ class ConstituencyModel(StoredModel):
         grammars.
         """
         checked("n_best", n_best, Count)
-        tree = PartialTree.unknown(words)._replace(constraints=constraints)
+        tree = PartialPhrase.unknown(words)._replace(constraints=constraints)
         (parses,) = self.parser.parses([tree], n_best)
         return parses
 
     def parse_all(
         self,
-        sentences: Iterable[Sequence[str] | PartialTree],
+        sentences: Iterable[Sequence[str] | PartialPhrase],
         n_best: int = 1,
         *,
         scored: bool = True,
@@ -402,9 +404,9 @@ def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: Spa
 
 
 def _parses_of(
-    model: ConstituencyModel, sentences: Sequence[Sequence[str] | PartialTree], n_best: int, scored: bool
+    model: ConstituencyModel, sentences: Sequence[Sequence[str] | PartialPhrase], n_best: int, scored: bool
 ) -> list[Parses[Parse]]:
     """Find the trees of each of several sentences; a sentence without words has no trees."""
-    trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in sentences]
+    trees = [each if isinstance(each, PartialPhrase) else PartialPhrase.unknown(each) for each in sentences]
     parses = iter(model.parser.parses([tree for tree in trees if tree.words], n_best, scored=scored))
     return ParsesOfBatch(next(parses) if tree.words else Parses() for tree in trees)

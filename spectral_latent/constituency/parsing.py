@@ -23,7 +23,7 @@ from spectral_latent.constituency.constituents import (
     LabelledConstituents,
     constituents_of,
 )
-from spectral_latent.constituency.constraints import ANY_TREE, Constraints, PartialTree
+from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints
 from spectral_latent.constituency.decoding import PhraseForest, bracketings
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -112,7 +112,7 @@ class PhraseParser:
         """The labels in the chains of all members."""
         return ChainLabels(self._chains[0])
 
-    def checked(self, words: Sequence[str], constraints: Constraints) -> Constraints:
+    def checked(self, words: Sequence[str], constraints: PhraseConstraints) -> PhraseConstraints:
         """Check constraints, and turn their brackets over tags into tags.
 
         words: the words of the sentence.
@@ -121,7 +121,7 @@ class PhraseParser:
         Raises TypeError for constraints on dependency trees, and ValueError for constraints that do not fit the
         sentence and the grammars.
         """
-        check_kind(constraints, Constraints)
+        check_kind(constraints, PhraseConstraints)
         if constraints == ANY_TREE:
             return constraints
         tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
@@ -130,7 +130,7 @@ class PhraseParser:
         constraints.check(len(words), labels - tags, tags)
         return constraints
 
-    def charts(self, sentences: Sequence[PartialTree]) -> list[Charts]:
+    def charts(self, sentences: Sequence[PartialPhrase]) -> list[Charts]:
         """Build each grammar's pruned charts of sentences.
 
         sentences: the sentences with their constraints.
@@ -199,7 +199,7 @@ class PhraseParser:
         trees: cleaned trees, whose constituents are the correct ones.
         options: the settings of the model of spans.
         """
-        charts = self.charts([PartialTree.unknown(tuple(tree.words())) for tree in trees])
+        charts = self.charts([PartialPhrase.unknown(tuple(tree.words())) for tree in trees])
         start = charts[0].grammar.start
         places = pairwise(start.tolist())
         constituents = self.constituents(self.items(charts), start)
@@ -215,7 +215,7 @@ class PhraseParser:
 
     def parses(
         self,
-        sentences: Sequence[PartialTree],
+        sentences: Sequence[PartialPhrase],
         n_best: int,
         charts: Sequence[Charts] | None = None,
         *,
@@ -271,7 +271,7 @@ class PhraseParser:
 
     def _bracketings(
         self,
-        sentences: Sequence[PartialTree],
+        sentences: Sequence[PartialPhrase],
         found: FoundConstituents,
         grammar: SentenceGrammar,
         words: Sequence[str],
@@ -294,7 +294,9 @@ class PhraseParser:
             gain = gain[keep]
         return bracketings(constituents, gain, self._chains[0], words, start)
 
-    def _is_required(self, constituents: Constituents, sentences: Sequence[PartialTree], start: IntArray) -> BoolArray:
+    def _is_required(
+        self, constituents: Constituents, sentences: Sequence[PartialPhrase], start: IntArray
+    ) -> BoolArray:
         """Tell which constituents (K,) are required: all chains over a required span that have its label, if any."""
         required = np.zeros(len(constituents.chain), dtype=np.bool_)
         for first, (_, constraints) in zip(start.tolist(), sentences, strict=False):
@@ -320,7 +322,7 @@ class PhraseParser:
 
         lists: for each sentence of a batch, one or more cleaned trees over its words; see `score`.
         """
-        sentences = [PartialTree.unknown(tuple(trees[0].words())) for trees in lists]
+        sentences = [PartialPhrase.unknown(tuple(trees[0].words())) for trees in lists]
         charts = self.charts(sentences)
         columns = PhraseColumns.of(lists, charts[0].grammar.start.tolist())
         parts = self.found(charts, list(chain.from_iterable(sentence.words for sentence in sentences))).labelled
@@ -332,7 +334,7 @@ class PhraseParser:
         pairs = zip(self.members, grammars, strict=True)
         return Weight.mean([member.score(columns, grammar) for member, grammar in pairs])
 
-    def _fallback(self, sentence: PartialTree, grammar: SentenceGrammar, at: int) -> Parse:
+    def _fallback(self, sentence: PartialPhrase, grammar: SentenceGrammar, at: int) -> Parse:
         """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag.
 
         grammar: the first member's grammar over the words of all sentences.
@@ -343,7 +345,7 @@ class PhraseParser:
         return Parse(self.checked(*sentence).alone(leaves, FALLBACK), 0, -np.inf, is_fallback=True)
 
 
-def _obeys(tree: Phrase, constraints: Constraints) -> bool:
+def _obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
     """Tell whether a tree has all constituents that constraints require."""
     if not constraints.brackets:
         return True

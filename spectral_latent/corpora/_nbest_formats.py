@@ -19,7 +19,7 @@ __all__ = [
     "FAILED",
     "HEADER",
     "JSON_COLUMNS",
-    "Block",
+    "WrittenList",
     "comment_key",
     "comment_value",
     "is_number",
@@ -47,7 +47,7 @@ class _Row(NamedTuple):
     candidate: Candidate
 
 
-class Block(NamedTuple):
+class WrittenList(NamedTuple):
     """A list as it stands in a file.
 
     name: the name of the sentence; None if the sentence is named by its number.
@@ -60,7 +60,7 @@ class Block(NamedTuple):
     words: tuple[str, ...] | None = None
 
 
-def read_bllip(lines: Iterable[str], source: str) -> Iterator[Block]:
+def read_bllip(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
     """Read the lists of the format `bllip`.
 
     lines: the lines of the text.
@@ -84,17 +84,17 @@ def read_bllip(lines: Iterable[str], source: str) -> Iterator[Block]:
                 _numbers(scores.split(), scores_line)
             else:
                 rows.append(_Row(line, Candidate.of(_phrase(tree, line), _numbers(scores.split(), scores_line))))
-        yield Block(header[2], rows)
+        yield WrittenList(header[2], rows)
 
 
-def read_trees(lines: Iterable[str], source: str) -> Iterator[Block]:
+def read_trees(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
     """Read the lists of the format `trees`.
 
     lines: the lines of the text.
     source: the name of the text in errors.
     """
     for (name, _), group in groupby(_tree_rows(lines, source), key=lambda row: row[0]):
-        yield Block(name, [_Row(line, candidate) for _, line, candidate in group if candidate is not None])
+        yield WrittenList(name, [_Row(line, candidate) for _, line, candidate in group if candidate is not None])
 
 
 def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | None, int], Line, Candidate | None]]:
@@ -121,7 +121,7 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
         yield (name, 0 if name else gaps), line, candidate
 
 
-def read_conllu_lists(text: str, source: str) -> Iterator[Block]:
+def read_conllu_lists(text: str, source: str) -> Iterator[WrittenList]:
     """Read the lists of the format `conllu`.
 
     text: the sentences.
@@ -129,7 +129,7 @@ def read_conllu_lists(text: str, source: str) -> Iterator[Block]:
     """
     rows = (_conllu_row(sentence, Line(source, lines[0])) for sentence, lines in parse_with_lines(text, source))
     for name, group in groupby(rows, key=lambda row: row[0]):
-        yield Block(name, [row for _, row in group])
+        yield WrittenList(name, [row for _, row in group])
 
 
 def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, _Row]:
@@ -144,7 +144,7 @@ def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, _Row]:
     return list_name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), line)))
 
 
-def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
+def read_json(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
     """Read the lists of the format `json`.
 
     lines: the lines of the text.
@@ -163,7 +163,7 @@ def read_json(lines: Iterable[str], source: str) -> Iterator[Block]:
             raise line.error('no list of candidates; give {"sent_id": "7", "candidates": [...]}')
         sentence = _json_sentence(entry, line)
         rows = [_Row(line, _json_candidate(candidate, sentence, line)) for candidate in candidates]
-        yield Block(str(name), rows, None if sentence is None else sentence.forms)
+        yield WrittenList(str(name), rows, None if sentence is None else sentence.forms)
 
 
 def _json_sentence(entry: Mapping[str, Any], line: Line) -> DependencySentence | None:

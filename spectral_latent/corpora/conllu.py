@@ -19,7 +19,7 @@ from sys import intern  # one string per distinct word, tag and label
 
 from spectral_latent._options import counted
 from spectral_latent.corpora.text import CorpusError, Line, read_text
-from spectral_latent.dependency import Constraints, DependencySentence, PartialTree
+from spectral_latent.dependency import DependencyConstraints, DependencySentence, PartialDependencies
 from spectral_latent.dependency.sentence import BLANK
 
 __all__ = [
@@ -108,7 +108,7 @@ def parse_with_lines(
         yield _sentence(words, comments, _all_heads(words)), _numbers(words)
 
 
-def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[PartialTree]:
+def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[PartialDependencies]:
     """Read the sentences of a text in CoNLL-U or CoNLL-X whose heads and relations are partly known.
 
     A HEAD or DEPREL that is not known is `_`.  The HEAD `!3` forbids the word 3 as the head, and `!3|5` the words 3
@@ -130,7 +130,9 @@ def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[Partia
     return (tree for tree, _ in parse_partial_conllu_with_lines(text, source))
 
 
-def parse_partial_conllu_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[PartialTree, list[int]]]:
+def parse_partial_conllu_with_lines(
+    text: str, source: str = "<string>"
+) -> Iterator[tuple[PartialDependencies, list[int]]]:
     """Read sentences as `parse_partial_conllu` does, each with the numbers of its words' lines.
 
     text: the sentences.
@@ -153,10 +155,10 @@ def parse_partial_conllu_with_lines(text: str, source: str = "<string>") -> Iter
                 heads[word] = _head(column, word, len(words), line)
         relations = {word: name for word, name in enumerate(sentence.relations, start=1) if name != BLANK}
         try:
-            constraints = Constraints(heads, relations, forbidden)
+            constraints = DependencyConstraints(heads, relations, forbidden)
         except ValueError as error:
             raise words[0][0].error(f"{error}; write _ for a head that is not known") from None
-        yield PartialTree(sentence.without_tree(), constraints), _numbers(words)
+        yield PartialDependencies(sentence.without_tree(), constraints), _numbers(words)
 
 
 def _numbers(words: list[_Row]) -> list[int]:

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora._nbest_formats import (
     HEADER,
-    Block,
+    WrittenList,
     read_bllip,
     read_conllu_lists,
     read_json,
@@ -157,7 +157,7 @@ def _tree(tree: Any) -> Tree:
     return sentence_from_nltk(tree) if hasattr(tree, "nodes") else phrase_from_nltk(tree)
 
 
-def _checked(block: Block, number: int) -> NBest:
+def _checked(block: WrittenList, number: int) -> NBest:
     """Make the list of a block; its errors name the line."""
     name = str(number) if block.name is None else block.name
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from spectral_latent.constituency import PartialTree, Phrase
+from spectral_latent.constituency import PartialPhrase, Phrase
 from spectral_latent.corpora.brackets import without_outer_bracket
 
 __all__ = ["partial_from_nltk", "phrase_from_nltk", "phrase_to_nltk"]
@@ -38,7 +38,7 @@ def phrase_from_nltk(tree: Any) -> Phrase:
     return without_outer_bracket(_converted(tree, is_leaf))
 
 
-def partial_from_nltk(tree: Any) -> PartialTree:
+def partial_from_nltk(tree: Any) -> PartialPhrase:
     """Make of an `nltk.Tree` that is flat where nothing is known a sentence with constraints.
 
     tree: an `nltk.Tree`, such as a chunker's, whose leaves are words, or pairs of a word and its tag.
@@ -52,7 +52,7 @@ def partial_from_nltk(tree: Any) -> PartialTree:
     """
     if _is_leaf(tree):
         raise TypeError(f"expected an nltk.Tree, got {tree!r:.80}")
-    partial = PartialTree.of(_converted(tree, _is_leaf))
+    partial = PartialPhrase.of(_converted(tree, _is_leaf))
     if not partial.words:
         raise ValueError("the tree has no words")
     return partial

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from sys import intern  # one string per distinct label and word
 
-from spectral_latent.constituency import PartialTree, Phrase
+from spectral_latent.constituency import PartialPhrase, Phrase
 from spectral_latent.corpora.text import CorpusError, Line
 
 __all__ = ["parse_partial", "parse_partial_with_lines"]
@@ -26,7 +26,7 @@ _LABEL = 2
 _CLOSES = 3
 
 
-def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialTree]:
+def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialPhrase]:
     """Read sentences with brackets around some of their words.
 
     text: the sentences; empty lines have no meaning.
@@ -42,7 +42,7 @@ def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialTree]:
     return (sentence for _, sentence in parse_partial_with_lines(text, source))
 
 
-def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[int, PartialTree]]:
+def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[int, PartialPhrase]]:
     """Read sentences as `parse_partial` does, each with the number of its first line.
 
     text: the sentences.
@@ -71,7 +71,7 @@ def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tu
                 begun[-1][1].append(Phrase(label, tuple(children)))
         if len(begun) == 1 and begun[0][1]:
             try:
-                sentence = PartialTree.of(Phrase("", tuple(begun[0][1])))
+                sentence = PartialPhrase.of(Phrase("", tuple(begun[0][1])))
             except ValueError as error:
                 raise Line(source, begin).error(str(error)) from None
             if not sentence.words:

@@ -2,7 +2,7 @@
 
 from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.completion import completed
-from spectral_latent.dependency.constraints import Constraints, PartialTree
+from spectral_latent.dependency.constraints import DependencyConstraints, PartialDependencies
 from spectral_latent.dependency.conversion import Attachment, HeadSymbol
 from spectral_latent.dependency.model import DependencyModel
 from spectral_latent.dependency.options import DependencyOptions
@@ -13,13 +13,13 @@ from spectral_latent.dependency.sentence import DependencySentence
 
 __all__ = [
     "Attachment",
-    "Constraints",
+    "DependencyConstraints",
     "DependencyModel",
     "DependencyOptions",
     "DependencyParse",
     "DependencySentence",
     "HeadSymbol",
-    "PartialTree",
+    "PartialDependencies",
     "RelationModel",
     "RelationOptions",
     "TaggedTree",

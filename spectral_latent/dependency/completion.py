@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from spectral_latent.dependency.constraints import PartialTree
+from spectral_latent.dependency.constraints import PartialDependencies
 from spectral_latent.dependency.model import DependencyModel
 from spectral_latent.dependency.sentence import DependencySentence
 
@@ -17,7 +17,7 @@ __all__ = ["completed"]
 
 def completed(
     model: DependencyModel,
-    trees: Iterable[PartialTree],
+    trees: Iterable[PartialDependencies],
     n_best: int = 1,
     *,
     projective: bool = True,

@@ -18,18 +18,18 @@ from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.grammar import Permits, cells
 from spectral_latent.trees import BoolArray, IntArray
 
-__all__ = ["ANY_TREE", "Constraints", "PartialTree"]
+__all__ = ["ANY_TREE", "DependencyConstraints", "PartialDependencies"]
 
 
 @dataclass(frozen=True)
-class Constraints:
+class DependencyConstraints:
     """Constraints on the dependency tree of a sentence; words are numbered from 1, and 0 is the root.
 
     heads: the known heads of words.
     relations: the known relations of words to their heads; the heads may be unknown.
     forbidden: arcs that the tree must not have: pairs of a head and a word.
 
-    >>> Constraints({1: 2, 2: 1})
+    >>> DependencyConstraints({1: 2, 2: 1})
     Traceback (most recent call last):
     ValueError: the heads of the words 1, 2 are a cycle, so that no tree has them
     """
@@ -60,7 +60,7 @@ class Constraints:
     def crossing(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
         """Find two known arcs, each a head and a word, that cross; None if there are none.
 
-        >>> Constraints({1: 3, 2: 0}).crossing()
+        >>> DependencyConstraints({1: 3, 2: 0}).crossing()
         ((3, 1), (0, 2))
         """
         arcs = [(head, word) for word, head in self.heads.items()]
@@ -101,7 +101,7 @@ class Constraints:
 
         n_words: n, the number of words.
 
-        >>> Constraints({1: 2}, forbidden=[(0, 1)]).allowed(2).astype(int)
+        >>> DependencyConstraints({1: 2}, forbidden=[(0, 1)]).allowed(2).astype(int)
         array([[0, 1],
                [0, 0],
                [1, 0]])
@@ -126,7 +126,7 @@ class Constraints:
         tree: a tree with relations.
 
         >>> tree = DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0), ("obj", "root"))
-        >>> Constraints(relations={1: "nsubj"}).with_known_relations(tree).relations
+        >>> DependencyConstraints(relations={1: "nsubj"}).with_known_relations(tree).relations
         ('nsubj', 'root')
         """
         found = enumerate(tree.relations, start=1)
@@ -159,11 +159,11 @@ class Constraints:
         return Permits(row, np.concatenate([everything, of_word, ~everything]))
 
 
-ANY_TREE = Constraints()
+ANY_TREE = DependencyConstraints()
 """No constraints: every tree obeys them."""
 
 
-class PartialTree(NamedTuple):
+class PartialDependencies(NamedTuple):
     """A sentence with constraints on its tree.
 
     sentence: the words, with tags or without.
@@ -171,15 +171,15 @@ class PartialTree(NamedTuple):
     """
 
     sentence: DependencySentence
-    constraints: Constraints
+    constraints: DependencyConstraints
 
     @staticmethod
-    def unknown(sentence: DependencySentence) -> PartialTree:
+    def unknown(sentence: DependencySentence) -> PartialDependencies:
         """Make a sentence without constraints.
 
         sentence: the words, with tags or without.
 
-        >>> PartialTree.unknown(DependencySentence.of(["Yes"])).constraints
-        Constraints(heads={}, relations={}, forbidden=())
+        >>> PartialDependencies.unknown(DependencySentence.of(["Yes"])).constraints
+        DependencyConstraints(heads={}, relations={}, forbidden=())
         """
-        return PartialTree(sentence, ANY_TREE)
+        return PartialDependencies(sentence, ANY_TREE)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import Count, checked
-from spectral_latent.dependency.constraints import ANY_TREE, Constraints, PartialTree
+from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies
 from spectral_latent.dependency.conversion import HeadSymbol, require_heads
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.parsing import DependencyParse, DependencyParser
@@ -171,7 +171,7 @@ class DependencyModel(StoredModel):
         """
         logs = (
             self.parser.charts(batch).weight().log_if_positive
-            for batch in batches_of(map(PartialTree.unknown, sentences))
+            for batch in batches_of(map(PartialDependencies.unknown, sentences))
         )
         return np.concatenate([np.zeros(0), *logs])
 
@@ -252,7 +252,7 @@ class DependencyModel(StoredModel):
         ]
 
     def parse(
-        self, sentence: DependencySentence, *, projective: bool = True, constraints: Constraints = ANY_TREE
+        self, sentence: DependencySentence, *, projective: bool = True, constraints: DependencyConstraints = ANY_TREE
     ) -> DependencyParse:
         """Find the tree whose arcs have the largest sum of posteriors: the tree of minimum Bayes risk.
 
@@ -265,15 +265,16 @@ class DependencyModel(StoredModel):
         >>> def tree(words, heads): return DependencySentence.of(words).with_heads(heads)
         >>> trees = [tree(["eat", "or", "sleep"], (0, 3, 1)), tree(["eat", "or", "sleep"], (0, 1, 1))]
         >>> model = DependencyModel.train(trees)
-        >>> model.parse(DependencySentence.of(["sleep", "or", "eat"]), constraints=Constraints({2: 3})).sentence.heads
+        >>> known = DependencyConstraints({2: 3})
+        >>> model.parse(DependencySentence.of(["sleep", "or", "eat"]), constraints=known).sentence.heads
         (0, 3, 1)
         """
         checked("projective", projective, bool)
-        ((parse,),) = self.parser.parses([PartialTree(sentence, constraints)], 1, projective=projective)
+        ((parse,),) = self.parser.parses([PartialDependencies(sentence, constraints)], 1, projective=projective)
         return parse
 
     def parse_nbest(
-        self, sentence: DependencySentence, n_best: int, *, constraints: Constraints = ANY_TREE
+        self, sentence: DependencySentence, n_best: int, *, constraints: DependencyConstraints = ANY_TREE
     ) -> Parses[DependencyParse]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
 
@@ -287,12 +288,12 @@ class DependencyModel(StoredModel):
         parser, and if the arcs of known heads cross.
         """
         checked("n_best", n_best, Count)
-        (parses,) = self.parser.parses([PartialTree(sentence, constraints)], n_best)
+        (parses,) = self.parser.parses([PartialDependencies(sentence, constraints)], n_best)
         return parses
 
     def parse_all(
         self,
-        sentences: Iterable[DependencySentence | PartialTree],
+        sentences: Iterable[DependencySentence | PartialDependencies],
         n_best: int = 1,
         *,
         projective: bool = True,
@@ -381,13 +382,13 @@ class DependencyModel(StoredModel):
 
 def _parses_of(
     model: DependencyModel,
-    given: Sequence[DependencySentence | PartialTree],
+    given: Sequence[DependencySentence | PartialDependencies],
     n_best: int,
     projective: bool,
     scored: bool,
 ) -> list[Parses[DependencyParse]]:
     """Find the trees of each of several sentences; a sentence without words has no trees."""
-    trees = [each if isinstance(each, PartialTree) else PartialTree.unknown(each) for each in given]
+    trees = [each if isinstance(each, PartialDependencies) else PartialDependencies.unknown(each) for each in given]
     for tree in trees:
         check_sentence(tree.sentence)
     with_words = [tree for tree in trees if tree.sentence.forms]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.dependency.constraints import ANY_TREE, Constraints, PartialTree
+from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies
 from spectral_latent.dependency.conversion import HeadSymbol, heads_are_right, skeletal_trees
 from spectral_latent.dependency.decoding import ArcMarginals, arc_marginals, maximum_heads, n_best_heads
 from spectral_latent.dependency.floors import floored_weights
@@ -97,7 +97,7 @@ class DependencyParser:
         unpruned = replace(self.options, threshold=0.0, beam=0.0)
         return replace(self.grammar, options=unpruned, seen=np.ones_like(self.grammar.seen))
 
-    def charts(self, trees: Sequence[PartialTree], *, pruned: bool = True) -> Charts:
+    def charts(self, trees: Sequence[PartialDependencies], *, pruned: bool = True) -> Charts:
         """Build the charts of sentences.
 
         trees: the sentences with their constraints.  Words without a tag, or with an unseen tag, may have any tag.
@@ -113,7 +113,7 @@ class DependencyParser:
         grammar = self.grammar if pruned else self._unpruned
         return grammar.charts(list(map(self.options.words_of, sentences)), self.tags_of_words(sentences), permits)
 
-    def arcs(self, trees: Sequence[PartialTree]) -> tuple[SentenceGrammar, list[ArcMarginals | None]]:
+    def arcs(self, trees: Sequence[PartialDependencies]) -> tuple[SentenceGrammar, list[ArcMarginals | None]]:
         """Compute the posteriors of the arcs of sentences, and the grammar over all their words.
 
         A sentence has no posteriors if the grammar does not derive it.
@@ -136,7 +136,7 @@ class DependencyParser:
         Raises ValueError if a sentence is empty.
         """
         posteriors: list[FloatArray] = []
-        for batch in batches_of(map(PartialTree.unknown, sentences)):
+        for batch in batches_of(map(PartialDependencies.unknown, sentences)):
             for tree, marginals in zip(batch, self.arcs(batch)[1], strict=True):
                 n = len(tree.sentence.forms)
                 if marginals is None:
@@ -154,7 +154,7 @@ class DependencyParser:
         of_key = dict(zip(keys, trees, strict=True))
         return list(of_key.values()), Vocabulary(of_key).numbers(keys)
 
-    def _marginals(self, charts: Charts, trees: Sequence[PartialTree]) -> list[ArcMarginals | None]:
+    def _marginals(self, charts: Charts, trees: Sequence[PartialDependencies]) -> list[ArcMarginals | None]:
         """Compute the posteriors of arcs in the charts of sentences; None for a chart without an allowed tree."""
         posteriors: list[ArcMarginals | None] = []
         for spans, (sentence, constraints) in zip(charts.spans, trees, strict=True):
@@ -167,7 +167,7 @@ class DependencyParser:
             posteriors.append(marginals if marginals is not None and marginals.sign.any() else None)
         return posteriors
 
-    def check(self, tree: PartialTree, *, projective: bool = True) -> None:
+    def check(self, tree: PartialDependencies, *, projective: bool = True) -> None:
         """Raise TypeError for constraints on phrases, and ValueError if they do not fit a sentence and the parser.
 
         tree: the sentence with its constraints.
@@ -177,7 +177,7 @@ class DependencyParser:
         check_sentence(sentence)
         if constraints == ANY_TREE:
             return
-        check_kind(constraints, Constraints)
+        check_kind(constraints, DependencyConstraints)
         constraints.check(len(sentence.forms), [] if self.relations is None else self.relations.names)
         if projective and (arcs := constraints.crossing()):
             (head, word), (other_head, other_word) = arcs
@@ -187,7 +187,7 @@ class DependencyParser:
             )
 
     def parses(
-        self, trees: Sequence[PartialTree], n_best: int, *, projective: bool = True, scored: bool = True
+        self, trees: Sequence[PartialDependencies], n_best: int, *, projective: bool = True, scored: bool = True
     ) -> list[Parses[DependencyParse]]:
         """Find up to `n_best` trees of each sentence; see `DependencyModel.parse_nbest` and `DependencyModel.parse`.
 
@@ -202,7 +202,9 @@ class DependencyParser:
         for tree in trees:
             self.check(tree, projective=projective)
         # Charts have only projective trees, so that constraints with crossing arcs are left out here.
-        charted = [PartialTree(tree.sentence, ANY_TREE) if tree.constraints.crossing() else tree for tree in trees]
+        charted = [
+            PartialDependencies(tree.sentence, ANY_TREE) if tree.constraints.crossing() else tree for tree in trees
+        ]
         grammar, marginals = self.arcs(charted)
         tagged = [self._tagged(tree.sentence, arcs) for tree, arcs in zip(trees, marginals, strict=True)]
         unlabelled: list[list[DependencySentence]] = []
@@ -229,7 +231,7 @@ class DependencyParser:
         ]
 
     def _heads(
-        self, marginals: ArcMarginals, constraints: Constraints, n_best: int, projective: bool
+        self, marginals: ArcMarginals, constraints: DependencyConstraints, n_best: int, projective: bool
     ) -> list[tuple[int, ...]]:
         """Find the heads of the trees with the largest sums of posteriors, without arcs whose posterior is near
         zero."""
@@ -256,7 +258,7 @@ class DependencyParser:
         filled = tuple(new if tag == BLANK else tag for tag, new in zip(tags, likeliest, strict=True))
         return sentence.with_tags(column, filled)
 
-    def _fallback(self, tree: PartialTree) -> DependencyParse:
+    def _fallback(self, tree: PartialDependencies) -> DependencyParse:
         """Make a tree that is flat below the first word, except for required and forbidden arcs."""
         sentence, constraints = tree
         weights = constraints.allowed(len(sentence.forms)).astype(float)

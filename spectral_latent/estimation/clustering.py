@@ -183,30 +183,30 @@ def _k_means(points: FloatArray, weight: FloatArray, k: int, rng: np.random.Gene
     return centres
 
 
-class _Choices(NamedTuple):
+class _StateChoices(NamedTuple):
     """The distinct choices of states at nodes with binary rules, and the count of each choice."""
 
     rows: IntArray  # (n, 4) rule, states of the node, its left and its right child; in lexicographic order
     times: FloatArray  # (n,) the count of each choice
 
-    def __add__(self, other: _Choices) -> _Choices:  # type: ignore[override]
+    def __add__(self, other: _StateChoices) -> _StateChoices:  # type: ignore[override]
         """Add the counts of two shards."""
         rows, which = Rules.distinct(np.concatenate([self.rows, other.rows]))
         count = np.bincount(which, np.concatenate([self.times, other.times]), minlength=len(rows))
-        return _Choices(rows, count.astype(float))
+        return _StateChoices(rows, count.astype(float))
 
-    def parts(self, rules: IntArray) -> list[tuple[IntArray, _Choices]]:
+    def parts(self, rules: IntArray) -> list[tuple[IntArray, _StateChoices]]:
         """Cut the binary rules (R, 3) into tasks with their choices; rules are numbered from 0 in each task."""
         firsts = range(0, len(rules), RULES_OF_TASK)
         starts = np.searchsorted(self.rows[:, 0], [*firsts, len(rules)])
         tasks = []
         for first, (start, end) in zip(firsts, pairwise(starts.tolist()), strict=True):
-            choices = _Choices(self.rows[start:end] - np.array([first, 0, 0, 0]), self.times[start:end])
+            choices = _StateChoices(self.rows[start:end] - np.array([first, 0, 0, 0]), self.times[start:end])
             tasks.append((rules[first : first + RULES_OF_TASK], choices))
         return tasks
 
 
-def _tensors(part: tuple[IntArray, _Choices], states: IntArray, rank: int | None) -> list[Tensor]:
+def _tensors(part: tuple[IntArray, _StateChoices], states: IntArray, rank: int | None) -> list[Tensor]:
     """Make a tensor from the counts of each binary rule of a part, with at most `rank` terms if `rank` is given.
 
     states: (S,) the number of states of each symbol.
@@ -227,7 +227,7 @@ class _HardCounts(NamedTuple):
     """Counts of rules with each choice of states, where the states of nodes are known."""
 
     table: RuleTable  # without binary rules
-    choices: _Choices
+    choices: _StateChoices
 
     def __add__(self, other: _HardCounts) -> _HardCounts:  # type: ignore[override]
         """Add the counts of two shards."""
@@ -267,7 +267,7 @@ def _hard_counts(
         binary=Tensors.of([]),
     )
     times = np.bincount(which, of_node[binaries], minlength=len(rows)).astype(float)
-    return _HardCounts(without_binary, _Choices(rows, times))
+    return _HardCounts(without_binary, _StateChoices(rows, times))
 
 
 def state_counts(

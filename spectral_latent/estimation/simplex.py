@@ -77,7 +77,7 @@ def anchors(
     return candidates[chosen]
 
 
-class _Room(NamedTuple):
+class _FaceRoom(NamedTuple):
     """Room that is made once for all points.
 
     face: (k,) the corners of a face.
@@ -92,13 +92,13 @@ class _Room(NamedTuple):
     solution: FloatArray
 
     @staticmethod
-    def of(k: int) -> _Room:
+    def allocate(k: int) -> _FaceRoom:
         """Make room for k corners."""
-        return _Room(np.empty(k, dtype=np.int64), np.empty(k), np.empty((k, k)), np.empty(k))
+        return _FaceRoom(np.empty(k, dtype=np.int64), np.empty(k), np.empty((k, k)), np.empty(k))
 
 
 @compiled_part
-def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _Room) -> bool:
+def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _FaceRoom) -> bool:
     """Set target[face] to arg min of ‖Σ w_i c_i - p‖² over Σ w_i = 1; False if the corners of the face are dependent.
 
     With d_i = c_i - c_0 the minimum solves Σ_j (d_i · d_j) w_j = d_i · (p - c_0), i > 0, by Cholesky factors.
@@ -155,7 +155,7 @@ def _positive(weights: FloatArray, face: IntArray, size: int) -> int:
 
 
 @compiled_part
-def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _Room) -> None:
+def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _FaceRoom) -> None:
     """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent.
 
     gram: (k, k) the inner products of the corners.
@@ -183,7 +183,7 @@ def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _Ro
 
 
 @compiled_part
-def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: int, room: _Room) -> None:
+def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: int, room: _FaceRoom) -> None:
     """Move weights straight to the minimum over the face; if a weight reaches zero first, continue without its corner.
 
     gram: (k, k) the inner products of the corners.
@@ -214,7 +214,7 @@ def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: i
 
 @compiled
 def _find_weights(
-    gram: FloatArray, products: FloatArray, magnitude: FloatArray, weights: FloatArray, room: _Room
+    gram: FloatArray, products: FloatArray, magnitude: FloatArray, weights: FloatArray, room: _FaceRoom
 ) -> None:
     """Find arg min of wᵀ gram w - 2 product · w over the simplex for every product.
 
@@ -283,7 +283,7 @@ def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
         raise ValueError("points and corners must be finite")
     weights = np.zeros_like(products)
     magnitude = gram.diagonal().max() + np.abs(products).max(axis=1)
-    _find_weights(gram, products, magnitude, weights, _Room.of(len(corners)))
+    _find_weights(gram, products, magnitude, weights, _FaceRoom.allocate(len(corners)))
     gradient = 2.0 * (weights @ gram - products)
     gap = np.einsum("nk,nk->n", weights, gradient) - gradient.min(axis=1)
     return ConvexWeights(weights, np.maximum(gap, 0.0) * scale**2)

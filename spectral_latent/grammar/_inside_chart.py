@@ -41,7 +41,7 @@ class LimitError(Exception):
     """A sentence costs more than its limits allow."""
 
 
-class _Rules(NamedTuple):
+class _RulesOfRight(NamedTuple):
     """The columns of `CoarseGrammar` that list the rules of a right child."""
 
     of_right: PlaceArray  # (S + 1,)
@@ -114,7 +114,7 @@ class InsideChart(NamedTuple):
         return InsideChart(self.exponent, self.row, self.of_end, *columns, self.inside[:size])
 
 
-class _Room(NamedTuple):
+class _CellRoom(NamedTuple):
     """Room for the cells of one end j, which is used for one end after another.
 
     scores: (S, n + _WIDTH) the score of each symbol over (i, j), for each beginning i; zero between two ends.
@@ -147,14 +147,14 @@ class _Room(NamedTuple):
     item: PlaceArray
 
     @staticmethod
-    def of(grammar: CoarseGrammar, n_words: int) -> _Room:
+    def allocate(grammar: CoarseGrammar, n_words: int) -> _CellRoom:
         """Make room for n words."""
         n_symbols = len(grammar.root)
         width = (n_words // int(_WIDTH) + 1) * int(_WIDTH)
         made, first, end, symbol = np.zeros((4, n_symbols + 1), dtype=np.uint64)
         merit, inside = np.empty((2, n_symbols))
         pair, item = np.empty((2, len(grammar.left) + 1), dtype=np.uint64)
-        return _Room(
+        return _CellRoom(
             scores=np.zeros((n_symbols, width)),
             exponent=np.empty(n_words, dtype=np.int64),
             is_made=np.zeros(n_symbols, dtype=np.bool_),
@@ -176,7 +176,7 @@ def _close(
     estimates: OutsideEstimates,
     chart: InsideChart,
     permits: Permits,
-    room: _Room,
+    room: _CellRoom,
     n_made: int,
     k: int,
     j: int,
@@ -232,7 +232,7 @@ def _close(
 
 
 @exact_pass_part
-def _scale_rows(chart: InsideChart, room: _Room, n_made: int, k: int, exponent: int) -> None:
+def _scale_rows(chart: InsideChart, room: _CellRoom, n_made: int, k: int, exponent: int) -> None:
     """Scale the rows that end at word k, so that their products with items of exponent `exponent` can be added.
 
     The product with a score over (i, k) is added to the scores over (i, j), which have the exponent room.exponent[i].
@@ -260,7 +260,7 @@ def _scale_rows(chart: InsideChart, room: _Room, n_made: int, k: int, exponent: 
 
 
 @exact_pass_part
-def _pairs(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int) -> int:
+def _pairs(rules: _RulesOfRight, chart: InsideChart, room: _CellRoom, k: int, n_items: int) -> int:
     """List the pairs of children whose right child is one of the room's items, and whose left child ends at word k.
 
     Returns the number of pairs.
@@ -279,7 +279,7 @@ def _pairs(rules: _Rules, chart: InsideChart, room: _Room, k: int, n_items: int)
 
 
 @exact_pass_part
-def _join(rules: _Rules, chart: InsideChart, room: _Room, n_made: int, k: int, n_items: int) -> int:
+def _join(rules: _RulesOfRight, chart: InsideChart, room: _CellRoom, n_made: int, k: int, n_items: int) -> int:
     """Apply all binary rules to the items of the room, as right children, and the items that end at word k.
 
     Returns the number of symbols that may have scores then.
@@ -306,7 +306,7 @@ def _join(rules: _Rules, chart: InsideChart, room: _Room, n_made: int, k: int, n
 
 
 @exact_pass_part
-def _store(chart: InsideChart, room: _Room, n_made: int, j: int, size: int) -> int:
+def _store(chart: InsideChart, room: _CellRoom, n_made: int, j: int, size: int) -> int:
     """Write the rows that end at word j into the chart, and set the scores to zero; return the places in use."""
     row = chart.of_end[j]
     for at in range(n_made):
@@ -329,11 +329,11 @@ def _store(chart: InsideChart, room: _Room, n_made: int, j: int, size: int) -> i
 
 @compiled_exact_pass
 def _fill(
-    rules: _Rules,
+    rules: _RulesOfRight,
     leaves: CoarseLeaves,
     chart: InsideChart,
     permits: Permits,
-    room: _Room,
+    room: _CellRoom,
     done: int,
     last: int,
     size: int,
@@ -395,12 +395,12 @@ def inside_chart(
     size_of_grammar = f"{n} words under {n_symbols} symbols"
     permits = permits or Permits.all(n, n_symbols)
     estimates = estimates or OutsideEstimates.of_prior(grammar.prior, n)
-    rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
+    rules = _RulesOfRight(*(getattr(grammar, name) for name in _RulesOfRight._fields))
     done = 0
     size = 0
     try:
         # NumPy makes the arrays, so that no function to make them need be compiled.
-        room = _Room.of(grammar, n)
+        room = _CellRoom.allocate(grammar, n)
         chart = InsideChart.empty(n, n_symbols)
         while done < n:
             # The clock is read outside compiled code, after the first word, and then after so many at a time.

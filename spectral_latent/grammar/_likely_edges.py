@@ -34,7 +34,7 @@ _TWO = np.uint64(2)
 _LARGE = 1e300  # the largest weight, which is finite, so that its product with zero is zero
 
 
-class _Rules(NamedTuple):
+class _RulesOfParent(NamedTuple):
     """The columns of `CoarseGrammar` that list the rules of a parent."""
 
     left_child: PlaceArray  # (R,)
@@ -81,7 +81,7 @@ class _Walk(NamedTuple):
     threshold: float
 
     @staticmethod
-    def of(n_words: int, n_symbols: int, n_places: int, n_rules: int, threshold: float) -> _Walk:
+    def allocate(n_words: int, n_symbols: int, n_places: int, n_rules: int, threshold: float) -> _Walk:
         """Make room for a chart of n words and S symbols."""
         item, symbol = np.empty((2, n_places), dtype=np.uint64)
         begins, begin, last = np.zeros((3, n_symbols), dtype=np.uint64)
@@ -171,7 +171,7 @@ def _set_scales(chart: InsideChart, walk: _Walk, i: int, j: int) -> None:
 
 
 @exact_pass_part
-def _matching(grammar: _Rules, walk: _Walk, a: int, j: int) -> int:
+def _matching(grammar: _RulesOfParent, walk: _Walk, a: int, j: int) -> int:
     """List the rules of a that may have children side by side: left ones in the table, right ones that end at j.
 
     Returns the number of rules.  Bits are modulo 64, so that a listed rule may still have no such children.
@@ -188,7 +188,7 @@ def _matching(grammar: _Rules, walk: _Walk, a: int, j: int) -> int:
 
 @exact_pass_part
 def _expand(
-    grammar: _Rules, chart: InsideChart, walk: _Walk, a: int, i: int, j: int, edges: IntArray, n_edges: int
+    grammar: _RulesOfParent, chart: InsideChart, walk: _Walk, a: int, i: int, j: int, edges: IntArray, n_edges: int
 ) -> int:
     """Add to the outside scores of the children of an item a over (i, j); append its likely edges, or its best edge.
 
@@ -233,7 +233,7 @@ def _expand(
 
 @compiled_exact_pass
 def _walk_down(
-    grammar: _Rules,
+    grammar: _RulesOfParent,
     chart: InsideChart,
     leaves: CoarseLeaves,
     walk: _Walk,
@@ -325,7 +325,7 @@ def likely_edges(
     """
     n = len(leaves.start) - 1
     n_places = len(chart.inside)
-    walk = _Walk.of(n, len(grammar.root), n_places, len(grammar.number), threshold)
+    walk = _Walk.allocate(n, len(grammar.root), n_places, len(grammar.number), threshold)
     # The outside score of an item over the whole sentence is its root weight, divided by the sentence's probability.
     tops = np.arange(chart.of_end[n], chart.of_end[n + 1], dtype=np.int64)
     tops = tops[chart.first[tops] == 0]
@@ -335,7 +335,7 @@ def likely_edges(
     if total > 0.0:
         walk.outside[top] = share / total
         walk.is_wanted[top[np.argmax(walk.outside[top] * chart.inside[top])]] = True
-    rules = _Rules(*(getattr(grammar, name) for name in _Rules._fields))
+    rules = _RulesOfParent(*(getattr(grammar, name) for name in _RulesOfParent._fields))
     items = np.empty((n_places, 5), dtype=np.int64)
     edges = np.empty((_ROOM, 3), dtype=np.int64)
     done = 0

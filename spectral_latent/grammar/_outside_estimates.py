@@ -48,7 +48,7 @@ class Neighbours(NamedTuple):
     prior: FloatArray
 
     @staticmethod
-    def of(operators: ObservableOperators, prior: FloatArray, tag_of_symbol: IntArray) -> Neighbours:
+    def compute(operators: ObservableOperators, prior: FloatArray, tag_of_symbol: IntArray) -> Neighbours:
         """Compute the tags beside the items of a grammar.
 
         operators: operators of S symbols with one state each.
@@ -205,7 +205,7 @@ class OutsideEstimates(NamedTuple):
     exponent: int
 
     @staticmethod
-    def of(neighbours: Neighbours, leaves: CoarseLeaves, least: float) -> OutsideEstimates:
+    def compute(neighbours: Neighbours, leaves: CoarseLeaves, least: float) -> OutsideEstimates:
         """Estimate the outside scores by the words of a sentence.
 
         neighbours: the tags beside the items of the grammar.

@@ -127,7 +127,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
 
     @cached_property
     def _neighbours(self) -> Neighbours:
-        return Neighbours.of(self.coarse, self.prior, self.tag_of_symbol)
+        return Neighbours.compute(self.coarse, self.prior, self.tag_of_symbol)
 
     @cached_property
     def _all_rules(self) -> CoarseGrammar:
@@ -227,7 +227,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         """
         n = len(leaves.start) - 1
         beam = _beam_of_length(self.options.beam, n)
-        yield self._seen_rules, leaves, beam, OutsideEstimates.of(self._neighbours, leaves, least)
+        yield self._seen_rules, leaves, beam, OutsideEstimates.compute(self._neighbours, leaves, least)
         yield self._seen_rules, leaves, beam, None
         if self._all_rules is not self._seen_rules:
             yield self._all_rules, leaves, beam, None
@@ -239,7 +239,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     @cached_property
     def _left_corners(self) -> tuple[CoarseGrammar, LeftCorners, LeftCorners]:
         """The coarse grammar normalised, its left corners, and those of the latent one."""
-        coarse, latent = (LeftCorners.of(operators.normalised()) for operators in (self.coarse, self.operators))
+        coarse, latent = (LeftCorners.compute(operators.normalised()) for operators in (self.coarse, self.operators))
         return CoarseGrammar.of(coarse.operators, self.prior), coarse, latent
 
     def prefixes(self, words: Sequence[str], tags: IntArray | None = None) -> Prefixes:
@@ -294,7 +294,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         except LimitError as error:
             warnings.warn(f"{error}, and has no surprisal; divide the sentence, or raise the limit", RuntimeWarning, 3)
             return None
-        return LatentPrefixes.of(encoded.restrict(latent.operators), latent, leaves, spans)
+        return LatentPrefixes.compute(encoded.restrict(latent.operators), latent, leaves, spans)
 
     def most_frequent_symbols(self, grammar: SentenceGrammar) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.

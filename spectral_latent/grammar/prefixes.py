@@ -219,7 +219,7 @@ class LatentPrefixes(NamedTuple):
     forward: FloatArray
 
     @staticmethod
-    def of(
+    def compute(
         operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest
     ) -> LatentPrefixes:
         """Compute the vectors of the items and prefixes.

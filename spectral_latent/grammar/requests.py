@@ -76,15 +76,14 @@ def check_trees(trees: Iterable[Tree], kind: type[Tree]) -> Iterator[Tree]:
 
 
 def check_kind(given: object, expected: type) -> None:
-    """Raise TypeError unless an object is of a class; packages have classes of the same name.
+    """Raise TypeError unless an object is of a class.
 
     given: the object.
     expected: the class.
 
     >>> check_kind(1.0, int)
     Traceback (most recent call last):
-    TypeError: expected builtins.int, got builtins.float
+    TypeError: expected int, got float
     """
     if not isinstance(given, expected):
-        own = type(given)
-        raise TypeError(f"expected {expected.__module__}.{expected.__name__}, got {own.__module__}.{own.__name__}")
+        raise TypeError(f"expected {expected.__name__}, got {type(given).__name__}")

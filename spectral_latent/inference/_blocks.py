@@ -18,8 +18,8 @@ from spectral_latent.operators import PackedOperators
 from spectral_latent.trees import FloatArray
 
 __all__ = [
-    "Block",
-    "Room",
+    "RuleBlock",
+    "RuleRoom",
     "add_pair",
     "block_of",
     "pair_to_children",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-class Block(NamedTuple):
+class RuleBlock(NamedTuple):
     """The matrices of a binary rule a → b c, as places in a flat array.
 
     data: the numbers of all tensors, flat, (offset[-1],).
@@ -53,7 +53,7 @@ class Block(NamedTuple):
     m_c: int
 
 
-class Room(NamedTuple):
+class RuleRoom(NamedTuple):
     """Room for the vectors of one rule.
 
     pair: (3, Q) a vector in the pair space of a rule, and the images of both children in its terms.
@@ -64,18 +64,18 @@ class Room(NamedTuple):
     of_items: FloatArray
 
     @staticmethod
-    def of(operators: PackedOperators) -> Room:
+    def allocate(operators: PackedOperators) -> RuleRoom:
         """Make room for the rules of operators.
 
         operators: the operators as flat arrays.
         """
         m_max = operators.leaf.shape[1]
         width = max(m_max * m_max, operators.terms.max(initial=0))
-        return Room(np.empty((3, width)), np.empty((2, m_max)))
+        return RuleRoom(np.empty((3, width)), np.empty((2, m_max)))
 
 
 @pass_part
-def block_of(operators: PackedOperators, r: int) -> Block:
+def block_of(operators: PackedOperators, r: int) -> RuleBlock:
     """Find the matrices of a binary rule.
 
     operators: the operators as flat arrays.
@@ -86,11 +86,13 @@ def block_of(operators: PackedOperators, r: int) -> Block:
     first, terms = operators.offset[r], operators.terms[r]
     width = terms if terms else m_b * m_c
     second = first + m_a * width
-    return Block(operators.data, first, second, second + terms * m_b, terms, width, m_a, m_b, m_c)
+    return RuleBlock(operators.data, first, second, second + terms * m_b, terms, width, m_a, m_b, m_c)
 
 
 @pass_part
-def add_pair(block: Block, left: FloatArray, b: int, right: FloatArray, c: int, scale: float, pair: FloatArray) -> None:
+def add_pair(
+    block: RuleBlock, left: FloatArray, b: int, right: FloatArray, c: int, scale: float, pair: FloatArray
+) -> None:
     """Add to pair[0] `scale` times the image of two children, y = left[b] and z = right[c], in pair space.
 
     block: the tensor of the rule.
@@ -99,7 +101,7 @@ def add_pair(block: Block, left: FloatArray, b: int, right: FloatArray, c: int, 
     right: (n', M) the vectors of right children.
     c: the row of the right child.
     scale: a factor.
-    pair: (3, Q) as in `Room`.
+    pair: (3, Q) as in `RuleRoom`.
     """
     if block.terms:
         # Factored: coordinate q is (second[q] · y) (third[q] · z).
@@ -116,36 +118,36 @@ def add_pair(block: Block, left: FloatArray, b: int, right: FloatArray, c: int, 
 
 
 @pass_part
-def pair_to_parent(block: Block, pair: FloatArray, out: FloatArray) -> None:
+def pair_to_parent(block: RuleBlock, pair: FloatArray, out: FloatArray) -> None:
     """Set out[0], (m_a,), to the image of pair[0] in the states of the parent.
 
     block: the tensor of the rule.
-    pair: (3, Q) as in `Room`.
+    pair: (3, Q) as in `RuleRoom`.
     out: (n, M) gets the vector in row 0.
     """
     multiply(block.data, block.first, block.m_a, block.width, pair, 0, out, 0)
 
 
 @pass_part
-def parent_to_pair(block: Block, vectors: FloatArray, a: int, pair: FloatArray) -> None:
+def parent_to_pair(block: RuleBlock, vectors: FloatArray, a: int, pair: FloatArray) -> None:
     """Set pair[0] to the image of the parent's outside vector in pair space.
 
     block: the tensor of the rule.
     vectors: (n, M) the outside vectors.
     a: the row of the outside vector of the parent.
-    pair: (3, Q) as in `Room`.
+    pair: (3, Q) as in `RuleRoom`.
     """
     multiply_transposed(block.data, block.first, block.m_a, block.width, vectors, a, pair, 0)
 
 
 @pass_part
 def pair_to_children(
-    block: Block, pair: FloatArray, left: FloatArray, b: int, right: FloatArray, c: int, to_children: FloatArray
+    block: RuleBlock, pair: FloatArray, left: FloatArray, b: int, right: FloatArray, c: int, to_children: FloatArray
 ) -> None:
     """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y = left[b] and by z = right[c].
 
     block: the tensor of the rule.
-    pair: (3, Q) as in `Room`; pair[1] and pair[2] are overwritten.
+    pair: (3, Q) as in `RuleRoom`; pair[1] and pair[2] are overwritten.
     left: (n, M) the vectors of left children.
     b: the row of the left child.
     right: (n', M) the vectors of right children.

@@ -16,7 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import EMPTY, ZERO, compiled_pass, pass_part
-from spectral_latent.inference._blocks import Room, add_pair, block_of, pair_to_children, pair_to_parent, parent_to_pair
+from spectral_latent.inference._blocks import (
+    RuleRoom,
+    add_pair,
+    block_of,
+    pair_to_children,
+    pair_to_parent,
+    parent_to_pair,
+)
 from spectral_latent.operators import ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
@@ -130,7 +137,7 @@ def _run_end(forest: Forest, edge: int, stop: int) -> int:
 
 @pass_part
 def _apply(
-    operators: PackedOperators, forest: Forest, inside: ScaledVectors, edge: int, end: int, m_a: int, room: Room
+    operators: PackedOperators, forest: Forest, inside: ScaledVectors, edge: int, end: int, m_a: int, room: RuleRoom
 ) -> int:
     """Set room.of_items[0, :m_a] to the inside vector of a run of edges with one rule; return its exponent."""
     vectors, exponents = inside
@@ -172,7 +179,7 @@ def _apply(
 
 @compiled_pass
 def inside_pass(
-    operators: PackedOperators, forest: Forest, factors: FloatArray, inside: ScaledVectors, room: Room
+    operators: PackedOperators, forest: Forest, factors: FloatArray, inside: ScaledVectors, room: RuleRoom
 ) -> None:
     """Compute inside vectors.
 
@@ -180,7 +187,7 @@ def inside_pass(
     forest: a forest of I items, whose rules are those of the operators.
     factors: (I,) the factor of each item's vector.
     inside: zeros; gets the inside vectors.
-    room: as `Room.of` makes it.
+    room: as `RuleRoom.allocate` makes it.
     """
     vectors, exponents = inside
     # Children come before parents, so that the vectors of children are finished before they are used.
@@ -206,7 +213,7 @@ def outside_pass(
     factors: FloatArray,
     inside: ScaledVectors,
     outside: ScaledVectors,
-    room: Room,
+    room: RuleRoom,
 ) -> None:
     """Compute outside vectors from the result of `inside_pass` on the same forest, with the same factors.
 
@@ -215,7 +222,7 @@ def outside_pass(
     factors: (I,) the factor of each item's vector.
     inside: the inside vectors.
     outside: zeros; gets the outside vectors.
-    room: as `Room.of` makes it.
+    room: as `RuleRoom.allocate` makes it.
     """
     states, symbol = operators.states, forest.symbol
     vectors, exponents = outside
@@ -271,7 +278,7 @@ def edge_pass(
     outside: ScaledVectors,
     products: FloatArray,
     exponents: IntArray,
-    room: Room,
+    room: RuleRoom,
 ) -> None:
     """Multiply the outside vector of each edge's item with the inside vector that the edge adds to the item.
 
@@ -281,7 +288,7 @@ def edge_pass(
     outside: the outside vectors.
     products: (E,) zeros; gets the products, divided by 2^exponents[e].
     exponents: (E,) exponents of zero; gets the exponents of the products.
-    room: as `Room.of` makes it.
+    room: as `RuleRoom.allocate` makes it.
     """
     for item in range(len(forest.symbol)):
         if outside.exponents[item] <= EMPTY // 2:

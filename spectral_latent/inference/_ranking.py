@@ -24,13 +24,13 @@ import numpy as np
 from spectral_latent._compiled import ZERO, compiled, compiled_part, with_room
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["Room", "rank"]
+__all__ = ["RankingRoom", "rank"]
 
 _EDGE, _LEFT, _RIGHT, _RANK, _NEXT, _BELOW, _BESIDE = range(7)
 _NONE = -2
 
 
-class Room(NamedTuple):
+class RankingRoom(NamedTuple):
     """Room for the derivations of I items.
 
     rows: (n, 7) the derivations, all -1 at first; grows.
@@ -51,13 +51,13 @@ class Room(NamedTuple):
     current: IntArray
 
     @staticmethod
-    def of(forest: Forest) -> Room:
+    def allocate(forest: Forest) -> RankingRoom:
         """Make room for the derivations of a forest.
 
         forest: a forest of I items and K roots.
         """
         n_rows = forest.n_edges + 64
-        return Room(
+        return RankingRoom(
             rows=np.full((n_rows, 7), -1, dtype=np.int64),
             costs=np.empty((n_rows, 1)),
             waiting=np.full(forest.n_items, -1, dtype=np.int64),
@@ -72,8 +72,8 @@ class Room(NamedTuple):
 def _is_better(rows: IntArray, costs: FloatArray, row: int, other: int) -> bool:
     """Tell whether a row of an item comes before another: by cost, then by edge, then by the ranks of children.
 
-    rows: (n, 7) as in `Room`.
-    costs: (n, 1) as in `Room`.
+    rows: (n, 7) as in `RankingRoom`.
+    costs: (n, 1) as in `RankingRoom`.
     """
     if costs[row, 0] != costs[other, 0]:
         return bool(costs[row, 0] < costs[other, 0])
@@ -88,8 +88,8 @@ def _is_better(rows: IntArray, costs: FloatArray, row: int, other: int) -> bool:
 def _merged(rows: IntArray, costs: FloatArray, top: int, other: int) -> int:
     """Merge two skew heaps, each of which may be empty (-1); return the top of the result.
 
-    rows: (n, 7) as in `Room`.
-    costs: (n, 1) as in `Room`.
+    rows: (n, 7) as in `RankingRoom`.
+    costs: (n, 1) as in `RankingRoom`.
     """
     if top < 0:
         return other
@@ -126,9 +126,9 @@ def _add(
     """Append a waiting row of an item: an edge over the rows of its children; -1 for a child that is absent.
 
     weights: (E,) the weight of each edge.
-    rows: (n, 7) as in `Room`.
-    costs: (n, 1) as in `Room`.
-    waiting: (I,) as in `Room`.
+    rows: (n, 7) as in `RankingRoom`.
+    costs: (n, 1) as in `RankingRoom`.
+    waiting: (I,) as in `RankingRoom`.
     """
     rows = with_room(rows, n_rows)
     costs = with_room(costs, n_rows)
@@ -150,10 +150,10 @@ def _add(
 def _take(rows: IntArray, costs: FloatArray, waiting: IntArray, last: IntArray, item: int) -> None:
     """Find the best waiting row of an item, if there is one.
 
-    rows: (n, 7) as in `Room`.
-    costs: (n, 1) as in `Room`.
-    waiting: (I,) as in `Room`.
-    last: (I,) as in `Room`.
+    rows: (n, 7) as in `RankingRoom`.
+    costs: (n, 1) as in `RankingRoom`.
+    waiting: (I,) as in `RankingRoom`.
+    last: (I,) as in `RankingRoom`.
     """
     before = last[item]
     row = waiting[item]
@@ -184,9 +184,9 @@ def _find_next(
     """Find the next derivation of an item, and the derivations of items below that it needs.
 
     weights: (E,) the weight of each edge.
-    rows: (n, 7) as in `Room`.
-    costs: (n, 1) as in `Room`.
-    waiting, last, stack: (I,) as in `Room`.
+    rows: (n, 7) as in `RankingRoom`.
+    costs: (n, 1) as in `RankingRoom`.
+    waiting, last, stack: (I,) as in `RankingRoom`.
     """
     stack[0] = item
     depth = 1
@@ -217,13 +217,13 @@ def _find_next(
 
 
 @compiled
-def rank(forest: Forest, weights: FloatArray, n_best: int, room: Room) -> tuple[IntArray, FloatArray, IntArray]:
+def rank(forest: Forest, weights: FloatArray, n_best: int, room: RankingRoom) -> tuple[IntArray, FloatArray, IntArray]:
     """List the n best derivations of each component.
 
     forest: a valid forest.
     weights: (E,) the weight of each edge.
     n_best: the largest number of derivations of a component.
-    room: as `Room.of` makes it.
+    room: as `RankingRoom.allocate` makes it.
     Returns the rows (n, 7) and their costs (n, 1), children before parents; and the rows and the numbers (m, 2) of the
     roots with the best derivations, by component, then by rising cost, then in the order of the roots.
     """

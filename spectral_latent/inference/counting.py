@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, compiled_pass, pass_part, place
-from spectral_latent.inference._blocks import Block, Room, block_of
+from spectral_latent.inference._blocks import RuleBlock, RuleRoom, block_of
 from spectral_latent.inference._matrices import multiply, multiply_transposed
 from spectral_latent.inference.inside_outside import ScaledVectors, inside, item_component, outside, root_sums
 from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
@@ -46,7 +46,7 @@ class ExpectedCounts:
         return ExpectedCounts(table, self.log_likelihood + other.log_likelihood)
 
 
-class _Totals(NamedTuple):
+class _ComponentTotals(NamedTuple):
     """The sum Z of each item's component, mantissa · 2^exponent, and the weight of the component."""
 
     mantissa: FloatArray  # (I,)
@@ -64,7 +64,7 @@ class _Derivatives(NamedTuple):
 
 @pass_part
 def _scale(
-    forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, totals: _Totals
+    forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, totals: _ComponentTotals
 ) -> float:
     """Compute the factor of an edge's derivatives: the vectors' powers of two, times the component's weight, by Z.
 
@@ -83,7 +83,7 @@ def _scale(
 
 @pass_part
 def _add_outer(
-    total: FloatArray, block: Block, scale: float, outside: FloatArray, a: int, inside: FloatArray, b: int, c: int
+    total: FloatArray, block: RuleBlock, scale: float, outside: FloatArray, a: int, inside: FloatArray, b: int, c: int
 ) -> None:
     """Add `scale` times the outer product of three vectors to the numbers of a tensor that is multiplied out.
 
@@ -104,7 +104,7 @@ def _add_outer(
 @pass_part
 def _add_to_factors(
     total: FloatArray,
-    block: Block,
+    block: RuleBlock,
     scale: float,
     outside: FloatArray,
     a: int,
@@ -115,7 +115,7 @@ def _add_to_factors(
 ) -> None:
     """Add `scale` times the derivatives of a factored tensor to its numbers; the arguments are those of `_add_outer`.
 
-    pair: (3, Q) as in `Room`.
+    pair: (3, Q) as in `RuleRoom`.
     """
     data, first, second, third, terms, _, m_a, m_b, m_c = block
     # Map each of the three vectors to the terms.
@@ -143,14 +143,14 @@ def _add_derivatives(
     forest: Forest,
     inside: ScaledVectors,
     outside: ScaledVectors,
-    totals: _Totals,
+    totals: _ComponentTotals,
     derivatives: _Derivatives,
     pair: FloatArray,
 ) -> None:
     """Add the derivatives at every edge of a forest.
 
     inside, outside: the vectors (I, M) of the items, with exponents.
-    pair: (3, Q) as in `Room`.
+    pair: (3, Q) as in `RuleRoom`.
     """
     above, below, total = outside.vectors, inside.vectors, derivatives.data
     for item in range(len(forest.symbol)):
@@ -204,8 +204,8 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
     component = item_component(forest)
     numbers = (operators.leaf, operators.unary, operators.binary.data)
     derivatives = _Derivatives(*(np.zeros_like(array) for array in numbers))
-    totals = _Totals(total[component], exponent[component], times[component])
-    pair, _ = Room.of(operators.packed)
+    totals = _ComponentTotals(total[component], exponent[component], times[component])
+    pair, _ = RuleRoom.allocate(operators.packed)
     _add_derivatives(operators.packed, forest, inside_vectors, outside_vectors, totals, derivatives, pair)
     root = np.zeros_like(operators.root)
     shift = np.clip(inside_vectors.exponents[forest.root] - exponent[forest.component], -1100, 1000).astype(np.intc)

@@ -16,7 +16,7 @@ import numpy as np
 from spectral_latent._compiled import check_column, compiled
 from spectral_latent._options import Count, checked
 from spectral_latent.inference._checks import check_forest, check_weights
-from spectral_latent.inference._ranking import Room, rank
+from spectral_latent.inference._ranking import RankingRoom, rank
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, range_of
 
 __all__ = ["Derivation", "Derivations", "n_best_derivations"]
@@ -256,7 +256,7 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Deri
     check_weights(forest, weights)
     if n_best == 1:
         return _best(forest, weights)
-    rows, costs, found = rank(forest, weights, min(n_best, _MOST), Room.of(forest))
+    rows, costs, found = rank(forest, weights, min(n_best, _MOST), RankingRoom.allocate(forest))
     edge, left, right = np.ascontiguousarray(rows[:, :3].T)
     root, of_root = np.ascontiguousarray(found.T)
     return _of_parts(edge, left, right, root, forest.component[of_root], -costs[root, 0])

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import EMPTY, check_column
-from spectral_latent.inference._blocks import Room
+from spectral_latent.inference._blocks import RuleRoom
 from spectral_latent.inference._checks import check_roots, check_rules
 from spectral_latent.inference._kernels import ScaledVectors, edge_pass, inside_pass, outside_pass
 from spectral_latent.operators import ObservableOperators
@@ -145,7 +145,7 @@ def inside(operators: ObservableOperators, forest: Forest, factors: FloatArray |
     check_rules(operators, forest)
     factors = _checked_factors(forest, factors)
     vectors = ScaledVectors.zeros(operators, forest)
-    inside_pass(operators.packed, forest, factors, vectors, Room.of(operators.packed))
+    inside_pass(operators.packed, forest, factors, vectors, RuleRoom.allocate(operators.packed))
     return vectors
 
 
@@ -166,7 +166,7 @@ def outside(
     factors = _checked_factors(forest, factors)
     _check_vectors(operators, forest, inside_vectors)
     vectors = ScaledVectors.zeros(operators, forest)
-    outside_pass(operators.packed, forest, factors, inside_vectors, vectors, Room.of(operators.packed))
+    outside_pass(operators.packed, forest, factors, inside_vectors, vectors, RuleRoom.allocate(operators.packed))
     return vectors
 
 
@@ -305,5 +305,5 @@ def edge_marginals(
     product = np.zeros(forest.n_edges)
     exponent = np.full(forest.n_edges, EMPTY)
     packed = operators.packed
-    edge_pass(packed, forest, inside_vectors, outside_vectors, product, exponent, Room.of(packed))
+    edge_pass(packed, forest, inside_vectors, outside_vectors, product, exponent, RuleRoom.allocate(packed))
     return _posteriors(operators, forest, inside_vectors, item_component(forest)[forest.item], product, exponent)

@@ -26,7 +26,7 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled_pass, place
-from spectral_latent.inference._blocks import Room, block_of, parent_to_pair
+from spectral_latent.inference._blocks import RuleRoom, block_of, parent_to_pair
 from spectral_latent.inference._matrices import multiply, multiply_transposed
 from spectral_latent.inference.generative_means import mean_children
 from spectral_latent.operators import ObservableOperators, PackedOperators, row_sums
@@ -61,10 +61,10 @@ class LeftCorners:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the operators alone, because the factors of SciPy cannot be pickled; a copy computes them again."""
-        return LeftCorners.of, (self.operators,)
+        return LeftCorners.compute, (self.operators,)
 
     @staticmethod
-    def of(operators: ObservableOperators) -> LeftCorners:
+    def compute(operators: ObservableOperators) -> LeftCorners:
         """Compute the left corners of a grammar.
 
         operators: the grammar; the rules of each state must sum to one, as those of `normalised` operators do.
@@ -75,7 +75,7 @@ class LeftCorners:
         >>> from spectral_latent.trees import Rules
         >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
         >>> counts = RuleTable.of_counts(rules, np.ones(1), np.array([1.0]), np.zeros(0), np.array([4.0]))
-        >>> corners = LeftCorners.of(ObservableOperators.probabilities_of(counts))
+        >>> corners = LeftCorners.compute(ObservableOperators.probabilities_of(counts))
         >>> corners.total.round(12), corners.first.round(12)
         (array([[0.25]]), array([[1.25]]))
         """
@@ -111,7 +111,7 @@ class LeftCorners:
         by_symbol = np.argsort(symbol, kind="stable")
         items = (first[by_symbol], symbol[by_symbol], inside[by_symbol])
         packed = self.operators.packed
-        pair, _ = Room.of(packed)
+        pair, _ = RuleRoom.allocate(packed)
         right = np.zeros_like(self.first)
         rows = np.ascontiguousarray(forward).reshape(-1, self.first.shape[1])
         total = np.empty((2, pair.shape[1]))
@@ -151,7 +151,7 @@ def _add_right_children(
     """Add f_i[a] · t(a → b c) · α_ij[b] to out[c], summed over items and rules; items are sorted by symbol.
 
     forward: (n S, M) f_i[a] is row i S + a.
-    pair: (3, Q) as in `Room`.
+    pair: (3, Q) as in `RuleRoom`.
     total: (2, Q) room for a sum over the items of a symbol, and for a vector of states.
     out: (S, M) gets the sums.
     """

@@ -36,7 +36,7 @@ class SampledTrees(NamedTuple):
     states: IntArray
 
 
-class _Choices(NamedTuple):
+class _Expansions(NamedTuple):
     """C ways to expand keys, sorted by key.
 
     key: (C,) the key that the choice expands.
@@ -53,12 +53,12 @@ class _Choices(NamedTuple):
     ends: FloatArray
 
     @staticmethod
-    def from_operators(operators: ObservableOperators) -> _Choices:
+    def from_operators(operators: ObservableOperators) -> _Expansions:
         """List all choices whose probability is not zero."""
         columns = [np.concatenate(parts) for parts in zip(*_choices_by_rule(operators), strict=True)]
         order = np.argsort(columns[0], kind="stable")
         key, weight, children, terminal = (column[order] for column in columns)
-        return _Choices(key, weight, children, terminal, np.concatenate([[0.0], np.cumsum(weight)]))
+        return _Expansions(key, weight, children, terminal, np.concatenate([[0.0], np.cumsum(weight)]))
 
     def draw(self, keys: IntArray, rng: np.random.Generator) -> IntArray:
         """Draw a choice (n,) for each key (n,), by inversion of the distribution function."""
@@ -85,7 +85,7 @@ class _Generation(NamedTuple):
 
 
 def _choices_by_rule(operators: ObservableOperators) -> Iterator[tuple[IntArray, FloatArray, IntArray, IntArray]]:
-    """List columns of `_Choices`: for the leaf rules together, then for every unary and every binary rule."""
+    """List columns of `_Expansions`: for the leaf rules together, then for every unary and every binary rule."""
     rules = operators.rules
     m_max = operators.root.shape[1]
     r, h = np.nonzero(operators.leaf)
@@ -102,7 +102,7 @@ def _choices_by_rule(operators: ObservableOperators) -> Iterator[tuple[IntArray,
         yield a * m_max + h, tensor[h, i, j], below, np.full(len(h), -1)
 
 
-def _check(operators: ObservableOperators, choices: _Choices) -> None:
+def _check(operators: ObservableOperators, choices: _Expansions) -> None:
     """Raise ValueError unless root and choices are probability distributions."""
     if not operators.probabilities:
         raise ValueError("only operators that are probabilities can be sampled from, not those of another basis")
@@ -117,7 +117,7 @@ def _check(operators: ObservableOperators, choices: _Choices) -> None:
         raise ValueError(f"the weights of symbol {a} in state {h} are no distribution: they sum to {total[a, h]:g}")
 
 
-def _grow(choices: _Choices, keys: IntArray, max_nodes: int, rng: np.random.Generator) -> list[_Generation]:
+def _grow(choices: _Expansions, keys: IntArray, max_nodes: int, rng: np.random.Generator) -> list[_Generation]:
     """Draw all generations of trees whose roots have the given keys (T,)."""
     generations: list[_Generation] = []
     tree = np.arange(len(keys))  # the tree of each node of the generation
@@ -184,7 +184,7 @@ def sample_trees(
     >>> sampled.trees.symbol, sampled.trees.root, sampled.states
     (array([0, 1, 2, 0, 1, 2]), array([2, 5]), array([0, 0, 0, 0, 0, 0]))
     """
-    choices = _Choices.from_operators(operators)
+    choices = _Expansions.from_operators(operators)
     _check(operators, choices)
     roots = rng.choice(operators.root.size, size=n_trees, p=operators.root.ravel() / operators.root.sum())
     return _in_post_order(_grow(choices, roots, max_nodes, rng), operators.root.shape[1])

@@ -61,7 +61,7 @@ class Direction(NamedTuple):
     places: list[tuple[str, float]]
 
 
-class _Sums(NamedTuple):
+class _VectorSums(NamedTuple):
     """The sums of inside vectors below, and of outside vectors above, the nodes of each symbol, (S, M) each."""
 
     below: FloatArray
@@ -73,7 +73,7 @@ class _Sums(NamedTuple):
         return np.asarray((self.below * self.above).sum(axis=1))
 
 
-def _next(operators: ObservableOperators, leaves: FloatArray, sums: _Sums) -> _Sums:
+def _next(operators: ObservableOperators, leaves: FloatArray, sums: _VectorSums) -> _VectorSums:
     """Apply the recursions once; leaves: (S, M) the sums of the leaf operators of each symbol."""
     m = operators.states
     below = leaves.copy()
@@ -87,10 +87,10 @@ def _next(operators: ObservableOperators, leaves: FloatArray, sums: _Sums) -> _S
     for matrix, (a, b) in zip(operators.unary, operators.rules.unary.tolist(), strict=True):
         below[a] += matrix @ sums.below[b]
         above[b] += sums.above[a] @ matrix
-    return _Sums(below, above)
+    return _VectorSums(below, above)
 
 
-def _sums(named: NamedOperators) -> _Sums:
+def _sums(named: NamedOperators) -> _VectorSums:
     """Solve the recursions.  Raises ValueError if they diverge."""
     operators = named.operators
     nodes = None if named.coarse is None else mean_node_counts(named.coarse)[:, 0]
@@ -98,12 +98,12 @@ def _sums(named: NamedOperators) -> _Sums:
     np.add.at(leaves, operators.rules.leaf[:, 0], operators.leaf)
     # Symbols without leaves or roots begin with the first direction, which is common to their nodes.
     first = np.eye(1, operators.root.shape[1])
-    sums = _Sums(*(np.where(rows.any(axis=1, keepdims=True), rows, first) for rows in (leaves, operators.root)))
+    sums = _VectorSums(*(np.where(rows.any(axis=1, keepdims=True), rows, first) for rows in (leaves, operators.root)))
     for _ in range(_ROUNDS):
         found = _next(operators, leaves, sums)
         if nodes is not None:
             factor = np.sqrt(np.divide(nodes, found.nodes, out=np.zeros_like(nodes), where=found.nodes > 0))[:, None]
-            found = _Sums(found.below * factor, found.above * factor)
+            found = _VectorSums(found.below * factor, found.above * factor)
         change = max(float(np.abs(new - old).max()) for new, old in zip(found, sums, strict=True))
         sums = found
         if change < _PRECISION:

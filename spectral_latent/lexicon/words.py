@@ -65,7 +65,7 @@ class EncodedWords(NamedTuple):
         return operators.with_leaves(self.rules, self.source, self.factor)
 
 
-class _Rows(NamedTuple):
+class _WordRules(NamedTuple):
     """Columns of `EncodedWords`, in any order."""
 
     word: IntArray
@@ -170,7 +170,7 @@ class WordEncoder:
         ]
         if len(unseen):
             parts.append(self._rules_of_unseen(unseen.names, len(keys)))
-        rows = _Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        rows = _WordRules(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         symbol = self._symbol[rows.source]
         order = np.argsort(symbol * (any_word + 1) + rows.word)
         rules = np.stack([symbol, rows.word], axis=1)[order]
@@ -186,15 +186,15 @@ class WordEncoder:
         unseen: BoolArray = (terminal >= len(self.lexicon.known)) | (has_tag & ~has_rules)
         return unseen
 
-    def _rules_of_known(self, keys: IntArray, number: IntArray, factor: float) -> _Rows:
+    def _rules_of_known(self, keys: IntArray, number: IntArray, factor: float) -> _WordRules:
         """List the rules of known words, given the words' keys (k,) and numbers (k,), and the factor of the rules."""
         # Without a tag, a terminal has the rules of all tags.
         width = np.where(keys % (self._n_tags + 1) == 0, self._n_tags + 1, 1)
         row, which = ranges(np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys + width))
         source = self._order[row]
-        return _Rows(number[which], source, np.full(len(source), factor), self._likely[source])
+        return _WordRules(number[which], source, np.full(len(source), factor), self._likely[source])
 
-    def _rules_of_unseen(self, words: Sequence[_Unseen], number: int) -> _Rows:
+    def _rules_of_unseen(self, words: Sequence[_Unseen], number: int) -> _WordRules:
         """Make the rules of unseen words, which get the numbers from `number` on."""
         every_tag = np.arange(self._n_tags)
         tag_of_word = np.array([tag for _, _, tag in words], dtype=np.int64)[:, None]
@@ -217,7 +217,7 @@ class WordEncoder:
         row, pair = ranges(first[word, tag], end[word, tag])
         source = self._order[row]
         factor = _divided(p[word, tag][pair], self._share[source])
-        return _Rows(number + word[pair], source, factor, is_likely[word, tag][pair])
+        return _WordRules(number + word[pair], source, factor, is_likely[word, tag][pair])
 
     def _posterior(self, places: Sequence[tuple[str, bool]]) -> FloatArray:
         """Compute P(f | x) (n, K) of words that open a sentence or not; the first _REMEMBERED results are kept."""

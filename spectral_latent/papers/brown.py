@@ -61,14 +61,14 @@ def find_brown_clusters(sequences: Sequences, n_types: int, n_clusters: int) -> 
     after = np.concatenate([sequences.shifted(x, 1) + 1, first])
     shape = (n_types + 1, n_types + 1)
     by_row = sparse.csr_array(sparse.coo_array((np.ones(len(before)), (before, after)), shape=shape))
-    places = _Places.new(n_types + 1, n_clusters + 1)
-    clusters = _Clusters.new(n_clusters + 1, len(before))
+    places = _Places.allocate(n_types + 1, n_clusters + 1)
+    clusters = _Clusters.allocate(n_clusters + 1, len(before))
     _cluster(_lists(by_row), _lists(sparse.csr_array(by_row.T)), places, clusters)
     _, earliest, number = np.unique(places.slot[1:], return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(earliest))[number], dtype=np.int64)
 
 
-class _Lists(NamedTuple):
+class _SparseRows(NamedTuple):
     """The rows of a sparse table: row x has counts[e] in column[e] for start[x] <= e < start[x + 1]."""
 
     start: IntArray
@@ -77,10 +77,10 @@ class _Lists(NamedTuple):
     total: FloatArray  # the sum of each row
 
 
-def _lists(table: sparse.csr_array) -> _Lists:
+def _lists(table: sparse.csr_array) -> _SparseRows:
     """Give the rows of a sparse table to compiled code."""
     total = np.asarray(table.sum(axis=1), dtype=np.float64)
-    return _Lists(table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data, total)
+    return _SparseRows(table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data, total)
 
 
 class _Places(NamedTuple):
@@ -91,7 +91,7 @@ class _Places(NamedTuple):
     owner: IntArray  # (m + 1,) the type that stands for the cluster in each slot
 
     @classmethod
-    def new(cls, n: int, m: int) -> _Places:
+    def allocate(cls, n: int, m: int) -> _Places:
         """Make the places of n types that are no clusters yet."""
         return cls(np.arange(n), np.zeros(n, dtype=np.int64), np.zeros(m + 1, dtype=np.int64))
 
@@ -106,7 +106,7 @@ class _Clusters(NamedTuple):
     total: float
 
     @classmethod
-    def new(cls, m: int, total: int) -> _Clusters:
+    def allocate(cls, m: int, total: int) -> _Clusters:
         """Make m + 1 free slots for a corpus of so many bigrams."""
         square = (m + 1, m + 1)
         return cls(np.zeros(square), np.zeros(m + 1), np.zeros(m + 1), np.zeros(square), float(total))
@@ -180,7 +180,9 @@ def _root(parent: IntArray, x: int) -> int:
 
 
 @compiled_part
-def _add_cluster(rows: _Lists, columns: _Lists, places: _Places, clusters: _Clusters, x: int, free: int) -> None:
+def _add_cluster(
+    rows: _SparseRows, columns: _SparseRows, places: _Places, clusters: _Clusters, x: int, free: int
+) -> None:
     """Make type x a cluster in the free slot, with its bigrams of types up to x."""
     places.slot[x] = free
     places.owner[free] = x
@@ -229,7 +231,7 @@ def _merge(clusters: _Clusters, a: int, b: int) -> None:
 
 
 @compiled
-def _cluster(rows: _Lists, columns: _Lists, places: _Places, clusters: _Clusters) -> None:
+def _cluster(rows: _SparseRows, columns: _SparseRows, places: _Places, clusters: _Clusters) -> None:
     """Find the slot 0 ... m of each type's cluster; m counts the boundary, which is type 0 and cluster 0.
 
     rows, columns: the bigrams of n > m types by their first and by their second type.

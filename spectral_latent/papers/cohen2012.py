@@ -81,7 +81,7 @@ class _Marginals(NamedTuple):
     sentence: Weight  # (C,)
 
     @staticmethod
-    def of(model: ObservableOperators, charts: Forest) -> _Marginals:
+    def compute(model: ObservableOperators, charts: Forest) -> _Marginals:
         """Compute them by the inside-outside algorithm."""
         inner = inside(model, charts)
         outer = outside(model, charts, inner)
@@ -95,7 +95,7 @@ def _measure_marginals(estimated: ObservableOperators, truth: ObservableOperator
     truth: the operators of μ.
     charts: the charts of the sentences.
     """
-    ours, theirs = (_Marginals.of(model, charts) for model in (estimated, truth))
+    ours, theirs = (_Marginals.compute(model, charts) for model in (estimated, truth))
     of_sentences = ours.sentence.sign * np.exp(ours.sentence.log - theirs.sentence.log)
     sentence = np.searchsorted(charts.root, np.arange(charts.n_items))  # the root is the last item of its chart
     errors = np.abs(ours.of_items * of_sentences[sentence] - theirs.of_items)  # posterior · |μ̂ / μ - 1|

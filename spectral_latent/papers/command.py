@@ -171,9 +171,16 @@ def stratos2016(
 
     SOURCE is a corpus with tags; without one, NLTK's treebank sample.
     """
-    from spectral_latent.papers.stratos2016 import HULLS, METHODS, Corpus, Setting, print_assumptions, print_methods
+    from spectral_latent.papers.stratos2016 import (
+        HULLS,
+        METHODS,
+        Setting,
+        TaggedCorpus,
+        print_assumptions,
+        print_methods,
+    )
 
-    corpora = [Corpus.read(source) for source in sources or ("nltk:treebank",)]
+    corpora = [TaggedCorpus.read(source) for source in sources or ("nltk:treebank",)]
     setting = Setting(n_states, iterations, smoothing=smoothing, steps=steps)
     chosen = {name: METHODS[name] for name in methods}
     if "1" in tables:
@@ -187,5 +194,5 @@ def stratos2016(
         print_assumptions(corpora)
     if "7" in tables:
         click.echo("Table 7: accuracy by the corpus's own tags, with as many states.")
-        fine = [Corpus.read(source, fine=True) for source in sources or ("nltk:treebank",)]
+        fine = [TaggedCorpus.read(source, fine=True) for source in sources or ("nltk:treebank",)]
         print_methods(fine, chosen, setting, seeds, fine=True)

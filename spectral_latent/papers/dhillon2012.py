@@ -157,7 +157,7 @@ class ObservedTreebank(NamedTuple):
                 yield f"{estimator}, default views", m, _Scorer(*timed(self.train_library, estimator, m))
 
 
-class _Lists(NamedTuple):
+class _NBestLists(NamedTuple):
     """The n best trees of each sentence.
 
     candidates: the candidates of all sentences, one list after another.
@@ -170,14 +170,14 @@ class _Lists(NamedTuple):
     gold: Sentences
 
     @staticmethod
-    def of(model: DependencyModel, gold: Sentences, n_best: int) -> _Lists:
+    def parse(model: DependencyModel, gold: Sentences, n_best: int) -> _NBestLists:
         """Parse sentences, and keep the n best trees of each."""
         lists = [
             [sentence.with_heads(parse.sentence.heads) for parse in model.parse_nbest(sentence, n_best)]
             for sentence in gold
         ]
         start = np.concatenate([[0], np.cumsum([len(each) for each in lists])])
-        return _Lists([tree for each in lists for tree in each], start, gold)
+        return _NBestLists([tree for each in lists for tree in each], start, gold)
 
     def chosen_uas(self, preference: FloatArray) -> float:
         """Compute the UAS without punctuation of the candidate (C,) that is preferred in each list."""
@@ -234,7 +234,7 @@ def print_scores(train: str, evaluate: str, column: TagColumn, states: Sequence[
     trees, gold = (_read(source, column) for source in (train, evaluate))
     tags = Vocabulary(tag for sentence in [*trees, *gold] for tag in _tags_of(sentence, column))
     base, seconds = timed(lambda: DependencyModel.prepare(trees, _options(column)).coarse)
-    lists = _Lists.of(base, gold, n_best)
+    lists = _NBestLists.parse(base, gold, n_best)
     in_lists = f"{len(lists.candidates):,} candidates, {lists.chosen_uas(lists.right_heads()):.1f} at best"
     lengths = np.array([len(sentence.forms) for sentence in gold])
     click.echo(f"{len(trees)} trees of {train}, scored: {len(gold)} trees of {evaluate}, tags {column}.")

@@ -38,7 +38,7 @@ from spectral_latent.papers.tables import MarkdownTable, timed
 from spectral_latent.sequence import HiddenMarkov
 from spectral_latent.sequence.baum_welch import baum_welch
 
-__all__ = ["HULLS", "METHODS", "Corpus", "Setting", "print_assumptions", "print_methods"]
+__all__ = ["HULLS", "METHODS", "Setting", "TaggedCorpus", "print_assumptions", "print_methods"]
 
 Words = list[list[str]]
 _REFINEMENT = EstimatorOptions("em", iterations=5, tolerance=0.0, state_smoothing=0.0)
@@ -61,7 +61,7 @@ class Setting(NamedTuple):
     steps: int | None = None
 
 
-class Corpus(NamedTuple):
+class TaggedCorpus(NamedTuple):
     """Tagged sentences.
 
     source: the name of the source.
@@ -74,7 +74,7 @@ class Corpus(NamedTuple):
     tags: list[list[str]]
 
     @staticmethod
-    def read(source: str, *, fine: bool = False) -> Corpus:
+    def read(source: str, *, fine: bool = False) -> TaggedCorpus:
         """Read a source of tagged sentences.
 
         source: a file, a folder or a corpus of NLTK.
@@ -84,7 +84,7 @@ class Corpus(NamedTuple):
         if not sentences:
             raise CorpusError(f"{source}: no sentences to learn from")
         words = [[word for word, _ in sentence] for sentence in sentences]
-        return Corpus(source, words, [[tag for _, tag in sentence] for sentence in sentences])
+        return TaggedCorpus(source, words, [[tag for _, tag in sentence] for sentence in sentences])
 
     @property
     def n_tags(self) -> int:
@@ -98,7 +98,7 @@ class Corpus(NamedTuple):
         )
 
 
-_WARM = Corpus(
+_WARM = TaggedCorpus(
     "", [["a", "b", "c", "d"], ["a", "c", "b"], ["d", "b"]] * 5, [["A", "B", "C", "D"], ["A", "C", "B"], ["D", "B"]] * 5
 )
 
@@ -113,7 +113,7 @@ class Method(NamedTuple):
     paper_fine: many-to-one accuracy in Table 7.
     """
 
-    train: Callable[[Corpus, Setting], AnchorHMM | HiddenMarkov]
+    train: Callable[[TaggedCorpus, Setting], AnchorHMM | HiddenMarkov]
     is_random: bool = False
     paper: str = "-"
     paper_log: str = "-"
@@ -137,39 +137,39 @@ def _options(setting: Setting, construction: HullName, *, spelling: bool) -> Anc
     return replace(options, hull=hull, steps=setting.steps, added=1.0)
 
 
-def _anchor(construction: HullName, *, spelling: bool = False) -> Callable[[Corpus, Setting], AnchorHMM]:
+def _anchor(construction: HullName, *, spelling: bool = False) -> Callable[[TaggedCorpus, Setting], AnchorHMM]:
     """Make the method that trains the anchor model of the paper with a hull."""
     return lambda corpus, setting: AnchorHMM.train(corpus.words, _options(setting, construction, spelling=spelling))
 
 
-def _library(hull: HullOptions) -> Callable[[Corpus, Setting], AnchorHMM]:
+def _library(hull: HullOptions) -> Callable[[TaggedCorpus, Setting], AnchorHMM]:
     """Make the method that trains the library's anchor model with a hull."""
     return lambda corpus, setting: AnchorHMM.train(corpus.words, AnchorOptions(setting.n_states, hull=hull))
 
 
-def _true_anchors(corpus: Corpus, setting: Setting) -> AnchorHMM:
+def _true_anchors(corpus: TaggedCorpus, setting: Setting) -> AnchorHMM:
     """Train the anchor model of the paper with a true anchor for every tag that has one."""
     anchors = [anchor.word for anchor in corpus.assumptions().anchors.values() if anchor is not None]
     return AnchorHMM.train(corpus.words, _options(setting, "brown", spelling=False), anchors=anchors)
 
 
-def _refined(corpus: Corpus, setting: Setting) -> HiddenMarkov:
+def _refined(corpus: TaggedCorpus, setting: Setting) -> HiddenMarkov:
     """Train the anchor model of the paper, and go on by Baum-Welch."""
     start = _anchor("brown")(corpus, setting).hidden
     return baum_welch([WordTypes.of(corpus.words).sequences], start, _REFINEMENT)[0]
 
 
-def _baum_welch(corpus: Corpus, setting: Setting) -> HiddenMarkov:
+def _baum_welch(corpus: TaggedCorpus, setting: Setting) -> HiddenMarkov:
     """Train by Baum-Welch from a random start."""
     return train_baum_welch(WordTypes.of(corpus.words), setting.n_states, (setting.seed,), setting.iterations)
 
 
-def _clusters(corpus: Corpus, setting: Setting) -> HiddenMarkov:
+def _clusters(corpus: TaggedCorpus, setting: Setting) -> HiddenMarkov:
     """Train with Brown clusters as states."""
     return train_cluster_hmm(WordTypes.of(corpus.words), setting.n_states)
 
 
-def _featurized(corpus: Corpus, setting: Setting) -> HiddenMarkov:
+def _featurized(corpus: TaggedCorpus, setting: Setting) -> HiddenMarkov:
     """Train the log-linear model from random weights."""
     options = FeaturizedOptions(n_states=setting.n_states, iterations=setting.iterations, seed=setting.seed)
     return train_featurized_hmm(WordTypes.of(corpus.words), options)
@@ -194,7 +194,7 @@ METHODS = {
 }
 
 
-def _run(corpus: Corpus, method: Method, setting: Setting) -> _Result:
+def _run(corpus: TaggedCorpus, method: Method, setting: Setting) -> _Result:
     """Train a model, and score the states that it finds in its own corpus."""
     method.train(_WARM, setting._replace(n_states=2, iterations=2))  # compiles what the method needs
     model, seconds = timed(method.train, corpus, setting)
@@ -227,7 +227,7 @@ def _cells(runs: Sequence[_Result]) -> list[str]:
 
 
 def print_methods(
-    corpora: Sequence[Corpus], methods: dict[str, Method], setting: Setting, seeds: int, *, fine: bool = False
+    corpora: Sequence[TaggedCorpus], methods: dict[str, Method], setting: Setting, seeds: int, *, fine: bool = False
 ) -> None:
     """Print the scores of methods on every corpus, and their means over several corpora.
 
@@ -261,7 +261,7 @@ def print_methods(
     click.echo()
 
 
-def print_assumptions(corpora: Sequence[Corpus]) -> None:
+def print_assumptions(corpora: Sequence[TaggedCorpus]) -> None:
     """Print Table 5: how many tags have an anchor, and how many words a single tag.
 
     corpora: at least one.

@@ -112,7 +112,7 @@ class _Parameters(NamedTuple):
         return _Parameters(model.initial.copy(), step, step_back, model.stop.copy(), emission)
 
 
-class _Room(NamedTuple):
+class _ChainRoom(NamedTuple):
     """Room for the vectors of one sequence of at most n observations.
 
     forward: (n, m) the vectors α of all positions.
@@ -125,7 +125,7 @@ class _Room(NamedTuple):
     behind: FloatArray
 
 
-class _Totals(NamedTuple):
+class _ChainTotals(NamedTuple):
     """Running sums of expected counts; see `ChainCounts`.
 
     begins: (m,) counts of states at first positions.
@@ -174,7 +174,7 @@ def _forward(model: _Parameters, terminal: IntArray, first: int, end: int, forwa
 
 @exact_pass_part
 def _backward(
-    model: _Parameters, terminal: IntArray, first: int, end: int, times: float, room: _Room, totals: _Totals
+    model: _Parameters, terminal: IntArray, first: int, end: int, times: float, room: _ChainRoom, totals: _ChainTotals
 ) -> bool:
     """Go back through the sequence terminal[first:end], add its expected counts, and tell whether it is possible.
 
@@ -228,7 +228,7 @@ def _backward(
 
 @compiled_exact_pass
 def _expectation(
-    model: _Parameters, terminal: IntArray, start: IntArray, weight: FloatArray, room: _Room, totals: _Totals
+    model: _Parameters, terminal: IntArray, start: IntArray, weight: FloatArray, room: _ChainRoom, totals: _ChainTotals
 ) -> tuple[float, int]:
     """Add the expected counts of sequences; return their log-likelihood, and the number of the first impossible one.
 
@@ -256,8 +256,8 @@ def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> ChainCounts
     parameters = _Parameters.of(model)
     m = len(parameters.initial)
     longest = int(np.diff(sequences.start).max(initial=0))
-    room = _Room(np.empty((longest, m)), np.empty(m), np.empty(m))
-    totals = _Totals(np.zeros(m), np.zeros(m), np.zeros((m, m)), np.zeros_like(parameters.emission))
+    room = _ChainRoom(np.empty((longest, m)), np.empty(m), np.empty(m))
+    totals = _ChainTotals(np.zeros(m), np.zeros(m), np.zeros((m, m)), np.zeros_like(parameters.emission))
     log_likelihood, n_possible = _expectation(
         parameters, sequences.terminal, sequences.start, sequences.weight, room, totals
     )

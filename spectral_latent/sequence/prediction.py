@@ -44,7 +44,7 @@ def _sizes(operators: ObservableOperators) -> tuple[int, int, int]:
     return n_tags, int(operators.states[:n_tags].max()), int(operators.states[n_tags:].max())
 
 
-class _Sums(NamedTuple):
+class _SequenceSums(NamedTuple):
     """Sums over all sequences; see the table of this module.
 
     after: a.
@@ -57,7 +57,7 @@ class _Sums(NamedTuple):
     average: FloatArray
 
     @staticmethod
-    def of(operators: ObservableOperators, n_terminals: int) -> _Sums:
+    def solve(operators: ObservableOperators, n_terminals: int) -> _SequenceSums:
         """Solve the equations of a and f̄.  Raises ValueError if sequences are infinitely long on average."""
         n_tags, width, m = _sizes(operators)
         leaf = np.zeros((n_tags, n_terminals, width))
@@ -82,7 +82,7 @@ class _Sums(NamedTuple):
             m_a, m_b, m_c = tensor.shape
             going_on[t, :m_a, :m_b] += tensor.applied_right(after.reshape(n_tags, m)[spine - n_tags, :m_c])
         events = [np.einsum("tij,txj->tix", part, leaf, optimize=True) for part in (going_on, last)]
-        return _Sums(after, np.concatenate(events, axis=2).reshape(n_tags * m, -1), average)
+        return _SequenceSums(after, np.concatenate(events, axis=2).reshape(n_tags * m, -1), average)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class Predictor:
 
     operators: ObservableOperators
     builder: TrellisBuilder
-    sums: _Sums
+    sums: _SequenceSums
     least: FloatArray
 
     @staticmethod
@@ -111,10 +111,10 @@ class Predictor:
         n_terminals: n, the number of terminals.
         floor: ε, the least probability of an event, as a share of its coarse probability.
         """
-        _, events, average = _Sums.of(coarse, n_terminals)
+        _, events, average = _SequenceSums.solve(coarse, n_terminals)
         q = average @ events
         builder = TrellisBuilder(operators.rules, operators.n_symbols // 2)
-        return Predictor(operators, builder, _Sums.of(operators, n_terminals), floor * q / q.sum())
+        return Predictor(operators, builder, _SequenceSums.solve(operators, n_terminals), floor * q / q.sum())
 
     @property
     def n_terminals(self) -> int:

@@ -12,44 +12,44 @@ from sklearn.utils.estimator_checks import check_estimator
 from spectral_latent import sequence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import TaggerOptions
-from spectral_latent_sklearn import LatentTagger
+from spectral_latent_sklearn import LatentTagClassifier
 from tests.conformance.treebank import SENTENCES, TAGGED, TAGS
 
 
 @pytest.fixture(scope="module")
-def fitted() -> LatentTagger:
-    return LatentTagger(2, random_state=np.random.RandomState(0)).fit(SENTENCES, TAGS)
+def fitted() -> LatentTagClassifier:
+    return LatentTagClassifier(2, random_state=np.random.RandomState(0)).fit(SENTENCES, TAGS)
 
 
 def test_tags_are_those_of_the_library() -> None:
     seed = np.random.RandomState(7).randint(2**31 - 1)
     plain = sequence.LatentTagger.train(TAGGED, TaggerOptions(EstimatorOptions("em", n_states=2, seed=int(seed))))
-    tagger = LatentTagger(2, estimator="em", random_state=7).fit(SENTENCES, TAGS)
+    tagger = LatentTagClassifier(2, estimator="em", random_state=7).fit(SENTENCES, TAGS)
     assert tagger.predict(SENTENCES) == plain.tag(SENTENCES)
     assert tagger.classes_ == plain.tags
     for words, p in zip(SENTENCES, tagger.predict_proba(SENTENCES), strict=True):
         np.testing.assert_array_equal(p, plain.posteriors(words))
 
 
-def test_scores_count_words(fitted: LatentTagger) -> None:
+def test_scores_count_words(fitted: LatentTagClassifier) -> None:
     found = fitted.predict(SENTENCES)
     right = sum(a == b for row, tags in zip(found, TAGS, strict=True) for a, b in zip(row, tags, strict=True))
     assert fitted.score(SENTENCES, TAGS) == pytest.approx(right / sum(map(len, TAGS)))
     assert fitted.predict([[], ["dog"]])[0] == []
 
 
-def test_clones_searches_and_pipelines(fitted: LatentTagger) -> None:
+def test_clones_searches_and_pipelines(fitted: LatentTagClassifier) -> None:
     again = clone(fitted)
     assert again.get_params() == fitted.get_params() | {"random_state": again.random_state}
-    search = GridSearchCV(LatentTagger(random_state=0), {"n_states": [1, 2]}, cv=2).fit(SENTENCES, TAGS)
+    search = GridSearchCV(LatentTagClassifier(random_state=0), {"n_states": [1, 2]}, cv=2).fit(SENTENCES, TAGS)
     assert search.best_params_["n_states"] in (1, 2)
     assert search.best_score_ > 0.9
     upper = FunctionTransformer(lambda rows: [[word.upper() for word in row] for row in rows])
-    scores = cross_val_score(make_pipeline(upper, LatentTagger(1, random_state=0)), SENTENCES, TAGS, cv=2)
+    scores = cross_val_score(make_pipeline(upper, LatentTagClassifier(1, random_state=0)), SENTENCES, TAGS, cv=2)
     assert (scores > 0.8).all()
 
 
-def test_requests_that_cannot_be_met(fitted: LatentTagger) -> None:
+def test_requests_that_cannot_be_met(fitted: LatentTagClassifier) -> None:
     with pytest.raises(ValueError, match="sentence 2 has 2 words, but 1 tags"):
         clone(fitted).fit([["a"], ["b", "c"]], [["A"], ["B"]])
     with pytest.raises(ValueError, match="X has 1 sentences, but y has 2"):
@@ -63,15 +63,15 @@ def test_requests_that_cannot_be_met(fitted: LatentTagger) -> None:
     with pytest.raises(ValueError, match="no words to score"):
         fitted.score([[]], [[]])
     with pytest.raises(ValueError, match="n_states must be an integer of at least 1, not 0"):
-        LatentTagger(0).fit([["a"]], [["A"]])
+        LatentTagClassifier(0).fit([["a"]], [["A"]])
     with pytest.raises(ValueError, match="estimator must be"):
-        LatentTagger(estimator="nonsense").fit([["a"]], [["A"]])
+        LatentTagClassifier(estimator="nonsense").fit([["a"]], [["A"]])
     with pytest.raises(NotFittedError):
-        LatentTagger().predict([["a"]])
+        LatentTagClassifier().predict([["a"]])
 
 
 def test_checks_of_scikit_learn() -> None:
     """Those of arrays do not apply to lists of lists, of which scikit-learn warns."""
-    with pytest.warns(SkipTestWarning, match="Can't test estimator LatentTagger"):
-        checks = check_estimator(LatentTagger(), on_skip=None)
+    with pytest.warns(SkipTestWarning, match="Can't test estimator LatentTagClassifier"):
+        checks = check_estimator(LatentTagClassifier(), on_skip=None)
     assert [check["status"] for check in checks] == ["passed"]

@@ -13,7 +13,7 @@ from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
 from nltk.tree import ParentedTree, Tree
 
-from spectral_latent.constituency import Binarisation, ConstituencyOptions, Constraints, preset, self_train
+from spectral_latent.constituency import Binarisation, ConstituencyOptions, PhraseConstraints, preset, self_train
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent_nltk import FALLBACK, ParseTree, SpectralParser
@@ -153,17 +153,17 @@ def test_constraints() -> None:
     """Trees are those of the model under the same constraints, which rerankers cannot keep."""
     parser = SpectralParser.train(treebank())
     sentence = treebank()[3].leaves()
-    known = Constraints([(1, 3)])
+    known = PhraseConstraints([(1, 3)])
     expected = [parse.tree.bracketed() for parse in parser.model.parse_nbest(sentence, 3, constraints=known)]
     found = [phrase_from_nltk(tree).bracketed() for tree in parser.parse_all(sentence, n_best=3, constraints=known)]
     assert found == expected
     assert phrase_from_nltk(parser.parse_one(sentence, constraints=known)).bracketed() == expected[0]
     with pytest.raises(ValueError, match="is not within the"):
-        parser.parse(sentence, constraints=Constraints([(0, 99)]))
+        parser.parse(sentence, constraints=PhraseConstraints([(0, 99)]))
     with pytest.raises(ValueError, match="leave out rerank or constraints"):
         parser.parse(sentence, rerank=last_first(), constraints=known)
     with pytest.raises(ValueError, match="not among the 0 of the sentence"):
-        parser.parse([], constraints=Constraints(tags={0: "NN"}))
+        parser.parse([], constraints=PhraseConstraints(tags={0: "NN"}))
 
 
 def test_subtrees_with_probabilities(parser: SpectralParser) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import parse_conllu, parse_partial
-from spectral_latent.dependency import Constraints, DependencyModel, DependencySentence
+from spectral_latent.dependency import DependencyConstraints, DependencyModel, DependencySentence
 
 Run = Callable[..., Any]
 
@@ -62,7 +62,7 @@ def test_heads_and_relations(run: Run, dependencies: Path, tmp_path: Path) -> No
     parser = DependencyModel.load(dependencies)
     words = DependencySentence.of(list("abc"), ["X"] * 3)
     assert [sentence.heads for sentence in parse_conllu(output)] == [(0, 1, 2), parser.parse(words).sentence.heads]
-    parses = parser.parse_nbest(words, 5, constraints=Constraints({3: 2}))
+    parses = parser.parse_nbest(words, 5, constraints=DependencyConstraints({3: 2}))
     several = run("parse", dependencies, tmp_path / "a.conllu", "--partial", "--n-best", "5", "--shard", "1/2").stdout
     assert [sentence.heads for sentence in parse_conllu(several)] == [parse.sentence.heads for parse in parses]
 
@@ -94,7 +94,7 @@ def test_a_forbidden_head_is_in_no_tree(run: Run, dependencies: Path) -> None:
     for heads, forbidden in ((("_", "_", "!2"), [(2, 3)]), (("!0|3", "_", "_"), [(0, 1), (3, 1)])):
         text = "".join(ROW.format(word, "abc"[word - 1], head, "_") for word, head in enumerate(heads, start=1))
         (found,) = parse_conllu(run("parse", dependencies, "--partial", stdin=text).stdout)
-        expected = parser.parse(words, constraints=Constraints(forbidden=forbidden)).sentence.heads
+        expected = parser.parse(words, constraints=DependencyConstraints(forbidden=forbidden)).sentence.heads
         assert found.heads == expected != parser.parse(words).sentence.heads
 
 

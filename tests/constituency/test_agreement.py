@@ -107,7 +107,7 @@ def items_of_weights(*weights: float) -> PhraseItems:
     )
     none, zeros = np.full(n, -1), np.zeros(n, dtype=int)
     forest = Forest(np.arange(n), np.arange(n + 1), np.arange(n), none, none, np.arange(n), zeros)
-    return PhraseItems.of(ConstituencyOptions(), operators, forest, zeros, zeros, zeros + 1, np.arange(n))
+    return PhraseItems.compute(ConstituencyOptions(), operators, forest, zeros, zeros, zeros + 1, np.arange(n))
 
 
 def test_posteriors_above_one_are_judged_as_one() -> None:

@@ -11,8 +11,8 @@ from spectral_latent.constituency import (
     Binarisation,
     ConstituencyModel,
     ConstituencyOptions,
-    Constraints,
-    PartialTree,
+    PartialPhrase,
+    PhraseConstraints,
     PhraseSymbol,
     SpanOptions,
     completed,
@@ -25,7 +25,7 @@ from spectral_latent.inference import expected_counts
 from spectral_latent.trees import Rules, Vocabulary
 from tests.constituency.test_constraints import TREES, WORDS
 
-KNOWN = [Constraints(), Constraints([(0, 2)]), Constraints(forbidden=[(0, 2)], tags={1: "A"})]
+KNOWN = [PhraseConstraints(), PhraseConstraints([(0, 2)]), PhraseConstraints(forbidden=[(0, 2)], tags={1: "A"})]
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +44,14 @@ def model() -> ConstituencyModel:
 
 @pytest.mark.parametrize("constraints", KNOWN, ids=range(len(KNOWN)))
 def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
-    model: ConstituencyModel, constraints: Constraints
+    model: ConstituencyModel, constraints: PhraseConstraints
 ) -> None:
     """Binary rules, summed over latent states, as the E-step of the core counts them in the forest."""
-    (chart,) = model.parser.charts([PartialTree(tuple(WORDS), constraints)])
+    (chart,) = model.parser.charts([PartialPhrase(tuple(WORDS), constraints)])
     assert chart.is_derived.all()
     table = expected_counts(chart.grammar.latent, chart.joined().forest).table
     expected = np.array([table.binary[r].multiplied_out().sum() for r in range(len(table.rules.binary))])
-    pairs = list(completed(model, [PartialTree(tuple(WORDS), constraints)], 10_000))
+    pairs = list(completed(model, [PartialPhrase(tuple(WORDS), constraints)], 10_000))
     trees, weights = zip(*pairs, strict=True)
     assert sum(weights) == pytest.approx(1.0)
     member = model.members[0]
@@ -66,7 +66,7 @@ def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
 
 
 def test_one_tree_weighs_one_and_sentences_without_a_tree_are_left_out(model: ConstituencyModel) -> None:
-    known = [*parse_partial("(NP a a) b c"), PartialTree(tuple(WORDS), Constraints([(2, 4, "X")]))]
+    known = [*parse_partial("(NP a a) b c"), PartialPhrase(tuple(WORDS), PhraseConstraints([(2, 4, "X")]))]
     ((tree, weight),) = completed(model, known)
     assert "(NP (" in tree.bracketed()
     assert weight == 1.0

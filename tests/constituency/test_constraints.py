@@ -8,9 +8,9 @@ from spectral_latent.constituency import (
     Bracket,
     ConstituencyModel,
     ConstituencyOptions,
-    Constraints,
-    PartialTree,
+    PartialPhrase,
     Phrase,
+    PhraseConstraints,
 )
 from spectral_latent.corpora import parse_brackets, parse_partial
 from spectral_latent.estimation import EstimatorOptions
@@ -26,20 +26,20 @@ TREES = """
 """
 WORDS = ["a", "a", "b", "c"]
 CONSTRAINTS = [
-    Constraints([(0, 2)]),
-    Constraints([(1, 3)]),
-    Constraints([(0, 3)]),
-    Constraints([(1, 4)]),
-    Constraints([(0, 2, "NP")]),
-    Constraints([(0, 2), (2, 4, "S")]),
-    Constraints([(3, 4, "NP")]),
-    Constraints([(0, 4, "S"), (0, 3, "X")]),
-    Constraints(forbidden=[(0, 2)]),
-    Constraints(forbidden=[(0, 2, "NP"), (0, 3)]),
-    Constraints(forbidden=[(3, 4), (2, 3, "NP")]),
-    Constraints([(0, 2)], [(0, 2, "NP")]),
-    Constraints(tags={1: "C"}),
-    Constraints([(2, 4)], tags={1: "A", 3: "C"}),
+    PhraseConstraints([(0, 2)]),
+    PhraseConstraints([(1, 3)]),
+    PhraseConstraints([(0, 3)]),
+    PhraseConstraints([(1, 4)]),
+    PhraseConstraints([(0, 2, "NP")]),
+    PhraseConstraints([(0, 2), (2, 4, "S")]),
+    PhraseConstraints([(3, 4, "NP")]),
+    PhraseConstraints([(0, 4, "S"), (0, 3, "X")]),
+    PhraseConstraints(forbidden=[(0, 2)]),
+    PhraseConstraints(forbidden=[(0, 2, "NP"), (0, 3)]),
+    PhraseConstraints(forbidden=[(3, 4), (2, 3, "NP")]),
+    PhraseConstraints([(0, 2)], [(0, 2, "NP")]),
+    PhraseConstraints(tags={1: "C"}),
+    PhraseConstraints([(2, 4)], tags={1: "A", 3: "C"}),
 ]
 
 
@@ -63,7 +63,7 @@ def model() -> ConstituencyModel:
     return model_of()
 
 
-def obeys(tree: Phrase, constraints: Constraints) -> bool:
+def obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
     """Tell whether a tree obeys constraints, by a list of its constituents."""
     found: list[tuple[int, int, str]] = []
     tags: list[str] = []
@@ -92,7 +92,7 @@ def obeys(tree: Phrase, constraints: Constraints) -> bool:
 
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS, ids=range(len(CONSTRAINTS)))
-def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, constraints: Constraints) -> None:
+def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, constraints: PhraseConstraints) -> None:
     """And parses are the trees that obey, with the probabilities that they have without constraints.
 
     The chart has only children that rules allow.
@@ -100,7 +100,7 @@ def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, cons
     every = [parse for parse in model.parse_nbest(WORDS, 10_000) if parse.sign]
     wanted = {parse.tree: parse.log for parse in every if obeys(parse.tree, constraints)}
     assert 0 < len(wanted) < len(every)
-    (chart,) = model.parser.charts([PartialTree(tuple(WORDS), constraints)])
+    (chart,) = model.parser.charts([PartialPhrase(tuple(WORDS), constraints)])
     assert chart.weight().log[0] == pytest.approx(np.logaddexp.reduce(list(wanted.values())), rel=1e-9)
     found = model.parse_nbest(WORDS, 10_000, constraints=constraints)
     assert {parse.tree: parse.log for parse in found if parse.sign} == pytest.approx(wanted)
@@ -108,7 +108,7 @@ def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, cons
 
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS, ids=range(len(CONSTRAINTS)))
-def test_the_mean_of_grammars_obeys(constraints: Constraints) -> None:
+def test_the_mean_of_grammars_obeys(constraints: PhraseConstraints) -> None:
     for parse in model_of(2).parse_nbest(WORDS, 5, constraints=constraints):
         assert obeys(parse.tree, constraints)
 
@@ -131,19 +131,19 @@ def test_all_constituents_and_tags_of_a_tree_give_the_tree(model: ConstituencyMo
         tags = [node.label for node in tree.nodes() if isinstance(node, Phrase) and node.is_preterminal()]
         parts, _ = brackets(tree)
         others = [(i, j) for i in range(4) for j in range(i + 1, 5) if (i, j) not in {part[:2] for part in parts}]
-        constraints = Constraints(parts, others, dict(enumerate(tags)))
+        constraints = PhraseConstraints(parts, others, dict(enumerate(tags)))
         assert model.parse(WORDS, constraints=constraints).tree == tree
 
 
 def test_a_sentence_that_nothing_derives_under_constraints_gets_the_fallback(model: ConstituencyModel) -> None:
-    parse = model.parse(WORDS, constraints=Constraints([(2, 4, "X"), (2, 4, "S"), (1, 4), (0, 1, "A")]))
+    parse = model.parse(WORDS, constraints=PhraseConstraints([(2, 4, "X"), (2, 4, "S"), (1, 4), (0, 1, "A")]))
     assert parse.is_fallback
     assert parse.tree.bracketed() == "(FALLBACK (A a) (FALLBACK (A a) (X (S (B b) (C c)))))"
 
 
 def test_a_fallback_has_every_bracket_once(model: ConstituencyModel) -> None:
     brackets = [(0, 4), (2, 4), (2, 4, "X"), (2, 4, "X"), (2, 4, "S"), (3, 4)]
-    parse = model.parse(WORDS, constraints=Constraints(brackets))
+    parse = model.parse(WORDS, constraints=PhraseConstraints(brackets))
     assert parse.is_fallback
     assert parse.tree.bracketed() == "(FALLBACK (A a) (A a) (X (S (B b) (C c))))"
 
@@ -154,42 +154,42 @@ def test_unlikely_trees_survive_pruning() -> None:
     options = ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=1), threshold=0.1)
     model = ConstituencyModel.train(parse_brackets(common * 200 + rare), options)
     assert model.parse(["a", "b", "c"]).tree.bracketed() == common
-    assert model.parse(["a", "b", "c"], constraints=Constraints([(0, 2)])).tree.bracketed() == rare
+    assert model.parse(["a", "b", "c"], constraints=PhraseConstraints([(0, 2)])).tree.bracketed() == rare
 
 
 def test_constraints_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(ValueError, match=r"the brackets \(0, 2, 'NP'\) and \(1, 3\) cross"):
-        Constraints([(0, 2, "NP"), (1, 3)])
+        PhraseConstraints([(0, 2, "NP"), (1, 3)])
     for forbidden in ((0, 2), (0, 2, "NP")):
         with pytest.raises(ValueError, match=r"the bracket \(0, 2, 'NP'\) is required and forbidden"):
-            Constraints([(0, 2, "NP")], [forbidden])
+            PhraseConstraints([(0, 2, "NP")], [forbidden])
 
 
 def test_constraints_beyond_the_sentence_or_the_grammar_are_refused(model: ConstituencyModel) -> None:
     wrong = {
-        r"the bracket \(2, 5\) is not within the 4 words": Constraints([(2, 5)]),
-        r"the bracket \(2, 2, 'NP'\) is not within": Constraints(forbidden=[(2, 2, "NP")]),
-        r"no label 'VP'; its labels are NP, S, X": Constraints([(0, 2, "VP")]),
-        r"no tag 'NP'; its tags are A, B, C": Constraints(tags={0: "NP"}),
-        r"the tag 'A' is of word 4": Constraints(tags={4: "A"}),
-        r"the whole sentence is always a constituent": Constraints(forbidden=[(0, 4)]),
+        r"the bracket \(2, 5\) is not within the 4 words": PhraseConstraints([(2, 5)]),
+        r"the bracket \(2, 2, 'NP'\) is not within": PhraseConstraints(forbidden=[(2, 2, "NP")]),
+        r"no label 'VP'; its labels are NP, S, X": PhraseConstraints([(0, 2, "VP")]),
+        r"no tag 'NP'; its tags are A, B, C": PhraseConstraints(tags={0: "NP"}),
+        r"the tag 'A' is of word 4": PhraseConstraints(tags={4: "A"}),
+        r"the whole sentence is always a constituent": PhraseConstraints(forbidden=[(0, 4)]),
     }
     for message, constraints in wrong.items():
         with pytest.raises(ValueError, match=message):
             model.parse(WORDS, constraints=constraints)
     with pytest.raises(TypeError, match="not the string"):
-        model.parse("a b", constraints=Constraints([(0, 1)]))
-    with pytest.raises(TypeError, match=r"expected spectral_latent.constituency.*, got spectral_latent.dependency"):
-        model.parse(WORDS, constraints=dependency.Constraints({1: 2}))  # type: ignore[arg-type]
+        model.parse("a b", constraints=PhraseConstraints([(0, 1)]))
+    with pytest.raises(TypeError, match="expected PhraseConstraints, got DependencyConstraints"):
+        model.parse(WORDS, constraints=dependency.DependencyConstraints({1: 2}))  # type: ignore[arg-type]
 
 
 def test_a_bracket_over_a_word_may_name_its_tag(model: ConstituencyModel) -> None:
-    constraints = Constraints([(1, 2, "C"), (0, 2)])
+    constraints = PhraseConstraints([(1, 2, "C"), (0, 2)])
     assert model.parse(WORDS, constraints=constraints) == model.parse(
-        WORDS, constraints=Constraints([(0, 2)], (), {1: "C"})
+        WORDS, constraints=PhraseConstraints([(0, 2)], (), {1: "C"})
     )
     with pytest.raises(ValueError, match="the word 1 has two tags, 'C' and 'A'"):
-        model.parse(WORDS, constraints=Constraints([(1, 2, "C"), (1, 2, "A")]))
+        model.parse(WORDS, constraints=PhraseConstraints([(1, 2, "C"), (1, 2, "A")]))
 
 
 def test_partial_trees_leave_out_what_cleaning_removes(model: ConstituencyModel) -> None:
@@ -202,10 +202,12 @@ def test_partial_trees_leave_out_what_cleaning_removes(model: ConstituencyModel)
         *[Bracket(0, 1, "A"), Bracket(1, 2, "A"), Bracket(2, 3, "B"), Bracket(3, 4, "C")],
     }
     ((parse,),) = model.parse_all([tree])
-    assert obeys(parse.tree, Constraints([(0, 2, "NP"), (2, 4, "S")], (), dict(enumerate("AABC"))))
+    assert obeys(parse.tree, PhraseConstraints([(0, 2, "NP"), (2, 4, "S")], (), dict(enumerate("AABC"))))
 
 
 def test_constraints_of_lists_and_of_tuples_are_equal() -> None:
-    assert Constraints([]) == Constraints(())
-    assert Constraints([(0, 2), (1, 2, "A")], [(2, 4)]) == Constraints(((0, 2), Bracket(1, 2, "A")), ((2, 4, None),))
-    assert Constraints([(0, 2)]) != Constraints([(0, 2, "NP")])
+    assert PhraseConstraints([]) == PhraseConstraints(())
+    assert PhraseConstraints([(0, 2), (1, 2, "A")], [(2, 4)]) == PhraseConstraints(
+        ((0, 2), Bracket(1, 2, "A")), ((2, 4, None),)
+    )
+    assert PhraseConstraints([(0, 2)]) != PhraseConstraints([(0, 2, "NP")])

@@ -16,9 +16,9 @@ from spectral_latent.constituency import (
     ConstituencyModel,
     ConstituencyOptions,
     Constituent,
-    Constraints,
-    PartialTree,
+    PartialPhrase,
     Phrase,
+    PhraseConstraints,
     clean,
     prepare,
     preset,
@@ -321,8 +321,10 @@ def test_sentences_do_not_depend_on_their_batch(model: ConstituencyModel) -> Non
     """Two grammars give up sentences of different lengths, and some sentences have constraints."""
     (member,) = model.members
     both = ConstituencyModel(tuple(member.with_limits(Limits(max_words=most)) for most in (1, 3)))
-    every = [PartialTree.unknown(("dog",) * n) for n in (5, 4, 5, 2, 4, 3, 5, 1)]
-    every += [PartialTree(("dog",) * n, Constraints([(0, min(n, 2))], [(1, 3)][: n // 3])) for n in (5, 3, 2, 1)]
+    every = [PartialPhrase.unknown(("dog",) * n) for n in (5, 4, 5, 2, 4, 3, 5, 1)]
+    every += [
+        PartialPhrase(("dog",) * n, PhraseConstraints([(0, min(n, 2))], [(1, 3)][: n // 3])) for n in (5, 3, 2, 1)
+    ]
     with pytest.warns(RuntimeWarning, match="its limit, and has no parse"):
         for of_batch in (every[:8], every[::-1]):
             alone = [both.parse_nbest(words, 2, constraints=constraints) for words, constraints in of_batch]
@@ -444,17 +446,17 @@ def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
         assert set(leaf[:, 1]) == set(chart.grammar.words.word)
-        assert model.parser.parses([PartialTree.unknown(words)], 1, [chart]) == [[model.parse(words)]]
+        assert model.parser.parses([PartialPhrase.unknown(words)], 1, [chart]) == [[model.parse(words)]]
 
 
 def test_charts_are_one_for_each_grammar_and_sentence(model: ConstituencyModel) -> None:
     charts = [member.grammar.charts([AMBIGUOUS]) for member in model.members]
     for wrong in ([], charts * 2):
         with pytest.raises(ValueError, match=f"charts of {len(wrong)} grammars for a parser of 1; give"):
-            model.parser.parses([PartialTree.unknown(AMBIGUOUS)], 1, wrong)
+            model.parser.parses([PartialPhrase.unknown(AMBIGUOUS)], 1, wrong)
     with pytest.raises(ValueError, match="charts of 2 sentences for 1; give"):
         charts = [model.members[0].grammar.charts([AMBIGUOUS] * 2)]
-        model.parser.parses([PartialTree.unknown(AMBIGUOUS)], 1, charts)
+        model.parser.parses([PartialPhrase.unknown(AMBIGUOUS)], 1, charts)
 
 
 @pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])

@@ -16,7 +16,7 @@ from spectral_latent.corpora import (
     phrase_to_nltk,
 )
 from spectral_latent.corpora.partial import parse_partial_with_lines
-from spectral_latent.dependency import Constraints
+from spectral_latent.dependency import DependencyConstraints
 
 TREE = "(S (NP (DT the) (NN man)) (VP (VBD slept)) (. .))"
 
@@ -91,14 +91,14 @@ def test_trees_of_nltk_need_words() -> None:
 
 def test_heads_and_relations_may_be_missing() -> None:
     trees = list(parse_partial_conllu(rows("2", "_", "_", relations=("_", "root", "_")) + "\n" + rows("_")))
-    assert [tree.constraints for tree in trees] == [Constraints({1: 2}, {2: "root"}), Constraints()]
+    assert [tree.constraints for tree in trees] == [DependencyConstraints({1: 2}, {2: "root"}), DependencyConstraints()]
     assert trees[0].sentence.forms == ("a", "b", "c")
     assert trees[0].sentence.heads is None
 
 
 def test_heads_may_be_forbidden() -> None:
     (tree,) = parse_partial_conllu(rows("!3|0", "!0", "2"))
-    assert tree.constraints == Constraints({3: 2}, forbidden=[(3, 1), (0, 1), (0, 2)])
+    assert tree.constraints == DependencyConstraints({3: 2}, forbidden=[(3, 1), (0, 1), (0, 2)])
     assert tree.sentence.heads is None
     with pytest.raises(CorpusError, match="x, line 1: the HEAD '!3' is not a number"):
         list(parse_conllu(rows("!3", "1", "0"), "x"))

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spectral_latent.dependency import Constraints, DependencyModel, DependencySentence, PartialTree, completed
+from spectral_latent.dependency import (
+    DependencyConstraints,
+    DependencyModel,
+    DependencySentence,
+    PartialDependencies,
+    completed,
+)
 from tests.dependency.test_constraints import CONSTRAINTS, WORDS, exact_model, obeys
 from tests.dependency.trees import projective_trees
 
@@ -15,13 +21,15 @@ def model() -> DependencyModel:
     return exact_model()
 
 
-@pytest.mark.parametrize("constraints", [Constraints(), *CONSTRAINTS], ids=range(len(CONSTRAINTS) + 1))
-def test_weights_are_shares_of_all_trees_that_obey(model: DependencyModel, constraints: Constraints) -> None:
+@pytest.mark.parametrize("constraints", [DependencyConstraints(), *CONSTRAINTS], ids=range(len(CONSTRAINTS) + 1))
+def test_weights_are_shares_of_all_trees_that_obey(model: DependencyModel, constraints: DependencyConstraints) -> None:
     sentence = DependencySentence.of(WORDS, [word.upper() for word in WORDS])
     trees = [heads for heads in projective_trees(4) if obeys(heads, constraints)]
     p = np.exp(model.score([sentence.with_heads(heads) for heads in trees]).log)
     expected = dict(zip(trees, p / p.sum(), strict=True))
-    found = {tree.heads: weight for tree, weight in completed(model, [PartialTree(sentence, constraints)], 1000)}
+    found = {
+        tree.heads: weight for tree, weight in completed(model, [PartialDependencies(sentence, constraints)], 1000)
+    }
     assert sum(found.values()) == pytest.approx(1.0)
     assert found == pytest.approx({heads: expected[heads] for heads in found}, abs=1e-6)
     assert sum(expected[heads] for heads in found) == pytest.approx(1.0, abs=1e-6)  # rarer arcs are in no tree
@@ -31,8 +39,10 @@ def test_trees_that_are_known_are_themselves(model: DependencyModel) -> None:
     """So training on them is training on the trees."""
     crossing = DependencySentence.of(WORDS, list("BABC")).with_heads((3, 0, 2, 1), ("right", "left", "left", "left"))
     assert crossing.heads is not None
-    known = Constraints(dict(enumerate(crossing.heads, start=1)), dict(enumerate(crossing.relations, start=1)))
-    trees = [PartialTree(crossing.without_tree(), known)]
+    known = DependencyConstraints(
+        dict(enumerate(crossing.heads, start=1)), dict(enumerate(crossing.relations, start=1))
+    )
+    trees = [PartialDependencies(crossing.without_tree(), known)]
     assert list(completed(model, trees, projective=False)) == [(crossing, 1.0)]
     with pytest.raises(ValueError, match="cross"):
         next(completed(model, trees))

@@ -6,18 +6,24 @@ import numpy as np
 import pytest
 
 from spectral_latent import constituency
-from spectral_latent.dependency import Constraints, DependencyModel, DependencyOptions, DependencySentence, PartialTree
+from spectral_latent.dependency import (
+    DependencyConstraints,
+    DependencyModel,
+    DependencyOptions,
+    DependencySentence,
+    PartialDependencies,
+)
 from spectral_latent.estimation import EstimatorOptions
 from tests.dependency.trees import Heads, projective_trees, random_tree
 
 WORDS = ("b", "a", "b", "c")
 CONSTRAINTS = [
-    Constraints({1: 3}),
-    Constraints({2: 0}),
-    Constraints({4: 1, 2: 3}),
-    Constraints({1: 2, 2: 3, 3: 4, 4: 0}),
-    Constraints(forbidden=[(0, 2), (3, 4)]),
-    Constraints({3: 2}, forbidden=[(0, 1)]),
+    DependencyConstraints({1: 3}),
+    DependencyConstraints({2: 0}),
+    DependencyConstraints({4: 1, 2: 3}),
+    DependencyConstraints({1: 2, 2: 3, 3: 4, 4: 0}),
+    DependencyConstraints(forbidden=[(0, 2), (3, 4)]),
+    DependencyConstraints({3: 2}, forbidden=[(0, 1)]),
 ]
 
 
@@ -46,7 +52,7 @@ def model() -> DependencyModel:
     return exact_model()
 
 
-def obeys(heads: Heads, constraints: Constraints) -> bool:
+def obeys(heads: Heads, constraints: DependencyConstraints) -> bool:
     """Tell whether a tree has the known heads and no forbidden arc."""
     has_heads = all(heads[word - 1] == head for word, head in constraints.heads.items())
     return has_heads and not any(heads[word - 1] == head for head, word in constraints.forbidden)
@@ -55,7 +61,7 @@ def obeys(heads: Heads, constraints: Constraints) -> bool:
 @pytest.mark.parametrize("tags", [None, [word.upper() for word in WORDS]], ids=["bare", "tagged"])
 @pytest.mark.parametrize("constraints", CONSTRAINTS, ids=range(len(CONSTRAINTS)))
 def test_arcs_have_the_posteriors_of_the_trees_that_obey(
-    model: DependencyModel, constraints: Constraints, tags: list[str] | None
+    model: DependencyModel, constraints: DependencyConstraints, tags: list[str] | None
 ) -> None:
     """With the tags known, the posterior of an arc is the share of the trees that have it."""
     sentence = DependencySentence.of(WORDS, tags)
@@ -66,7 +72,7 @@ def test_arcs_have_the_posteriors_of_the_trees_that_obey(
         expected = np.zeros((5, 4))
         for heads, share in zip(trees, p / p.sum(), strict=True):
             expected[list(heads), np.arange(4)] += share
-        _, (found,) = model.parser.arcs([PartialTree(sentence, constraints)])
+        _, (found,) = model.parser.arcs([PartialDependencies(sentence, constraints)])
         assert found is not None
         np.testing.assert_allclose(found.arcs, expected, atol=1e-9)
     parses = model.parse_nbest(sentence, 100, constraints=constraints)
@@ -83,11 +89,11 @@ def test_known_heads_survive_pruning() -> None:
     model = DependencyModel.train([common] * 200 + [rare], options)
     bare = common.without_tree()
     assert model.parse(bare).sentence.heads == (0, 1, 2)
-    assert model.parse(bare, constraints=Constraints({2: 3})).sentence.heads == (0, 3, 1)
+    assert model.parse(bare, constraints=DependencyConstraints({2: 3})).sentence.heads == (0, 3, 1)
 
 
 def test_arcs_that_cross(model: DependencyModel) -> None:
-    crossing = Constraints({1: 3, 2: 4})
+    crossing = DependencyConstraints({1: 3, 2: 4})
     sentence = DependencySentence.of(WORDS)
     with pytest.raises(ValueError, match="the arcs 3 → 1 and 4 → 2 cross"):
         model.parse(sentence, constraints=crossing)
@@ -97,7 +103,7 @@ def test_arcs_that_cross(model: DependencyModel) -> None:
 
 
 def test_known_relations_are_kept(model: DependencyModel) -> None:
-    tree = PartialTree(DependencySentence.of(WORDS), Constraints({1: 2}, {1: "left"}))
+    tree = PartialDependencies(DependencySentence.of(WORDS), DependencyConstraints({1: 2}, {1: "left"}))
     ((parse,),) = model.parse_all([tree])
     assert parse.sentence.relations[0] == "left"
     ((same,),) = model.parse_all([tree], projective=False)
@@ -106,42 +112,44 @@ def test_known_relations_are_kept(model: DependencyModel) -> None:
 
 def test_constraints_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(ValueError, match="the words 1 and 3 both have the head 0"):
-        Constraints({1: 0, 3: 0})
+        DependencyConstraints({1: 0, 3: 0})
     with pytest.raises(ValueError, match="the arc 2 → 1 is required and forbidden"):
-        Constraints({1: 2}, forbidden=[(2, 1)])
+        DependencyConstraints({1: 2}, forbidden=[(2, 1)])
     with pytest.raises(ValueError, match="the word 2 is its own head"):
-        Constraints({2: 2})
+        DependencyConstraints({2: 2})
     with pytest.raises(ValueError, match="the heads of the words 1, 2, 3 are a cycle"):
-        Constraints({4: 1, 1: 2, 2: 3, 3: 1})
+        DependencyConstraints({4: 1, 1: 2, 2: 3, 3: 1})
 
 
 def test_constraints_beyond_the_sentence_or_the_parser_are_refused(model: DependencyModel) -> None:
     wrong = {
-        "the arc 5 → 1 is not within the 4 words": Constraints({1: 5}),
-        "the arc 1 → 0 is not within": Constraints(forbidden=[(1, 0)]),
-        "no relation 'nsubj'; its relations are left, right": Constraints(relations={1: "nsubj"}),
-        "the relation 'left' is of word 5": Constraints(relations={5: "left"}),
-        "every head of the word 1 is forbidden": Constraints(forbidden=[(head, 1) for head in (0, 2, 3, 4)]),
-        "every tree has a forbidden arc": Constraints(forbidden=[(0, 1), (0, 2), (3, 1), (3, 2), (4, 1), (4, 2)]),
-        "no word may be the root": Constraints(forbidden=[(0, word) for word in (1, 2, 3, 4)]),
+        "the arc 5 → 1 is not within the 4 words": DependencyConstraints({1: 5}),
+        "the arc 1 → 0 is not within": DependencyConstraints(forbidden=[(1, 0)]),
+        "no relation 'nsubj'; its relations are left, right": DependencyConstraints(relations={1: "nsubj"}),
+        "the relation 'left' is of word 5": DependencyConstraints(relations={5: "left"}),
+        "every head of the word 1 is forbidden": DependencyConstraints(forbidden=[(head, 1) for head in (0, 2, 3, 4)]),
+        "every tree has a forbidden arc": DependencyConstraints(
+            forbidden=[(0, 1), (0, 2), (3, 1), (3, 2), (4, 1), (4, 2)]
+        ),
+        "no word may be the root": DependencyConstraints(forbidden=[(0, word) for word in (1, 2, 3, 4)]),
     }
     for message, constraints in wrong.items():
         with pytest.raises(ValueError, match=message):
             model.parse(DependencySentence.of(WORDS), constraints=constraints)
-    with pytest.raises(TypeError, match=r"expected spectral_latent.dependency.*, got spectral_latent.constituency"):
-        model.parse(DependencySentence.of(WORDS), constraints=constituency.Constraints())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="expected DependencyConstraints, got PhraseConstraints"):
+        model.parse(DependencySentence.of(WORDS), constraints=constituency.PhraseConstraints())  # type: ignore[arg-type]
 
 
 def test_fallbacks_are_flat_but_for_the_constraints() -> None:
     """A grammar that has no rule for such arcs keeps those that are known."""
     tree = DependencySentence.of(["a", "b", "c"], ["A", "B", "C"]).with_heads((0, 1, 1), ("root", "x", "y"))
     model = DependencyModel.train([tree] * 9, DependencyOptions(unseen=0.0))
-    parse = model.parse(tree, constraints=Constraints({2: 3}, {2: "y"}, [(0, 1)]))
+    parse = model.parse(tree, constraints=DependencyConstraints({2: 3}, {2: "y"}, [(0, 1)]))
     assert parse.is_fallback
     assert (parse.sentence.heads, parse.sentence.relations[1]) == ((3, 3, 0), "y")
-    assert model.parse(tree, constraints=Constraints({1: 2})).sentence.heads == (2, 0, 2)
+    assert model.parse(tree, constraints=DependencyConstraints({1: 2})).sentence.heads == (2, 0, 2)
 
 
 def test_constraints_of_lists_and_of_tuples_are_equal() -> None:
-    assert Constraints(forbidden=[(0, 1), [0, 2]]) == Constraints(forbidden=((0, 1), (0, 2)))  # type: ignore[list-item]
-    assert Constraints(forbidden=[(0, 1)]) != Constraints()
+    assert DependencyConstraints(forbidden=[(0, 1), [0, 2]]) == DependencyConstraints(forbidden=((0, 1), (0, 2)))  # type: ignore[list-item]
+    assert DependencyConstraints(forbidden=[(0, 1)]) != DependencyConstraints()

@@ -83,14 +83,14 @@ def counts_of_neighbours() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_neighbours_are_those_of_all_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_outside_estimates, "_ANY", 0.0)
     prior, before, after = counts_of_neighbours()
-    found = Neighbours.of(finite_grammar(), prior, TAGS)
+    found = Neighbours.compute(finite_grammar(), prior, TAGS)
     assert found.before == pytest.approx(before, rel=1e-6)
     assert found.after == pytest.approx(after, rel=1e-6)
 
 
 def test_a_symbol_may_stand_beside_any_tag() -> None:
     prior, before, _ = counts_of_neighbours()
-    found = Neighbours.of(finite_grammar(), prior, TAGS)
+    found = Neighbours.compute(finite_grammar(), prior, TAGS)
     over_words = prior @ np.array([0, 0, 0.75, 1, 1])
     assert found.before == pytest.approx(0.99 * before + 0.01 * prior / over_words, rel=1e-6)
 
@@ -100,8 +100,8 @@ def test_symbols_over_words_without_a_tag_are_tags_of_their_own(tagged: list[int
     prior, _, _ = counts_of_neighbours()
     tags = np.full(TREES, -1)
     tags[tagged] = np.arange(len(tagged))
-    found = Neighbours.of(finite_grammar(), prior, tags)
-    expected = Neighbours.of(finite_grammar(), prior, np.array([-1, -1, *all_tags]))
+    found = Neighbours.compute(finite_grammar(), prior, tags)
+    expected = Neighbours.compute(finite_grammar(), prior, np.array([-1, -1, *all_tags]))
     assert found.tag.tolist() == [3, 3, *all_tags]
     assert found.before.tolist() == expected.before.tolist()
     assert found.after.tolist() == expected.after.tolist()
@@ -113,7 +113,7 @@ def test_symbols_that_are_in_no_tree_are_in_no_chart() -> None:
     operators = operators_of(4, {0: 1.0}, {(2, 2): 1.0, (3, 3): 1.0}, binary)
     prior = np.array([1.0, 0.0, 1.0, 1.0]) / 3
     grammar, leaves = CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, np.array([2, 3]))
-    estimates = OutsideEstimates.of(Neighbours.of(operators, prior, np.array([-1, -1, 0, 1])), leaves, 1e-5)
+    estimates = OutsideEstimates.compute(Neighbours.compute(operators, prior, np.array([-1, -1, 0, 1])), leaves, 1e-5)
     found = scores_of(inside_chart(grammar, leaves, 0.0, 1 << 20, estimates=estimates), 2)
     assert sorted(found) == [(0, 0, 2), (2, 0, 1), (3, 1, 2)]
 
@@ -144,7 +144,7 @@ def test_estimates_are_exact_where_tags_are_a_markov_chain(n: int, monkeypatch: 
     operators, prior, tags = chain(rng, 3, 4)
     terminals = rng.integers(0, 4, n)
     grammar, leaves = CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, terminals)
-    estimates = OutsideEstimates.of(Neighbours.of(operators, prior, tags), leaves, 1.0)
+    estimates = OutsideEstimates.compute(Neighbours.compute(operators, prior, tags), leaves, 1.0)
     chart = pruned_chart(grammar, leaves, 0.0, 0.0)
     assert chart is not None
     forest, first, end = SpanForest.of([chart], np.array([0, n]))
@@ -161,11 +161,11 @@ def test_unlikely_items_are_dropped(seed: int) -> None:
     rng = np.random.default_rng(seed)
     operators, prior, tags = chain(rng, 3, 4)
     grammar, leaves = CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, rng.integers(0, 4, 9))
-    neighbours = Neighbours.of(operators, prior, tags)
+    neighbours = Neighbours.compute(operators, prior, tags)
     every = scores_of(inside_chart(grammar, leaves, 0.0, 1 << 20), 9)
-    none = OutsideEstimates.of(neighbours, leaves, 0.0)
+    none = OutsideEstimates.compute(neighbours, leaves, 0.0)
     assert scores_of(inside_chart(grammar, leaves, 0.0, 1 << 20, estimates=none), 9) == pytest.approx(every)
-    estimates = OutsideEstimates.of(neighbours, leaves, 0.02)
+    estimates = OutsideEstimates.compute(neighbours, leaves, 0.02)
     least = np.ldexp(estimates.least, estimates.exponent)
     found = scores_of(inside_chart(grammar, leaves, 0.0, 1 << 20, estimates=estimates), 9)
     assert 0 < len(found) < len(every)

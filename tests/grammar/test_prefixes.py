@@ -37,22 +37,22 @@ def computed(model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpc
     """The prefixes of words; a coarse grammar with rules of other probabilities builds the forest."""
     coarse = coarse or small(99, [1] * len(model.states), 0.3)
     operators = [each.operators(probabilities=True) for each in (coarse, model)]
-    corners = [LeftCorners.of(each) for each in operators]
+    corners = [LeftCorners.compute(each) for each in operators]
     leaves = CoarseLeaves.of(operators[0], np.array(words))
     grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
     spans = prefix_forest(grammar, corners[0], leaves, threshold, MOST)
-    return LatentPrefixes.of(operators[1], corners[1], leaves, spans).probabilities()
+    return LatentPrefixes.compute(operators[1], corners[1], leaves, spans).probabilities()
 
 
 def computed_next_words(model: Lpcfg, words: list[int], coarse: Lpcfg | None = None) -> FloatArray:
     """The probabilities of what follows each prefix."""
     coarse = coarse or small(99, [1] * len(model.states), 0.3)
     operators = [each.operators(probabilities=True) for each in (coarse, model)]
-    corners = [LeftCorners.of(each) for each in operators]
+    corners = [LeftCorners.compute(each) for each in operators]
     leaves = CoarseLeaves.of(operators[0], np.array(words))
     grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
     spans = prefix_forest(grammar, corners[0], leaves, 0.0, MOST)
-    latent = LatentPrefixes.of(operators[1], corners[1], leaves, spans)
+    latent = LatentPrefixes.compute(operators[1], corners[1], leaves, spans)
     found = latent.next_words(2)
     np.testing.assert_array_equal(found.prefixes, latent.probabilities().words)
     return found.following
@@ -118,10 +118,10 @@ def test_repetition_by_hand() -> None:
     """S → S S (q) | a (p): k words begin sentences of k or more; p and q change places if all is to end, and q > p."""
     for q in (0.25, 0.75):
         operators = branching(q)
-        corners = LeftCorners.of(operators)
+        corners = LeftCorners.compute(operators)
         leaves = CoarseLeaves.of(operators, np.zeros(3, dtype=np.int64))
         spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
-        found = LatentPrefixes.of(operators, corners, leaves, spans).probabilities()
+        found = LatentPrefixes.compute(operators, corners, leaves, spans).probabilities()
         np.testing.assert_allclose(np.exp(found.words), [1.0, 1.0, 0.25, 0.25 - 0.25 * 0.75**2], rtol=1e-9)
         np.testing.assert_allclose(np.exp(found.sentence), 2 * 0.25**2 * 0.75**3, rtol=1e-9)
 
@@ -149,7 +149,7 @@ def test_one_state_is_the_coarse_grammar() -> None:
     model = small(3, [1, 1, 1], 0.4)
     words = [0, 1, 1, 0, 1]
     operators = coarse.operators(probabilities=True)
-    corners = LeftCorners.of(operators)
+    corners = LeftCorners.compute(operators)
     leaves = CoarseLeaves.of(operators, np.array(words))
     spans = prefix_forest(CoarseGrammar.of(operators, np.ones(3) / 3), corners, leaves, 0.0, MOST)
     found = computed(model, words)
@@ -176,10 +176,10 @@ def test_nothing_underflows() -> None:
     """S → S S (q) | a over 150 words, whose trees are counted by Catalan numbers C: p(n words) = C(n-1) q^(n-1) p^n."""
     q = 0.001
     operators = branching(q)
-    corners = LeftCorners.of(operators)
+    corners = LeftCorners.compute(operators)
     leaves = CoarseLeaves.of(operators, np.zeros(150, dtype=np.int64))
     spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
-    found = LatentPrefixes.of(operators, corners, leaves, spans).probabilities()
+    found = LatentPrefixes.compute(operators, corners, leaves, spans).probabilities()
     n = np.arange(2, 200)
     catalan = np.concatenate([[0.0], np.cumsum(np.log(4 * n - 6) - np.log(n))])
     log = catalan + np.arange(199) * np.log(q) + np.arange(1, 200) * np.log(1.0 - q)

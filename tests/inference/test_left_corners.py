@@ -39,7 +39,7 @@ def series(model: Lpcfg, total: list[np.ndarray]) -> list[np.ndarray]:
 def test_finite_trees(binary: float) -> None:
     """The generating function of S → S S | a by hand: Z = 1, or (1 - q) / q if q > 1/2; and f_0 = 1 / (1 - q Z)."""
     total = min(1.0, (1.0 - binary) / binary)
-    corners = LeftCorners.of(branching(binary))
+    corners = LeftCorners.compute(branching(binary))
     np.testing.assert_allclose(corners.total, [[total]], rtol=1e-10)
     np.testing.assert_allclose(corners.first, [[1.0 / (1.0 - binary * total)]], rtol=1e-10)
 
@@ -54,7 +54,7 @@ def test_left_descendants_of_the_root(seed: int) -> None:
         for (a, b, c), tensor in model.t.items():
             leaf[a] = leaf[a] + np.einsum("ijk,j,k->i", tensor, total[b], total[c])
         total = leaf
-    corners = LeftCorners.of(model.operators(probabilities=True))
+    corners = LeftCorners.compute(model.operators(probabilities=True))
     first = series(model, total)
     for a, m in enumerate(model.states):
         np.testing.assert_allclose(corners.total[a, :m], total[a], rtol=1e-8)
@@ -64,14 +64,14 @@ def test_left_descendants_of_the_root(seed: int) -> None:
 def test_what_has_no_left_corners() -> None:
     one = branching(0.25)
     with pytest.raises(ValueError, match="of probabilities"):
-        LeftCorners.of(ObservableOperators(one.rules, one.states, one.root, one.leaf, one.unary, one.binary))
+        LeftCorners.compute(ObservableOperators(one.rules, one.states, one.root, one.leaf, one.unary, one.binary))
     model = random_lpcfg(np.random.default_rng(0), [1, 1], all_rules(2, 1, unary=[(0, 1)]))
     with pytest.raises(ValueError, match="unary"):
-        LeftCorners.of(model.operators(probabilities=True))
+        LeftCorners.compute(model.operators(probabilities=True))
 
 
 def test_items_are_checked() -> None:
-    corners = LeftCorners.of(branching(0.25))
+    corners = LeftCorners.compute(branching(0.25))
     forward = np.ones((1, 1, 1))
     zero = np.zeros(1, dtype=np.int64)
     inside = np.ones((1, 1))
@@ -88,7 +88,7 @@ def test_items_are_checked() -> None:
 def test_copies_give_the_same() -> None:
     rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
     counts = RuleTable.of_counts(rules, np.ones(1), np.array([1.0]), np.zeros(0), np.array([4.0]))
-    corners = LeftCorners.of(ObservableOperators.probabilities_of(counts))
+    corners = LeftCorners.compute(ObservableOperators.probabilities_of(counts))
     again = pickle.loads(pickle.dumps(corners))
     assert again.first.tolist() == corners.first.tolist()
     assert again.factors.solve(np.ones(1)).tolist() == corners.factors.solve(np.ones(1)).tolist()

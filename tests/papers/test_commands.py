@@ -202,7 +202,7 @@ def test_stratos2016(tagged: Path) -> None:
     by_method = {row["method"]: row for row in found if row.get("corpus") == "mean"}
     assert by_method["anchor"]["paper, many-to-one"] == "66.1"
     assert "(" in next(row for row in found if row.get("method") == "Baum-Welch")["many-to-one"]
-    corpus = stratos2016.Corpus.read(str(tagged))
+    corpus = stratos2016.TaggedCorpus.read(str(tagged))
     states = AnchorHMM.train(corpus.words, AnchorOptions(n_states=4)).states(corpus.words)
     score = many_to_one(list(chain(*corpus.tags)), list(chain(*states)))
     assert by_method["library + features"]["many-to-one"] == f"{score:.1f}"
@@ -236,7 +236,7 @@ def test_table_7_has_the_tags_of_the_corpus(tmp_path: Path) -> None:
 
 
 def test_true_anchors_are_one_for_each_tag_that_has_one(tagged: Path) -> None:
-    corpus = stratos2016.Corpus.read(str(tagged))
+    corpus = stratos2016.TaggedCorpus.read(str(tagged))
     model = stratos2016.METHODS["true anchors"].train(corpus, stratos2016.Setting(12, 1))
     assert isinstance(model, AnchorHMM)
     tag_of = {
@@ -249,7 +249,7 @@ def test_true_anchors_are_one_for_each_tag_that_has_one(tagged: Path) -> None:
 
 def test_baum_welch_refines_the_anchor_model(tagged: Path) -> None:
     """Five iterations make the corpus likelier."""
-    corpus = stratos2016.Corpus.read(str(tagged))
+    corpus = stratos2016.TaggedCorpus.read(str(tagged))
     setting = stratos2016.Setting(4, 1)
     found = [stratos2016.METHODS[name].train(corpus, setting) for name in ("anchor", "anchor + Baum-Welch")]
     hidden = [model.hidden if isinstance(model, AnchorHMM) else model for model in found]
