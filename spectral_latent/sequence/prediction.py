@@ -35,7 +35,8 @@ from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Predictor"]
 
-_BLOCK = 1 << 22  # the number of estimates, for all events of all sequences that advance together
+_SEQUENCES = 1 << 9  # the number of sequences that advance together
+_EVENTS = 1 << 7  # the number of events that are estimated at a time, so that estimates stay in the processor's cache
 
 
 def _sizes(operators: ObservableOperators) -> tuple[int, int, int]:
@@ -137,34 +138,41 @@ class Predictor:
         n_tags, _, m = _sizes(self.operators)
         return np.tile(self.operators.root[n_tags:, :m].ravel(), (n, 1))
 
-    def _estimates(self, state: FloatArray) -> FloatArray:
-        """Compute p̂ of all events (T, 2n) in states (T, K·M); zero if the weight of all continuations is not
-        positive."""
-        total = state @ self.sums.after
-        scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-        return np.asarray((state * scale[:, None]) @ self.sums.events)
+    def _scaled(self, state: FloatArray) -> FloatArray:
+        """Divide states (T, K·M) by the weights of all their continuations; zero if a weight is not positive."""
+        total = (state @ self.sums.after)[:, None]
+        return np.asarray(np.divide(state, total, out=np.zeros_like(state), where=total > 0))
 
-    def _probabilities(self, estimates: FloatArray) -> FloatArray:
-        """Raise the estimates of all events (T, 2n), and divide them by their sums; zero where a sum is zero."""
-        raised = np.maximum(estimates, self.least)
-        total = raised.sum(axis=1, keepdims=True)
-        return np.asarray(np.divide(raised, total, out=np.zeros_like(raised), where=total > 0))
+    def _raised(self, scaled: FloatArray, events: slice = slice(None)) -> FloatArray:
+        """Estimate events (T, n') in scaled states (T, K·M), and raise the estimates to their least values."""
+        estimates: FloatArray = scaled @ self.sums.events[:, events]
+        return np.maximum(estimates, self.least[events], out=estimates)
 
-    def _probability(self, estimates: FloatArray, event: IntArray) -> FloatArray:
-        """Compute the entry of `_probabilities` for one event (T,) of each sequence, without the other entries."""
-        raised = np.maximum(estimates, self.least)
-        total = raised.sum(axis=1)
-        own = raised[np.arange(len(event)), event]
-        return np.asarray(np.divide(own, total, out=np.zeros_like(own), where=total > 0))
+    def _estimate(self, scaled: FloatArray, event: IntArray) -> FloatArray:
+        """Compute p̂ of one event (T,) of each sequence, (T,), in scaled states (T, K·M)."""
+        return np.asarray(np.einsum("ti,it->t", scaled, self.sums.events[:, event]))
 
-    def _next(self, state: FloatArray, estimates: FloatArray, event: IntArray) -> FloatArray:
+    def _probability(self, scaled: FloatArray, estimate: FloatArray, event: IntArray) -> FloatArray:
+        """Compute the probability (T,) of one event of each sequence; zero if all events have probability zero.
+
+        scaled: (T, K·M) the scaled states.
+        estimate: (T,) p̂ of the events.
+        event: (T,) the events.
+        """
+        total = np.zeros(len(scaled))
+        for first in range(0, len(self.least), _EVENTS):
+            total += self._raised(scaled, slice(first, first + _EVENTS)).sum(axis=1)
+        own = np.maximum(estimate, self.least[event])
+        return np.divide(own, total, out=np.zeros_like(own), where=total > 0)
+
+    def _next(self, state: FloatArray, estimate: FloatArray, event: IntArray) -> FloatArray:
         """Compute f_{i+1} of each sequence, (T, K·M), up to a factor.
 
         state: (T, K·M) f_i.
-        estimates: (T, 2n) p̂ of all events.
+        estimate: (T,) p̂ of the events.
         event: (T,) the event at position i of each sequence, which is not its last position.
         """
-        was_raised = estimates[np.arange(len(event)), event] <= self.least[event]
+        was_raised = estimate <= self.least[event]
         state = np.where(was_raised[:, None], self.sums.average, state)
         n_tags, width, m = _sizes(self.operators)
         before = state.reshape(len(state), n_tags, m)
@@ -188,9 +196,8 @@ class Predictor:
         log = np.zeros(len(rows))
         # Sort by length, so that sequences of similar length advance together.
         order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
-        block = max(_BLOCK // len(self.least), 1)
-        for at in range(0, len(rows), block):
-            numbers = order[at : at + block]
+        for first in range(0, len(rows), _SEQUENCES):
+            numbers = order[first : first + _SEQUENCES]
             log[numbers] = self._log_probabilities([rows[number] for number in numbers])
         return log
 
@@ -205,11 +212,12 @@ class Predictor:
             reading = np.flatnonzero(length > i)
             is_last = length[reading] == i + 1
             event = terminal[start[reading] + i] + self.n_terminals * is_last
-            estimates = self._estimates(state[reading])
+            scaled = self._scaled(state[reading])
+            estimate = self._estimate(scaled, event)
             with np.errstate(divide="ignore"):
-                log[reading] += np.log(self._probability(estimates, event))
+                log[reading] += np.log(self._probability(scaled, estimate, event))
             going_on = reading[~is_last]
-            state[going_on] = self._next(state[going_on], estimates[~is_last], event[~is_last])
+            state[going_on] = self._next(state[going_on], estimate[~is_last], event[~is_last])
         return log
 
     def events(self, row: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -219,11 +227,13 @@ class Predictor:
         """
         state = self._first(1)
         for i in range(len(row) + 1):
-            estimates = self._estimates(state)
-            (p,) = self._probabilities(estimates)
-            yield state, p
+            scaled = self._scaled(state)
+            (raised,) = self._raised(scaled)
+            total = raised.sum()
+            yield state, raised / total if total > 0 else raised
             if i < len(row):
-                state = self._next(state, estimates, row[i : i + 1])
+                event = row[i : i + 1]
+                state = self._next(state, self._estimate(scaled, event), event)
 
     def next_observations(self, row: IntArray) -> Iterator[FloatArray]:
         """Compute the probabilities (n + 1,) of the n terminals, and of the end, after each prefix of k observations.
@@ -289,8 +299,8 @@ class Predictor:
         while growing:
             if len(growing[0]) == max_length:
                 raise ValueError(f"a sampled sequence has more than {max_length} observations")
-            estimates = self._estimates(state)
-            p = np.maximum(estimates, self.least) * known
+            scaled = self._scaled(state)
+            p = self._raised(scaled) * known
             if length is not None:
                 p *= is_last == (len(growing[0]) + 1 == length)
             # Draw an event of each sequence: the first whose cumulative weight exceeds a random share of the total.
@@ -302,5 +312,6 @@ class Predictor:
                 prefix.append(e % n_terminals)
             goes_on = ~is_last[event]
             growing = [prefix for prefix, going in zip(growing, goes_on.tolist(), strict=True) if going]
-            state = self._next(state[goes_on], estimates[goes_on], event[goes_on])
+            going_on = event[goes_on]
+            state = self._next(state[goes_on], self._estimate(scaled[goes_on], going_on), going_on)
         return drawn
