@@ -4,7 +4,7 @@ from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.completion import completed
 from spectral_latent.dependency.constraints import DependencyConstraints, PartialDependencies
 from spectral_latent.dependency.conversion import Attachment, HeadSymbol
-from spectral_latent.dependency.model import DependencyModel
+from spectral_latent.dependency.model import DependencyModel, prepare
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.parsing import DependencyParse
 from spectral_latent.dependency.presets import preset
@@ -24,5 +24,6 @@ __all__ = [
     "RelationOptions",
     "TaggedTree",
     "completed",
+    "prepare",
     "preset",
 ]

@@ -18,7 +18,7 @@ from spectral_latent.dependency.parsing import DependencyParse, DependencyParser
 from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
-from spectral_latent.dependency.training import prepare
+from spectral_latent.dependency.training import prepare_parts
 from spectral_latent.drawing import Html, heat_map
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import (
@@ -38,7 +38,7 @@ from spectral_latent.operators import Distinct, ObservableOperators, StoredModel
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["DependencyModel"]
+__all__ = ["DependencyModel", "prepare"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,26 +119,8 @@ class DependencyModel(StoredModel):
         listener: is told the progress.
         Raises EstimationError if there are no sentences, or if a sentence is not a tree with one root.
         """
-        training = DependencyModel.prepare(sentences, options, weights=weights, jobs=jobs)
+        training = prepare(sentences, options, weights=weights, jobs=jobs)
         return training.estimate(jobs=jobs, listener=listener)
-
-    @staticmethod
-    def prepare(
-        sentences: Iterable[DependencySentence],
-        options: DependencyOptions | None = None,
-        *,
-        weights: Iterable[float] | None = None,
-        jobs: int | None = 1,
-    ) -> Training[DependencyModel]:
-        """Prepare trees for estimation by any estimator; the errors are those of `train`.
-
-        sentences: the trees, which are read once.
-        options: the settings; the settings of the estimator are not used.
-        weights: the weight of each tree; see `train`.
-        jobs: the number of threads; the result does not depend on it.
-        """
-        symbols, training, relations = prepare(sentences, options or preset("fast"), weights=weights, jobs=jobs)
-        return Training(DependencyModel(symbols, training.coarse, relations), training.treebank)
 
     @cached_property
     def parser(self) -> DependencyParser:
@@ -378,6 +360,25 @@ class DependencyModel(StoredModel):
         grammar = LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options)
         relations = RelationModel.from_arrays(arrays, settings["relations"])
         return DependencyModel(symbols, grammar, relations)
+
+
+def prepare(
+    sentences: Iterable[DependencySentence],
+    options: DependencyOptions | None = None,
+    *,
+    weights: Iterable[float] | None = None,
+    jobs: int | None = 1,
+) -> Training[DependencyModel]:
+    """Make a treebank and a model without latent states of dependency trees; their `estimate` gives the latent model.
+
+    sentences: the trees, which are read once.
+    options: the settings; None for the preset `fast`.
+    weights: the weight of each tree; see `DependencyModel.train`.
+    jobs: the number of threads; the result does not depend on it.
+    Raises the errors of `DependencyModel.train`.
+    """
+    symbols, training, relations = prepare_parts(sentences, options or preset("fast"), weights=weights, jobs=jobs)
+    return Training(DependencyModel(symbols, training.coarse, relations), training.treebank)
 
 
 def _parses_of(

@@ -27,7 +27,7 @@ from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.operators import RuleTable
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "prepare_parts"]
 
 
 class _DependencyFormalism:
@@ -95,14 +95,14 @@ class Prepared(NamedTuple):
     relations: RelationModel | None
 
 
-def prepare(
+def prepare_parts(
     sentences: Iterable[DependencySentence],
     options: DependencyOptions,
     *,
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
 ) -> Prepared:
-    """Make the treebank and the coarse grammar of dependency trees, which are read once.
+    """Make the treebank, the coarse grammar and the model of relations of dependency trees, which are read once.
 
     Relations are learnt in memory, from words, tags and heads alone.
 

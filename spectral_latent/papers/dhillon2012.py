@@ -29,6 +29,7 @@ from spectral_latent.dependency import (
     DependencyOptions,
     DependencySentence,
     HeadSymbol,
+    prepare,
 )
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.dependency.sentence import TagColumn
@@ -233,7 +234,7 @@ def print_scores(train: str, evaluate: str, column: TagColumn, states: Sequence[
     """
     trees, gold = (_read(source, column) for source in (train, evaluate))
     tags = Vocabulary(tag for sentence in [*trees, *gold] for tag in _tags_of(sentence, column))
-    base, seconds = timed(lambda: DependencyModel.prepare(trees, _options(column)).coarse)
+    base, seconds = timed(lambda: prepare(trees, _options(column)).coarse)
     lists = _NBestLists.parse(base, gold, n_best)
     in_lists = f"{len(lists.candidates):,} candidates, {lists.chosen_uas(lists.right_heads()):.1f} at best"
     lengths = np.array([len(sentence.forms) for sentence in gold])

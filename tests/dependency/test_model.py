@@ -22,6 +22,7 @@ from spectral_latent.dependency import (
     DependencyOptions,
     DependencySentence,
     HeadSymbol,
+    prepare,
 )
 from spectral_latent.estimation import EstimationError, EstimatorOptions, estimate
 from spectral_latent.evaluation import score_attachments
@@ -307,7 +308,7 @@ def test_arcs_never_seen_have_some_weight_unless_none_are_counted(trees: list[De
 
 def test_arcs_never_seen_count_by_how_frequent_their_dependants_are_on_that_side() -> None:
     """Half an arc for every symbol, spread over all dependants; the plain grammar shows it."""
-    training = DependencyModel.prepare(read("a/A/3 b/B/3 v/V/0 c/A/3\nb/B/2 v/V/0"), DependencyOptions(unseen=0.5))
+    training = prepare(read("a/A/3 b/B/3 v/V/0 c/A/3\nb/B/2 v/V/0"), DependencyOptions(unseen=0.5))
     coarse_grammar, labels = training.coarse.grammar.coarse, training.coarse.symbols
     p = {
         tuple(labels[symbol] for symbol in rule): float(tensor.multiplied_out()[0, 0, 0])
@@ -335,7 +336,7 @@ def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(
     """Counts are of rules, of all shards; the loop looks at the label and side of every dependant."""
     make_shards(monkeypatch, 60, in_files=False)
     options = DependencyOptions(attachment=attachment, unseen=0.75)
-    training = DependencyModel.prepare(random_treebank(3), options)
+    training = prepare(random_treebank(3), options)
     labels, found = training.coarse.symbols, training.treebank.priors.rules
     assert found is not None and len(training.treebank.shards) > 5
     counts: dict[str, Counter[HeadSymbol]] = {"left": Counter(), "right": Counter()}
@@ -372,7 +373,7 @@ def test_floored_scores_are_positive_where_the_coarse_grammar_has_the_tree() -> 
     every, signs = random_treebank(1), []
     for floor in (0.01, None):
         options = DependencyOptions(estimator=EstimatorOptions(n_states=8, smoothing=None), floor=floor)
-        training = DependencyModel.prepare(random_treebank(0), options)
+        training = prepare(random_treebank(0), options)
         signs.append(training.estimate().score(every).sign)
     np.testing.assert_array_equal(signs[0], training.coarse.score(every).sign)
     assert (signs[0] >= 0).all() and (signs[1] < 0).any()
@@ -620,9 +621,9 @@ def test_features_and_counts_do_not_depend_on_shards(
     trees: list[DependencySentence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a shard numbers means the same in all: put together, shards are the columns of the whole."""
-    whole = DependencyModel.prepare(trees, DependencyOptions()).treebank
+    whole = prepare(trees, DependencyOptions()).treebank
     make_shards(monkeypatch, 40, in_files=True)
-    parts = DependencyModel.prepare(iter(trees), DependencyOptions()).treebank
+    parts = prepare(iter(trees), DependencyOptions()).treebank
     (shard,) = whole.shards
     assert len(parts.shards) > 5
     for name in ("symbol", "terminal"):
@@ -701,7 +702,7 @@ Sample = tuple[Training[DependencyModel], list[DependencySentence]]
 @pytest.fixture(scope="module")
 def sample(require_corpus: Callable[[str], Any]) -> Sample:
     require_corpus("dependency_treebank")
-    training = DependencyModel.prepare(dependency_trees("nltk:dependency_treebank:train"), DependencyOptions())
+    training = prepare(dependency_trees("nltk:dependency_treebank:train"), DependencyOptions())
     return training, list(dependency_trees("nltk:dependency_treebank:dev"))
 
 

@@ -22,6 +22,7 @@ from spectral_latent.dependency import (
     RelationModel,
     RelationOptions,
     TaggedTree,
+    prepare,
 )
 from spectral_latent.dependency.arc_features import ArcFeatures
 from spectral_latent.estimation import EstimatorOptions
@@ -397,7 +398,7 @@ def test_parses_have_relations(parser: DependencyModel) -> None:
         tree = other.sentence
         assert tree.heads is not None and parser.relations is not None
         assert [tree.relations] == parser.relations.relations([TaggedTree(tree.forms, tree.xpos, tree.heads)])
-    assert DependencyModel.prepare(TREES, OPTIONS).estimate().parse(probe).sentence == parse.sentence
+    assert prepare(TREES, OPTIONS).estimate().parse(probe).sentence == parse.sentence
 
 
 def test_a_sentence_without_derivation_has_relations() -> None:
