@@ -55,7 +55,7 @@ def make_model(command: Literal["parse", "tag"], path: Path) -> list[bytes]:
     tagger = LatentTagger.train(map(leaves, trees[:TREES]))
     tagger.save(path)
     words = [list(tree.words()) for tree in trees]
-    pairs = (zip(row, tagger.tag([row])[0], strict=True) for row in words)
+    pairs = (zip(row, tagger.tag(row), strict=True) for row in words)
     return [f"{' '.join(map('/'.join, row))}\n".encode() for row in pairs]
 
 

@@ -41,7 +41,7 @@ class Corpus(NamedTuple):
 def latent(sentences: list[Sentence], states: int, estimator: str = "spectral") -> Tagger:
     """This library's tagger."""
     options = TaggerOptions(EstimatorOptions(estimator, n_states=states))
-    return LatentTagger.train(sentences, options).tag
+    return LatentTagger.train(sentences, options).tag_all
 
 
 def of_nltk(tagger: object) -> Tagger:

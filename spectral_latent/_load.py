@@ -63,8 +63,8 @@ def load(path: str | os.PathLike[str]) -> Model:
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "tagger")
     ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
-    ...     load(file).tag([["dogs", "bark"]])
-    [['N', 'V']]
+    ...     load(file).tag(["dogs", "bark"])
+    ['N', 'V']
     """
     with opened_model(path) as (arrays, settings):
         model: Model = make_model(arrays, settings)

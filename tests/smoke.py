@@ -55,7 +55,7 @@ def main() -> None:
 
         tagger = LatentTagger.train([[(word, "T") for word in words] for words in sentences])
         tagger.save(file)
-        assert LatentTagger.load(file).tag(sentences[:1]) == tagger.tag(sentences[:1])
+        assert LatentTagger.load(file).tag(sentences[0]) == tagger.tag(sentences[0])
 
         plain = [DependencySentence.of(forms, ["T"] * len(forms)) for forms in sentences]
         chains = [each.with_heads(tuple(range(len(each.forms))), ("next",) * len(each.forms)) for each in plain]

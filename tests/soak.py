@@ -66,7 +66,7 @@ def main() -> int:
     parsed = (1 for _ in phrases.parse_all(sentences(1)))
     drawn = sentences(1)
     batches = iter(lambda: list(islice(drawn, _TAGGED)), [])
-    tagged = (len(tags) for batch in batches for tags in tagger.tag(batch))
+    tagged = (len(tags) for batch in batches for tags in tagger.tag_all(batch))
     grown = {
         "sentences": growth("sentences", parsed, given.sentences),
         "words": growth("words", tagged, given.words),

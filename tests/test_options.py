@@ -430,7 +430,7 @@ def train_dependencies(options: DependencyOptions) -> None:
 
 def train_tagger(options: TaggerOptions) -> None:
     model = LatentTagger.train(TAGGED, options)
-    assert len(model.tag([list(QUESTION)])[0]) == 3
+    assert len(model.tag(list(QUESTION))) == 3
     assert not np.isnan(model.joint_log_probabilities(TAGGED)).any()
 
 
@@ -478,7 +478,7 @@ def train_automata(options: AutomatonOptions) -> None:
 
 
 def train_anchors(options: AnchorOptions) -> None:
-    assert len(AnchorHMM.train(WORDS, options).states([QUESTION])[0]) == 3
+    assert len(AnchorHMM.train(WORDS, options).tag(QUESTION)) == 3
 
 
 def train_hull(options: HullOptions) -> None:

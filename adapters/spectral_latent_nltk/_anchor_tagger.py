@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,7 @@ class AnchorTagger(TaggerAdapter):
 
     def __init__(self, model: AnchorHMM) -> None:
         super().__init__(model)
-        self._tags: list[Any] = anchor_names(model) if model.labels is None else list(model.labels)
+        self._named = replace(model, labels=tuple(anchor_names(model))) if model.labels is None else model
 
     @maker
     def train(
@@ -62,7 +62,7 @@ class AnchorTagger(TaggerAdapter):
     @property
     def anchors(self) -> dict[str, Any]:
         """The tag of each anchor."""
-        return dict(zip(self.model.anchors, self._tags, strict=True))
+        return dict(zip(self.model.anchors, self._named.labels or (), strict=True))
 
     def label(self, tags: Mapping[str, Tag]) -> AnchorTagger:
         """Make a tagger with other tags.  Several anchors may have the same tag.
@@ -83,5 +83,5 @@ class AnchorTagger(TaggerAdapter):
         """
         return dict(zip(self.model.anchors, self.model.top_words(n_words), strict=True))
 
-    def _tags_of(self, sentences: list[list[str]]) -> list[list[Any]]:
-        return [[self._tags[state] for state in states] for states in self.model.states(sentences)]
+    def _tags_of(self, sentences: list[list[str]]) -> Iterator[list[Any]]:
+        return self._named.tag_all(sentences)

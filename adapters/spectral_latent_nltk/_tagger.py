@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -127,8 +127,8 @@ class LatentHMMTagger(TaggerAdapter):
         options = replace(options, estimator=replace(options.estimator, n_states=n_states), choose_states=False)
         return cls(LatentHMM.train(each(unlabeled_sequences, tokens_of, "sentence"), options, jobs=jobs))
 
-    def _tags_of(self, sentences: list[list[str]]) -> list[list[Any]]:
-        return self._tagger.tag(sentences)
+    def _tags_of(self, sentences: list[list[str]]) -> Iterator[list[Any]]:
+        return self._tagger.tag_all(sentences)
 
     def best_path(self, unlabeled_sequence: Iterable[str]) -> list[Any]:
         """Find the likeliest sequence of tags (Viterbi), of which single tags may differ from those of `tag`.

@@ -61,7 +61,7 @@ class LatentTagClassifier(LatentEstimator):
         X: the words of each sentence.
         """
         check_is_fitted(self)
-        return self.model_.tag(list_of(X, "sentence"))
+        return list(self.model_.tag_all(list_of(X, "sentence")))
 
     def predict_proba(self, X: Sequence[Sequence[str]]) -> list[FloatArray]:
         """Compute the probability of each tag for each word; an array (n, K) for each sentence of n words.

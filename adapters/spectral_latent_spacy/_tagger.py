@@ -51,7 +51,7 @@ class SpectralTagger(Component):
         return "pos_" if all(tag in UNIVERSAL for tag in tags) else "tag_"
 
     def _annotate(self, docs: Sequence[Doc], sentences: list[list[Token]]) -> None:
-        tags_of = self.latent.tag([token.text for token in words] for words in sentences)
+        tags_of = self.latent.tag_all([token.text for token in words] for words in sentences)
         for words, tags in zip(sentences, tags_of, strict=True):
             for token, tag in zip(words, tags, strict=True):
                 setattr(token, self._attribute, str(tag))

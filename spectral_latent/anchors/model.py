@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -25,6 +25,7 @@ from spectral_latent.anchors.training import (
 from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.grammar import check_sentences, check_words
+from spectral_latent.grammar.batches import map_batches
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import (
     Distinct,
@@ -38,6 +39,8 @@ from spectral_latent.operators import (
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import in_batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
+from spectral_latent.sequence.tagging import SENTENCES, WordTagger
+from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
 __all__ = ["AnchorHMM"]
@@ -62,7 +65,7 @@ def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AnchorHMM(StoredModel):
+class AnchorHMM(WordTagger, StoredModel):
     """A hidden Markov model over words in lower case; each state has an anchor, a word that no other state emits.
 
     options: the settings of training.
@@ -236,15 +239,31 @@ class AnchorHMM(StoredModel):
         sequences, operators = self._encoded(check_sentences(sentences))
         return tree_weights(operators, Forest.of_trees(sequences.trees(n_tags=1), operators.rules)).log
 
-    def states(self, sentences: Iterable[Sequence[str]]) -> list[list[int]]:
-        """Find the state with the largest marginal at every position; an empty sentence has no states.
+    @cached_property
+    def tokenisation(self) -> Tokenisation:
+        """The rules by which raw text is divided into sentences and words."""
+        return Tokenisation(frozenset(self.words))
+
+    def tag_all(self, sequences: Iterable[Sequence[str]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
+        """Find the tags of each sentence, in order, as `tag` does: the labels of the likeliest states.
+
+        Without labels, the tags are the numbers of the states.  Sentences are read and tagged in batches, which takes
+        less time than one by one.
+
+        sequences: the words of each sentence.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
 
         Raises TypeError if a sentence is not a list of strings.
-
-        sentences: the words of each sentence.
         """
-        rows = list(check_sentences(sentences))
-        return in_batches(rows, lambda batch: self._marginals(batch).argmax(axis=1).tolist())
+        return map_batches(AnchorHMM._tags_of, self, sequences, jobs, size=SENTENCES)
+
+    def _tags_of(self, sentences: Sequence[Sequence[str]]) -> list[list[Any]]:
+        for sentence in sentences:
+            check_words(sentence)
+        states = in_batches(sentences, lambda batch: self._marginals(batch).argmax(axis=1).tolist())
+        if self.labels is None:
+            return states
+        return [[self.labels[h] for h in row] for row in states]
 
     def posteriors(self, sentence: Sequence[str]) -> FloatArray:
         """Compute the probability (n, m) of each state at each of n positions, given the whole sentence.
@@ -280,18 +299,6 @@ class AnchorHMM(StoredModel):
         if missing := [word for word in self.anchors if word not in tags]:
             raise ValueError(f"no tag for the anchors {', '.join(map(repr, missing))}")
         return replace(self, labels=tuple(tags[word] for word in self.anchors))
-
-    def tag(self, sentences: Iterable[Sequence[str]]) -> list[list[Any]]:
-        """Find the label of the likeliest state at every position; without labels, its number.
-
-        Raises TypeError if a sentence is not a list of strings.
-
-        sentences: the words of each sentence.
-        """
-        states = self.states(sentences)
-        if self.labels is None:
-            return states
-        return [[self.labels[h] for h in row] for row in states]
 
     @property
     def description(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from spectral_latent.cli.console import Console
-from spectral_latent.cli.models import PARSERS, Tagger, load_model, load_states, warn_of_unknown_tags
+from spectral_latent.cli.models import PARSERS, LoadedTagger, load_model, load_states, warn_of_unknown_tags
 from spectral_latent.cli.options import (
     column_option,
     jobs_option,
@@ -135,7 +135,7 @@ def evaluate(
     elif unsupervised:
         figures = _evaluate_states(loaded, sources.tagged(column, is_universal), console)
     else:
-        tagger = Tagger.of(loaded, model)
+        tagger = LoadedTagger.of(loaded, model)
         gold_tags = sources.tagged(column, is_universal, tagger.column)
         figures = _evaluate_tagger(tagger, gold_tags, console, loaded if with_perplexity else None)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
@@ -270,7 +270,7 @@ def _evaluate_states(tag: Callable[[list[list[str]]], list[list[str]]], gold: _G
     }
 
 
-def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) -> Figures:
+def _evaluate_tagger(tagger: LoadedTagger, gold: _Gold, console: Console, model: Any) -> Figures:
     """Compare the tags that a tagger finds with gold tags.
 
     tagger: the tagger.
@@ -281,7 +281,7 @@ def _evaluate_tagger(tagger: Tagger, gold: _Gold, console: Console, model: Any) 
     from spectral_latent.evaluation import evaluate_tagger
 
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
-    evaluation = evaluate_tagger(tagger.model.tag, gold, known, progress=partial(console.bar, label="Tagging"))
+    evaluation = evaluate_tagger(tagger.model.tag_all, gold, known, progress=partial(console.bar, label="Tagging"))
     unknown_tags = Counter(tag for sentence in gold for _, tag in sentence)
     for tag in tagger.tags:
         unknown_tags.pop(tag, None)

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spectral_latent.cli.console import Console
 
 if TYPE_CHECKING:
+    from spectral_latent.anchors import AnchorHMM
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
+    from spectral_latent.sequence import LatentTagger
     from spectral_latent.tokenisation import Tokenisation
 
 __all__ = [
     "PARSERS",
-    "Tagger",
+    "LoadedTagger",
     "load_model",
     "load_of_prefixes",
     "load_parser",
@@ -93,11 +95,11 @@ def load_of_prefixes(file: str) -> tuple[Any, Tokenisation]:
     Raises ModelFileError as `load_model`, and for a model of other sequences than those of strings.
     """
     from spectral_latent.operators import ModelFileError
-    from spectral_latent.sequence import LatentHMM, LatentTagger
+    from spectral_latent.sequence import LatentHMM
     from spectral_latent.tokenisation import Tokenisation
 
     model = load_model(file, *PARSERS, "tagger", "hmm")
-    if not isinstance(model, LatentTagger | LatentHMM):
+    if not isinstance(model, LatentHMM):
         return model, model.tokenisation
     known = model.observations.known
     if wrong := [word for word in known if not isinstance(word, str)]:
@@ -131,20 +133,18 @@ def with_limits(parser: ConstituencyModel | DependencyModel, **limits: Any) -> C
     return parser.with_limits(replace(parser.options.limits, **given)) if given else parser
 
 
-class Tagger(NamedTuple):
+class LoadedTagger(NamedTuple):
     """A tagger whose tags are strings.
 
     model: the tagger itself, or an anchor model with labels.
     tags: all tags.
     knows: the function that tells whether a word was in the training data.
-    tokenisation: the way to divide raw text into sentences and words.
     column: the column of the tags in the training data; None if it is not known.
     """
 
-    model: Any
+    model: LatentTagger | AnchorHMM
     tags: list[str]
     knows: Callable[[str], bool]
-    tokenisation: Tokenisation
     column: str | None = None
 
     def tag_all(self, batches: Iterable[list[list[str]]], jobs: int) -> Iterator[list[list[str]]]:
@@ -155,10 +155,10 @@ class Tagger(NamedTuple):
         """
         from spectral_latent.grammar.batches import map_sentences
 
-        return map_sentences(type(self.model).tag, self.model, batches, jobs)
+        return map_sentences(_tags_of, self.model, batches, jobs)
 
     @staticmethod
-    def of(model: Any, file: str) -> Tagger:
+    def of(model: LatentTagger | AnchorHMM, file: str) -> LoadedTagger:
         """Make a tagger of a model.
 
         model: a tagger, or an anchor model with labels.
@@ -168,7 +168,6 @@ class Tagger(NamedTuple):
         """
         from spectral_latent.anchors import AnchorHMM
         from spectral_latent.operators import ModelFileError
-        from spectral_latent.tokenisation import Tokenisation
 
         if isinstance(model, AnchorHMM):
             if model.labels is None:
@@ -178,16 +177,21 @@ class Tagger(NamedTuple):
                 )
             words = frozenset(model.words)
             tags: Any = list(model.labels)
-            tagger = Tagger(model, tags, lambda word: word.lower() in words, Tokenisation(words))
+            tagger = LoadedTagger(model, tags, lambda word: word.lower() in words)
         else:
-            known = frozenset(model.observations.known)
-            tagger = Tagger(model, model.tags, known.__contains__, Tokenisation(known), model.tagset)
+            tags = model.tags
+            tagger = LoadedTagger(model, tags, frozenset(model.observations.known).__contains__, model.tagset)
         if wrong := [tag for tag in tagger.tags if not isinstance(tag, str)]:
             raise ModelFileError(f"{file}: the tag {wrong[0]!r} is not a string; use the model in Python")
         return tagger
 
 
-def load_tagger(file: str) -> Tagger:
+def _tags_of(model: LatentTagger | AnchorHMM, sentences: list[list[str]]) -> list[list[str]]:
+    """Find the tags of sentences."""
+    return list(model.tag_all(sentences))
+
+
+def load_tagger(file: str) -> LoadedTagger:
     """Read a tagger; the tags of an anchor model without labels are the names of its anchors.
 
     file: the file of the model.
@@ -200,7 +204,7 @@ def load_tagger(file: str) -> Tagger:
     model = load_model(file, "tagger", "anchors")
     if isinstance(model, AnchorHMM) and model.labels is None:
         model = replace(model, labels=tuple(anchor_names(model)))
-    return Tagger.of(model, file)
+    return LoadedTagger.of(model, file)
 
 
 def load_states(file: str) -> Callable[[list[list[str]]], list[list[str]]]:
@@ -215,10 +219,10 @@ def load_states(file: str) -> Callable[[list[list[str]]], list[list[str]]]:
 
     model: Any = load_model(file, "hmm", "anchors")
     if isinstance(model, AnchorHMM):
-        states = model.states
+        states = replace(model, labels=None).tag_all
     else:
         try:
-            states = model.tagger.tag
+            states = model.tagger.tag_all
         except ValueError as error:
             raise ModelFileError(f"{file}: {error}") from None
     return lambda sentences: [[str(state) for state in row] for row in states(sentences)]

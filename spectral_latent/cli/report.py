@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from heapq import nlargest, nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -121,7 +122,7 @@ def _tag_errors(model: LatentTagger, gold: Sequence[list[tuple[str, str]]]) -> _
     sentences = [[word for word, _ in sentence] for sentence in gold]
     cases = []
     confused: Counter[tuple[str, str]] = Counter()
-    for words, sentence, found in zip(sentences, gold, model.tag(sentences), strict=True):
+    for words, sentence, found in zip(sentences, gold, model.tag_all(sentences), strict=True):
         right = [tag for _, tag in sentence]
         confused.update(zip(right, found, strict=True))
 
@@ -254,7 +255,7 @@ def _anchor_sections(model: AnchorHMM, gold: Sequence[str], top: int) -> Iterabl
     yield section("symbols", "Anchors and their states", table("States", columns, rows))
     if gold:
         sentences = list(islice(tagged(gold, None), _MOST_SENTENCES))
-        states = model.states([[word for word, _ in sentence] for sentence in sentences])
+        states = list(replace(model, labels=None).tag_all([word for word, _ in sentence] for sentence in sentences))
         met: Counter[tuple[int, str]] = Counter()
         for sentence, row in zip(sentences, states, strict=True):
             met.update(zip(row, (tag for _, tag in sentence), strict=True))

@@ -14,7 +14,7 @@ import click
 from spectral_latent.cli.answer_options import AnswerRequest, answer_options
 from spectral_latent.cli.answers import Answers
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
-from spectral_latent.cli.models import Tagger, load_tagger
+from spectral_latent.cli.models import LoadedTagger, load_tagger
 from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def tag(
     console = wanted.begin()
     is_text = wanted.form == "text"
     tagger = load_tagger(model)
-    given = wanted.part_of(read_sentences(file, form, tagger.tokenisation, console))
+    given = wanted.part_of(read_sentences(file, form, tagger.model.tokenisation, console))
     if column and given.form != "conllu":
         raise click.UsageError("--column is for CoNLL-U; give --format conllu if the input is CoNLL-U")
     is_table = given.form in ("conllu", "malt-tab")
@@ -97,7 +97,9 @@ def tag(
             answers.add(sentence, text)
 
 
-def _tagged(given: Input, tagger: Tagger, answers: Answers, jobs: int) -> Iterator[tuple[InputSentence, list[str]]]:
+def _tagged(
+    given: Input, tagger: LoadedTagger, answers: Answers, jobs: int
+) -> Iterator[tuple[InputSentence, list[str]]]:
     """Find the tags of each sentence that is not answered yet."""
     batches, read = tee(_batches(given, answers, _MOST if jobs == 1 else _BATCH))
     tags_of = tagger.tag_all(([each.words for each in batch] for batch in read), jobs)

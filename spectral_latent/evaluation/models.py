@@ -253,7 +253,7 @@ def evaluate_tagger(
 ) -> TaggerEvaluation:
     """Tag the words of gold sentences, and score the tags; time is measured as by `evaluate_parser`.
 
-    tag: a function from sentences to their tags, such as a model's `tag`.
+    tag: a function from sentences to their tags, such as a model's `tag_all`.
     gold: sentences of words with tags.
     known: the words that the tagger was trained on.
     progress: a wrapper for the sequence of batches of sentences, such as `tqdm`.

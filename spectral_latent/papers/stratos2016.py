@@ -201,7 +201,7 @@ def _run(corpus: TaggedCorpus, method: Method, setting: Setting) -> _Result:
     sequences = WordTypes.of(corpus.words).sequences
     hidden = model.hidden if isinstance(model, AnchorHMM) else model
     found = (
-        [state for row in model.states(corpus.words) for state in row]
+        [state for row in model.tag_all(corpus.words) for state in row]
         if isinstance(model, AnchorHMM)
         else decode_states(model, sequences).tolist()
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import check_words
+from spectral_latent.grammar.batches import map_batches
 from spectral_latent.inference import tree_weights
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon, WordEncoder
@@ -26,15 +27,16 @@ from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.presets import preset
 from spectral_latent.sequence.probabilities import SequenceModel
-from spectral_latent.sequence.tagging import TaggingModel
+from spectral_latent.sequence.tagging import SENTENCES, TaggingModel, WordTagger
 from spectral_latent.sequence.training import train_tagged, train_untagged
+from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["LatentHMM", "LatentTagger", "StateTagger"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTagger(SequenceModel, TaggingModel, StoredModel):
+class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
     options: the settings of training.
@@ -44,8 +46,10 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
     tagset: the name of the set of tags, such as `xpos` for that column of CoNLL-U; None if it is not known.
 
     >>> tagger = LatentTagger.train([[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]])
-    >>> tagger.tag([["cats", "bark"], []])
-    [['N', 'V'], []]
+    >>> tagger.tag(["cats", "bark"])
+    ['N', 'V']
+    >>> list(tagger.tag_text("dogs sleep"))
+    [[('dogs', 'N'), ('sleep', 'V')]]
     """
 
     kind: ClassVar[str] = "tagger"
@@ -94,6 +98,23 @@ class LatentTagger(SequenceModel, TaggingModel, StoredModel):
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
         tags, lexicon, parameters = train_tagged(pairs, options, weights=weights, jobs=jobs, listener=listener)
         return LatentTagger(options, tags, lexicon, parameters)
+
+    @cached_property
+    def tokenisation(self) -> Tokenisation:
+        """The rules by which raw text is divided into sentences and words."""
+        return Tokenisation(frozenset(self.observations.known))
+
+    def tag_all(self, sequences: Iterable[Sequence[str]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
+        """Find the tags of each sentence, in order, as `tag` does.
+
+        Sentences are read and tagged in batches, which takes less time than one by one.
+
+        sequences: the words of each sentence.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+
+        Raises TypeError if a sentence is a string.
+        """
+        return map_batches(LatentTagger._tags_of, self, sequences, jobs, size=SENTENCES)
 
     def _terminals(self, sequence: Sequence[str]) -> IntArray:
         check_words(sequence)
@@ -290,7 +311,7 @@ class StateTagger(TaggingModel, ShortRepr):
     >>> from spectral_latent.estimation import EstimatorOptions
     >>> options = HMMOptions(EstimatorOptions("em", n_states=2, iterations=50), choose_states=False)
     >>> states = LatentHMM.train(["abab", "ababab"] * 20, options).tagger
-    >>> states.tag(["abab"]) in ([[0, 1, 0, 1]], [[1, 0, 1, 0]])
+    >>> states.tag("abab") in ([0, 1, 0, 1], [1, 0, 1, 0])
     True
     """
 
@@ -305,6 +326,16 @@ class StateTagger(TaggingModel, ShortRepr):
     def __post_init__(self) -> None:
         if len(self.tags) != self.model.hidden.n_states:
             raise ValueError(f"{self.model.hidden.n_states} states need as many names, not {len(self.tags)}")
+
+    def tag_all(self, sequences: Iterable[Sequence[Hashable]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
+        """Find the names of the states of each sequence, in order, as `tag` does.
+
+        Sequences are read and tagged in batches, which takes less time than one by one.
+
+        sequences: the observations of each sequence.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+        """
+        return map_batches(_states_of, self.model, sequences, jobs, list(self.tags), size=SENTENCES)
 
     @cached_property
     def _states(self) -> Decoder:
@@ -330,3 +361,8 @@ class StateTagger(TaggingModel, ShortRepr):
         operators = self._states.latent
         _, forest = self._trees(sequences, object, self.model.observations, operators.rules)
         return tree_weights(operators, forest).log
+
+
+def _states_of(model: LatentHMM, sequences: list[Sequence[Hashable]], names: list[Tag]) -> list[list[Any]]:
+    """Find the names of the states of sequences."""
+    return StateTagger(model, names)._tags_of(sequences)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import tee
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,66 @@ from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.checks import Tag, pairs_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, in_batches
+from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
 
-__all__ = ["TaggingModel"]
+__all__ = ["SENTENCES", "Tagger", "TaggingModel", "WordTagger"]
+
+SENTENCES = 256
+"""The number of sentences that are read before they are tagged together."""
 
 
-class TaggingModel(ABC):
-    """Base of models that give each observation a tag.
+class Tagger(ABC):
+    """Base of models that give each observation of a sequence a tag."""
+
+    @abstractmethod
+    def tag_all(self, sequences: Iterable[Sequence[Any]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
+        """Find the tags of each sequence, in order, as `tag` does.
+
+        Sequences are read and tagged in batches, which takes less time than one by one.
+
+        sequences: the observations of each sequence.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+
+        Raises TypeError if a sentence of words is a string.
+        """
+
+    def tag(self, sequence: Sequence[Any]) -> list[Any]:
+        """Find the tag with the largest posterior at every position of a sequence; an empty sequence has no tags.
+
+        sequence: the observations.
+
+        Raises TypeError if a sentence of words is a string.
+        """
+        (tags,) = self._tags_of([sequence])
+        return tags
+
+    @abstractmethod
+    def _tags_of(self, sequences: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Find the tags of each of several sequences."""
+
+
+class WordTagger(Tagger):
+    """Base of taggers of words, which also tag raw text."""
+
+    @property
+    @abstractmethod
+    def tokenisation(self) -> Tokenisation:
+        """The rules by which raw text is divided into sentences and words."""
+
+    def tag_text(self, text: str, *, jobs: int | None = 1) -> Iterator[list[tuple[str, Any]]]:
+        """Find the tags of the words of each sentence of a raw text, in order; words are given with their tags.
+
+        text: the text, which `tokenisation` divides into sentences and words.
+        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+        """
+        sentences, given = tee([token.word for token in tokens] for tokens in self.tokenisation.sentences(text))
+        for words, tags in zip(sentences, self.tag_all(given, jobs=jobs), strict=True):
+            yield list(zip(words, tags, strict=True))
+
+
+class TaggingModel(Tagger):
+    """Base of taggers with a decoder.
 
     tags: the K tags.
     """
@@ -41,14 +95,8 @@ class TaggingModel(ABC):
         """List the names of tags (n,)."""
         return [self.tags[t] for t in tags.tolist()]
 
-    def tag(self, sequences: Iterable[Sequence[Any]]) -> list[list[Any]]:
-        """Find the tag with the largest posterior at every position of each sequence; an empty sequence has no tags.
-
-        sequences: the observations of each sequence.
-
-        Raises TypeError if a sentence of words is a string.
-        """
-        return in_batches(list(sequences), lambda batch: self._names(self._posteriors(batch).argmax(axis=1)))
+    def _tags_of(self, sequences: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        return in_batches(sequences, lambda batch: self._names(self._posteriors(batch).argmax(axis=1)))
 
     def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
         """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.

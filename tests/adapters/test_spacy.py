@@ -86,7 +86,7 @@ def test_annotations_are_those_of_the_models(nlp: Language, models: Models) -> N
         models.spectral_constituency.parse(sentence).tree.bracketed() for sentence in words
     ]
     for sent, sentence in zip(doc.sents, words, strict=True):
-        (tags,) = models.spectral_tagger.tag([sentence])
+        tags = models.spectral_tagger.tag(sentence)
         assert [token.tag_ for token in sent] == tags
         parse = models.spectral_dependency.parse(DependencySentence.of(sentence, tags)).sentence
         assert parse.heads is not None

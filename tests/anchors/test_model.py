@@ -94,7 +94,7 @@ def test_one_more_token_of_every_state_and_one_more_sentence() -> None:
 def test_capitals_at_the_beginning_do_not_make_other_words() -> None:
     lower = [[words[0].lower(), *words[1:]] for words in sentences(3)]
     model = AnchorHMM.train(sentences(3), PLAIN)
-    assert AnchorHMM.train(lower, PLAIN).states(lower) == model.states(sentences(3))
+    assert list(AnchorHMM.train(lower, PLAIN).tag_all(lower)) == list(model.tag_all(sentences(3)))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_nothing_can_be_learnt_from(wrong: list[list[str]], message: str) -
     ],
 )
 def test_an_error_says_which_sentence_is_wrong(wrong: Any, message: str, model: AnchorHMM) -> None:
-    for ask in (AnchorHMM.train, model.states, model.tag, model.log_probabilities):
+    for ask in (AnchorHMM.train, model.log_probabilities):
         with pytest.raises(TypeError, match=message):
             ask(wrong)
 
@@ -151,7 +151,7 @@ def test_fewer_states_than_asked_for(rows: list[list[str]], states: int | None) 
     model = AnchorHMM.train(rows, PLAIN)
     assert model.n_states == (states or model.n_states)
     assert len(model.anchors) == model.n_states <= len(model.words)
-    found = model.states(rows)
+    found = list(model.tag_all(rows))
     assert [len(row) for row in found] == [len(row) for row in rows]
     if states == 2:
         assert all(row == found[0] for row in found)
@@ -205,7 +205,7 @@ def test_any_words_can_be_learnt_tagged_and_saved(
         assert posterior.sum(axis=1) == pytest.approx(np.ones(len(row)))
     assert (model.posteriors(list(model.anchors)) == np.eye(model.n_states)).all()
     model.save(tmp_path / "m")
-    assert AnchorHMM.load(tmp_path / "m").states(rows + others) == model.states(rows + others)
+    assert list(AnchorHMM.load(tmp_path / "m").tag_all(rows + others)) == list(model.tag_all(rows + others))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -245,7 +245,8 @@ def test_a_sentence_without_words_has_no_posteriors(model: AnchorHMM) -> None:
 def test_known_words_in_an_order_never_seen_keep_their_states(sharpness: float) -> None:
     rows = [[f"a{i}", f"b{j}"] for i in range(9) for j in range(9)]
     model = AnchorHMM.train(rows, AnchorOptions(sharpness=sharpness))
-    assert model.states([["a1"], ["b1"], ["b1", "a1"], ["b1", "b2", "a3"]]) == [[0], [1], [1, 0], [1, 1, 0]]
+    found = model.tag_all([["a1"], ["b1"], ["b1", "a1"], ["b1", "b2", "a3"]])
+    assert list(found) == [[0], [1], [1, 0], [1, 1, 0]]
 
 
 @pytest.mark.parametrize("spelling", ["regression", "appended", "none"])
@@ -276,24 +277,24 @@ def test_case_does_not_matter_to_known_words(model: AnchorHMM) -> None:
 
 def test_states_are_the_largest_posteriors(model: AnchorHMM) -> None:
     rows = [*sentences(8, 20), ["unheard", "of"]]
-    assert model.states(rows) == [model.posteriors(words).argmax(axis=1).tolist() for words in rows]
+    assert list(model.tag_all(rows)) == [model.posteriors(words).argmax(axis=1).tolist() for words in rows]
 
 
 def test_empty_sentences_have_no_states(model: AnchorHMM) -> None:
-    one = model.states([["the", "cat"]])[0]
-    assert model.states([[], ["the", "cat"], [], [], ["the", "cat"], []]) == [[], one, [], [], one, []]
-    assert model.states([[]]) == model.tag([[]]) == [[]]
-    assert model.states([]) == model.tag([]) == []
-    assert model.tag(words for words in ([], ["the", "cat"])) == [[], one]
+    one = model.tag(["the", "cat"])
+    assert list(model.tag_all([[], ["the", "cat"], [], [], ["the", "cat"], []])) == [[], one, [], [], one, []]
+    assert model.tag([]) == []
+    assert list(model.tag_all([])) == []
+    assert list(model.tag_all(words for words in ([], ["the", "cat"]))) == [[], one]
 
 
 def test_many_sentences_are_tagged_as_each_alone(model: AnchorHMM) -> None:
     """Several batches, unseen words in some."""
     rows = [*sentences(9, 1500), ["towns"], [], *sentences(10, 700), ["the", "towns", "."] * 2000]
     assert sum(map(len, rows)) > 3 * 4096
-    found = model.states(rows)
-    alone = {tuple(words): model.states([words])[0] for words in rows}
-    assert found == [alone[tuple(words)] for words in rows]
+    found = model.tag_all(rows)
+    alone = {tuple(words): model.tag(words) for words in rows}
+    assert list(found) == [alone[tuple(words)] for words in rows]
 
 
 def test_top_words_are_the_likeliest_of_each_state(model: AnchorHMM) -> None:
@@ -315,10 +316,12 @@ def test_labels_of_anchors_make_a_tagger(model: AnchorHMM) -> None:
     labelled = model.label(tags)
     rows = [*sentences(11, 10), []]
     by_state = {h: tags[name] for name, h in model.anchors.items()}
-    assert labelled.tag(rows) == [[by_state[h] for h in row] for row in model.states(rows)]
+    assert list(labelled.tag_all(rows)) == [[by_state[h] for h in row] for row in model.tag_all(rows)]
     assert model.labels is None
-    assert model.tag(rows) == model.states(rows) == labelled.states(rows)
-    assert labelled.label(dict.fromkeys(tags, 7)).tag([["the"]]) == [[7]]
+    assert list(model.tag_all(rows)) == list(replace(labelled, labels=None).tag_all(rows))
+    assert labelled.label(dict.fromkeys(tags, 7)).tag(["the"]) == [7]
+    (pairs,) = labelled.tag_text("the towns")
+    assert pairs == list(zip(["the", "towns"], labelled.tag(["the", "towns"]), strict=True))
     names = list(model.anchors)
     for each, labels in ((model, None), (labelled, [tags[name] for name in names])):
         assert each.description["anchors"] == names and each.description["labels"] == labels
@@ -362,7 +365,7 @@ def test_everything_comes_back(options: AnchorOptions, labels: tuple[Any, ...] |
     for name in ARRAYS:
         assert getattr(again.hidden, name).tobytes() == getattr(model.hidden, name).tobytes()
     rows = [*sentences(13, 20), ["towns", "\udc80"], []]
-    assert again.tag(rows) == model.tag(rows)
+    assert list(again.tag_all(rows)) == list(model.tag_all(rows))
     assert (again.posteriors(rows[0] + rows[-2]) == model.posteriors(rows[0] + rows[-2])).all()
     again.save(tmp_path / "n")
     assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
@@ -485,7 +488,7 @@ def test_universal_tags_are_twelve(ewt: Tagged, ptb: Tagged) -> None:
 @pytest.mark.parametrize(("options", "least"), [(AnchorOptions(), 73.0), (PLAIN, 67.0)], ids=["features", "plain"])
 def test_states_agree_with_tags_of_ewt(ewt: Tagged, options: AnchorOptions, least: float) -> None:
     words = words_of(ewt)
-    score = many_to_one(tags_of(ewt), flat(AnchorHMM.train(words, options).states(words)))
+    score = many_to_one(tags_of(ewt), flat(AnchorHMM.train(words, options).tag_all(words)))
     print(f"EWT, many to one: {score:.2f}")
     assert score >= least
 
@@ -496,7 +499,7 @@ def of_ptb(ptb: Tagged) -> AnchorHMM:
 
 
 def test_states_agree_with_tags_of_ptb(ptb: Tagged, of_ptb: AnchorHMM) -> None:
-    score = many_to_one(tags_of(ptb), flat(of_ptb.states(words_of(ptb))))
+    score = many_to_one(tags_of(ptb), flat(of_ptb.tag_all(words_of(ptb))))
     print(f"PTB sample, many to one: {score:.2f}")
     assert score >= 70.0
 
@@ -507,7 +510,7 @@ def test_labelling_only_the_anchors_makes_a_tagger(ptb: Tagged, of_ptb: AnchorHM
     for word, tag in flat(ptb):
         tally[word.lower()][tag] += 1
     labelled = of_ptb.label({word: tally[word].most_common(1)[0][0] for word in of_ptb.anchors})
-    found = flat(labelled.tag(words_of(ptb)))
+    found = flat(labelled.tag_all(words_of(ptb)))
     accuracy = 100 * np.mean([a == b for a, b in zip(found, tags_of(ptb), strict=True)])
     print(f"PTB sample, labelled anchors: {accuracy:.2f}")
     assert accuracy >= 45.0
@@ -515,4 +518,4 @@ def test_labelling_only_the_anchors_makes_a_tagger(ptb: Tagged, of_ptb: AnchorHM
 
 
 def test_a_sentence_of_one_anchor_is_in_its_state(of_ptb: AnchorHMM) -> None:
-    assert of_ptb.states([[name] for name in of_ptb.anchors]) == [[h] for h in of_ptb.anchors.values()]
+    assert [of_ptb.tag([name]) for name in of_ptb.anchors] == [[h] for h in of_ptb.anchors.values()]

@@ -209,11 +209,11 @@ def test_tag(run: Run, anchored: Path, labelled: Path, labels: dict[str, str]) -
         result = run("tag", path, stdin=text)
         tagged = [
             " ".join(f"{word}/{names[state]}" for word, state in zip(row, states, strict=True))
-            for row, states in zip(sentences()[:5], model.states(sentences()[:5]), strict=True)
+            for row, states in zip(sentences()[:5], model.tag_all(sentences()[:5]), strict=True)
         ]
         assert (result.exit_code, result.stdout.splitlines()) == (0, [*tagged, ""])
     row = "1\tdog\t_\t{}\t_\t_\t_\t_\t_\t_\n2\t.\t_\t{}\t_\t_\t_\t_\t_\t_\n"
-    (found,) = model.states([["dog", "."]])
+    found = model.tag(["dog", "."])
     names = [list(labels.values())[state] for state in found]
     assert run("tag", labelled, "--format", "conllu", stdin=row.format("_", "_")).stdout == row.format(*names)
 

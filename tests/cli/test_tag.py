@@ -81,7 +81,7 @@ def test_byte_order_mark_and_line_ends(run: Run, tagger: Path) -> None:
 def test_tags_are_those_of_the_model(run: Run, tagger: Path) -> None:
     sentences = [["Dogs", "see", "the", "old", "cats"]] * 5000  # more than is read at once
     result = run("tag", tagger, stdin="\n".join(map(" ".join, sentences)))
-    expected = LatentTagger.load(tagger).tag(sentences)
+    expected = list(LatentTagger.load(tagger).tag_all(sentences))
     found = [[token.rpartition("/")[2] for token in line.split()] for line in result.stdout.splitlines()]
     assert found == expected
 
@@ -92,7 +92,7 @@ def test_conllu(
     run: Run, tagger: Path, tmp_path: Path, options: list[str], column: int, change: tuple[str, str]
 ) -> None:
     text = re.sub(*change, CONLLU)
-    expected = filled(text, column, list(chain.from_iterable(LatentTagger.load(tagger).tag(SENTENCES))))
+    expected = filled(text, column, list(chain.from_iterable(LatentTagger.load(tagger).tag_all(SENTENCES))))
     (tmp_path / "two.conllu").write_bytes(text.encode())
     (tmp_path / "two").write_bytes(text.encode())
     assert run("tag", tagger, tmp_path / "two.conllu", *options).stdout_bytes == expected.encode()
@@ -108,7 +108,7 @@ def test_the_column_of_training_is_filled(
     run: Run, tagger: Path, tmp_path: Path, learnt: str, given: str | None, column: int
 ) -> None:
     replace(LatentTagger.load(tagger), tagset=learnt).save(tmp_path / "model")
-    expected = filled(CONLLU, column, list(chain.from_iterable(LatentTagger.load(tagger).tag(SENTENCES))))
+    expected = filled(CONLLU, column, list(chain.from_iterable(LatentTagger.load(tagger).tag_all(SENTENCES))))
     options = [] if given is None else ["--column", given]
     assert run("tag", tmp_path / "model", "--format", "conllu", *options, stdin=CONLLU).stdout == expected
     assert run("tag", tmp_path / "model", stdin="it").stdout == "it/PRP\n"
@@ -121,7 +121,7 @@ def test_text_in_a_file_named_conllu(run: Run, tagger: Path, tmp_path: Path) -> 
 
 def test_conllu_longer_than_what_is_read_at_once(run: Run, tagger: Path, tmp_path: Path) -> None:
     text = f"{CONLLU}\n" * 500
-    tags = list(chain.from_iterable(LatentTagger.load(tagger).tag(SENTENCES)))
+    tags = list(chain.from_iterable(LatentTagger.load(tagger).tag_all(SENTENCES)))
     result = run("tag", tagger, "--format", "conllu", stdin=text)
     assert result.stdout == filled(text, 3, tags * 500)
     wrong = text + "1\tYes\n"

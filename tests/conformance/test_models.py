@@ -160,7 +160,7 @@ class TestLatentTagger(OfWords, EstimatedConformance):
     def answers(model: LatentTagger) -> Any:
         sentences = [*SENTENCES[:5], *NEW]
         posteriors = [model.posteriors(words).tolist() for words in sentences]
-        return model.tag(sentences), posteriors, model.log_probabilities(sentences).tolist()
+        return list(model.tag_all(sentences)), posteriors, model.log_probabilities(sentences).tolist()
 
     @staticmethod
     def inputs() -> list[list[str]]:
@@ -168,13 +168,14 @@ class TestLatentTagger(OfWords, EstimatedConformance):
 
     @staticmethod
     def many(model: LatentTagger, inputs: list[Any], **jobs: int | None) -> list[Any]:
-        return model.tag(inputs)
+        return list(model.tag_all(inputs, **jobs))
 
     @staticmethod
     def of_words(model: LatentTagger) -> Iterable[Callable[[Any], Any]]:
-        yield from (model.posteriors, model.draw_posteriors, model.paths, model.following, model.entropy)
+        yield from (model.tag, model.posteriors, model.draw_posteriors, model.paths, model.following, model.entropy)
         yield lambda words: model.draw(words, np.random.default_rng(0))
-        for of_several in (model.tag, model.score, model.log_probabilities):
+        yield partial(_of_one_more, lambda sentences: list(model.tag_all(sentences)))
+        for of_several in (model.score, model.log_probabilities):
             yield partial(_of_one_more, of_several)
 
     def refused(self, model: LatentTagger) -> Refused:
@@ -230,7 +231,7 @@ class TestAnchorHMM(OfWords, ModelConformance):
     @staticmethod
     def answers(model: AnchorHMM) -> Any:
         sentences = [*SENTENCES[:5], *NEW]
-        return model.states(sentences), [model.posteriors(words).tolist() for words in sentences]
+        return list(model.tag_all(sentences)), [model.posteriors(words).tolist() for words in sentences]
 
     @staticmethod
     def inputs() -> list[list[str]]:
@@ -238,12 +239,13 @@ class TestAnchorHMM(OfWords, ModelConformance):
 
     @staticmethod
     def many(model: AnchorHMM, inputs: list[Any], **jobs: int | None) -> list[Any]:
-        return model.states(inputs)
+        return list(model.tag_all(inputs, **jobs))
 
     @staticmethod
     def of_words(model: AnchorHMM) -> Iterable[Callable[[Any], Any]]:
-        yield from (model.posteriors, model.draw_posteriors, model.mixtures)
-        for of_several in (model.train, model.states, model.tag, model.log_probabilities):
+        yield from (model.tag, model.posteriors, model.draw_posteriors, model.mixtures)
+        yield partial(_of_one_more, lambda sentences: list(model.tag_all(sentences)))
+        for of_several in (model.train, model.log_probabilities):
             yield partial(_of_one_more, of_several)
 
     def refused(self, model: AnchorHMM) -> Refused:

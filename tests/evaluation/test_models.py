@@ -95,11 +95,11 @@ def test_a_dependency_parser() -> None:
 def test_a_tagger() -> None:
     gold = [[(n, "N"), (v, "V")] for n, v in product(NOUNS, VERBS)] * 300  # more than one batch
     model = LatentTagger.train(gold[:4])
-    found = evaluate_tagger(model.tag, gold, model.observations.known)
-    assert found.tags == model.tag([[word for word, _ in row] for row in gold])
+    found = evaluate_tagger(model.tag_all, gold, model.observations.known)
+    assert found.tags == list(model.tag_all([word for word, _ in row] for row in gold))
     predicted = [
         [(word, tag) for (word, _), tag in zip(*pair, strict=True)] for pair in zip(gold, found.tags, strict=True)
     ]
     assert found.score == score_tags(gold, predicted, {"cats", "dogs", "bark", "sleep"})
     assert found.tokens_per_second > 0
-    assert evaluate_tagger(model.tag, [], []).tags == []
+    assert evaluate_tagger(model.tag_all, [], []).tags == []

@@ -80,7 +80,7 @@ def _ask_dependencies(model: DependencyModel) -> Iterator[Any]:
 
 def _ask_sequences(model: LatentHMM | LatentTagger) -> Iterator[Any]:
     rows = [*QUESTIONS, []] * 3
-    tags = (model if isinstance(model, LatentTagger) else model.tagger).tag(rows)
+    tags = list((model if isinstance(model, LatentTagger) else model.tagger).tag_all(rows))
     assert [len(row) for row in tags] == [len(row) for row in rows]
     log = model.score(QUESTIONS).log
     yield log
@@ -94,7 +94,7 @@ def _ask_automata(model: WeightedAutomaton) -> Iterator[Any]:
 
 
 def _ask_anchors(model: AnchorHMM) -> Iterator[Any]:
-    tags = model.tag(QUESTIONS)
+    tags = list(model.tag_all(QUESTIONS))
     assert [len(row) for row in tags] == [len(row) for row in QUESTIONS]
     yield from (model.posteriors(words) for words in QUESTIONS)
 

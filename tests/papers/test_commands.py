@@ -203,13 +203,13 @@ def test_stratos2016(tagged: Path) -> None:
     assert by_method["anchor"]["paper, many-to-one"] == "66.1"
     assert "(" in next(row for row in found if row.get("method") == "Baum-Welch")["many-to-one"]
     corpus = stratos2016.TaggedCorpus.read(str(tagged))
-    states = AnchorHMM.train(corpus.words, AnchorOptions(n_states=4)).states(corpus.words)
+    states = AnchorHMM.train(corpus.words, AnchorOptions(n_states=4)).tag_all(corpus.words)
     score = many_to_one(list(chain(*corpus.tags)), list(chain(*states)))
     assert by_method["library + features"]["many-to-one"] == f"{score:.1f}"
     assert by_method["anchor"]["paper, log p per word"] == "-7.06"
     paper = replace(AnchorOptions.paper(4, "cca"), added=1.0)
     model = AnchorHMM.train(corpus.words, paper)
-    score = many_to_one(list(chain(*corpus.tags)), list(chain(*model.states(corpus.words))))
+    score = many_to_one(list(chain(*corpus.tags)), list(chain(*model.tag_all(corpus.words))))
     assert by_method["cca"]["many-to-one"] == f"{score:.1f}"
 
 

@@ -17,7 +17,7 @@ Tagged = list[list[tuple[str, str]]]
 def score(train: Tagged, test: Tagged) -> TaggingScore:
     tagger = LatentTagger.train(train)
     rows = [[word for word, _ in row] for row in test]
-    predicted = [list(zip(row, tags, strict=True)) for row, tags in zip(rows, tagger.tag(rows), strict=True)]
+    predicted = [list(zip(row, tags, strict=True)) for row, tags in zip(rows, tagger.tag_all(rows), strict=True)]
     return score_tags(test, predicted, known={word for row in train for word, _ in row})
 
 

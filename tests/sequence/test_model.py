@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -59,7 +60,8 @@ def strings() -> list[list[int]]:
 
 
 def test_training_sentences_get_their_tags(tagger: LatentTagger) -> None:
-    assert tagger.tag([word for word, _ in row] for row in CORPUS) == [[tag for _, tag in row] for row in CORPUS]
+    found = tagger.tag_all([word for word, _ in row] for row in CORPUS)
+    assert list(found) == [[tag for _, tag in row] for row in CORPUS]
     assert set(tagger.tags) == set("DNVPI")
 
 
@@ -67,16 +69,25 @@ def test_sentences_of_any_number_in_any_order(tagger: LatentTagger) -> None:
     """Batches do not show: an empty sentence among them, one longer than a batch, and none at all."""
     long = ["the", "dog", "Zürich", "sees"] * 1_200
     rows = [[], ["the", "dog"], long, ["dogs"], []]
-    found = tagger.tag(rows)
+    found = list(tagger.tag_all(rows))
     assert [len(row) for row in found] == [len(row) for row in rows]
-    assert found == [tagger.tag([row])[0] for row in rows]
-    assert tagger.tag([]) == [] and tagger.tag([[]]) == [[]]
+    assert found == [tagger.tag(row) for row in rows]
+    assert tagger.tag([]) == [] and list(tagger.tag_all([])) == []
+
+
+def test_raw_text_is_divided_and_tagged(tagger: LatentTagger) -> None:
+    text = "the dog barks the cats\n\nthe dogs sees"
+    sentences = [[token.word for token in tokens] for tokens in tagger.tokenisation.sentences(text)]
+    assert len(sentences) == 2
+    tags = list(tagger.tag_all(sentences))
+    found = [list(zip(words, row, strict=True)) for words, row in zip(sentences, tags, strict=True)]
+    assert list(tagger.tag_text(text)) == found
 
 
 @pytest.mark.parametrize("word", ["", "\x00", "東京", "a b", "\ud800", "1", "x" * 10_000, "The", "-DOGS"])
 def test_unseen_words(tagger: LatentTagger, word: str) -> None:
     sentence = ["the", word, word]
-    (found,) = tagger.tag([sentence])
+    found = tagger.tag(sentence)
     assert len(found) == 3 and set(found) <= set(tagger.tags)
     assert np.isfinite(tagger.log_probabilities([sentence, [word]])).all()
     assert tagger.posteriors(sentence).sum(axis=1) == pytest.approx(1.0)
@@ -86,7 +97,7 @@ def test_posteriors_and_paths_agree_with_tags(tagger: LatentTagger) -> None:
     sentence = ["the", "dog", "barks", "Zürich"]
     posterior = tagger.posteriors(sentence)
     assert posterior.shape == (4, 5) and (posterior >= 0).all()
-    assert [tagger.tags[t] for t in posterior.argmax(axis=1)] == tagger.tag([sentence])[0]
+    assert [tagger.tags[t] for t in posterior.argmax(axis=1)] == tagger.tag(sentence)
     found = tagger.paths(sentence, 4)
     assert len({tuple(tags) for tags, _ in found}) == len(found) <= 4
     assert all(log <= 1e-12 for _, log in found) and [log for _, log in found] == sorted(
@@ -116,7 +127,7 @@ def test_posteriors_are_those_of_the_latent_model() -> None:
 
 @pytest.mark.parametrize("states", [1, 3])
 def test_empty_sequences(tagger: LatentTagger, states: int) -> None:
-    assert tagger.tag([[], []]) == [[], []]
+    assert list(tagger.tag_all([[], []])) == [[], []]
     assert tagger.paths([], 3) == [([], 0.0)]
     assert tagger.posteriors([]).shape == (0, 5)
     with pytest.raises(ValueError, match="sequence 2 is empty"):
@@ -127,13 +138,13 @@ def test_empty_sequences(tagger: LatentTagger, states: int) -> None:
         tagger.joint_log_probabilities([[]])
     untagged = LatentHMM.train(["ab", "ba"] * 9, hmm_options("em", states))
     assert untagged.tagger.posteriors([]).shape == (0, untagged.hidden.n_states)
-    assert untagged.tagger.tag([[]]) == [[]] and untagged.tagger.paths([]) == [([], 0.0)]
+    assert untagged.tagger.tag([]) == [] and untagged.tagger.paths([]) == [([], 0.0)]
     assert END not in untagged.following([])
 
 
 def test_a_string_is_a_sequence_of_characters() -> None:
     model = LatentHMM.train(["ab", "ba"] * 9, hmm_options("em"))
-    assert model.tagger.tag(["ab"]) == model.tagger.tag([["a", "b"]])
+    assert model.tagger.tag("ab") == model.tagger.tag(["a", "b"])
     assert model.score(["ab"]).log == model.score([("a", "b")]).log
 
 
@@ -243,7 +254,7 @@ def test_little_data_is_enough_to_tag(corpus: Corpus, estimator: EstimatorName) 
     model = LatentTagger.train(corpus, options(estimator))
     tags = {tag for row in corpus for _, tag in row}
     rows = [[word for word, _ in row] for row in corpus[:2]] + [["never seen", "a"]]
-    for row, found in zip(rows, model.tag(rows), strict=True):
+    for row, found in zip(rows, model.tag_all(rows), strict=True):
         assert len(found) == len(row) and set(found) <= tags
         assert model.posteriors(row).sum(axis=1) == pytest.approx(1.0)
     assert not np.isnan(model.log_probabilities(rows)).any()
@@ -266,7 +277,7 @@ def test_little_data_is_enough_to_predict(corpus: list, estimator: EstimatorName
         p = np.array(list(model.following(prefix).values()))
         assert (p >= 0).all() and p.sum() <= 1.0 + 1e-9
     if estimator != "spectral":
-        assert [len(row) for row in model.tagger.tag(rows)] == [len(row) for row in rows]
+        assert [len(row) for row in model.tagger.tag_all(rows)] == [len(row) for row in rows]
         assert model.tagger.posteriors(rows[1]).sum(axis=1) == pytest.approx(1.0)
 
 
@@ -392,7 +403,10 @@ def test_what_has_no_joint_probability_with_states(strings: list[list[int]]) -> 
 def test_states_may_have_names(strings: list[list[int]]) -> None:
     states = LatentHMM.train(strings, hmm_options("em")).tagger
     named = replace(states, tags=["zero", "one"])
-    found, names = states.tag(strings), named.tag(strings)
+    found = list(states.tag_all(strings))
+    names = list(named.tag_all(strings))
+    with joblib.parallel_config(backend="threading"):
+        assert list(named.tag_all(strings, jobs=2)) == names
     assert names == [[named.tags[state] for state in row] for row in found]
     pairs = [list(zip(row, tags, strict=True)) for row, tags in zip(strings, names, strict=True)]
     numbers = [list(zip(row, tags, strict=True)) for row, tags in zip(strings, found, strict=True)]
@@ -442,13 +456,13 @@ def test_saving_and_loading_keeps_any_plain_name(tmp_path: Path, estimator: Esti
     assert_same(model, loaded, [row, row[2:5], ["never seen"]])
     assert [type(name) for name in loaded.observations.known] == [type(name) for name in row]
     if estimator != "spectral":
-        assert loaded.tagger.tag([row]) == model.tagger.tag([row])
+        assert loaded.tagger.tag(row) == model.tagger.tag(row)
 
 
 def test_tags_of_any_plain_kind_are_kept(tmp_path: Path) -> None:
     model = LatentTagger.train([[("a", 1), ("b", ("x", None)), ("c", "y")]] * 3, options())
     model.save(path := tmp_path / "model")
-    assert LatentTagger.load(path).tag([["a", "b", "c"]]) == model.tag([["a", "b", "c"]]) == [[1, ("x", None), "y"]]
+    assert LatentTagger.load(path).tag(["a", "b", "c"]) == model.tag(["a", "b", "c"]) == [1, ("x", None), "y"]
 
 
 @pytest.mark.parametrize("name", [frozenset({1}), b"x", 2j, ("x", frozenset())])
@@ -550,7 +564,7 @@ def test_taggers_of_random_corpora(corpus: Corpus, rows: list[list[str]], estima
     model = LatentTagger.train(corpus, options(estimator, m))
     tags = {tag for row in corpus for _, tag in row}
     assert set(model.tags) == tags
-    for row, found in zip(rows, model.tag(rows), strict=True):
+    for row, found in zip(rows, model.tag_all(rows), strict=True):
         assert len(found) == len(row) and set(found) <= tags
     full = [row for row in rows if row]
     log = model.log_probabilities(full)
@@ -576,7 +590,7 @@ def test_predictors_of_random_corpora(
         p = list(model.following(prefix).values())
         assert min(p) >= 0 and sum(p) <= 1.0 + 1e-9
     if estimator != "spectral":
-        assert [len(row) for row in model.tagger.tag(rows)] == [len(row) for row in rows]
+        assert [len(row) for row in model.tagger.tag_all(rows)] == [len(row) for row in rows]
         assert model.tagger.posteriors(rows[0]).sum(axis=1) == pytest.approx(1.0)
 
 
