@@ -66,13 +66,16 @@ class DependencySentence(NamedTuple):
 
         forms: the words.
         tags: the tag of each word; they become both `upos` and `xpos`.
-        Raises ValueError if there are not as many tags as words, and TypeError for a string in place of the words.
+        Raises ValueError if there are not as many tags as words, and TypeError for a string in place of the words or of
+        the tags.
 
         >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])
         >>> sentence.upos, sentence.xpos, sentence.lemmas, sentence.heads
         (('NNS', 'VBP'), ('NNS', 'VBP'), ('_', '_'), None)
         """
         check_words(forms)
+        if isinstance(tags, str):
+            raise TypeError(f"tags are a sequence of strings, one for each word, not the string {tags!r:.60}")
         blank = ("_",) * len(forms)
         tags = blank if tags is None else tuple(tags)
         if len(tags) != len(forms):
