@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -14,8 +14,9 @@ from spectral_latent.constituency.cleaning import clean_together, tagged_words
 from spectral_latent.constituency.phrase import FlatPhrases
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.drawing import Html, captioned_html
+from spectral_latent.grammar import check_kind
 
-__all__ = ["Candidate", "CandidateError", "NBest", "Tree", "words_of"]
+__all__ = ["Candidate", "CandidateError", "NBest", "Tree", "check_formalism", "words_of"]
 
 Tree: TypeAlias = Phrase | DependencySentence
 
@@ -198,6 +199,20 @@ class NBest:
         if isinstance(tree, DependencySentence) and not _is_tree(tree):
             return "the heads are no tree; give each word the number of its head, or 0 for the root, without cycles"
         return None
+
+
+def check_formalism(lists: Sequence[NBest], has_heads: bool, user: str) -> None:
+    """Raise ValueError for an n-best list of another formalism, and TypeError for an object that is not a list.
+
+    lists: the n-best lists.
+    has_heads: whether the candidates must be dependency trees, and not phrases.
+    user: the name, in the message, of the object that needs them.
+    """
+    needed, others = ("dependency trees", "phrases") if has_heads else ("phrases", "dependency trees")
+    for nbest in lists:
+        check_kind(nbest, NBest)
+        if len(nbest) and nbest.has_heads != has_heads:
+            raise ValueError(f"{others} for a {user} of {needed}; give it n-best lists of {needed}")
 
 
 def _with_shared_phrases(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:

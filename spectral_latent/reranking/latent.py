@@ -26,7 +26,7 @@ from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.grammar.batches import batches_of
 from spectral_latent.inference import Weight
-from spectral_latent.reranking.candidates import NBest
+from spectral_latent.reranking.candidates import NBest, check_formalism
 from spectral_latent.reranking.features import finite_scores, measure_table
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.trees import FloatArray
@@ -70,10 +70,7 @@ class LatentFeatures:
 
         lists: L lists of n candidates in all.
         """
-        for nbest in lists:
-            if len(nbest) and nbest.has_heads != isinstance(self.model, DependencyModel):
-                given, needed = ("dependency trees", "phrases") if nbest.has_heads else ("phrases", "dependency trees")
-                raise ValueError(f"{given} for a model of {needed}; give it n-best lists of {needed}")
+        check_formalism(lists, isinstance(self.model, DependencyModel), "model")
         columns = chain.from_iterable(map(self._columns, batches_of(nbest for nbest in lists if len(nbest))))
         return measure_table(self.names, columns, lists)
 

@@ -20,7 +20,7 @@ from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel
 from spectral_latent.grammar import Parses, check_kind
 from spectral_latent.operators import Distinct, ModelFileError, StoredModel, array_from, opened_model, setting_from
-from spectral_latent.reranking.candidates import NBest
+from spectral_latent.reranking.candidates import NBest, check_formalism
 from spectral_latent.reranking.features import BaseFeatures
 from spectral_latent.reranking.latent import LatentFeatures
 from spectral_latent.reranking.parsers import Parser, parses_to_nbest
@@ -98,11 +98,7 @@ class CandidateFeatures(ShortRepr):
 
         Raises ValueError for trees of another formalism, and for candidates with another number of scores.
         """
-        for nbest in lists:
-            check_kind(nbest, NBest)
-            if len(nbest) and nbest.has_heads != self.has_heads:
-                learnt, given = ("dependencies", "phrases") if self.has_heads else ("phrases", "dependencies")
-                raise ValueError(f"{given} for a reranker of {learnt}; give it n-best lists of {learnt}")
+        check_formalism(lists, self.has_heads, "reranker")
         first, *others = (part.table(lists) for part in self._parts())
         return first.joined(*others)
 

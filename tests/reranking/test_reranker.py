@@ -185,9 +185,9 @@ def test_lists_of_another_formalism(model: ConstituencyModel) -> None:
         of_heads, of_phrases = (
             Reranker.train(lists * 6, [0, 1] * 6 * len(lists), templates=templates) for lists in (heads, LISTS)
         )
-        with pytest.raises(ValueError, match="phrases for a reranker of dependencies"):
+        with pytest.raises(ValueError, match="phrases for a reranker of dependency trees"):
             of_heads.rerank(LISTS)
-        with pytest.raises(ValueError, match="dependencies for a reranker of phrases"):
+        with pytest.raises(ValueError, match="dependency trees for a reranker of phrases"):
             of_phrases.rerank(heads)
     with pytest.raises(ValueError, match="dependency trees for a model of phrases"):
         Reranker.train(heads * 6, [0, 1] * 6, {"latent": model}, templates=False)
