@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from spectral_latent.estimation import (
     Treebank,
     operators_from_moments,
     relative_frequencies,
+    silent,
     spectral_moments,
 )
 from spectral_latent.operators import ObservableOperators
@@ -26,15 +29,21 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.options import HMMOptions
 from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.sequence.treebanks import columns_of, untagged_shard, with_back_off
+from spectral_latent.trees import FloatArray
 
 __all__ = ["choose_states_and_floor"]
 
 _NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # choices, besides the largest number allowed
-_FLOORS = (0.1, 0.03, 0.01, 0.003, 0.001)  # choices of ε
+_FLOORS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # choices of ε
 _FLOOR = 0.01  # ε if there are too few sequences to choose it
 _FOLDS = 10  # every tenth sequence is held out in a fold
 _HELD_OUT = 6_000  # the least number of sequences held out in all folds together, if the data have so many
+_ROUND = 100  # the number of held-out sequences of a round, at most; and the least number before a choice is given up
+_CLEAR = 4.0  # the number of standard errors by which a choice is clearly worse
+_LEAST = 20.0  # and the least difference in nats, because rare sequences that have not come yet may make up for less
 _CHOICE_POSITIONS = 1 << 19  # the number of positions, about, on which the choices are made
+
+_Choice = TypeVar("_Choice", int, float)
 
 
 @dataclass(frozen=True)
@@ -56,26 +65,80 @@ class _Fold:
 
     @staticmethod
     def hold_out(sequences: Sequences, fold: int, alphabet: Alphabet, options: HMMOptions, jobs: int | None) -> _Fold:
-        """Hold out every tenth sequence, from number `fold` on, and take the moments of the others."""
-        held_out = np.arange(sequences.n_sequences) % _FOLDS == fold
-        kept = sequences.part(~held_out)
+        """Hold out every tenth sequence, from number `fold` on, and take the moments of the others.
+
+        Observations that only held-out sequences have become the terminal of unseen observations.
+        """
+        is_held_out = np.arange(sequences.n_sequences) % _FOLDS == fold
+        kept = sequences.part(~is_held_out)
+        held_out = sequences.part(is_held_out)
+        is_seen = np.bincount(kept.terminal, minlength=alphabet.n_terminals) > 0
+        terminal = np.where(is_seen[held_out.terminal], held_out.terminal, alphabet.n_terminals - 1)
         columns = map(columns_of, kept.parts(SHARD_NODES // 2))
         shards = [untagged_shard(part, len(alphabet.known), len(kept.terminal)) for part in columns]
         treebank = with_back_off(Treebank.of(shards, jobs=jobs), 1, Priors(alphabet.smooth), options.back_off)
         projection = Projection.learn(treebank.shards, options.estimator, jobs)
         moments = spectral_moments(treebank, projection, jobs)
         coarse = relative_frequencies(treebank.counts, treebank.priors)
-        return _Fold(moments, treebank.priors, coarse, sequences.part(held_out), alphabet.n_terminals)
+        return _Fold(moments, treebank.priors, coarse, replace(held_out, terminal=terminal), alphabet.n_terminals)
 
-    def score(self, n_states: int, floor: float) -> float:
-        """Compute the log-likelihood of the held-out sequences; -inf if sequences of the model may never end."""
+    def log_likelihoods(self, first: int, n_states: int, floor: float) -> FloatArray:
+        """Compute the log-likelihoods of `_ROUND` held-out sequences; -inf if sequences of the model may never end.
+
+        first: the number of the first of these sequences.
+        n_states: the number of states of the model.
+        floor: ε.
+        """
+        part = slice(first, first + _ROUND)
+        rows = self.held_out.rows[part]
         moments = self.moments.truncated(np.minimum(self.moments.states, n_states))
         try:
             latent = operators_from_moments(moments, priors=self.priors)
             predictor = Predictor.of(latent, self.coarse, self.n_terminals, floor)
         except ValueError:
-            return -np.inf
-        return float(self.held_out.weight @ predictor.log_probabilities(self.held_out.rows))
+            return np.full(len(rows), -np.inf)
+        return self.held_out.weight[part] * predictor.log_probabilities(rows)
+
+
+def _best(
+    choices: Iterable[_Choice],
+    rounds: Sequence[tuple[int, int]],
+    log_likelihoods: Callable[[int, int, _Choice], FloatArray],
+    listener: Listener = silent,
+) -> _Choice:
+    """Find the choice with the largest likelihood of held-out sequences; the first one of equals.
+
+    After each round of sequences, choices that are clearly worse than the best one are given up.
+
+    choices: the choices.
+    rounds: the fold and the first held-out sequence of each round.
+    log_likelihoods: the function from a round and a choice to the log-likelihoods of the sequences.
+    listener: is told the progress.
+    """
+    found = {choice: np.zeros(0) for choice in choices}
+    n_done = 0
+    for n_before, (fold, first) in enumerate(rounds):
+        n_steps = n_done + len(found) * (len(rounds) - n_before)
+        for choice in found:
+            found[choice] = np.append(found[choice], log_likelihoods(fold, first, choice))
+            n_done += 1
+            listener(Progress("states", n_done, n_steps))
+        best = max(found, key=lambda choice: float(found[choice].sum()))
+        found = {choice: log for choice, log in found.items() if not _is_clearly_less(log, found[best])}
+        if len(found) == 1:
+            break
+    return best
+
+
+def _is_clearly_less(log: FloatArray, best: FloatArray) -> bool:
+    """Tell whether log-likelihoods (n,) of sequences are clearly less on average than the best ones, of largest sum."""
+    n = len(log)
+    if n < _ROUND or log is best:
+        return False
+    if not np.isfinite(log).all():
+        return True
+    difference = best - log
+    return bool(difference.sum() > max(_LEAST, _CLEAR * difference.std() * np.sqrt(n)))
 
 
 def _first_positions(shards: Iterable[Sequences]) -> Sequences:
@@ -95,14 +158,15 @@ def choose_states_and_floor(
 ) -> tuple[int, float]:
     """Choose the number of states and then ε, if the options leave them open, by the likelihood of held-out sequences.
 
-    The folds hold out 6,000 sequences together, or as many as ten folds can.  Of equally good choices, the fewest
-    states and the largest ε are taken.  Sequences beyond the first half million positions are not used.
+    The folds hold out 6,000 sequences together, or as many as ten folds can.  A choice that is clearly worse than the
+    best one is given up before all folds are used.  Of equally good choices, the fewest states and the largest ε are
+    taken.  Sequences beyond the first half million positions are not used.
 
     shards: the sequences.
     alphabet: the observations.
     options: the settings, which may leave the choices open.
     jobs: the number of threads; the result does not depend on it.
-    listener: is told the score of each number of states.
+    listener: is told the progress.
     """
     sequences = _first_positions(shards)
     n = sequences.n_sequences
@@ -111,22 +175,16 @@ def choose_states_and_floor(
     floor = _FLOOR if options.floor is None else options.floor
     if n < 2 * _FOLDS or not (options.choose_states or chooses_floor):
         return 1 if options.choose_states else largest, floor
-    folds = [
-        _Fold.hold_out(sequences, fold, alphabet, options, jobs)
-        for fold in range(min(-(-_HELD_OUT * _FOLDS // n), _FOLDS))
-    ]
-    numbers = [largest]
+    folds = range(min(-(-_HELD_OUT * _FOLDS // n), _FOLDS))
+    rounds = [(fold, first) for fold in folds for first in range(0, len(range(fold, n, _FOLDS)), _ROUND)]
+    held_out = cache(lambda fold: _Fold.hold_out(sequences, fold, alphabet, options, jobs))
+    chosen = largest
     if options.choose_states:
-        supported = min(int(fold.moments.states.max()) for fold in folds)
-        numbers = [m for m in sorted({*_NUMBERS_OF_STATES, largest}) if m <= min(largest, supported)]
-    scores = []
-    for m in numbers:
-        scores.append(sum(fold.score(m, floor) for fold in folds))
-        listener(Progress("states", len(scores), len(numbers), score=scores[-1]))
-    best = int(np.argmax(scores))
-    chosen = numbers[best]
-    if not chooses_floor:
-        return chosen, floor
-    # The best number of states already has a score with one of the floors.
-    of_floors = [scores[best] if each == floor else sum(fold.score(chosen, each) for fold in folds) for each in _FLOORS]
-    return chosen, _FLOORS[int(np.argmax(of_floors))]
+        supported = min(largest, int(held_out(0).moments.states.max()))
+        numbers = [m for m in sorted({*_NUMBERS_OF_STATES, largest}) if m <= supported]
+        chosen = _best(
+            numbers, rounds, lambda fold, first, m: held_out(fold).log_likelihoods(first, m, floor), listener
+        )
+    if chooses_floor:
+        floor = _best(_FLOORS, rounds, lambda fold, first, each: held_out(fold).log_likelihoods(first, chosen, each))
+    return chosen, floor

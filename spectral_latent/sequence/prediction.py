@@ -73,7 +73,7 @@ class _SequenceSums(NamedTuple):
             step[t, :m_a, spine - n_tags, :m_c] = tensor.applied_left(emitted[t, :m_b])
         matrix = step.reshape(n_tags * m, n_tags * m)
         if not np.abs(np.linalg.eigvals(matrix)).max(initial=0.0) < 1.0:
-            raise ValueError("the model's sequences are infinitely long on average")
+            raise ValueError("the model's sequences are infinitely long on average; train with fewer states")
         system = np.eye(n_tags * m) - matrix
         after = np.linalg.solve(system, np.einsum("tij,tj->ti", last, emitted).ravel())
         average = np.asarray(np.linalg.solve(system.T, operators.root[n_tags:, :m].ravel()), dtype=np.float64)

@@ -249,7 +249,7 @@ def train_untagged(
     options: the settings.
     weights: the weight of each sequence; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
-    listener: is told the score of each number of states, and the progress of the estimator.
+    listener: is told the progress.
 
     Raises EstimationError if there is no sequence, if a sequence is empty, or if an observation is not hashable.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -88,13 +88,29 @@ def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> 
 # What is left open
 
 
-def test_the_number_of_states_is_the_one_with_the_best_score() -> None:
+@pytest.mark.parametrize("seed", [0, 1])
+def test_choices_are_those_of_cross_validation(seed: int) -> None:
+    """On data whose rare observations are in one sequence each, so that other folds have not seen them."""
+    data: list[list[Any]] = [[*row, f"once {i}"] if i % 21 == 0 else row for i, row in enumerate(strings(1_000, seed))]
+
+    def likelihood(n_states: int, floor: float) -> float:
+        options = HMMOptions(EstimatorOptions(n_states=n_states), choose_states=False, floor=floor)
+        total = 0.0
+        for fold in range(10):
+            model = LatentHMM.train([row for i, row in enumerate(data) if i % 10 != fold], options)
+            total += model.log_probabilities(data[fold::10]).sum()
+        return total
+
     told: list[Progress] = []
-    model = LatentHMM.train(strings(2_000), listener=told.append)
-    scores = [progress.score for progress in told if progress.stage == "states" and progress.score is not None]
-    tried = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
-    assert 3 <= len(scores) <= len(tried)
-    assert model.parameters.n_states == tried[int(np.argmax(scores))] > 1
+    chosen = LatentHMM.train(data, HMMOptions(EstimatorOptions(n_states=5)), listener=told.append)
+    n_states = max(range(1, 6), key=lambda m: likelihood(m, 0.01))
+    assert chosen.parameters.n_states == n_states > 1
+    floors = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+    assert chosen.floor == max(floors, key=lambda floor: likelihood(n_states, floor))
+    steps = [progress for progress in told if progress.stage == "states"]
+    assert [progress.done for progress in steps] == list(range(1, len(steps) + 1))
+    assert steps[0].total == 10 * 5
+    assert len(steps) < 50  # numbers of states that are clearly worse are given up
 
 
 @pytest.mark.usefixtures("two_folds")
