@@ -18,9 +18,8 @@ def phrase_from_nltk(tree: Any) -> Phrase:
 
     tree: an `nltk.Tree`.
 
-    Raises `TypeError` for leaves or labels that are not
-    strings, and `ValueError` for an empty leaf, an empty label below the root, and a constituent that is empty, has
-    several words, or words beside phrases.
+    Raises `TypeError` for leaves or labels that are not strings, and `ValueError` for an empty leaf, an empty label
+    below the root, and a constituent that is empty, has several words, or words beside phrases.
 
     >>> from nltk.tree import Tree
     >>> phrase_from_nltk(Tree("NP", [Tree("NNS", ["dogs"])]))
@@ -39,7 +38,7 @@ def phrase_from_nltk(tree: Any) -> Phrase:
 
 
 def partial_from_nltk(tree: Any) -> PartialPhrase:
-    """Make of an `nltk.Tree` that is flat where nothing is known a sentence with constraints.
+    """Make a sentence with constraints of an `nltk.Tree`, which is flat where nothing is known.
 
     tree: an `nltk.Tree`, such as a chunker's, whose leaves are words, or pairs of a word and its tag.
 
@@ -94,7 +93,7 @@ def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
     """Make an `nltk.Tree` of a phrase.
 
     phrase: the tree.
-    logprob: its log probability (base 2); if it is given, the result is a `ProbabilisticTree` with plain subtrees.
+    logprob: the tree's log probability (base 2); if given, the result is a `ProbabilisticTree` with plain subtrees.
 
     >>> print(phrase_to_nltk(Phrase("NP", (Phrase("NNS", ("dogs",)),))))
     (NP (NNS dogs))
@@ -125,4 +124,4 @@ def _check(node: Any, inner: bool) -> None:
             f"the constituent {label} has several words, or words beside phrases; give each word a tag of its own"
         )
     if not label and (inner or has_word):
-        raise ValueError("a constituent has no label; only a root over phrases may go without")
+        raise ValueError("a constituent has no label; only a root over phrases may lack one")
