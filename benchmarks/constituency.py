@@ -129,7 +129,7 @@ def nltk_table(corpus: Corpus) -> None:
 def main() -> None:
     """Run the tables that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's treebank sample")
     parser.add_argument("--train", help="another treebank to learn from: a file, a folder or nltk:NAME")
     parser.add_argument("--evaluate", help="the trees to parse with --train")
     parser.add_argument(

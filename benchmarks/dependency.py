@@ -105,7 +105,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--train", default="nltk:dependency_treebank:train")
     parser.add_argument("--evaluate")
     parser.add_argument("--tags", choices=("xpos", "upos"), default="xpos")
-    parser.add_argument("--nltk", action="store_true", help="NLTK's own parsers too; slow")
+    parser.add_argument("--nltk", action="store_true", help="also measure NLTK's parser, which is slow")
     given = parser.parse_args(None if arguments is None else list(arguments))
     train = list(dependency_trees(given.train))
     dev = list(dependency_trees(given.evaluate or f"nltk:dependency_treebank:{given.split}"))

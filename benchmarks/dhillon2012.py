@@ -80,10 +80,10 @@ def rows(treebank: ObservedTreebank, lists: dict[str, list[NBest]]) -> Iterator[
         yield f"+ log p̂ ({algorithm}, U of {embedding})", more
 
 
-def line(name: str, learner: str, found: list[Any], base: list[Any], measure: Callable[[Any], float]) -> None:
-    """Print the row of a reranker."""
-    complete = 100 * np.mean([score.complete_sentences for score in found])
-    difference = paired_bootstrap(base, found, measure)
+def print_row(name: str, learner: str, chosen: list[Any], base: list[Any], measure: Callable[[Any], float]) -> None:
+    """Print the row of a reranker, from the scores of the chosen candidates and of the base parser's trees."""
+    complete = 100 * np.mean([score.complete_sentences for score in chosen])
+    difference = paired_bootstrap(base, chosen, measure)
     paper = PAPER[name.split(" (")[0]]
     print(
         f"| {name} | {learner} | {paper} | {difference.other:.2f}, {complete:.1f} | {interval(difference)} |",
@@ -94,7 +94,7 @@ def line(name: str, learner: str, found: list[Any], base: list[Any], measure: Ca
 def main() -> None:
     """Run the table for the split that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's dependency sample")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's dependency sample")
     split = parser.parse_args().split
     gold = {part: gold_of(part, has_heads=True, first=None) for part in ("train", "dev", split)}
     lists = {part: lists_of("mstparser", part, gold[part], None) for part in dict.fromkeys(("dev", split))}  # type: ignore[arg-type]
@@ -105,14 +105,14 @@ def main() -> None:
     print("| --- | --- | ---: | ---: | ---: | ---: |")
     base = taken(scores[split], np.zeros(len(lists[split]), dtype=np.int64))
     measure = scores[split].measure
-    line("base parser", "", base, base, measure)
+    print_row("base parser", "", base, base, measure)
     for name, tables in rows(treebank, lists):
         for learner, learn in LEARNERS.items():
             if split == "dev":
                 chosen = held_out(learn, tables["dev"], scores["dev"].gains)
             else:
                 chosen = learn(tables["dev"], scores["dev"].gains)(tables["test"])
-            line(name, learner, taken(scores[split], chosen), base, measure)
+            print_row(name, learner, taken(scores[split], chosen), base, measure)
 
 
 if __name__ == "__main__":

@@ -92,10 +92,12 @@ def curves(train: str, evaluate: str, numbers: Sequence[int]) -> None:
 def main() -> None:
     """Print the table and the headline, or the curves."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's treebank sample")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS))
     parser.add_argument("--curves", action="store_true", help="print learning curves instead")
-    parser.add_argument("--iterations", type=int, nargs="+", default=[1, 2, 3, 5, 10, 20, 40, 80], help="of curves")
+    parser.add_argument(
+        "--iterations", type=int, nargs="+", default=[1, 2, 3, 5, 10, 20, 40, 80], help="points of curves"
+    )
     arguments = parser.parse_args()
     evaluate = f"nltk:treebank:{arguments.split}"
     if arguments.curves:

@@ -51,7 +51,7 @@ def main() -> None:
     """Print a row for each problem, and how many models of each learner are near the truth."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=int, default=10)
-    parser.add_argument("--hmmlearn", type=int, default=0, help="starts of hmmlearn")
+    parser.add_argument("--hmmlearn", type=int, default=0, help="the number of starts of hmmlearn; 0 to leave it out")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
     SpectralGaussianHMM(2, n_iter=2, n_init=1).fit(np.random.default_rng(0).normal(size=(500, 2)))

@@ -196,7 +196,7 @@ def main() -> None:
     measuring.add_argument("treebank", choices=TREEBANKS)
     presets = [name for name in COLOURS if name != BERKELEY]
     measuring.add_argument("--presets", nargs="+", choices=presets, default=["fast", "accurate"])
-    measuring.add_argument("--sizes", nargs="+", type=int, required=True, help="trees; all if there are fewer")
+    measuring.add_argument("--sizes", nargs="+", type=int, required=True, help="numbers of trees")
     steps.add_parser("show", help="print the tables, and draw the picture")
     arguments = parser.parse_args()
     if arguments.step == "measure":

@@ -263,7 +263,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=int, nargs="+", default=list(range(len(PROBLEMS))))
     parser.add_argument("--trees", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--seeds", type=int, default=1, help="samples of each size")
+    parser.add_argument("--seeds", type=int, default=1, help="the number of samples of each size")
     parser.add_argument("--climb", action="store_true", help="compare EM from recovered states with random starts")
     arguments = parser.parse_args()
     chosen = [PROBLEMS[number] for number in arguments.problems]

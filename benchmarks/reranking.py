@@ -189,7 +189,7 @@ def taken(scores: CandidateScores, chosen: IntArray) -> list[Any]:
 def main() -> None:
     """Run the tables that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank samples")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's treebank samples")
     parser.add_argument("--lists", nargs="+", choices=LISTS, default=list(LISTS))
     parser.add_argument(
         "--first",

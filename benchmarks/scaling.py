@@ -277,9 +277,9 @@ def main() -> None:
     """Measure, print and draw one of the three costs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("size", "length", "states"))
-    parser.add_argument("--treebank", default=TRAIN, help="of step size: a file, a folder or nltk:NAME")
-    parser.add_argument("--sentences", type=int, help="of step length 8 of each, of step states 200")
-    parser.add_argument("--plot", type=Path, help="the figure to write, if not docs/scaling_STEP.png")
+    parser.add_argument("--treebank", default=TRAIN, help="the treebank of step size: a file, a folder or nltk:NAME")
+    parser.add_argument("--sentences", type=int, help="of each length (8), or for each number of states (200)")
+    parser.add_argument("--plot", type=Path, help="the figure to write; docs/scaling_STEP.png if not given")
     arguments = parser.parse_args()
     path = arguments.plot or DOCS / f"scaling_{arguments.step}.png"
     if arguments.step == "size":

@@ -280,7 +280,7 @@ def main() -> None:
     """Print the table that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", choices=KINDS, nargs="+", default=DEFAULT_KINDS)
-    parser.add_argument("--models", type=int, default=5, help="of each kind")
+    parser.add_argument("--models", type=int, default=5, help="the number of models of each kind")
     parser.add_argument("--strings", type=int, nargs="+", default=[2_000, 20_000])
     parser.add_argument("--learners", choices=LEARNERS, nargs="+", default=LEARNERS[:-1])
     arguments = parser.parse_args()

@@ -123,10 +123,10 @@ def measure(corpus: Corpus, name: str) -> dict[str, float]:
 def main() -> None:
     """Print the table that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's treebank sample")
     parser.add_argument("--train", help="other sentences to learn from: a file, a folder or nltk:NAME")
     parser.add_argument("--evaluate", help="the sentences to tag with --train")
-    parser.add_argument("--column", choices=("upos", "xpos"), help="of CoNLL-U")
+    parser.add_argument("--column", choices=("upos", "xpos"), help="the column of the tags in CoNLL-U")
     parser.add_argument("--taggers", nargs="+", choices=TAGGERS, default=list(TAGGERS))
     arguments = parser.parse_args()
     if (arguments.train is None) != (arguments.evaluate is None):

@@ -123,9 +123,9 @@ def main() -> None:
     """Print a row for each setting."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--treebank", default=SAMPLE)
-    parser.add_argument("--presets", action="store_true", help="the presets, instead of the estimators")
-    parser.add_argument("--only", help="the rows of one estimator or preset")
-    parser.add_argument("--jobs", type=int, default=1, help="the number of processes of further rows")
+    parser.add_argument("--presets", action="store_true", help="measure the presets instead of the estimators")
+    parser.add_argument("--only", help="measure only the rows of this estimator or preset")
+    parser.add_argument("--jobs", type=int, default=1, help="also measure every row with this number of processes")
     arguments = parser.parse_args()
     print("| | trees | symbols | rules | states | jobs | CPU s | wall s | peak MB |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")

@@ -134,7 +134,7 @@ class Factorisation(NamedTuple):
 
 
 class Hankel(NamedTuple):
-    """Blocks of a Hankel matrix; the first row and the first column are those of the empty string.
+    """Blocks of a Hankel matrix; the first row and the first column belong to the empty string.
 
     matrix: (P, S) the block H.
     steps: the block H_x (P, S) of each symbol x.
@@ -157,7 +157,7 @@ class Hankel(NamedTuple):
         """
         row_of = {string: number for number, string in enumerate(basis.prefixes)}
         column_of = {string: number for number, string in enumerate(basis.suffixes)}
-        # The entries of H_x for each symbol x, and those of H at the end.
+        # The entries of H_x for each symbol x, and at the end the entries of H.
         entries: list[list[tuple[float, int, int]]] = [[] for _ in range(n_symbols + 1)]
         for string, value in values.items():
             for cut in range(len(string) + 1):

@@ -67,7 +67,7 @@ def _lines(text: str) -> Iterator[list[str]]:
 
 
 def _read(text: str) -> _Productions:
-    """Read the productions of each left-hand side, as they are written."""
+    """Read the productions of each left-hand side, with weights and abbreviations as written."""
     grammar: _Productions = defaultdict(list)
     for tokens in _lines(text):
         arrow = next((place for place, token in enumerate(tokens[1:], start=1) if token in ("->", ":")), 0)
@@ -136,6 +136,7 @@ def _operators(
     grammar: _Productions, numbers: dict[str, tuple[int, int]], words: Vocabulary[str]
 ) -> ObservableOperators:
     """Make the operators of a grammar without abbreviations, in the basis of its states."""
+    # Names: a → b c, with the states h, i and j; the first name is the root.
     states = np.bincount([symbol for symbol, _ in numbers.values()])
     emissions: dict[tuple[int, int], FloatArray] = defaultdict(lambda: np.zeros(states.max()))
     tensors: dict[tuple[int, int, int], FloatArray] = {}

@@ -59,7 +59,7 @@ def partial_from_nltk(tree: Any) -> PartialPhrase:
 
 def _converted(tree: Any, is_leaf: Callable[[Any], bool]) -> Phrase:
     """Make a phrase of a tree, from the last node to the first; leaves are words, or pairs of a word and its tag."""
-    parents_first: list[Any] = []  # siblings right to left
+    parents_first: list[Any] = []  # parents before children, siblings from right to left
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -73,7 +73,7 @@ def _converted(tree: Any, is_leaf: Callable[[Any], bool]) -> Phrase:
         elif isinstance(node, tuple):
             done.append(Phrase(node[1], (node[0],)))
         else:
-            first = len(done) - len(node)
+            first = len(done) - len(node)  # the children are the latest phrases, in order
             done[first:] = [Phrase(node.label(), tuple(done[first:]))]
     (root,) = done
     return cast(Phrase, root)
@@ -102,7 +102,7 @@ def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
     """
     from nltk.tree import ProbabilisticTree, Tree
 
-    done: list[Any] = []
+    done: list[Any] = []  # trees whose parents are still to come, the leftmost on top
     for node in reversed(list(phrase.nodes())):
         done.append(node if isinstance(node, str) else Tree(node.label, [done.pop() for _ in node.children]))
     root = done.pop()

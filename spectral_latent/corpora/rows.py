@@ -68,8 +68,8 @@ class Row(NamedTuple):
             raise CorpusError(f'{place}: {_shown(entry)} is not an object; give one such as {{"text": "Dogs bark."}}')
         given = [field for field in _FIELDS if entry.get(field) is not None]
         if len(given) != 1:
-            found = f"the fields {' and '.join(given)}" if given else "none of the fields words, tokens and text"
-            raise CorpusError(f"{place}: {found}; give one")
+            fault = f"the fields {' and '.join(given)}" if given else "none of the fields words, tokens and text"
+            raise CorpusError(f"{place}: {fault}; give one")
         field = given[0]
         if field == "text":
             return Row(None, None, _string(entry["text"], "text", place), _name(entry, place))

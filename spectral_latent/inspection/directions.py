@@ -19,7 +19,7 @@ Directions have no sign of their own: words with loadings of opposite signs stan
 is common to nearly all nodes of a symbol.
 
 v and w obey recursions over the rules.  Noise in the operators makes these diverge, so that v and w are scaled in every
-round: n(a) becomes that of the coarse grammar, where there is one.
+round: n(a) becomes the number of the coarse grammar, if there is one.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
 Words, rules and places are ranked by their part in the divergence: the first ones are frequent in the state and rarer
 in the other states of the symbol.  Those that are rarer in the state than in its symbol are left out.
 
-The expectations n are those of `inference.mean_node_counts`.
+`inference.mean_node_counts` computes the expectations n.
 """
 
 from __future__ import annotations
@@ -125,12 +125,14 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
         if frequency[a] <= 0.0:
             continue
         share = expected[a, :m] / frequency[a]
+        # p(x | h, a) of a word is in its leaf rule; of a rule, it is the sum over the states of the children.
         of_leaf, of_binary, of_unary = leaves.get(a, []), binary.get(a, []), unary.get(a, [])
         words = [named.terminals[x] for x in operators.rules.leaf[of_leaf, 1].tolist()]
         rules = [named.rule(row) for row in operators.rules.binary[of_binary].tolist()]
         rules += [named.rule(row) for row in operators.rules.unary[of_unary].tolist()]
         applied = [operators.binary[r].sums() for r in of_binary]
         applied += [operators.unary[r, :m].sum(axis=1) for r in of_unary]
+        # p(x | h, a) of a place is the part of the expected nodes in state h that come from the place.
         from_parents = [expected[p.parent, : len(p.factors)] @ p.factors for p in places.get(a, [])]
         from_parents.append(operators.root[a, :m])
         in_place = np.reshape(from_parents, (-1, m)) / np.maximum(expected[a, :m], TINY)

@@ -40,6 +40,7 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
     sibling_rule = hash_columns(rule_names(trees)[sibling], trees.is_right_child)
     leaves = trees.terminal[trees.is_leaf]
     n_before = np.cumsum(trees.is_leaf)[last]  # the number of leaves of all trees up to the last leaf below the node
+    # The last leaf below a node is leaves[n_before - 1].  Neighbours in other trees are replaced by -1 below.
     is_first = trees.first_leaf == 0
     is_last = last == last[trees.root][trees.tree]
     inside_columns = {"first": trees.terminal[trees.follow(trees.left)], "last": trees.terminal[last]}

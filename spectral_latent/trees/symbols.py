@@ -184,6 +184,7 @@ class Rules:
         """
         if len(table) == 0 or len(rows) == 0:
             return np.full(len(rows), -1, dtype=np.int64)
+        # Only keys that are made together can be compared.  A row with -1 is never found.
         known, wanted = np.split(_keys(np.concatenate([table, rows])), [len(table)])
         row = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         return np.where((known[row] == wanted) & (rows >= 0).all(axis=1), row, -1)

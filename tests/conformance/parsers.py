@@ -360,10 +360,10 @@ class DependencyGraphConformance(ParserConformance):
             las, uas = DependencyEvaluator(parses, gold).eval()
             pairs = zip(gold, parses, strict=True)
             same = [
-                parse.nodes[at]["head"] == graph.nodes[at]["head"]
+                parse.nodes[address]["head"] == graph.nodes[address]["head"]
                 for graph, parse in pairs
-                for at in range(1, len(graph.nodes))
-                if graph.nodes[at]["word"] != "."
+                for address in range(1, len(graph.nodes))
+                if graph.nodes[address]["word"] != "."
             ]
             assert uas == pytest.approx(sum(same) / len(same))
             assert 0.5 < las <= uas

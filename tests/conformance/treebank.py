@@ -33,6 +33,7 @@ class _Part(NamedTuple):
 
 def _joined(label: str, parts: list[_Part], head: int) -> _Part:
     """Put parts side by side under a label; the head word of part number `head` is the head of the other head words."""
+    # The head word of every part but `head` has no head in its part, and now gets the top word of the whole.
     start = np.cumsum([0, *(len(part.heads) for part in parts)]).tolist()
     top = start[head] + parts[head].head
     heads = [
