@@ -6,9 +6,9 @@ For a parser of phrases or of dependencies it prints sentences per CPU second of
 `parse_all` with `--n-best` trees of each sentence; and sentences per second of `parse_all` with one process and with
 several, which need as many free processors.
 
-For a tagger it prints tokens per CPU second: of `tag` with one sentence at a time; of `tag` with all sentences, for the
-first time, when the spelling of unseen words is weighed, and later; and of posteriors, by the tagger's own passes and
-by the passes of the inside-outside engine.  Each figure is the best of three, except that of the first time.
+For a tagger it prints tokens per CPU second: of `tag`, one sentence at a time; of `tag_all`, for the first time, when
+the spelling of unseen words is weighed, and later; and of posteriors, by the tagger's own passes and by the passes of
+the inside-outside engine.  Each figure is the best of three, except that of the first time.
 """
 
 from __future__ import annotations
