@@ -19,7 +19,7 @@ def in_new_process(function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwar
 
 
 def peak_megabytes() -> float:
-    """Return the most memory that this process has had."""
+    """Return the largest memory of this process so far, in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

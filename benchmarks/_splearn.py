@@ -1,7 +1,8 @@
 """Learn a weighted automaton by scikit-splearn, for `automata.py`, which runs this file with another Python.
 
-The task comes as JSON on standard input: strings to learn from and to evaluate, `rank`, `version` and `length`.  The
-answer on standard output is the values of the strings and the CPU seconds of learning.
+The task comes as JSON on standard input: `train` and `test`, strings to learn from and to evaluate, `n_symbols`,
+`rank`, `version` and `length`.  The answer on standard output is the values of the strings and the CPU seconds of
+learning.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Answer the task."""
+    """Read the task, learn, and write the answer."""
     from splearn.datasets.base import load_data_sample  # type: ignore[import-not-found, unused-ignore]
     from splearn.spectral import Spectral  # type: ignore[import-not-found, unused-ignore]
 

@@ -1,4 +1,4 @@
-"""Weighted automata learnt from strings of probabilistic automata, as those of the PAutomaC competition were drawn.
+"""Learn weighted automata from strings of random probabilistic automata, like those of the PAutomaC competition.
 
     python benchmarks/automata.py
     python benchmarks/automata.py --splearn PYTHON   # also scikit-splearn, of an environment with NumPy 1
@@ -30,13 +30,20 @@ from spectral_latent.trees import FloatArray
 
 COUNTED: tuple[Counted, ...] = ("strings", "prefixes", "suffixes", "factors")
 VERSIONS = {"strings": "classic", "prefixes": "prefix", "suffixes": "suffix", "factors": "factor"}
-LENGTH = 3  # of the longest prefixes and suffixes
+LENGTH = 3  # the length of the longest prefixes and suffixes
 N_TEST = 1_000
 _String = list[int]
 
 
 class Problem(NamedTuple):
-    """Strings to learn from, distinct strings to be tested on, and the probabilities of these."""
+    """A random automaton, and strings of it.
+
+    truth: the automaton.
+    train: the strings to learn from.
+    test: the distinct strings of the test sample.
+    exact: the probabilities of the test strings.
+    least: the smallest values of the test strings; smaller ones are raised to them.
+    """
 
     truth: WeightedAutomaton
     train: list[_String]
@@ -55,7 +62,7 @@ class Problem(NamedTuple):
         return Problem(truth, train, test, exact, 0.01 * bigrams(train, test, n))
 
     def row(self, values: FloatArray, seconds: float) -> Row:
-        """The row of a learner that gives such values to the test strings."""
+        """Make the row of a learner from its values of the test strings."""
         raised = np.maximum(values, self.least)
         p = self.exact / self.exact.sum()
         excess = np.exp(p @ np.log(p / (raised / raised.sum()))) - 1.0
@@ -71,7 +78,7 @@ class Row(NamedTuple):
 
 
 def sparse_automaton(m: int, n: int, rng: np.random.Generator) -> WeightedAutomaton:
-    """A probabilistic automaton over the symbols 0 ... n - 1, in which every state has few transitions."""
+    """Draw a probabilistic automaton over the symbols 0 ... n - 1, in which every state has few transitions."""
     step = np.zeros((n, m, m))
     stop = rng.uniform(0.05, 0.3, m)
     for h in range(m):
@@ -85,6 +92,7 @@ def sparse_automaton(m: int, n: int, rng: np.random.Generator) -> WeightedAutoma
 def draw(automaton: WeightedAutomaton, size: int, rng: np.random.Generator) -> list[_String]:
     """Draw strings of a probabilistic automaton."""
     n, m = automaton.step.shape[:2]
+    # The events of a state are the pairs of a symbol and a next state, and the end.
     events = np.concatenate([automaton.step.transpose(1, 0, 2).reshape(m, n * m), automaton.final[:, None]], axis=1)
     ends = np.cumsum(events, axis=1)
     strings = []
@@ -99,7 +107,7 @@ def draw(automaton: WeightedAutomaton, size: int, rng: np.random.Generator) -> l
 
 
 def bigrams(train: list[_String], test: list[_String], n: int) -> FloatArray:
-    """Probabilities under bigrams of symbols and ends, with 0.1 added to every count."""
+    """Compute the probabilities under bigrams of symbols and ends, with 0.1 added to every count."""
     counts = np.full((n + 1, n + 1), 0.1)
     for row in train:
         np.add.at(counts, ([n, *row], [*row, n]), 1.0)
@@ -108,7 +116,7 @@ def bigrams(train: list[_String], test: list[_String], n: int) -> FloatArray:
 
 
 def rows(problem: Problem, splearn: str | None) -> Iterator[tuple[str, Row]]:
-    """Rows of all learners."""
+    """Make the rows of all learners, each with its name."""
     begun = time.process_time()
     values = bigrams(problem.train, problem.test, len(problem.truth.step))
     yield "bigrams", problem.row(values, time.process_time() - begun)
@@ -131,7 +139,7 @@ def rows(problem: Problem, splearn: str | None) -> Iterator[tuple[str, Row]]:
 
 
 def ask(python: str, problem: Problem, counted: Counted) -> Any:
-    """Ask scikit-splearn, which another Python has."""
+    """Learn by scikit-splearn, which another Python has; return the values and the seconds."""
     task = {
         "train": problem.train,
         "test": problem.test,
@@ -153,14 +161,14 @@ def main() -> None:
     parser.add_argument("--splearn", metavar="PYTHON", help="a Python that has scikit-splearn")
     arguments = parser.parse_args()
     list(rows(Problem.drawn(2, 2, 50, 0), None))  # compiles what is measured
-    found: dict[str, list[Row]] = defaultdict(list)
+    rows_of: dict[str, list[Row]] = defaultdict(list)
     for seed in range(arguments.problems):
         problem = Problem.drawn(3 + seed, 4 + seed, arguments.strings, seed)
         for learner, row in rows(problem, arguments.splearn):
-            found[learner].append(row)
+            rows_of[learner].append(row)
     print("| learner | perplexity above the truth, % | raised, % | CPU s |")
     print("| --- | ---: | ---: | ---: |")
-    for learner, several in found.items():
+    for learner, several in rows_of.items():
         excess, raised, seconds = np.median(several, axis=0)
         print(f"| {learner} | {excess:.2f} | {raised:.1f} | {seconds:.2f} |", flush=True)
 

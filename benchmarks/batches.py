@@ -1,4 +1,4 @@
-"""The speed of parsing and tagging in batches, one by one, and in several processes, measured in turn in one run.
+"""Measure the speed of parsing and tagging: in batches, one sentence at a time, and in several processes.
 
     python benchmarks/batches.py MODEL SOURCE [--sentences 300] [--n-best 50] [--jobs 2]
 
@@ -6,9 +6,9 @@ For a parser of phrases or of dependencies it prints sentences per CPU second of
 `parse_all` with `--n-best` trees of each sentence; and sentences per second of `parse_all` with one process and with
 several, which need as many free processors.
 
-For a tagger it prints tokens per CPU second of `tag` with one sentence at a time, and with all of them for the first
-time, when the spelling of unseen words is weighed, and later; and of posteriors by the tagger's own passes and by those
-of the inside-outside engine.  Each figure is the best of three, but for the first time.
+For a tagger it prints tokens per CPU second: of `tag`, one sentence at a time; of `tag_all`, for the first time, when
+the spelling of unseen words is weighed, and later; and of posteriors, by the tagger's own passes and by the passes of
+the inside-outside engine.  Each figure is the best of three, except that of the first time.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def sentences_of(model: Any, source: str, most: int) -> list[Any]:
 
 
 def print_speeds(units: str, n: int, groups: list[dict[str, float]]) -> None:
-    """Print how many units a second each way handles, and the ratio to the first way of its group."""
+    """Print the units per second of each way, such as sentences, and their ratio to the first way of the group."""
     columns = [f"{units}/s", "ratio"]
     print_head([units], columns)
     for rows in groups:
@@ -95,7 +95,7 @@ def parsing(model: Any, sentences: list[Any], n_best: int, jobs: int) -> list[di
 
 
 def engine_posteriors(decoder: Decoder, terminal: np.ndarray, start: np.ndarray) -> None:
-    """Compute the posteriors of tags as forests, with the inside-outside engine."""
+    """Compute the posteriors of tags by the inside-outside engine, over the trellises as forests."""
     builder = decoder.builder
     candidates = builder.candidates(terminal)
     candidates = candidates.where(decoder.likely[candidates.rule])

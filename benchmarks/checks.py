@@ -1,10 +1,10 @@
-"""The time that checks take: of forests before compiled code reads them, and of model files.
+"""Measure the time that checks take: of forests before compiled code reads them, and of model files.
 
     python benchmarks/checks.py nltk:treebank:train nltk:treebank:dev
 
-Prints CPU milliseconds of parsing the first 100 sentences of a treebank and of loading the model, the preset `fast`
-learnt from the other treebank; and which share of them the functions `check_...` and those of `CHECKS` take, without
-the time that it takes to read the clock.
+Prints CPU milliseconds of parsing the first 100 sentences of the second treebank, and of loading the model, which the
+preset `fast` learns from the first treebank.  Also prints which share of this time the functions `check_...` and those
+of `CHECKS` take, without the time that reading the clock takes.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from spectral_latent.corpora import constituency_trees
 COLUMNS = ["CPU ms", "checks ms", "% checks"]
 CHECKS = {"_sealed", "_fault"}  # the digest of a file, and the comparison of an array with its declaration
 _REPEATS = 5
-_READINGS = 10_000  # of the clock, to find what one takes
+_READINGS = 10_000  # readings of the clock, to measure one of them
 
 
 class _Clock:
-    """The CPU seconds that functions take, without those of one inside another, and the number of their calls."""
+    """Add up the CPU seconds and the calls of functions, without calls inside another of these functions."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -88,9 +88,9 @@ def timed_checks() -> Iterator[_Clock]:
 
 
 def measure(work: Callable[[], object]) -> dict[str, float]:
-    """Do a work several times, without and with a clock for the checks; the least time of each.
+    """Measure a task several times, without and with a clock for the checks, and take the least time of each.
 
-    work: the work.
+    work: the task.
     """
     work()
     of_clock = clock_seconds()

@@ -1,4 +1,4 @@
-"""Constituency parsers: the plain PCFG, one spectral grammar and the presets, in accuracy, time and memory.
+"""Measure constituency parsers: accuracy, time and memory of the plain PCFG, one spectral grammar and the presets.
 
     python benchmarks/constituency.py                      # tune: the dev split of NLTK's treebank sample
     python benchmarks/constituency.py --split test --nltk  # report
@@ -38,7 +38,7 @@ WHOLE = ("fallbacks", "peak MB")
 
 
 class Corpus(NamedTuple):
-    """Sources of training and evaluation trees."""
+    """The sources of the trees to learn from and of the trees to parse."""
 
     train: str
     evaluate: str
@@ -60,7 +60,7 @@ def words_of(tree: Phrase) -> list[str]:
 
 
 def measure(corpus: Corpus, name: str) -> dict[str, float]:
-    """Measure a row of the table."""
+    """Train and evaluate the model of a row, and return the row's numbers."""
     warm = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
     trained(warm, name).parse(["a", "b"])
     start = time.process_time()
@@ -129,7 +129,7 @@ def nltk_table(corpus: Corpus) -> None:
 def main() -> None:
     """Run the tables that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's treebank sample")
     parser.add_argument("--train", help="another treebank to learn from: a file, a folder or nltk:NAME")
     parser.add_argument("--evaluate", help="the trees to parse with --train")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Dependency parsers on real treebanks, estimators side by side.
+"""Compare the estimators of dependency parsers on real treebanks.
 
     python benchmarks/dependency.py                                                   # dev of NLTK's sample
     python benchmarks/dependency.py --split test --nltk
@@ -40,7 +40,7 @@ ESTIMATORS = {
 
 
 def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> None:
-    """Print the table."""
+    """Train and evaluate every parser, and print the table."""
     columns = "UAS | UAS, no punct. | LAS | complete | p̂ ≤ 0, % | log p̂ / token | training s | sentences/s"
     print(f"| parser | states | {columns} |")
     print("| --- | ---: " + "| ---: " * 8 + "|")
@@ -72,7 +72,7 @@ def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> Non
 
 
 def of_nltk(train: Sentences, dev: Sentences) -> None:
-    """Measure NLTK's own parsers, as far as they run."""
+    """Measure NLTK's probabilistic dependency parser."""
     from nltk.parse import ProbabilisticProjectiveDependencyParser
 
     start = time.process_time()
@@ -105,7 +105,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--train", default="nltk:dependency_treebank:train")
     parser.add_argument("--evaluate")
     parser.add_argument("--tags", choices=("xpos", "upos"), default="xpos")
-    parser.add_argument("--nltk", action="store_true", help="NLTK's own parsers too; slow")
+    parser.add_argument("--nltk", action="store_true", help="also measure NLTK's parser, which is slow")
     given = parser.parse_args(None if arguments is None else list(arguments))
     train = list(dependency_trees(given.train))
     dev = list(dependency_trees(given.evaluate or f"nltk:dependency_treebank:{given.split}"))

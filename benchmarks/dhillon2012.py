@@ -1,13 +1,14 @@
-"""Table 1 of Dhillon et al. (2012): MSTParser's lists reranked by baseline features, and by the paper's own log p̂.
+"""Make Table 1 of Dhillon et al. (2012): rerank MSTParser's lists by baseline features and by the paper's log p̂.
 
     python benchmarks/dhillon2012.py                  # dev, by cross-validation
     python benchmarks/dhillon2012.py --split test     # learnt on dev, reported on test
 
-Lists are $SPECTRAL_LATENT_DATA/nbest/mstparser.{dev,test}.heads, of the first order; there are none of the second.  p̂
-is that of tags given the tree, with k = 10, learnt on the train part of NLTK's dependency sample: Algorithm 1 as
-printed and corrected, with each of the embeddings.  log |p̂| is the feature, since about half of the p̂ are not
-positive.  Rerankers are the averaged perceptron of Collins (2002), which the paper names, and this library's.  Accuracy
-is that of words that are not punctuation; complete sentences have the right head for every token.
+Lists are $SPECTRAL_LATENT_DATA/nbest/mstparser.{dev,test}.heads, of the first-order parser; there are no lists of the
+second-order parser.  p̂ is the probability of the tags given the tree, with k = 10, learnt on the train part of NLTK's
+dependency sample by Algorithm 1 as printed and as corrected, with each of the embeddings.  The feature is log |p̂|,
+because about half of the p̂ are not positive.  The rerankers are the averaged perceptron of Collins (2002), which the
+paper names, and this library's.  Accuracy is that of words that are not punctuation; complete sentences have the right
+head for every token.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Learner = Callable[[FeatureTable, FloatArray], Callable[[FeatureTable], IntArray
 
 
 def collins(table: FeatureTable, gains: FloatArray) -> Callable[[FeatureTable], IntArray]:
-    """Learn by the averaged perceptron as printed."""
+    """Learn by the averaged perceptron of Collins (2002)."""
     weights = train_averaged_perceptron(table, gains)
     return lambda other: best_of_lists(np.asarray(other.values @ weights)[:, None], other.start)[:, 0]
 
@@ -49,7 +50,7 @@ LEARNERS: dict[str, Learner] = {"Collins": collins, "library": library}
 
 
 def held_out(learner: Learner, table: FeatureTable, gains: FloatArray) -> IntArray:
-    """The candidates (L,) that are chosen by what was learnt on the other folds."""
+    """Choose a candidate of each list (L,) by a reranker that was learnt on the other folds."""
     chosen = []
     for fold in np.array_split(np.arange(table.n_lists), FOLDS):
         rest = np.setdiff1d(np.arange(table.n_lists), fold)
@@ -59,17 +60,17 @@ def held_out(learner: Learner, table: FeatureTable, gains: FloatArray) -> IntArr
 
 
 def log_columns(treebank: ObservedTreebank, lists: list[NBest], algorithm: str, embedding: str) -> FeatureTable:
-    """log |p̂| of every candidate; one with several roots, or of p̂ = 0, has the least of all."""
+    """Compute log |p̂| of every candidate; a candidate with several roots or with p̂ = 0 gets the least of all."""
     trees = [candidate.tree for nbest in lists for candidate in nbest.candidates]
-    rooted = [at for at, tree in enumerate(trees) if tree.heads.count(0) == 1]
-    weight = treebank.train_paper(algorithm, embedding, K)([trees[at] for at in rooted])
+    rooted = [number for number, tree in enumerate(trees) if tree.heads.count(0) == 1]
+    weight = treebank.train_paper(algorithm, embedding, K)([trees[number] for number in rooted])
     log = np.full(len(trees), weight.log[weight.sign != 0].min())
     log[rooted] = np.maximum(weight.log, log[0])
     return FeatureTable.measures({"latent:log": log}, [len(each) for each in lists], [each.id for each in lists])
 
 
 def rows(treebank: ObservedTreebank, lists: dict[str, list[NBest]]) -> Iterator[tuple[str, dict[str, FeatureTable]]]:
-    """The features of each row, for every split."""
+    """Make the features of each row of the table, for every split."""
     features = CandidateFeatures.train(lists["dev"])
     tables = {split: features.table(several) for split, several in lists.items()}
     yield "+ baseline features", tables
@@ -79,10 +80,10 @@ def rows(treebank: ObservedTreebank, lists: dict[str, list[NBest]]) -> Iterator[
         yield f"+ log p̂ ({algorithm}, U of {embedding})", more
 
 
-def line(name: str, learner: str, found: list[Any], base: list[Any], measure: Callable[[Any], float]) -> None:
-    """Print the row of a reranker."""
-    complete = 100 * np.mean([score.complete_sentences for score in found])
-    difference = paired_bootstrap(base, found, measure)
+def print_row(name: str, learner: str, chosen: list[Any], base: list[Any], measure: Callable[[Any], float]) -> None:
+    """Print the row of a reranker, from the scores of the chosen candidates and of the base parser's trees."""
+    complete = 100 * np.mean([score.complete_sentences for score in chosen])
+    difference = paired_bootstrap(base, chosen, measure)
     paper = PAPER[name.split(" (")[0]]
     print(
         f"| {name} | {learner} | {paper} | {difference.other:.2f}, {complete:.1f} | {interval(difference)} |",
@@ -93,7 +94,7 @@ def line(name: str, learner: str, found: list[Any], base: list[Any], measure: Ca
 def main() -> None:
     """Run the table for the split that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's dependency sample")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's dependency sample")
     split = parser.parse_args().split
     gold = {part: gold_of(part, has_heads=True, first=None) for part in ("train", "dev", split)}
     lists = {part: lists_of("mstparser", part, gold[part], None) for part in dict.fromkeys(("dev", split))}  # type: ignore[arg-type]
@@ -104,14 +105,14 @@ def main() -> None:
     print("| --- | --- | ---: | ---: | ---: | ---: |")
     base = taken(scores[split], np.zeros(len(lists[split]), dtype=np.int64))
     measure = scores[split].measure
-    line("base parser", "", base, base, measure)
+    print_row("base parser", "", base, base, measure)
     for name, tables in rows(treebank, lists):
         for learner, learn in LEARNERS.items():
             if split == "dev":
                 chosen = held_out(learn, tables["dev"], scores["dev"].gains)
             else:
                 chosen = learn(tables["dev"], scores["dev"].gains)(tables["test"])
-            line(name, learner, taken(scores[split], chosen), base, measure)
+            print_row(name, learner, taken(scores[split], chosen), base, measure)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""The compiled inside pass against the same pass written with numpy, one edge at a time.
+"""Compare the compiled inside pass with the same pass written with numpy, one edge at a time.
 
     python benchmarks/engine.py
 
-Prints CPU milliseconds per sentence on pruned charts of NLTK's treebank sample, dev split, and checks that both agree;
-which share of the compiled pass is spent on checking the forest; and the speed of its arithmetic beside that of the
-machine's own products of matrices (GEMM), and of a matrix and a vector (GEMV), both through NumPy.
+Prints CPU milliseconds per sentence on pruned charts of the dev split of NLTK's treebank sample, and checks that both
+passes agree.  Also prints which share of the compiled pass is spent on checking the forest, and the speed of its
+arithmetic beside NumPy's product of two matrices (GEMM), and of a matrix and a vector (GEMV).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from spectral_latent.inference._checks import check_rules
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest
 
-_REPEATS = 20  # of the check, and of products, which take too little time to be measured once
-_SIZE = 1000  # rows and columns of the matrices of GEMM and GEMV
+_REPEATS = 20  # how often the check and the products are computed, because one takes too little time
+_SIZE = 1000  # the rows and the columns of the matrices of GEMM and GEMV
 
 
 def numpy_inside(operators: ObservableOperators, dense: list[np.ndarray], forest: Forest) -> float:
-    """log |Σ_roots c¹ α|, with plain numpy."""
+    """Compute log |Σ_roots c¹ α| with plain numpy."""
     alpha: list[np.ndarray] = []
     for item in range(forest.n_items):
         m = operators.states[forest.symbol[item]]
@@ -50,7 +50,7 @@ def operations(operators: ObservableOperators, forest: Forest) -> int:
     states, terms = operators.states[forest.symbol], operators.packed.terms[rule]
     is_factored = terms > 0
     children = np.where(is_factored, 2 * terms * (states[left] + states[right]), states[left] * states[right])
-    # The sum in pair space at every edge; the matrix from there to the parent once for edges with one rule.
+    # Every edge adds to a sum in pair space; the edges of an item with one rule share the product with its matrix.
     width = np.where(is_factored, terms, states[left] * states[right])
     is_first = np.append(True, (np.diff(item) != 0) | (np.diff(rule) != 0))
     return int((children + 3 * width).sum() + (2 * states[item] * width)[is_first].sum())
@@ -70,7 +70,7 @@ def products_per_second() -> tuple[float, float]:
 
 
 def main() -> None:
-    """Train once, then time both on the same forests."""
+    """Train a model, and measure both passes on the same forests."""
     (grammar,) = ConstituencyModel.train(constituency_trees("nltk:treebank:train")).members
     gold = itertools.islice((tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree), 100)
     sentences = [list(tree.words()) for tree in gold]
@@ -82,7 +82,7 @@ def main() -> None:
     ours = [total_weight(operators, forest, inside(operators, forest)).log[0] for operators, forest in forests]
     compiled = time.process_time() - start
     start = time.process_time()
-    for operators, forest in forests:  # as when it was just built: in the processor's cache
+    for operators, forest in forests:  # repeated, so that the forest is in the cache, as when it was just built
         for _ in range(_REPEATS):
             check_rules(operators, forest)
     checked = (time.process_time() - start) / _REPEATS

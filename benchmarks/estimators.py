@@ -1,14 +1,14 @@
-"""Every estimator on the same treebank: accuracy, held-out likelihood, time and memory.
+"""Compare the estimators on one treebank: accuracy, held-out likelihood, time and memory.
 
     python benchmarks/estimators.py                  # NLTK's treebank sample, train → dev
     python benchmarks/estimators.py --split test
     python benchmarks/estimators.py --curves         # F1 against EM iterations, from clusters and from random states
 
-The claim of the slides (29) is the accuracy of EM at a fraction of its time, where EM "requires about 20 iterations to
-converge".  Here EM also runs on until its objective hardly rises, as it does by default.  Every row is a process of its
-own; seconds are CPU seconds of training, from trees in memory to a model in memory, after compilation.  log p̂ is the
-mean over the held-out trees whose rules were all seen and whose estimate is positive; `≤ 0` is the share of those with
-seen rules that are not.
+The slides (29) claim the accuracy of EM in a fraction of its time, where EM "requires about 20 iterations to converge".
+Here EM also runs until its objective hardly rises, as by default.  Every row is a process of its own; seconds are CPU
+seconds of training, from trees in memory to a model in memory, after compilation.  log p̂ is the mean over the held-out
+trees whose rules were all seen and whose estimate is positive.  `≤ 0` is the share of trees with other estimates among
+the trees whose rules were all seen.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ROWS = {
 
 
 def measure(name: str, train: str, held_out: str) -> dict[str, float]:
-    """One row of the table."""
+    """Train and evaluate the model of a row, and return the row's numbers."""
     warm = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
     ConstituencyModel.train(warm, ConstituencyOptions(estimator=replace(ROWS[name], n_states=2))).parse(["a", "b"])
     trees = list(constituency_trees(train))
@@ -75,7 +75,7 @@ def measure(name: str, train: str, held_out: str) -> dict[str, float]:
 
 
 def curves(train: str, evaluate: str, numbers: Sequence[int]) -> None:
-    """Print the learning curves of EM from both starts after numbers of iterations; every point is estimated anew."""
+    """Print F1 after several numbers of iterations of EM, from clusters and from random states."""
     (training,) = prepare(constituency_trees(train), [ConstituencyOptions()])
     options = training.coarse.options.estimator
     held_out = HeldOut(training.coarse, constituency_trees(evaluate))
@@ -92,10 +92,12 @@ def curves(train: str, evaluate: str, numbers: Sequence[int]) -> None:
 def main() -> None:
     """Print the table and the headline, or the curves."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's treebank sample")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS))
     parser.add_argument("--curves", action="store_true", help="print learning curves instead")
-    parser.add_argument("--iterations", type=int, nargs="+", default=[1, 2, 3, 5, 10, 20, 40, 80], help="of curves")
+    parser.add_argument(
+        "--iterations", type=int, nargs="+", default=[1, 2, 3, 5, 10, 20, 40, 80], help="points of curves"
+    )
     arguments = parser.parse_args()
     evaluate = f"nltk:treebank:{arguments.split}"
     if arguments.curves:

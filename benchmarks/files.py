@@ -1,9 +1,9 @@
-"""The size of model files, and what it costs to load them.
+"""Measure the size of model files, and the time and memory of loading them.
 
     python benchmarks/files.py wsj.safetensors english.tagger
 
-Prints, for each model, the megabytes of its file and of a process that has loaded it, and CPU milliseconds to load it
-without the imports and with them.
+Prints for each model the megabytes of its file, the CPU milliseconds of loading it without imports and with them, and
+the peak megabytes of a process that has loaded it.
 """
 
 from __future__ import annotations

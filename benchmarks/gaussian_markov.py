@@ -1,4 +1,4 @@
-"""`SpectralGaussianHMM` beside hmmlearn on random hidden Markov models of numbers: held-out likelihood and time.
+"""Compare `SpectralGaussianHMM` and hmmlearn on random hidden Markov models of numbers: held-out likelihood and time.
 
     python benchmarks/gaussian_markov.py                    # 10 problems
     python benchmarks/gaussian_markov.py --problems 3 --hmmlearn 5   # the best of five starts of hmmlearn, if installed
@@ -23,11 +23,11 @@ from spectral_latent_sklearn import SpectralGaussianHMM
 
 POSITIONS = 10_000
 TOLERANCE = 2e-5  # nats a position
-NEAR = 0.02  # nats a position
+NEAR = 0.02  # nats a position that a model near the truth loses at most
 
 
 def draw_problem(seed: int) -> SpectralGaussianHMM:
-    """Draw a model."""
+    """Draw a hidden Markov model."""
     rng = np.random.default_rng(seed)
     m = 5 + seed % 6
     truth = SpectralGaussianHMM(m)
@@ -51,7 +51,7 @@ def main() -> None:
     """Print a row for each problem, and how many models of each learner are near the truth."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=int, default=10)
-    parser.add_argument("--hmmlearn", type=int, default=0, help="starts of hmmlearn")
+    parser.add_argument("--hmmlearn", type=int, default=0, help="the number of starts of hmmlearn; 0 to leave it out")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
     SpectralGaussianHMM(2, n_iter=2, n_init=1).fit(np.random.default_rng(0).normal(size=(500, 2)))

@@ -1,13 +1,13 @@
-"""`SpectralHMM` beside hmmlearn on random hidden Markov models: held-out likelihood and time.
+"""Compare `SpectralHMM` and hmmlearn on random hidden Markov models: held-out likelihood and time.
 
     python benchmarks/hidden_markov.py                    # 20 problems
     python benchmarks/hidden_markov.py --problems 3 --hmmlearn 5   # the best of five starts of hmmlearn, if installed
 
-A problem has 5 to 10 states, twice to four times as many symbols, sparse emissions, and transitions that half follow a
-permutation, so that single starts of Baum-Welch end in local optima.  800 sequences of 50 symbols are for training, 200
-for the test.  *Lost* is the true log-likelihood less that of the model, in nats a symbol; *seconds* are CPU seconds,
-after compilation.  Both learners stop when the log-likelihood of a symbol rises by less than 2e-5 in an iteration, and
-know the number of states.
+A problem has 5 to 10 states, twice to four times as many symbols, and sparse emissions.  Half of each transition
+follows a permutation, so that single starts of Baum-Welch end in local optima.  800 sequences of 50 symbols are for
+training, 200 for the test.  *Lost* is the true log-likelihood less that of the model, in nats a symbol; *seconds* are
+CPU seconds, after compilation.  Both learners stop when the log-likelihood of a symbol rises by less than 2e-5 in an
+iteration, and know the number of states.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ LENGTH = 50
 TRAINING = 800
 TEST = 200
 TOLERANCE = 2e-5  # nats a symbol
-NEAR = 0.01  # nats a symbol
+NEAR = 0.01  # nats a symbol that a model near the truth loses at most
 
 
 class Problem(NamedTuple):
-    """A hidden Markov model and two samples of it.
+    """A hidden Markov model, and two samples of it.
 
-    truth: start (m,), transitions (m, m) and emissions (m, n).
-    training, test: (N, 1) symbols, sequence after sequence.
+    truth: the probabilities of the start (m,), of transitions (m, m) and of emissions (m, n).
+    training, test: (N, 1) the symbols of each sample, sequence after sequence.
     """
 
     truth: tuple[FloatArray, FloatArray, FloatArray]
@@ -58,6 +58,7 @@ def _draw(truth: tuple[FloatArray, FloatArray, FloatArray], n: int, rng: np.rand
     """Draw n sequences as one column."""
 
     def chosen(rows: FloatArray) -> IntArray:
+        """Draw a column of each row of probabilities."""
         ends = np.cumsum(rows, axis=1)
         return np.minimum((rng.random((len(rows), 1)) >= ends).sum(axis=1), rows.shape[1] - 1)
 
@@ -71,7 +72,7 @@ def _draw(truth: tuple[FloatArray, FloatArray, FloatArray], n: int, rng: np.rand
 
 
 def lengths_of(X: IntArray) -> list[int]:
-    """List the lengths of sequences."""
+    """List the lengths of the sequences in a sample."""
     return [LENGTH] * (len(X) // LENGTH)
 
 
@@ -97,7 +98,7 @@ def learn_hmmlearn(m: int, n: int, training: IntArray, n_init: int) -> Any:
 
 
 def measure(problem: Problem, learn: Any) -> tuple[float, float]:
-    """Measure what a learner loses, in nats a symbol, and its CPU seconds."""
+    """Measure the log-likelihood that a learner loses, in nats a symbol, and its CPU seconds."""
     begun = time.process_time()
     model = learn(problem.training)
     seconds = time.process_time() - begun
@@ -109,7 +110,7 @@ def main() -> None:
     """Print a row for each problem, and how many models of each learner are near the truth."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=int, default=20)
-    parser.add_argument("--hmmlearn", type=int, default=0, help="starts of hmmlearn")
+    parser.add_argument("--hmmlearn", type=int, default=0, help="the number of starts of hmmlearn; 0 to leave it out")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
     learnt: dict[str, list[tuple[float, float]]] = {}

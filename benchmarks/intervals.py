@@ -1,12 +1,12 @@
-"""F1 of constituency parsers with several seeds, and intervals of their differences from the Berkeley parser.
+"""Measure F1 of constituency parsers with several seeds, and their differences from the Berkeley parser.
 
     python benchmarks/intervals.py                        # the dev split of NLTK's treebank sample, three seeds
     python benchmarks/intervals.py --splits dev test
 
 Every seed trains a model anew, from another start of the singular value decompositions and of k-means.  The Berkeley
 parser's trees are the first of its lists, $SPECTRAL_LATENT_DATA/nbest/berkeley.{dev,test}.trees.  A difference is that
-of all seeds together; its interval is that of the paired bootstrap over sentences at 95 %, which does not hold what
-another seed of the Berkeley parser would do.
+of all seeds together.  Its interval is the 95 % interval of the paired bootstrap over sentences, which does not show
+how other seeds of the Berkeley parser would differ.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def with_seed(options: ConstituencyOptions, seed: int) -> ConstituencyOptions:
 
 
 def models(trees: Sequence[Phrase], seed: int) -> Iterator[tuple[str, ConstituencyModel]]:
-    """Train every model, and give the first grammar of `accurate` alone as well."""
+    """Train every model; also yield the first grammar of `accurate` alone."""
     for name, options in MODELS.items():
         model = ConstituencyModel.train(trees, [with_seed(one, seed) for one in options])
         if len(model.members) > 1:
@@ -50,7 +50,7 @@ def scores(gold: Sequence[GoldTree], trees: Sequence[Phrase]) -> list[BracketSco
 
 
 def berkeley_trees(split: str, gold: Sequence[GoldTree]) -> Iterator[Phrase]:
-    """Take the first tree of each list; where a list is empty, a flat tree without any label of the treebank."""
+    """Take the first tree of each list, or a flat tree without any label of the treebank if a list is empty."""
     folder = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest")
     for (_, words), listed in zip(gold, read_nbest(folder / f"berkeley.{split}.trees"), strict=True):
         tree = listed.candidates[0].tree if listed.candidates else None
@@ -70,13 +70,13 @@ def main() -> None:
         for split in arguments.splits
     }
     theirs = {split: scores(sentences, list(berkeley_trees(split, sentences))) for split, sentences in gold.items()}
-    found: dict[str, dict[str, list[list[BracketScores]]]] = {split: defaultdict(list) for split in gold}
+    scores_of: dict[str, dict[str, list[list[BracketScores]]]] = {split: defaultdict(list) for split in gold}
     for seed in range(arguments.seeds):
         for name, model in models(train, seed):
             for split, sentences in gold.items():
                 parses = [model.parse(words).tree for _, words in sentences]
-                found[split][name].append(scores(sentences, parses))
-    for split, by_model in found.items():
+                scores_of[split][name].append(scores(sentences, parses))
+    for split, by_model in scores_of.items():
         base = [reduce(add, [score] * arguments.seeds) for score in theirs[split]]
         print(f"\n{split}: {BERKELEY} {reduce(add, theirs[split]).f1:.1f}\n")
         print("| model | F1 of each seed | mean | over the Berkeley parser (95 %) |\n| --- | --- | ---: | ---: |")

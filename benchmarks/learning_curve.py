@@ -1,4 +1,4 @@
-"""Learning curves of constituency parsers: F1 against trees, and against CPU seconds of training.
+"""Draw learning curves of constituency parsers: F1 against trees, and against CPU seconds of training.
 
     python benchmarks/learning_curve.py measure sample --presets fast accurate --sizes 125 250 500 1000 2000
     python benchmarks/learning_curve.py measure CRAFT --presets fast --sizes 1000 4000    # beside the folder craft
@@ -6,9 +6,9 @@
 
 `measure` adds points to benchmarks/learning_curve.csv, each measured in a process of its own.  Parts of a treebank are
 nested: the first trees in one random order.  Seconds are CPU seconds of training after compilation, from trees in
-memory to a model in memory.  F1 is of the dev part: of NLTK's treebank sample all of it, of CRAFT every sixth sentence
-of at most 40 words.  The points of the Berkeley parser (split-merge EM, one for each number of cycles) were measured
-once on the same trees; those of CRAFT on all of its sentences of at most 40 words.
+memory to a model in memory.  F1 is measured on the dev part: on all sentences of NLTK's treebank sample, and on every
+sixth of CRAFT's sentences of at most 40 words.  The points of the Berkeley parser (split-merge EM, one point for each
+number of cycles) were measured once on the same trees; its points of CRAFT on all sentences of at most 40 words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from spectral_latent.evaluation import GoldTree, evaluate_parser
 POINTS = Path(__file__).with_suffix(".csv")
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "learning_curve.svg"
 BERKELEY = "Berkeley parser"
-COLOURS = {  # of Okabe and Ito
+COLOURS = {  # the palette of Okabe and Ito
     "fast": "#0072b2",
     "spectral": "#e69f00",
     "accurate": "#009e73",
@@ -40,7 +40,7 @@ COLOURS = {  # of Okabe and Ito
     BERKELEY: "#cc79a7",
 }
 GREY = "#808080"  # readable on white and on black
-WIDTH = 320  # of one of the panels
+WIDTH = 320  # the width and the height of a panel
 HEIGHT = 210
 LEFT = 34  # the margins of a panel
 TOP = 22
@@ -52,8 +52,8 @@ class Treebank(NamedTuple):
 
     train: the name of the trees to learn from.
     evaluate: the name of the trees whose sentences are parsed.
-    every: 1 if all these sentences are parsed, 6 for every sixth of them.
-    max_words: the most words of a sentence that is parsed.
+    every: 1 if all these sentences are parsed, 6 if every sixth is parsed.
+    max_words: the largest number of words of a sentence that is parsed.
     """
 
     train: str
@@ -84,7 +84,7 @@ def measure(name: str, source: Treebank, parser: str, size: int) -> Point:
     ConstituencyModel.train(warm, preset(parser)).parse(["a", "b"])  # type: ignore[arg-type]
     trees = list(constituency_trees(source.train))
     order = np.random.default_rng(0).permutation(len(trees))[:size]
-    part = [trees[at] for at in order.tolist()]
+    part = [trees[number] for number in order.tolist()]
     start = time.process_time()
     model = ConstituencyModel.train(part, preset(parser))  # type: ignore[arg-type]
     seconds = time.process_time() - start
@@ -94,7 +94,7 @@ def measure(name: str, source: Treebank, parser: str, size: int) -> Point:
 
 
 def read_points() -> list[Point]:
-    """Read all points, in order of treebanks, parsers and trees."""
+    """Read all points, sorted by treebank, parser and number of trees."""
     with POINTS.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     points = [Point(treebank, parser, int(trees), float(s), float(f1)) for treebank, parser, trees, s, f1 in rows]
@@ -109,7 +109,7 @@ def curves(points: Sequence[Point]) -> Iterator[tuple[str, str, list[Point]]]:
 
 
 def gain_of_doubling(curve: Sequence[Point]) -> float:
-    """Fit error ∝ trees^e by least squares, and return by which share the error falls if the trees are doubled."""
+    """Fit error ∝ trees^e by least squares, and return the share by which twice the trees lower the error."""
     exponent, _ = np.polyfit(np.log([point.trees for point in curve]), np.log([100 - point.f1 for point in curve]), 1)
     return float(1.0 - 2.0**exponent)
 
@@ -146,23 +146,23 @@ class Panel:
             self.parts.append(f'<text x="{self.x(tick):.1f}" y="{y:.1f}" text-anchor="middle">{text}</text>')
 
     def x(self, value: float) -> float:
-        """The place of a quantity."""
+        """Compute the horizontal place of a quantity."""
         low, high = self.range
         return float(self.left + 8 + (np.log(value) - low) / (high - low) * (WIDTH - LEFT - 32))
 
     def y(self, f1: float) -> float:
-        """The place of an F1."""
+        """Compute the vertical place of an F1."""
         low, high = F1_RANGE
         return self.top + (high - f1) / (high - low) * (HEIGHT - TOP - 26)
 
     def draw(self, parser: str, curve: Sequence[tuple[float, float]]) -> None:
-        """Draw the points of a parser, quantity and F1 of each, and a line through them."""
+        """Draw the points of a parser and a line through them; `curve` has the quantity and the F1 of each point."""
         colour = COLOURS[parser]
-        at = [(round(self.x(value), 1), round(self.y(f1), 1)) for value, f1 in curve]
-        line = " ".join(f"{x},{y}" for x, y in at)
+        places = [(round(self.x(value), 1), round(self.y(f1), 1)) for value, f1 in curve]
+        line = " ".join(f"{x},{y}" for x, y in places)
         dash = ' stroke-dasharray="4 3"' if parser == BERKELEY else ""
         self.parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.6"{dash}/>')
-        self.parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in at]
+        self.parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{colour}"/>' for x, y in places]
 
 
 def picture(points: Sequence[Point]) -> str:
@@ -174,13 +174,13 @@ def picture(points: Sequence[Point]) -> str:
         trees = Panel(0, top, f"{treebank}: F1 against trees", [100, 1000, 10_000, 30_000])
         seconds = Panel(WIDTH, top, f"{treebank}: F1 against CPU seconds of training", [1, 10, 100, 1000])
         for _, parser, curve in curves(several):
-            # The points of the Berkeley parser differ in seconds alone: all its trees are the whole treebank.
+            # The points of the Berkeley parser differ only in seconds, because each has learnt from the whole treebank.
             trees.draw(parser, [(point.trees, point.f1) for point in curve])
             seconds.draw(parser, [(point.seconds, point.f1) for point in sorted(curve, key=lambda p: p.seconds)])
         panels += [trees, seconds]
     parts = [part for panel in panels for part in panel.parts]
-    for at, (parser, colour) in enumerate(COLOURS.items()):
-        x = LEFT + at * 120
+    for number, (parser, colour) in enumerate(COLOURS.items()):
+        x = LEFT + number * 120
         parts.append(f'<circle cx="{x + 4}" cy="12" r="4" fill="{colour}"/><text x="{x + 14}" y="16">{parser}</text>')
     height = 24 + len(panels) // 2 * HEIGHT
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * WIDTH} {height}" width="{2 * WIDTH}" '
@@ -196,7 +196,7 @@ def main() -> None:
     measuring.add_argument("treebank", choices=TREEBANKS)
     presets = [name for name in COLOURS if name != BERKELEY]
     measuring.add_argument("--presets", nargs="+", choices=presets, default=["fast", "accurate"])
-    measuring.add_argument("--sizes", nargs="+", type=int, required=True, help="trees; all if there are fewer")
+    measuring.add_argument("--sizes", nargs="+", type=int, required=True, help="numbers of trees")
     steps.add_parser("show", help="print the tables, and draw the picture")
     arguments = parser.parse_args()
     if arguments.step == "measure":

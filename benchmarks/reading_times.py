@@ -1,13 +1,13 @@
-"""Surprisal beside the self-paced reading times of the Natural Stories corpus (Futrell et al. 2018).
+"""Compare surprisal with the self-paced reading times of the Natural Stories corpus (Futrell et al. 2018).
 
     git clone https://github.com/languageMIT/naturalstories
     python benchmarks/reading_times.py MODEL naturalstories
 
 MODEL is a parser of phrases or a tagger.  The corpus has ten stories, with the mean reading time of each word.  The
-surprisal of a word is the sum over its tokens, punctuation included.  The mean time is regressed on surprisal, on that
-of the word before, because reading spills over, and on length, length of the word before and place in the story.
+surprisal of a word is the sum over its tokens, punctuation included.  The mean time is regressed on the surprisal, the
+length and the place of the word, and on the surprisal and the length of the word before, because reading spills over.
 *Gain* is what both surprisals add to the log-likelihood of a Gaussian linear regression, in nats a word.  Published
-analyses take the times of single readers, the frequencies of words, and random effects of both:
+analyses use the times of single readers, the frequencies of words, and random effects of readers and words:
 
     lmer(log(RT) ~ surprisal + surprisal_before + length + frequency + zone + (1 + surprisal | reader) + (1 | word))
 """
@@ -39,8 +39,8 @@ Place = tuple[int, int]
 class Regression(NamedTuple):
     """A linear regression of n times.
 
-    coefficients: of a constant, the surprisals of a word and of the word before, and further columns.
-    errors: their standard errors.
+    coefficients: the coefficients of a constant, of the surprisals of a word and of the word before, and of the others.
+    errors: the standard errors of the coefficients.
     gain: what the two surprisals add to the log-likelihood, in nats a word.
     """
 
@@ -54,8 +54,8 @@ def read_surprisals(model: Any, folder: Path) -> dict[Place, tuple[float, int]]:
     words: dict[Place, tuple[float, int]] = defaultdict(lambda: (0.0, 0))
     for tree in filter(None, map(clean, read_brackets(folder / PARSES))):
         tokens = [match for match in map(TOKEN.fullmatch, tree.words()) if match]
-        found = model.surprisal([token[1] for token in tokens]).total
-        for token, bits in zip(tokens, found.tolist(), strict=True):
+        surprisals = model.surprisal([token[1] for token in tokens]).total
+        for token, bits in zip(tokens, surprisals.tolist(), strict=True):
             place = int(token[2]), int(token[3])
             before, length = words[place]
             words[place] = before + bits, length + len(token[1])
@@ -70,7 +70,7 @@ def read_times(folder: Path) -> dict[Place, float]:
 
 
 def regress(surprisals: dict[Place, tuple[float, int]], times: dict[Place, float]) -> Regression:
-    """Regress the times of words that have a word before them on surprisals and on what else they depend on."""
+    """Regress the times of words that have a word before them; the module describes the columns."""
     places = [
         (story, zone)
         for story, zone in sorted(times)
@@ -84,6 +84,7 @@ def regress(surprisals: dict[Place, tuple[float, int]], times: dict[Place, float
     ]
     x = np.array(rows)
     y = np.array([times[place] for place in places])
+    # The sums of squared residuals with the two surprisals and without them.
     squares = [((y - columns @ np.linalg.lstsq(columns, y)[0]) ** 2).sum() for columns in (x, np.delete(x, [1, 2], 1))]
     coefficients = np.linalg.lstsq(x, y)[0]
     variance = squares[0] / (len(y) - x.shape[1])
@@ -97,10 +98,11 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
-    found = regress(read_surprisals(load(arguments.model), arguments.folder), read_times(arguments.folder))
-    for at, name in ((1, "surprisal"), (2, "surprisal of the word before")):
-        print(f"{name}: {found.coefficients[at]:.2f} ms a bit, standard error {found.errors[at]:.2f}")
-    print(f"gain: {found.gain:.4f} nats a word")
+    regression = regress(read_surprisals(load(arguments.model), arguments.folder), read_times(arguments.folder))
+    for column, name in ((1, "surprisal"), (2, "surprisal of the word before")):
+        coefficient, error = regression.coefficients[column], regression.errors[column]
+        print(f"{name}: {coefficient:.2f} ms a bit, standard error {error:.2f}")
+    print(f"gain: {regression.gain:.4f} nats a word")
 
 
 if __name__ == "__main__":

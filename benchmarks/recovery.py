@@ -1,13 +1,13 @@
-"""States recovered from moments: how fast their error falls, and where EM ends that starts from them.
+"""Recover states from moments: measure how fast the error falls, and where EM from these states ends.
 
     python benchmarks/recovery.py                    # errors against the number of trees, on twenty problems
     python benchmarks/recovery.py --climb            # EM from recovered states against ten random starts
     python benchmarks/recovery.py --problems 0 1 2   # some of the problems
 
-A problem is a model drawn at random: ten latent PCFGs of two symbols, in which the states of the two children of a node
-are independent given its rule and state, and ten hidden Markov models, as right-branching trees; 3 to 8 states each.
-The error is the total variation between the estimated and the true distribution of the rules of a state, a mean over
-the nodes of trees, plus that of the roots; states are matched.
+A problem is a model drawn at random.  Ten problems are latent PCFGs of two symbols, in which the states of the two
+children of a node are independent given its rule and state; ten are hidden Markov models, as right-branching trees.
+All have 3 to 8 states.  Estimated states are matched with the true ones.  The error is the total variation between the
+estimated and the true distribution of the rules of a state, a mean over the nodes of trees, plus that of the roots.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ STARTS = 10
 
 
 class Problem(NamedTuple):
-    """A model, and its name."""
+    """A model that was drawn at random, and its name."""
 
     name: str
     model: ObservableOperators
@@ -60,15 +60,15 @@ class Problem(NamedTuple):
 
 
 def features_of(trees: SkeletalTrees) -> FeatureColumns:
-    """The features that trees of any formalism have, and the terminals within and around each node."""
+    """Make the features that trees of any formalism have, and the terminals inside and around each node."""
     n_leaves = trees.n_leaves
-    before = np.concatenate([[0], np.cumsum(n_leaves[trees.root])])  # leaves of the trees before each tree
+    before = np.concatenate([[0], np.cumsum(n_leaves[trees.root])])  # the number of leaves before each tree
     first = before[trees.tree] + trees.first_leaf
     yields = np.zeros(before[-1], dtype=np.int64)
     yields[first[trees.is_leaf]] = trees.terminal[trees.is_leaf]
 
     def at(position: IntArray) -> IntArray:
-        """The terminal at a position of the treebank's yield, or -1 beyond the node's tree."""
+        """Find the terminal at a position in the leaves of all trees; -1 outside the node's own tree."""
         within = (position >= before[trees.tree]) & (position < before[trees.tree + 1])
         return np.where(within, yields[np.clip(position, 0, len(yields) - 1)], -1)
 
@@ -79,12 +79,12 @@ def features_of(trees: SkeletalTrees) -> FeatureColumns:
 
 
 def followers(m: int, rng: np.random.Generator) -> FloatArray:
-    """Draw the distributions (m, m) of a child's state: each state has one follower of its own, and any besides."""
+    """Draw the distributions (m, m) of a child's state: each state has a follower of its own, and rarer others."""
     return np.asarray(0.7 * np.eye(m)[rng.permutation(m)] + 0.3 * rng.dirichlet(np.ones(m), m))
 
 
 def emissions(m: int, rng: np.random.Generator) -> FloatArray:
-    """Draw the distributions (m, 2 m) of terminals: each state has two of its own, and any besides."""
+    """Draw the distributions (m, 2 m) of terminals: each state has two of its own, and rarer others."""
     own = np.kron(np.eye(m), np.ones(2)) * rng.uniform(0.2, 0.8, (m, 2 * m))
     own /= own.sum(axis=1, keepdims=True)
     return np.asarray(0.7 * own + 0.3 * rng.dirichlet(np.ones(2 * m), m))
@@ -143,20 +143,20 @@ PROBLEMS = problems()
 
 
 def _profiles(model: ObservableOperators) -> list[FloatArray]:
-    """Describe every state by its rules and the terminals below it and below its children, (m_a, d) for each symbol."""
+    """Describe every state (m_a, d) of each symbol by its rules, and by the terminals of itself and of its children."""
     rules = model.rules
     below = np.zeros((*model.root.shape, int(rules.leaf[:, 1].max()) + 1))
     for (a, x), row in zip(rules.leaf.tolist(), model.leaf, strict=True):
         below[a, :, x] = row
-    found = [[below[a, :m]] for a, m in enumerate(model.states)]
+    columns = [[below[a, :m]] for a, m in enumerate(model.states)]
     for (a, b), matrix in zip(rules.unary.tolist(), model.unary, strict=True):
-        found[a].append((matrix @ below[b])[: model.states[a]])
+        columns[a].append((matrix @ below[b])[: model.states[a]])
     for (a, b, c), tensor in zip(rules.binary.tolist(), model.binary, strict=True):
         full = tensor.multiplied_out()
-        found[a].append(full.sum(axis=2) @ below[b, : full.shape[1]])
-        found[a].append(full.sum(axis=1) @ below[c, : full.shape[2]])
-        found[a].append(full.sum(axis=(1, 2))[:, None])
-    return [np.concatenate(parts, axis=1) for parts in found]
+        columns[a].append(full.sum(axis=2) @ below[b, : full.shape[1]])
+        columns[a].append(full.sum(axis=1) @ below[c, : full.shape[2]])
+        columns[a].append(full.sum(axis=(1, 2))[:, None])
+    return [np.concatenate(parts, axis=1) for parts in columns]
 
 
 def matched(model: ObservableOperators, truth: ObservableOperators) -> ObservableOperators:
@@ -169,7 +169,7 @@ def matched(model: ObservableOperators, truth: ObservableOperators) -> Observabl
 
 
 def total_variation(model: ObservableOperators, truth: ObservableOperators) -> float:
-    """The total variation of the rules of a state, a mean over the nodes of trees, plus that of roots."""
+    """Compute the total variation of the rules of a state, a mean over the nodes of trees, plus that of the roots."""
     model = matched(model, truth)
     rules = truth.rules
     gap = np.zeros(truth.root.shape)
@@ -183,14 +183,14 @@ def total_variation(model: ObservableOperators, truth: ObservableOperators) -> f
 
 
 def aligned(model: ObservableOperators, truth: ObservableOperators) -> ObservableOperators:
-    """The model over the rules of the truth, of which a sample may lack some."""
+    """Write a model over the rules of the truth, some of which a sample may lack."""
     nothing = truth.scaled(np.zeros(truth.root.shape))
     summed = replace(nothing, root=np.zeros_like(truth.root), probabilities=False) + replace(model, probabilities=False)
     return replace(summed, probabilities=True)
 
 
 def errors(problem: Problem, sizes: Sequence[int], seeds: Sequence[int]) -> FloatArray:
-    """The total variation of recovered models, (sizes, seeds)."""
+    """Compute the total variation of recovered models, (sizes, seeds)."""
     options = replace(OPTIONS, n_states=problem.n_states)
     return np.array(
         [
@@ -205,13 +205,19 @@ def errors(problem: Problem, sizes: Sequence[int], seeds: Sequence[int]) -> Floa
     )
 
 
-def slope(sizes: Sequence[int], found: FloatArray) -> float:
-    """The slope of log error (sizes, seeds) on log size."""
-    return float(np.polyfit(np.log(sizes), np.log(found).mean(axis=1), 1)[0])
+def slope(sizes: Sequence[int], error: FloatArray) -> float:
+    """Fit log error (sizes, seeds) to log size by least squares, and return the slope."""
+    return float(np.polyfit(np.log(sizes), np.log(error).mean(axis=1), 1)[0])
 
 
 class Climb(NamedTuple):
-    """Log-likelihoods where EM ends, and the CPU seconds of estimation: from recovered states, and from random ones."""
+    """Where EM ends, from recovered states and from random starts.
+
+    recovered: the log-likelihood at the end, from recovered states.
+    recovered_seconds: the CPU seconds of this estimation.
+    random: the log-likelihood at the end, from each random start.
+    random_seconds: the CPU seconds of all these estimations.
+    """
 
     recovered: float
     recovered_seconds: float
@@ -220,7 +226,7 @@ class Climb(NamedTuple):
 
 
 def climb(problem: Problem, n_trees: int, starts: int) -> Climb:
-    """Run EM from recovered states and from random starts; of chains Baum-Welch, whose loops are faster."""
+    """Run EM from recovered states and from random starts; for chains as Baum-Welch, whose loops are faster."""
     treebank = problem.treebank(n_trees, seed=0)
     options = replace(OPTIONS, n_states=problem.n_states, **CLIMBING)
     is_chain = problem.name.startswith("HMM")
@@ -233,17 +239,17 @@ def climb(problem: Problem, n_trees: int, starts: int) -> Climb:
 
 
 def tree_ends(treebank: Treebank, options: EstimatorOptions, seeds: Iterable[int]) -> list[float]:
-    """The log-likelihoods at which the EM of the core ends."""
+    """Run the EM of the core, and list the log-likelihoods where it ends."""
     return [estimate(treebank, replace(options, seed=seed)).log_likelihood[-1] for seed in seeds]
 
 
 def chain_ends(treebank: Treebank, options: EstimatorOptions, seeds: Iterable[int]) -> list[float]:
-    """The log-likelihoods at which Baum-Welch ends, from recovered states or from random starts."""
+    """Run Baum-Welch from recovered states or from random starts, and list the log-likelihoods where it ends."""
     (shard,) = treebank.shards
     sequences = Sequences.of_trees(shard.trees)
     if options.estimator == "recovered":
-        found = estimate(treebank, options).operators
-        starts = [HiddenMarkov.of_tree_model(found, 2 * options.n_states, pseudo=0.0)]
+        recovered = estimate(treebank, options).operators
+        starts = [HiddenMarkov.of_tree_model(recovered, 2 * options.n_states, pseudo=0.0)]
     else:
         observed = np.bincount(sequences.terminal).astype(float)
         n = sequences.n_sequences
@@ -257,7 +263,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=int, nargs="+", default=list(range(len(PROBLEMS))))
     parser.add_argument("--trees", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--seeds", type=int, default=1, help="samples of each size")
+    parser.add_argument("--seeds", type=int, default=1, help="the number of samples of each size")
     parser.add_argument("--climb", action="store_true", help="compare EM from recovered states with random starts")
     arguments = parser.parse_args()
     chosen = [PROBLEMS[number] for number in arguments.problems]
@@ -267,10 +273,10 @@ def main() -> None:
         print("| problem | recovered, nats per tree above the best random start | CPU s | ten random starts, CPU s |")
         print("| --- | ---: | ---: | ---: |")
         for problem in chosen:
-            found = climb(problem, CLIMB_TREES, STARTS)
-            gain = (found.recovered - max(found.random)) / CLIMB_TREES
+            ends = climb(problem, CLIMB_TREES, STARTS)
+            gain = (ends.recovered - max(ends.random)) / CLIMB_TREES
             print(
-                f"| {problem.name} | {gain:+.4f} | {found.recovered_seconds:.1f} | {found.random_seconds:.1f} |",
+                f"| {problem.name} | {gain:+.4f} | {ends.recovered_seconds:.1f} | {ends.random_seconds:.1f} |",
                 flush=True,
             )
         return
@@ -278,9 +284,9 @@ def main() -> None:
     print(f"| --- |{' ---: |' * (len(arguments.trees) + 1)}")
     slopes = []
     for problem in chosen:
-        found = errors(problem, arguments.trees, range(arguments.seeds))
-        slopes.append(slope(arguments.trees, found))
-        cells = " | ".join(f"{np.exp(np.log(row).mean()):.4f}" for row in found)
+        error = errors(problem, arguments.trees, range(arguments.seeds))
+        slopes.append(slope(arguments.trees, error))
+        cells = " | ".join(f"{np.exp(np.log(row).mean()):.4f}" for row in error)
         print(f"| {problem.name} | {cells} | {slopes[-1]:.2f} |", flush=True)
     print(f"\nmedian slope {np.median(slopes):.2f}")
 

@@ -1,4 +1,4 @@
-"""Rerankers of n-best lists: other parsers' lists and this library's own, with and without latent features.
+"""Measure rerankers on n-best lists of other parsers and of this library, with and without latent features.
 
     python benchmarks/reranking.py                       # dev, by cross-validation: for choices
     python benchmarks/reranking.py --split test          # learnt on dev, reported on test
@@ -6,9 +6,10 @@
 
 Lists of other parsers are $SPECTRAL_LATENT_DATA/nbest/mstparser.{dev,test}.heads and berkeley.{dev,test}.trees; this
 library's own are the 50 best trees of the models that also give the latent features, which are trained on the train
-part of NLTK's treebank samples.  The rows are those of Table 1 of Dhillon et al. (2012): the base parser; a reranker
-with the base parser's score and rank and counts of templates; one with log p̂ in place of the templates; and all
-features.  Below it, what all features do without one group.  Intervals are those of the paired bootstrap at 95 %.
+part of NLTK's treebank samples.  The first rows are those of Table 1 of Dhillon et al. (2012): the base parser; a
+reranker with the base parser's score and rank and counts of templates; a reranker with log p̂ in place of the
+templates; and a reranker with all features.  Each of the other rows leaves out one group of features.  Intervals are
+those of the paired bootstrap at 95 %.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ LATENT = {
 }
 TEMPLATES = {True: ("siblings", "grandparent"), False: ("rule", "parent-rule", "heads")}
 FOLDS = 5
-ABOUT_25 = range(23, 28)  # words of the sentences whose candidates are timed
+ABOUT_25 = range(23, 28)  # the numbers of words of the sentences whose candidates are timed
 
 
 class Part(NamedTuple):
@@ -66,7 +67,7 @@ class Part(NamedTuple):
 
 
 def gold_of(split: str, has_heads: bool, first: int | None) -> list[Any]:
-    """The gold trees of a split."""
+    """Read the gold trees of a split; `first` limits their number."""
     if has_heads:
         return list(islice(dependency_trees(f"nltk:dependency_treebank:{split}"), first))
     trees = map(GoldTree.of, constituency_trees(f"nltk:treebank:{split}"))
@@ -75,7 +76,7 @@ def gold_of(split: str, has_heads: bool, first: int | None) -> list[Any]:
 
 @cache
 def trained(has_heads: bool, first: int | None) -> Parser:
-    """The model that gives latent features, and the lists that are this library's own; trained once."""
+    """Train, only once, the model that gives latent features and this library's own lists."""
     gold = gold_of("train", has_heads, None if first is None else 5 * first)
     if has_heads:
         return DependencyModel.train(gold, DependencyOptions(estimator=EstimatorOptions("clusters-em", smoothing=5.0)))
@@ -83,7 +84,7 @@ def trained(has_heads: bool, first: int | None) -> Parser:
 
 
 def lists_of(name: str, split: str, gold: list[Any], model: Parser) -> list[NBest]:
-    """The n-best lists of the gold trees' sentences."""
+    """Read or make the n-best lists of the sentences of gold trees."""
     folder = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest")
     if name == "mstparser":
         return mstparser_lists(folder / f"mstparser.{split}.heads", gold)
@@ -105,7 +106,7 @@ def mstparser_lists(file: Path, sentences: list[DependencySentence]) -> list[NBe
 
 
 def choices(train: Part, test: Part | None, groups: tuple[str, ...]) -> IntArray:
-    """The candidates (L,) that a reranker with these groups of features chooses: of test lists, or held-out folds."""
+    """Choose a candidate of each list (L,), of test or of held-out folds, by a reranker with groups of features."""
     names = [name for name in train.table.names if name in groups or name.partition(":")[0] in groups]
     table = train.table.aligned(names)
     if test is not None:
@@ -119,7 +120,7 @@ def choices(train: Part, test: Part | None, groups: tuple[str, ...]) -> IntArray
 
 
 def candidates_per_second(model: Parser, lists: list[NBest]) -> float:
-    """Count the candidates of sentences of about 25 words that get their latent features in a CPU second."""
+    """Measure how many candidates of sentences of about 25 words get their latent features in a CPU second."""
     about = [each for each in lists if len(each.words) in ABOUT_25]
     latent = LatentFeatures(model)
     latent.table(about[:1])
@@ -129,7 +130,7 @@ def candidates_per_second(model: Parser, lists: list[NBest]) -> float:
 
 
 def part_of(name: str, split: str, first: int | None, model: Parser, dev: Part | None = None) -> Part:
-    """Compute a part of the lists; its features are those of dev, if it is given."""
+    """Compute a part of the lists, with the features of `dev` if it is given."""
     has_heads = name in WITH_HEADS
     gold = gold_of(split, has_heads, first)
     lists = lists_of(name, split, gold, model)
@@ -139,7 +140,7 @@ def part_of(name: str, split: str, first: int | None, model: Parser, dev: Part |
 
 
 def rows(templates: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The groups of features of each reranker, but that of the templates."""
+    """List the groups of features of each reranker except the baseline."""
     latent = tuple(chain.from_iterable(LATENT.values()))
     yield "+ log p̂", ("base", *LATENT["log p̂"])
     yield "+ all", ("base", *templates, *latent)
@@ -149,13 +150,14 @@ def rows(templates: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield "all but posteriors", ("base", *templates, *LATENT["log p̂"])
 
 
-def interval(found: Difference) -> str:
-    """A difference with its bounds, and the error reduction."""
-    return f"{found.other - found.base:+.2f} ({found.low:+.2f} to {found.high:+.2f}) | {found.error_reduction:.1f}"
+def interval(difference: Difference) -> str:
+    """Write a difference with its bounds, and the error reduction."""
+    base, other, low, high = difference
+    return f"{other - base:+.2f} ({low:+.2f} to {high:+.2f}) | {difference.error_reduction:.1f}"
 
 
 def print_table(name: str, split: str, first: int | None) -> None:
-    """The table of one kind of lists, row by row."""
+    """Print the table of one kind of lists, row by row."""
     has_heads = name in WITH_HEADS
     model = trained(has_heads, first)
     train = part_of(name, "dev", first, model)
@@ -173,23 +175,27 @@ def print_table(name: str, split: str, first: int | None) -> None:
     baseline = ("base", *TEMPLATES[has_heads])
     by_templates = taken(scores, choices(train, test, baseline))
     for row, groups in chain([("+ baseline features", baseline)], rows(TEMPLATES[has_heads])):
-        found = by_templates if groups == baseline else taken(scores, choices(train, test, groups))
-        over_base = paired_bootstrap(taken(scores, first_of), found, scores.measure)
-        over = interval(paired_bootstrap(by_templates, found, scores.measure)) if groups != baseline else "|"
+        reranked = by_templates if groups == baseline else taken(scores, choices(train, test, groups))
+        over_base = paired_bootstrap(taken(scores, first_of), reranked, scores.measure)
+        over = interval(paired_bootstrap(by_templates, reranked, scores.measure)) if groups != baseline else "|"
         print(f"| {row} | {over_base.other:.2f} | {interval(over_base)} | {over} |", flush=True)
 
 
 def taken(scores: CandidateScores, chosen: IntArray) -> list[Any]:
-    """The scores of the chosen candidates."""
+    """Take the score of the chosen candidate of each list."""
     return [row[i] for row, i in zip(scores.scores, chosen, strict=True)]
 
 
 def main() -> None:
     """Run the tables that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank samples")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's treebank samples")
     parser.add_argument("--lists", nargs="+", choices=LISTS, default=list(LISTS))
-    parser.add_argument("--first", type=int, help="only so many sentences of each part, and five times that to train")
+    parser.add_argument(
+        "--first",
+        type=int,
+        help="the number of sentences of each part; five times as many to train",
+    )
     arguments = parser.parse_args()
     for name in arguments.lists:
         print_table(name, arguments.split, arguments.first)

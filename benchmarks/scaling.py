@@ -4,9 +4,9 @@
     python benchmarks/scaling.py length                         # and docs/scaling_length.png
     python benchmarks/scaling.py states                         # and docs/scaling_states.png
 
-Grammars that parse are learnt from NLTK's treebank sample; sentences are of its dev split.  Seconds are CPU seconds
-after compilation.  Every row is a process of its own, so that its peak memory is its own.  Exponents are slopes of log
-cost on log size, by least squares: over all sizes, and over the upper half of them.
+Grammars that parse are learnt from NLTK's treebank sample, and parse sentences of its dev split.  Seconds are CPU
+seconds after compilation.  Every row is a process of its own, so that its peak memory is its own.  Exponents are slopes
+of log cost on log size, by least squares: over all sizes, and over the upper half of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,12 @@ STYLE = (("#0b5fa5", "o"), ("#c2571a", "s"))
 
 
 class Row(NamedTuple):
-    """The cost of a size: CPU seconds and MB by name, as `kind` of a thing."""
+    """The costs of a size.
+
+    kind: the treebank, the preset or the form of tensors.
+    size: the number of nodes, words or states.
+    costs: CPU seconds, megabytes and the like, by name.
+    """
 
     kind: str
     size: int
@@ -50,34 +55,34 @@ class Row(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Costs of increasing sizes."""
+    """One cost of increasing sizes."""
 
     sizes: Sequence[int]
     costs: Sequence[float]
 
     @property
     def upper(self) -> Curve:
-        """The upper half of the sizes."""
+        """The costs of the upper half of the sizes."""
         half = len(self.sizes) // 2
         return Curve(self.sizes[half:], self.costs[half:])
 
     def fitted(self) -> tuple[float, float]:
-        """e and f in cost ≈ f · size^e."""
+        """Fit cost ≈ f · size^e by least squares, and return e and f."""
         exponent, intercept = np.polyfit(np.log(self.sizes), np.log(self.costs), 1)
         return float(exponent), float(np.exp(intercept))
 
 
 def curves(rows: Sequence[Row], cost: str) -> dict[str, Curve]:
-    """One cost of every kind."""
-    found: dict[str, Curve] = {}
+    """Collect one cost of every kind."""
+    curve_of: dict[str, Curve] = {}
     for kind, size, costs in rows:
-        sizes, values = found.get(kind, Curve([], []))
-        found[kind] = Curve([*sizes, size], [*values, costs[cost]])
-    return found
+        sizes, values = curve_of.get(kind, Curve([], []))
+        curve_of[kind] = Curve([*sizes, size], [*values, costs[cost]])
+    return curve_of
 
 
 def printed(rows: Iterable[Row], kind: str, size: str) -> list[Row]:
-    """The rows, printed as they come."""
+    """Print each row when it is measured, and return all rows."""
     done: list[Row] = []
     for row in rows:
         if not done:
@@ -89,7 +94,7 @@ def printed(rows: Iterable[Row], kind: str, size: str) -> list[Row]:
 
 
 def draw(axes: Axes, cost: str, several: dict[str, Curve], size: str) -> None:
-    """Points, and the lines fitted: dotted where they are fitted to the upper half."""
+    """Draw the points of curves, and fitted lines: solid for all sizes, dotted for the upper half of them."""
     for (kind, curve), (colour, marker) in zip(several.items(), STYLE, strict=False):
         for part, line in ((curve, "-"), (curve.upper, ":")):
             (exponent, factor), ends = part.fitted(), np.array([part.sizes[0], part.sizes[-1]])
@@ -97,7 +102,7 @@ def draw(axes: Axes, cost: str, several: dict[str, Curve], size: str) -> None:
         label = f"{kind}: exponent {curve.fitted()[0]:.2f}, upper half {curve.upper.fitted()[0]:.2f}"
         axes.plot(*curve, marker, color=colour, markersize=4.5, label=label)
     axes.set(xscale="log", yscale="log", xlabel=size, ylabel=cost)
-    axes.set_xticks(curve.sizes, [f"{at:,}" if at < 1e4 else f"{at / 1e6:.2g} M" for at in curve.sizes])
+    axes.set_xticks(curve.sizes, [f"{n:,}" if n < 1e4 else f"{n / 1e6:.2g} M" for n in curve.sizes])
     axes.yaxis.set(major_locator=LogLocator(subs=(1, 2, 5)), major_formatter="{x:,g}", minor_formatter="")
     axes.xaxis.set_minor_formatter("")
     axes.tick_params("both", which="minor", length=0)
@@ -107,7 +112,7 @@ def draw(axes: Axes, cost: str, several: dict[str, Curve], size: str) -> None:
 
 
 def report(rows: Sequence[Row], costs: Sequence[str], size: str, path: Path) -> None:
-    """Print exponents, and draw, of some of the costs."""
+    """Print the exponents of some of the costs, and draw these costs."""
     print("\n| cost | of | exponent | upper half |\n| --- | --- | ---: | ---: |")
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")
     for axes, cost in zip(figure.subplots(1, len(costs)), costs, strict=True):
@@ -123,7 +128,7 @@ def report(rows: Sequence[Row], costs: Sequence[str], size: str, path: Path) -> 
 
 
 class Timed(Iterator[Phrase]):
-    """Give trees on, and measure the CPU seconds that it takes to read them."""
+    """Yield trees, and measure the CPU seconds of reading them."""
 
     def __init__(self, trees: Iterator[Phrase]) -> None:
         self.trees = trees
@@ -138,26 +143,26 @@ class Timed(Iterator[Phrase]):
 
 
 def nodes_of(trees: Iterable[Phrase]) -> IntArray:
-    """Count the nodes of each tree (T,) when it is binary."""
+    """Count the nodes of the binary form of each tree (T,)."""
     cleaned = (clean(tree) for tree in trees)
     return np.array([2 * sum(1 for _ in tree.words()) - 1 for tree in cleaned if tree is not None])
 
 
 def draws(n_trees: int, times: float) -> list[IntArray]:
-    """Draw times · T trees with replacement; count how often (T,) each occurs, for each of ⌈times⌉ readings of all."""
+    """Draw times · T trees with replacement; count how often each of T trees is drawn in each of ⌈times⌉ parts."""
     drawn = np.random.default_rng(0).integers(n_trees, size=round(times * n_trees))
     return [np.bincount(part, minlength=n_trees) for part in np.array_split(drawn, int(np.ceil(times)))]
 
 
 def resampled(source: str, counts: Iterable[IntArray]) -> Iterator[Phrase]:
-    """Give every tree as often as `draws` says, read anew each time, so that one is in memory at a time."""
+    """Yield every tree as often as `draws` says; each part reads the treebank again, so that memory holds one tree."""
     for reading in counts:
         for tree, count in zip(constituency_trees(source), reading.tolist(), strict=True):
             yield from repeat(tree, count)
 
 
 def training(source: str, counts: Sequence[IntArray]) -> dict[str, float]:
-    """Learn a grammar from a treebank that is read as a stream."""
+    """Learn a grammar from a treebank that is read as a stream, and return the costs."""
     ConstituencyModel.train([Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"])
     trees = Timed(resampled(source, counts))
     start = time.process_time()
@@ -168,7 +173,7 @@ def training(source: str, counts: Sequence[IntArray]) -> dict[str, float]:
 
 
 def sizes(source: str) -> Iterator[Row]:
-    """Measure training on the treebank as it is, and resampled."""
+    """Measure training on the treebank as it is, and on resampled treebanks of several sizes."""
     nodes = nodes_of(constituency_trees(source))
     yield Row("as it is", int(nodes.sum()), in_new_process(training, source, [np.ones_like(nodes)]))
     for times in SIZES:
@@ -186,7 +191,7 @@ def sentences() -> list[list[str]]:
 
 
 def of_length(length: int, most: int) -> list[list[str]]:
-    """Cut up to so many sentences of a length from sentences in a row; no two share a sentence."""
+    """Join sentences of the dev split into at most `most` texts, and cut each text to a length in words."""
     cut: list[list[str]] = []
     words: list[str] = []
     for sentence in sentences():
@@ -198,7 +203,7 @@ def of_length(length: int, most: int) -> list[list[str]]:
 
 
 def learnt(options: Sequence[ConstituencyOptions], path: Path) -> None:
-    """Write a model."""
+    """Train a model, and write it to a file."""
     ConstituencyModel.train(constituency_trees(TRAIN), options).save(path)
 
 
@@ -218,7 +223,7 @@ def parsing(path: Path, length: int, most: int) -> dict[str, float]:
 
 
 def lengths(most: int) -> Iterator[Row]:
-    """Measure two presets, by the words of a sentence."""
+    """Measure parsing by two presets for each length of a sentence."""
     with TemporaryDirectory() as folder:
         for name, options in {"fast": preset("fast"), "accurate": preset("accurate")}.items():
             model = Path(folder, name)
@@ -230,7 +235,7 @@ def lengths(most: int) -> Iterator[Row]:
 
 
 def weighing(model: ConstituencyModel, several: Sequence[list[str]]) -> dict[str, float]:
-    """CPU milliseconds per sentence: of the passes of the latent grammar, and of all of parsing."""
+    """Measure CPU milliseconds per sentence: of the passes of the latent grammar, and of parsing as a whole."""
     (member,) = model.members
     model.parse(several[0])
     spent = np.zeros(2)
@@ -251,7 +256,7 @@ def weighing(model: ConstituencyModel, several: Sequence[list[str]]) -> dict[str
 
 
 def both_ranks(states: int, most: int) -> list[Row]:
-    """A grammar as it is learnt, by one iteration of EM, and the same with tensors of low rank."""
+    """Measure a grammar that one iteration of EM has learnt, and the same grammar with tensors of low rank."""
     (fast,) = preset("fast")
     options = replace(fast, estimator=replace(fast.estimator, rank=None, n_states=states, iterations=1))
     model = ConstituencyModel.train(constituency_trees(TRAIN), options)
@@ -263,18 +268,18 @@ def both_ranks(states: int, most: int) -> list[Row]:
 
 
 def states(most: int) -> Iterator[Row]:
-    """Every number of states."""
+    """Measure the passes and parsing for every number of states."""
     for m in STATES:
         yield from in_new_process(both_ranks, m, most)
 
 
 def main() -> None:
-    """Measure, print and draw one of the three."""
+    """Measure, print and draw one of the three costs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("size", "length", "states"))
-    parser.add_argument("--treebank", default=TRAIN, help="of step size: a file, a folder or nltk:NAME")
-    parser.add_argument("--sentences", type=int, help="of step length 8 of each, of step states 200")
-    parser.add_argument("--plot", type=Path, help="the figure to write, if not docs/scaling_STEP.png")
+    parser.add_argument("--treebank", default=TRAIN, help="the treebank of step size: a file, a folder or nltk:NAME")
+    parser.add_argument("--sentences", type=int, help="of each length (8), or for each number of states (200)")
+    parser.add_argument("--plot", type=Path, help="the figure to write; docs/scaling_STEP.png if not given")
     arguments = parser.parse_args()
     path = arguments.plot or DOCS / f"scaling_{arguments.step}.png"
     if arguments.step == "size":

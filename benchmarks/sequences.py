@@ -1,16 +1,16 @@
-"""Strings drawn from known hidden Markov models: spectral learning beside Baum-Welch, bigrams and the truth.
+"""Learn from strings of known hidden Markov models: compare spectral learning, Baum-Welch and bigrams with the truth.
 
     python benchmarks/sequences.py                     # 20 models, five of each kind; 2,000 and 20,000 strings of each
     python benchmarks/sequences.py --kinds hard dependent --models 1 --strings 20000
     python benchmarks/sequences.py --learners bigrams spectral
     python benchmarks/sequences.py --learners Baum-Welch hmmlearn   # hmmlearn from the first start, if installed
 
-KL is the mean over 2,000 further strings of log p(string) - log p̂(string), in nats.  Cells are the median over the
-models of a kind, and the quartiles; of single starts, over all starts of all models.  All learners but the first two
-know the true number of states.  EM, from random starts and after clusters, runs until an iteration raises the
-log-likelihood by less than 1e-5 a string (and the one before did); hmmlearn runs for as many iterations.  Starts are
-*at the top* if they end within 0.001 nats a string of the likeliest model that any start found: the others are in a
-local optimum.  Seconds are CPU seconds after compilation.
+KL is the mean over 2,000 further strings of log p(string) - log p̂(string), in nats.  Cells are the median and the
+quartiles over the models of a kind, or, for single starts, over all starts of all models.  All learners except the
+first two know the true number of states.  EM, from random starts and after clusters, runs until two iterations in a row
+raise the log-likelihood by less than 1e-5 a string each; hmmlearn runs for as many iterations.  A start is *at the top*
+if it ends within 0.001 nats a string of the likeliest model that any start found; other starts are in a local optimum.
+Seconds are CPU seconds after compilation.
 """
 
 from __future__ import annotations
@@ -32,17 +32,20 @@ from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequen
 from spectral_latent.trees import FloatArray, Forest
 
 N_TEST = 2_000
-LENGTH = 6.2  # the mean
+LENGTH = 6.2  # the mean length of strings
 STARTS = 5
 EM = EstimatorOptions("em", tolerance=1e-5)
-NEAR = 1e-3  # nats a string
+NEAR = 1e-3  # nats a string below the likeliest model, at most, of a start at the top
 
 
 class Kind(NamedTuple):
-    """States and symbols of models, and how concentrated their probabilities are.
+    """The distribution that models are drawn from.
 
-    independent: what an emission has of its own; the rest is a mixture of those of all states.
-    ring: the probability of going on to the next state in a ring of all, before other transitions.
+    n_states: the number of states.
+    n_symbols: the number of symbols.
+    concentration: the parameter of the Dirichlet distributions; smaller is sparser.
+    independent: the weight of an emission of a state's own; the rest is a mixture of emissions that all states share.
+    ring: the probability of going to the next state in a ring of all states; the rest is for other transitions.
     """
 
     n_states: int
@@ -65,7 +68,7 @@ LEARNERS = ("bigrams", "spectral", "hybrid", "clusters", "Baum-Welch", "hmmlearn
 
 
 class Row(NamedTuple):
-    """A learner's result on the strings of one model."""
+    """A learner's KL and seconds on the strings of one model; for a single start of EM, whether it is at the top."""
 
     learner: str
     kl: float
@@ -82,10 +85,11 @@ class Climb(NamedTuple):
 
 
 def draw(kind: Kind, rng: np.random.Generator) -> HiddenMarkov:
-    """A hidden Markov model with rows from Dirichlet distributions."""
+    """Draw a hidden Markov model, whose rows have Dirichlet distributions."""
     m, n = kind.n_states, kind.n_symbols
 
     def rows(shape: tuple[int, int]) -> FloatArray:
+        """Draw rows of probabilities."""
         return rng.dirichlet(np.full(shape[1], kind.concentration), size=shape[0])
 
     emission = kind.independent * rows((m, n))
@@ -96,21 +100,22 @@ def draw(kind: Kind, rng: np.random.Generator) -> HiddenMarkov:
 
 
 def sampled(model: HiddenMarkov, n: int, rng: np.random.Generator) -> Sequences:
-    """n strings of the model."""
+    """Draw n strings of the model."""
     return Sequences.of_trees(sample_trees(model.operators(), n, rng).trees)
 
 
 def log_probabilities(model: HiddenMarkov, strings: Sequences) -> FloatArray:
-    """Exact ones, (T,)."""
+    """Compute the exact log-probabilities of strings, (T,)."""
     operators = model.operators()
     return tree_weights(operators, Forest.of_trees(strings.trees(1), operators.rules)).log
 
 
 def bigrams(train: Sequences, test: Sequences, n_symbols: int, added: float = 0.1) -> FloatArray:
-    """Log-probabilities (T,) under bigrams of symbols and ends, with `added` added to every count."""
+    """Compute log-probabilities (T,) under bigrams of symbols and ends, with `added` added to every count."""
     end = n_symbols
 
     def pairs(strings: Sequences) -> Iterator[tuple[list[int], list[int]]]:
+        """List the first and the second symbols of the bigrams of each string."""
         for row in strings.rows:
             yield [end, *row.tolist()], [*row.tolist(), end]
 
@@ -122,16 +127,16 @@ def bigrams(train: Sequences, test: Sequences, n_symbols: int, added: float = 0.
 
 
 def fit(start: HiddenMarkov, train: Sequences) -> Climb:
-    """Climb by this library."""
+    """Run EM from a start by this library."""
     done: list[int] = []
     model, log = baum_welch([train], start, EM, listener=lambda progress: done.append(progress.done))
     return Climb(model, log[-1], done[-1])
 
 
 def fit_hmmlearn(start: HiddenMarkov, train: Sequences, iterations: int) -> Climb:
-    """Climb by hmmlearn's CategoricalHMM, which has no ends of strings.
+    """Run EM from a start by hmmlearn's CategoricalHMM, which has no ends of strings.
 
-    All strings are one, with a symbol of its own before and after each; one more state emits it, and nothing else.
+    All strings are joined to one, with a further symbol before and after each.  A further state emits this symbol only.
     """
     from hmmlearn.hmm import CategoricalHMM  # type: ignore[import-not-found, unused-ignore]
 
@@ -149,28 +154,34 @@ def fit_hmmlearn(start: HiddenMarkov, train: Sequences, iterations: int) -> Clim
     model.fit(np.concatenate([[n], *(np.append(row, n) for row in train.rows)])[:, None])
     stop = model.transmat_[:m, m]
     transition = model.transmat_[:m, :m] / (1.0 - stop)[:, None]
-    found = HiddenMarkov(model.transmat_[m, :m], transition, stop, model.emissionprob_[:m, :n])
-    return Climb(found, float(model.monitor_.history[-1]), iterations)
+    learnt = HiddenMarkov(model.transmat_[m, :m], transition, stop, model.emissionprob_[:m, :n])
+    return Climb(learnt, float(model.monitor_.history[-1]), iterations)
 
 
 def timed(learn: Callable[[], Any]) -> tuple[Any, float]:
-    """The result, and CPU seconds."""
+    """Call a function, and return the result and the CPU seconds."""
     start = time.process_time()
-    found = learn()
-    return found, time.process_time() - start
+    learnt = learn()
+    return learnt, time.process_time() - start
 
 
 class Problem(NamedTuple):
-    """Strings of a model to learn from and to be tested on."""
+    """Strings of a model to learn from and to be tested on.
+
+    kind: the kind of the model.
+    train: the strings to learn from.
+    test: T strings to be tested on.
+    exact: (T,) the log-probabilities of the test strings.
+    """
 
     kind: Kind
     train: Sequences
     test: Sequences
-    exact: FloatArray  # the log-probabilities of the test strings
+    exact: FloatArray
 
     @staticmethod
     def drawn(kind: Kind, n: int, seed: int) -> Problem:
-        """Draw a model, n strings to learn from, and further ones."""
+        """Draw a model, n strings to learn from, and strings to be tested on."""
         rng = np.random.default_rng(seed)
         truth = draw(kind, rng)
         train = sampled(truth, n, rng)
@@ -178,31 +189,31 @@ class Problem(NamedTuple):
         return Problem(kind, train, test, log_probabilities(truth, test))
 
     def kl(self, log: FloatArray) -> float:
-        """The mean of what log-probabilities (T,) of the test strings lack."""
+        """Compute KL from estimated log-probabilities (T,) of the test strings."""
         return float((self.exact - log).mean())
 
     def trained(self, options: HMMOptions) -> tuple[float, float]:
-        """KL and seconds of a model of this library."""
+        """Train a model of this library, and return KL and seconds."""
         strings = [row.tolist() for row in self.train.rows]
         model, seconds = timed(partial(LatentHMM.train, strings, options))
         return self.kl(model.log_probabilities([row.tolist() for row in self.test.rows])), seconds
 
     def starts(self) -> list[HiddenMarkov]:
-        """Random starts of EM."""
+        """Draw random starts of EM."""
         n, m = self.kind.n_symbols, self.kind.n_states
         observed = np.bincount(self.train.terminal, minlength=n).astype(float)
         return [HiddenMarkov.random(observed, self.train.n_sequences, m, number) for number in range(STARTS)]
 
-    def climbed(self, name: str, found: list[tuple[Climb, float]]) -> Iterator[Row]:
-        """Rows of the models reached from single starts."""
-        top = max(climb.log_likelihood for climb, _ in found)
-        for climb, seconds in found:
+    def climbed(self, name: str, climbs: list[tuple[Climb, float]]) -> Iterator[Row]:
+        """Make the rows of the models that EM reached from single starts, each with its seconds."""
+        top = max(climb.log_likelihood for climb, _ in climbs)
+        for climb, seconds in climbs:
             at_top = climb.log_likelihood > top - NEAR * self.train.n_sequences
             yield Row(name, self.kl(log_probabilities(climb.model, self.test)), seconds, at_top)
 
 
 def rows(problem: Problem, learners: Collection[str]) -> Iterator[Row]:
-    """Rows of the learners that are asked for."""
+    """Make the rows of the learners that are asked for."""
     m = problem.kind.n_states
     if "bigrams" in learners:
         log, seconds = timed(lambda: bigrams(problem.train, problem.test, problem.kind.n_symbols))
@@ -220,13 +231,13 @@ def rows(problem: Problem, learners: Collection[str]) -> Iterator[Row]:
         yield Row("clusters, then EM", *problem.trained(HMMOptions(climbing, choose_states=False)))
     if "Baum-Welch" in learners:
         starts = problem.starts()
-        found = [timed(partial(fit, start, problem.train)) for start in starts]
-        yield from problem.climbed("Baum-Welch, one start", found)
-        best = max((climb for climb, _ in found), key=lambda climb: climb.log_likelihood)
-        seconds = sum(seconds for _, seconds in found)
+        climbs = [timed(partial(fit, start, problem.train)) for start in starts]
+        yield from problem.climbed("Baum-Welch, one start", climbs)
+        best = max((climb for climb, _ in climbs), key=lambda climb: climb.log_likelihood)
+        seconds = sum(seconds for _, seconds in climbs)
         yield Row(f"Baum-Welch, best of {STARTS}", problem.kl(log_probabilities(best.model, problem.test)), seconds)
         if "hmmlearn" in learners:
-            again = timed(partial(fit_hmmlearn, starts[0], problem.train, found[0][0].iterations))
+            again = timed(partial(fit_hmmlearn, starts[0], problem.train, climbs[0][0].iterations))
             (row,) = problem.climbed("hmmlearn, first start", [again])
             yield row._replace(at_top=None)
 
@@ -241,10 +252,10 @@ def spread(values: Sequence[float], digits: int) -> str:
     return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
-def print_rows(name: str, n: int, found: Iterable[list[Row]]) -> None:
-    """Print the table's rows of the models of a kind, each of which has its list of rows."""
+def print_rows(name: str, n: int, rows_of_models: Iterable[list[Row]]) -> None:
+    """Print the rows of the table for a kind of models, from the rows of each model."""
     by_learner: dict[str, list[Row]] = defaultdict(list)
-    for row in chain.from_iterable(found):
+    for row in chain.from_iterable(rows_of_models):
         by_learner[row.learner].append(row)
     for learner, of_learner in by_learner.items():
         tops = [row.at_top for row in of_learner if row.at_top is not None]
@@ -254,10 +265,10 @@ def print_rows(name: str, n: int, found: Iterable[list[Row]]) -> None:
         print(f"| {name} | {n:,} | {learner} | {kl} | {seconds} | {at_top} |", flush=True)
 
 
-def nearer(found: Iterable[list[Row]], learner: str) -> str:
-    """Tell on how many models a learner is nearer to the truth than Baum-Welch is from its median start."""
+def nearer(rows_of_models: Iterable[list[Row]], learner: str) -> str:
+    """Tell for how many models a learner is nearer to the truth than the median start of Baum-Welch."""
     wins = []
-    for of_model in found:
+    for of_model in rows_of_models:
         kls = defaultdict(list)
         for row in of_model:
             kls[row.learner].append(row.kl)
@@ -269,7 +280,7 @@ def main() -> None:
     """Print the table that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kinds", choices=KINDS, nargs="+", default=DEFAULT_KINDS)
-    parser.add_argument("--models", type=int, default=5, help="of each kind")
+    parser.add_argument("--models", type=int, default=5, help="the number of models of each kind")
     parser.add_argument("--strings", type=int, nargs="+", default=[2_000, 20_000])
     parser.add_argument("--learners", choices=LEARNERS, nargs="+", default=LEARNERS[:-1])
     arguments = parser.parse_args()
@@ -280,9 +291,9 @@ def main() -> None:
         of_all: list[list[Row]] = []
         for name in arguments.kinds:
             problems = (Problem.drawn(KINDS[name], n, seed) for seed in range(arguments.models))
-            found = [list(rows(problem, arguments.learners)) for problem in problems]
-            print_rows(name, n, found)
-            of_all += found
+            of_kind = [list(rows(problem, arguments.learners)) for problem in problems]
+            print_rows(name, n, of_kind)
+            of_all += of_kind
         print_rows("all", n, of_all)
         if {"spectral", "clusters", "Baum-Welch"} <= set(arguments.learners):
             for learner in ("spectral, states chosen", "spectral", "clusters, then EM"):

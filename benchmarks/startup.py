@@ -4,8 +4,8 @@
     python benchmarks/startup.py wsj.safetensors --runs 10
 
 Each command runs in processes of its own; the least of several runs is printed.  The first parse begins with no
-compiled code, and runs once; those after it read what it has left.  Python's own bytecode is kept, as that of installed
-packages is: a parse that is not measured writes it.
+compiled code, and runs once; later parses read the code that it has compiled.  Python's bytecode is there from the
+beginning, as in installed packages, because a parse that is not measured writes it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def measure(arguments: Sequence[str], folder: str, cache: str, runs: int = 1) ->
 
     arguments: the arguments of Python.
     folder: the folder of bytecode and of compiled code.
-    cache: the name of the folder of compiled code in it.
-    runs: how many times it runs.
+    cache: the name of the folder of compiled code in this folder.
+    runs: the number of runs.
     """
     kept = {"PYTHONPYCACHEPREFIX": os.path.join(folder, "bytecode"), "NUMBA_CACHE_DIR": os.path.join(folder, cache)}
     environment = os.environ | kept | {"PYTHONDONTWRITEBYTECODE": ""}

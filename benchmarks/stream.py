@@ -1,13 +1,13 @@
-"""Parse or tag a great many sentences in one command, kill it twice, let it go on, and compare what comes out.
+"""Parse or tag a great many sentences by one command, kill it twice, let it go on, and check its output.
 
     python benchmarks/stream.py                         # 1,000,000 sentences parsed
     python benchmarks/stream.py --sentences 50000 --jobs 2
     python benchmarks/stream.py --command tag
 
-Sentences are drawn from some thousands of the embedded grammar's; the model is learnt from 1,000 of its trees.  The
-command is killed by SIGKILL after a third and two thirds of the sentences, and goes on by `--resume`.  The resident
-memory of its processes is printed at each tenth.  The output must be, byte for byte, the answers of the model that each
-sentence has when it is answered by itself; status 1 if it is not.
+Sentences are drawn from 10,000 of the embedded grammar; the model is learnt from 1,000 of its trees.  The command is
+killed by SIGKILL after a third and two thirds of the sentences, and goes on by `--resume`.  The resident memory of its
+processes is printed after each tenth.  The output must be, byte for byte, the answers that the model gives to each
+sentence alone; the status is 1 if it is not.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.sequence import LatentTagger
 
-TREES = 1000  # that the model learns from
-DISTINCT = 10_000  # sentences, among which are drawn
+TREES = 1000  # the number of trees that the model learns from
+DISTINCT = 10_000  # the number of distinct sentences
 TENTHS = 10
-SECONDS = 0.05  # between two looks at the command
+SECONDS = 0.05  # between two looks at the progress of the command
 
 
 def leaves(tree: Phrase) -> list[tuple[str, str]]:
@@ -99,14 +99,14 @@ def megabytes(pid: int) -> float:
 
 
 def run(words: list[str], progress: Path, step: int, end: int | None) -> None:
-    """Run the command, print its memory at each step, and kill it behind a number of sentences, if there is one."""
-    at = noted(progress) // step + 1
+    """Run the command, print its memory after each step of sentences, and kill it after `end` sentences if given."""
+    due = noted(progress) // step + 1  # the number of the next step
     with subprocess.Popen(words) as process:
         while process.poll() is None:
             done = noted(progress)
-            if done >= at * step:
+            if done >= due * step:
                 print_row([f"{done:,}"], {"MB": megabytes(process.pid)}, ["MB"], {"MB"})
-                at = done // step + 1
+                due = done // step + 1
             if end is not None and done >= end:
                 process.kill()
                 break

@@ -1,4 +1,4 @@
-"""Taggers on the same splits, in one run: this library's beside those of NLTK.
+"""Compare taggers on the same splits: this library's and those of NLTK.
 
     python benchmarks/tagging.py                                            # dev of NLTK's treebank sample, 45 tags
     python benchmarks/tagging.py --split test
@@ -31,7 +31,7 @@ WHOLE = ("tokens/s", "peak MB")
 
 
 class Corpus(NamedTuple):
-    """Sources of sentences to learn from and to tag, and the column of their tags."""
+    """The sources of sentences to learn from and to tag, and the column of the tags."""
 
     train: str
     evaluate: str
@@ -39,18 +39,18 @@ class Corpus(NamedTuple):
 
 
 def latent(sentences: list[Sentence], states: int, estimator: str = "spectral") -> Tagger:
-    """This library's tagger."""
+    """Train this library's tagger."""
     options = TaggerOptions(EstimatorOptions(estimator, n_states=states))
     return LatentTagger.train(sentences, options).tag_all
 
 
 def of_nltk(tagger: object) -> Tagger:
-    """A tagger of NLTK's, which gives pairs."""
+    """Make a function that gives tags alone of a tagger of NLTK, which gives pairs of word and tag."""
     return lambda sentences: [[tag for _, tag in row] for row in tagger.tag_sents(list(sentences))]
 
 
 def hidden_markov(sentences: list[Sentence], witten_bell: bool) -> Tagger:
-    """NLTK's HiddenMarkovModelTagger."""
+    """Train NLTK's HiddenMarkovModelTagger."""
     from nltk.probability import WittenBellProbDist
     from nltk.tag.hmm import HiddenMarkovModelTagger, HiddenMarkovModelTrainer
 
@@ -61,13 +61,14 @@ def hidden_markov(sentences: list[Sentence], witten_bell: bool) -> Tagger:
     trainer = HiddenMarkovModelTrainer(states, symbols)
 
     def estimator(counts: object, bins: int) -> WittenBellProbDist:
+        """Smooth counts, with one more bin for unseen events."""
         return WittenBellProbDist(counts, bins + 1)
 
     return of_nltk(trainer.train_supervised(sentences, estimator=estimator))
 
 
 def tnt(sentences: list[Sentence]) -> Tagger:
-    """NLTK's TnT."""
+    """Train NLTK's TnT."""
     from nltk.tag.tnt import TnT
 
     tagger = TnT()
@@ -76,7 +77,7 @@ def tnt(sentences: list[Sentence]) -> Tagger:
 
 
 def perceptron(sentences: list[Sentence]) -> Tagger:
-    """NLTK's PerceptronTagger, five iterations."""
+    """Train NLTK's PerceptronTagger by five iterations."""
     from nltk.tag.perceptron import PerceptronTagger
 
     random.seed(0)
@@ -99,7 +100,7 @@ TAGGERS: dict[str, Callable[[list[Sentence]], Tagger]] = {
 
 
 def measure(corpus: Corpus, name: str) -> dict[str, float]:
-    """One row of the table."""
+    """Train and evaluate the tagger of a row, and return the row's numbers."""
     warm = [[("a", "A"), ("b", "B")], [("b", "A"), ("a", "B")]] * 2
     TAGGERS[name](warm)([["a", "b"]])
     train = list(tagged_sentences(corpus.train, corpus.column))
@@ -122,10 +123,10 @@ def measure(corpus: Corpus, name: str) -> dict[str, float]:
 def main() -> None:
     """Print the table that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="of NLTK's treebank sample")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev", help="the part of NLTK's treebank sample")
     parser.add_argument("--train", help="other sentences to learn from: a file, a folder or nltk:NAME")
     parser.add_argument("--evaluate", help="the sentences to tag with --train")
-    parser.add_argument("--column", choices=("upos", "xpos"), help="of CoNLL-U")
+    parser.add_argument("--column", choices=("upos", "xpos"), help="the column of the tags in CoNLL-U")
     parser.add_argument("--taggers", nargs="+", choices=TAGGERS, default=list(TAGGERS))
     arguments = parser.parse_args()
     if (arguments.train is None) != (arguments.evaluate is None):

@@ -6,8 +6,8 @@
     python benchmarks/training.py --jobs 2 --presets --treebank craft/train   # and wall time, one process against two
 
 Trees are read as they are learnt from, and reading them is part of the time.  Every row is a process of its own, which
-compiles on a few trees first, so that its peak memory is its own and compilation is no part of it.  More trees are the
-same trees again; more symbols are the same trees with each label split into several at random.
+compiles on a few trees first, so that its peak memory is its own and its time is without compilation.  More trees are
+the same trees again; more symbols are the same trees with each label split into several at random.
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ SAMPLE = "nltk:treebank:train"
 
 
 class Setting(NamedTuple):
-    """Name what is learnt, and from what."""
+    """A row of the table.
+
+    name: the estimator or the preset.
+    options: the options of the grammars.
+    copies: how often each tree of the treebank is learnt from.
+    splits: the number of symbols that each label is split into.
+    """
 
     name: str
     options: tuple[ConstituencyOptions, ...]
@@ -40,7 +46,7 @@ class Setting(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Hold the cost of a setting; grammar sizes are those of its first grammar."""
+    """The cost of a setting, and the sizes of its first grammar."""
 
     trees: int
     symbols: int
@@ -52,7 +58,7 @@ class Cost(NamedTuple):
 
 
 def split(phrase: Phrase, splits: int, path: str = "") -> Phrase:
-    """Split every label into `splits` ones, chosen by a checksum of where the phrase stands in its tree."""
+    """Split every label into `splits` labels; a checksum of the phrase's place in the tree chooses one of them."""
     label = f"{phrase.label}.{zlib.crc32(path.encode()) % splits}" if splits > 1 else phrase.label
     children = (
         split(child, splits, f"{path}/{place}{phrase.label}") if isinstance(child, Phrase) else child
@@ -62,7 +68,7 @@ def split(phrase: Phrase, splits: int, path: str = "") -> Phrase:
 
 
 def trees(source: str, setting: Setting) -> Iterator[Phrase]:
-    """Read the trees of a setting; a share of a copy is its first trees."""
+    """Read the trees of a setting; a part of a copy is the first trees of the treebank."""
     whole, rest = divmod(setting.copies, 1)
     copies: Iterable[Phrase] = chain.from_iterable(constituency_trees(source) for _ in range(int(whole)))
     if rest:
@@ -72,7 +78,7 @@ def trees(source: str, setting: Setting) -> Iterator[Phrase]:
 
 
 def cost(source: str, setting: Setting, jobs: int) -> Cost:
-    """Train in this process."""
+    """Train in this process, and measure the cost."""
     ConstituencyModel.train(islice(trees(source, setting), 60), setting.options)
     counted = 0
 
@@ -83,9 +89,11 @@ def cost(source: str, setting: Setting, jobs: int) -> Cost:
             counted += 1
             yield tree
 
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall = time.perf_counter()
+    cpu = time.process_time()
     model = ConstituencyModel.train(counting(), setting.options, jobs=jobs)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    wall = time.perf_counter() - wall
+    cpu = time.process_time() - cpu
     operators = model.members[0].grammar.operators
     peak = peak_megabytes()
     rules = len(operators.rules.binary)
@@ -105,7 +113,7 @@ def settings() -> Iterator[Setting]:
 
 
 def presets() -> Iterator[Setting]:
-    """List the rows of the presets: as they are, and with many symbols."""
+    """List the rows of the presets: with the labels of the treebank, and with many more."""
     for name in ("fast", "accurate"):
         yield Setting(name, preset(name))
         yield Setting(name, preset(name), splits=6)
@@ -115,9 +123,9 @@ def main() -> None:
     """Print a row for each setting."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--treebank", default=SAMPLE)
-    parser.add_argument("--presets", action="store_true", help="the presets, instead of the estimators")
-    parser.add_argument("--only", help="the rows of one estimator or preset")
-    parser.add_argument("--jobs", type=int, default=1, help="also with so many processes")
+    parser.add_argument("--presets", action="store_true", help="measure the presets instead of the estimators")
+    parser.add_argument("--only", help="measure only the rows of this estimator or preset")
+    parser.add_argument("--jobs", type=int, default=1, help="also measure every row with this number of processes")
     arguments = parser.parse_args()
     print("| | trees | symbols | rules | states | jobs | CPU s | wall s | peak MB |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")

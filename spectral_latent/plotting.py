@@ -1,6 +1,6 @@
 """Plot singular values, traces of EM and errors by sample size, with matplotlib, which the extra `pictures` installs.
 
-Lines differ in colour, of the palette of Okabe and Ito, which the colour-blind can tell apart, and in their markers.
+Lines differ in their markers, and in colours that the colour-blind can tell apart, of the palette of Okabe and Ito.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["needs_matplotlib", "plot_errors", "plot_objectives", "plot_spectra",
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _MARKERS = "os^Dv<>"
-_CONVERGES = -0.1  # errors with a larger slope do not fall with the size of the sample
+_CONVERGES = -0.1  # errors with a larger slope do not fall as the sample grows
 
 
 @contextmanager
@@ -58,11 +58,12 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def plot_spectra(named: NamedOperators, symbols: Sequence[str], axes: Axes | None = None) -> Axes:
-    """Plot the singular values of symbols; those beyond the number of states are hollow.
+    """Plot the singular values of symbols; the values beyond the number of states are hollow.
 
     named: operators with names.
     symbols: the names of the symbols.
-    axes: where to plot; None for a new figure.
+    axes: the axes to plot on; None for a new figure.
+
     Raises ValueError for a symbol without singular values, and ImportError without matplotlib.
 
     >>> from spectral_latent import ConstituencyModel
@@ -87,8 +88,9 @@ def plot_spectra(named: NamedOperators, symbols: Sequence[str], axes: Axes | Non
 def plot_objectives(traces: Mapping[str, Sequence[float]], axes: Axes | None = None) -> Axes:
     """Plot how far each iteration of EM has raised its objective above the start.
 
-    traces: the objective at the start and after each iteration, by the name of its model.
-    axes: where to plot; None for a new figure.
+    traces: the objective at the start and after each iteration, by the name of the model.
+    axes: the axes to plot on; None for a new figure.
+
     Raises ImportError without matplotlib.
 
     >>> axes = plot_objectives({"phrases": [-300.0, -200.0, -150.0]})
@@ -103,7 +105,7 @@ def plot_objectives(traces: Mapping[str, Sequence[float]], axes: Axes | None = N
 
 
 def slope_of(sizes: Sequence[int], errors: FloatArray) -> tuple[float, float]:
-    """Fit log error to log size by least squares, and give slope and intercept.
+    """Fit log error to log size by least squares, and return the slope and the intercept.
 
     sizes: the sizes of samples.
     errors: (sizes, seeds) the error of each sample.
@@ -119,11 +121,12 @@ def slope_of(sizes: Sequence[int], errors: FloatArray) -> tuple[float, float]:
 def plot_errors(sizes: Sequence[int], errors: Mapping[str, FloatArray], axes: Axes | None = None) -> Axes:
     """Plot the errors of samples by their sizes, on logarithmic axes.
 
-    Lines are fitted; where errors do not fall, a dashed line joins their geometric means.
+    A line is fitted to the errors of each estimator.  If they do not fall, a dashed line joins their geometric means.
 
     sizes: the sizes of samples.
-    errors: (sizes, seeds) the error of each sample, by the name of an estimator.
-    axes: where to plot; None for a new figure.
+    errors: (sizes, seeds) the error of each sample, by the name of the estimator.
+    axes: the axes to plot on; None for a new figure.
+
     Raises ImportError without matplotlib.
 
     >>> axes = plot_errors([1, 100], {"spectral": np.array([[1.0], [0.1]])})
@@ -135,8 +138,8 @@ def plot_errors(sizes: Sequence[int], errors: Mapping[str, FloatArray], axes: Ax
     for number, (name, of_estimator) in enumerate(errors.items()):
         style = _style(number)
         slope, intercept = slope_of(sizes, of_estimator)
-        at = np.repeat(sizes, of_estimator.shape[1])
-        axes.plot(at, of_estimator.ravel(), **style, linestyle="none", alpha=0.5, markeredgewidth=0)
+        size_of_each = np.repeat(sizes, of_estimator.shape[1])
+        axes.plot(size_of_each, of_estimator.ravel(), **style, linestyle="none", alpha=0.5, markeredgewidth=0)
         if slope > _CONVERGES:
             means = np.exp(np.log(of_estimator).mean(axis=1))
             axes.plot(sizes, means, "--", color=style["color"], label=f"{name}: no convergence")

@@ -1,6 +1,6 @@
-"""Divide raw text into sentences and words, as the corpus of a model has them.
+"""Divide raw text into sentences and words, as in the corpus of a model.
 
-The words of the corpus say how it was tokenised, so that a model needs to remember nothing else:
+The words of the corpus tell how it was tokenised, so that a model needs to remember nothing else:
 
 | the corpus has | a sentence is divided by |
 | --- | --- |
@@ -57,6 +57,7 @@ _SPELLINGS = {
     "—": "--",
     "–": "--",
 }  # the marks that treebanks write in another way
+# Parts of a line that a tokeniser would have divided, such as `growth,` and `didn't`; in the last one also `go.`
 _UNTOKENISED = re.compile(rf".*\w[,;!?]|\w+n['’]t|.*[。！？，、].+|.+[。！？，、]|[{_UNSPACED}]{{8,}}")
 _UNTOKENISED_LAST = re.compile(r".*\w\w\.")
 
@@ -66,7 +67,7 @@ class Token(NamedTuple):
 
     word: the word as the corpus writes it, such as `-LRB-`.
     form: the word as it stands in the text, such as `(`.
-    first: the index of its first character in the text.
+    first: the index of the first character of the word in the text.
     """
 
     word: str
@@ -75,7 +76,7 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return the index after its last character."""
+        """Return the index after the last character of the word."""
         return self.first + len(self.form)
 
 
@@ -124,10 +125,11 @@ class Tokenisation:
         unknown = [word for word in words if not self._has(word)]
         if any(map(_UNTOKENISED.fullmatch, unknown)):
             return True
+        # The last of several words is unknown exactly if it is also the last unknown word.
         return words[-1:] == unknown[-1:] != [] and bool(_UNTOKENISED_LAST.fullmatch(words[-1]))
 
     def _has(self, word: str) -> bool:
-        """Tell whether the corpus has a word, as it stands or in lower case."""
+        """Tell whether the corpus has a word, in this spelling or in lower case."""
         return word in self.known or word.lower() in self.known
 
     @property
@@ -155,7 +157,7 @@ class Tokenisation:
         """Tell whether a mark such as a full stop ends a sentence here.
 
         text: the text of a paragraph.
-        stop: the match of the mark; its group is the next character if that decides.
+        stop: the match of the mark; its group is the next character, and None if the mark alone decides.
         """
         if stop[1] is None:
             return True
@@ -170,21 +172,21 @@ class Tokenisation:
         part = text[first:end]
         pieces = _treebank_words(part) if self._is_english else self._own_words(part)
         tokens = []
-        at = first
+        start = first
         for piece in pieces:
-            while text[at].isspace():
-                at += 1
-            form = text[at : at + len(piece)]
-            opens = at == first or text[at - 1].isspace() or text[at - 1] in _OPENING
-            tokens.append(Token(self._spelt(form, opens), form, at))
-            at += len(piece)
+            while text[start].isspace():
+                start += 1
+            form = text[start : start + len(piece)]
+            opens = start == first or text[start - 1].isspace() or text[start - 1] in _OPENING
+            tokens.append(Token(self._spelt(form, opens), form, start))
+            start += len(piece)
         return tokens
 
     def _spelt(self, form: str, opens: bool) -> str:
-        """Write a word as the corpus does it.
+        """Write a word as the corpus writes it.
 
         form: the word as it stands in the text.
-        opens: whether a quotation mark in its place is an opening one.
+        opens: whether a quotation mark at the place of the word is an opening one.
         """
         straight = "``" if opens else "''"
         written = straight if form == '"' else _SPELLINGS.get(form, form.replace("’", "'"))
@@ -238,6 +240,7 @@ def _treebank_words(text: str) -> Iterator[str]:
     """Divide a sentence into words by NLTK's rules, with quotation marks as they stand in the text."""
     from nltk.tokenize import NLTKWordTokenizer
 
+    # The tokeniser changes quotation marks, so that the pieces are cut from the text by the lengths of its words.
     rest = text
     plain = _APOSTROPHE.sub("'", text).replace("…", " … ")
     for word in NLTKWordTokenizer().tokenize(plain):
@@ -253,5 +256,5 @@ def _is_mark(character: str) -> bool:
 
 
 def _between(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """List the parts of a text that ends divide, without empty parts."""
+    """List the parts of a text that lie between the given ends, without empty parts."""
     return ((first, end) for first, end in pairwise([0, *ends, len(text)]) if first < end)

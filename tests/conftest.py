@@ -20,14 +20,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection() -> None:
-    """Look for no garbage while tests are collected, because all modules and tests live to the end."""
+    """Switch the garbage collector off while tests are collected, because all modules and tests live to the end."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was collected out of every later search for garbage, which would take 6 % of the time of the tests.
+    """Leave the collected tests out of every later search for garbage, which saves 6 % of the time of the tests.
 
-    Other objects are searched seldom: tests of readers, which make many small ones, take a seventh less time.
+    Searches among other objects are rare: tests of readers, which make many small objects, take a seventh less time.
     """
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
@@ -35,9 +35,9 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use the fixtures below, directly or through others, and put their files first.
+    """Mark the tests that use the fixtures below, directly or through other fixtures, and put their files first.
 
-    They take longest: where several processes share the files, none is left with them at the end.
+    These tests take longest: if several processes share the files, no process should begin with one at the end.
     """
     for item in items:
         if not {"require_corpus", "shared_file"}.isdisjoint(getattr(item, "fixturenames", ())):
@@ -47,17 +47,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _missing(what: str, remedy: str) -> NoReturn:
-    """Skip the test, or fail it where SPECTRAL_LATENT_REQUIRE_DATA=1 says that the data must be there."""
+    """Skip the test, or let it fail if SPECTRAL_LATENT_REQUIRE_DATA=1 says that the data must be there."""
     verdict = pytest.fail if os.environ.get("SPECTRAL_LATENT_REQUIRE_DATA") == "1" else pytest.skip
     verdict(f"{what} not found: {remedy}")
 
 
 @pytest.fixture(scope="session")
 def require_corpus() -> Callable[[str], Any]:
-    """Give the function from a name to the NLTK corpus reader of that name; NLTK itself searches NLTK_DATA."""
+    """Return a function that finds NLTK's corpus reader of a name; NLTK itself searches NLTK_DATA."""
 
     def reader(name: str) -> Any:
-        import nltk.corpus  # here, because it takes a second
+        import nltk.corpus  # not at the head of the module, because this import takes a second
 
         corpus = getattr(nltk.corpus, name)
         try:
@@ -71,7 +71,7 @@ def require_corpus() -> Callable[[str], Any]:
 
 @pytest.fixture(scope="session")
 def shared_file() -> Callable[[str], Path]:
-    """Give the function from a path relative to SPECTRAL_LATENT_DATA to that file or folder."""
+    """Return a function that finds a file or folder by its path relative to SPECTRAL_LATENT_DATA."""
 
     def locate(relative: str) -> Path:
         root = os.environ.get("SPECTRAL_LATENT_DATA")

@@ -1,8 +1,9 @@
-"""The table of equations, docs/equations.md, as `python -m tests.equations` writes it from docstrings.
+"""Write the table of equations, docs/equations.md, from docstrings: `python -m tests.equations`.
 
 A docstring cites a theorem, an equation, a figure, an algorithm, a table or a slide of one of the papers below.  The
-paper is the last one that the same sentence, or row of a table, names before the citation; else the first one after
-it; else the first one that the module names.  Places of other papers do not count.
+cited paper is the last paper that the sentence, or the row of a table, names before the citation.  If there is none, it
+is the first paper after the citation, or else the first paper that the module names.  Places of other papers do not
+count.
 """
 
 import ast
@@ -33,8 +34,8 @@ RULE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")  # between sentences
 class Claim(NamedTuple):
     """A place of a paper that the library computes, or measures.
 
-    says: its content in a few words.
-    tests: the tests that check it.
+    says: the content of the place in a few words.
+    tests: the tests that check the place.
     """
 
     says: str
@@ -62,7 +63,7 @@ def _numbers(text: str) -> list[str]:
 
 
 def _papers(text: str) -> list[str]:
-    """List the papers that a text names; one of others is the empty string."""
+    """List the papers that a text names; other papers are empty strings."""
     groups = [match.lastgroup for match in NAMED.finditer(text)]
     return [list(PAPERS)[int(group[1:])] if group else "" for group in groups]
 
@@ -211,7 +212,7 @@ def citations() -> dict[tuple[str, str], list[str]]:
 
 
 def files_of_tests() -> dict[str, str]:
-    """Find the file of each test."""
+    """Find the file of each test function."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
     return {name: file for file, text in texts.items() for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}

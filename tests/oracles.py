@@ -1,4 +1,4 @@
-"""Plain, slow and independent versions of what the library computes, and random models and trees to try them on.
+"""Compute in a plain, slow and independent way what the library computes, and draw random models and trees.
 
 A tree is a nested tuple: (symbol, terminal) at a leaf, (symbol, child) or (symbol, left, right) above.
 """
@@ -28,7 +28,7 @@ Item = tuple[int, int, int]  # symbol, first word, word after the last
 
 
 def best_derivation(forest: Forest, weights: np.ndarray) -> Derivation | None:
-    """The derivation of a forest of one component with the largest sum of edge weights; None if there is none."""
+    """Find the derivation of a forest of one component with the largest sum of edge weights; None if there is none."""
     return next(iter(n_best_derivations(forest, weights, 1)), None)
 
 
@@ -43,7 +43,7 @@ def post_order(tree: Tree) -> Iterator[Tree]:
 
 
 def kind_and_rule(tree: Tree) -> tuple[str, Rule]:
-    """`leaf`, `unary` or `binary`, and the rule at the top of the tree."""
+    """Return `leaf`, `unary` or `binary`, and the rule at the top of the tree."""
     below = children(tree)
     if not below:
         return "leaf", tree
@@ -56,19 +56,20 @@ def leaves(tree: Tree) -> list[int]:
 
 
 def spans(tree: Tree, first: int = 0) -> list[Item]:
-    """The item of every node, in post-order."""
-    found: list[Item] = []
+    """List the item of every node, in post-order."""
+    items: list[Item] = []
 
-    def add(node: Tree, at: int) -> int:
-        end = at
+    def add(node: Tree, begin: int) -> int:
+        """Append the items of a subtree, and return the place after its last word."""
+        end = begin
         for child in children(node):
             end = add(child, end)
-        end = max(end, at + 1)  # of a leaf
-        found.append((node[0], at, end))
+        end = max(end, begin + 1)  # a leaf has one word
+        items.append((node[0], begin, end))
         return end
 
     add(tree, first)
-    return found
+    return items
 
 
 def columns(trees: Iterable[Tree]) -> SkeletalTrees:
@@ -92,7 +93,7 @@ def columns(trees: Iterable[Tree]) -> SkeletalTrees:
 
 
 def nested(trees: SkeletalTrees) -> list[Tree]:
-    """The inverse of `columns`."""
+    """Convert columns to trees: the inverse of `columns`."""
 
     def build(node: int) -> Tree:
         below = [int(child) for child in (trees.left[node], trees.right[node]) if child >= 0]
@@ -104,7 +105,7 @@ def nested(trees: SkeletalTrees) -> list[Tree]:
 
 
 def rules_of(trees: Iterable[Tree]) -> dict[str, list[Rule]]:
-    """The distinct rules of trees, each kind sorted."""
+    """List the distinct rules of trees, each kind sorted."""
     found: dict[str, set[Rule]] = {"leaf": set(), "unary": set(), "binary": set()}
     for tree in trees:
         for node in post_order(tree):
@@ -128,9 +129,14 @@ def tree_strategy(n_symbols: int = 3, n_terminals: int = 3, max_leaves: int = 5)
 
 @dataclass(frozen=True)
 class Lpcfg:
-    """t[a, b, c]: (m_a, m_b, m_c), u[a, b]: (m_a, m_b), q[a, x]: (m_a,), pi[a]: (m_a,).
+    """The numbers of an L-PCFG.
 
-    factors: rank-one terms (n, m) of some of the t, which are their sums.
+    states: the number of states m_a of each symbol a.
+    pi: pi[a], (m_a,), the number of each state at the root.
+    q: q[a, x], (m_a,), the numbers of leaf rules.
+    u: u[a, b], (m_a, m_b), the numbers of unary rules.
+    t: t[a, b, c], (m_a, m_b, m_c), the numbers of binary rules.
+    factors: for some rules, three factors (n, m) of n rank-one terms whose sum is t.
     """
 
     states: list[int]
@@ -144,7 +150,7 @@ class Lpcfg:
         return {"leaf": self.q, "unary": self.u, "binary": self.t}[kind]
 
     def operators(self, *, probabilities: bool = False) -> ObservableOperators:
-        """The same numbers as the library keeps them; rules that have factors are given as factors."""
+        """Convert the numbers to operators; rules that have factors become factors."""
         m = max(self.states)
         root, leaf = np.zeros((len(self.states), m)), np.zeros((len(self.q), m))
         unary = np.zeros((len(self.u), m, m))
@@ -174,7 +180,7 @@ Numbers = dict[tuple[str, Rule], np.ndarray]
 
 
 def numbers_of(table: RuleTable) -> Numbers:
-    """The numbers of a table by root symbol or rule, padded as in the table; tensors multiplied out."""
+    """List the numbers of a table by root symbol or rule, padded as in the table; tensors are multiplied out."""
     kinds = {
         "leaf": table.leaf,
         "unary": table.unary,
@@ -188,7 +194,7 @@ def numbers_of(table: RuleTable) -> Numbers:
 
 
 def numbers_by_factor(table: RuleTable) -> Numbers:
-    """The numbers of a table without padding; those of tensors in factors by factor."""
+    """List the numbers of a table without padding; tensors in factors have one entry for each factor."""
     found = {
         (kind, rule): array[tuple(slice(table.states[a]) for a in (rule[:1] if kind in ("root", "leaf") else rule))]
         for (kind, rule), array in numbers_of(table).items()
@@ -211,7 +217,7 @@ def same_numbers(found: Numbers, wanted: Numbers, **tolerance: float) -> None:
 def random_numbers(
     rng: np.random.Generator, states: Sequence[int], rules: dict[str, list[Rule]], *, factored: bool = True
 ) -> Lpcfg:
-    """A model of numbers of either sign; with `factored`, every second tensor is a sum of one or two rank-one terms."""
+    """Draw numbers of either sign; with `factored`, every second tensor is a sum of one or two rank-one terms."""
     q = {rule: rng.normal(size=states[rule[0]]) for rule in rules["leaf"]}
     u = {rule: rng.normal(size=[states[a] for a in rule]) for rule in rules["unary"]}
     t, factors = {}, {}
@@ -225,7 +231,7 @@ def random_numbers(
 
 
 def random_lpcfg(rng: np.random.Generator, states: Sequence[int], rules: dict[str, list[Rule]]) -> Lpcfg:
-    """A proper L-PCFG: Σ_(rules and child states) = 1 for every symbol and state, Σ π = 1."""
+    """Draw a proper L-PCFG: Σ_(rules and child states) = 1 for every symbol and state, Σ π = 1."""
     shapes = {kind: (lambda rule: [states[a] for a in rule]) for kind in ("unary", "binary")}
     shapes["leaf"] = lambda rule: [states[rule[0]]]
     drawn = {kind: {rule: rng.exponential(size=shapes[kind](rule)) for rule in table} for kind, table in rules.items()}
@@ -234,7 +240,7 @@ def random_lpcfg(rng: np.random.Generator, states: Sequence[int], rules: dict[st
 
 
 def proper(model: Lpcfg) -> Lpcfg:
-    """The model with its numbers scaled in place: the roots, and the rules of every state, sum to one."""
+    """Scale the numbers of a model in place, so that the roots and the rules of every state sum to one."""
     for a, m in enumerate(model.states):
         mine = [array for kind, _ in KINDS for rule, array in model.of(kind).items() if rule[0] == a]
         total = sum((array.reshape(m, -1).sum(axis=1) for array in mine), start=np.zeros(m))
@@ -247,7 +253,7 @@ def proper(model: Lpcfg) -> Lpcfg:
 
 
 def all_rules(n_symbols: int, n_terminals: int, *, unary: Iterable[Rule] = ()) -> dict[str, list[Rule]]:
-    """Every binary and leaf rule over the symbols, and the unary rules given."""
+    """List every binary rule and leaf rule over the symbols, and the given unary rules."""
     symbols = range(n_symbols)
     return {
         "leaf": list(itertools.product(symbols, range(n_terminals))),
@@ -263,7 +269,7 @@ def all_rules(n_symbols: int, n_terminals: int, *, unary: Iterable[Rule] = ()) -
 def random_projections(
     trees: SkeletalTrees, states: Sequence[int], rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Random y, z (N, M), zero beyond the states of each node's symbol."""
+    """Draw y and z (N, M), which are zero beyond the states of each node's symbol."""
     has_state = np.arange(max(states)) < np.array(states)[trees.symbol][:, None]
     y, z = rng.normal(size=(2, *has_state.shape)) * has_state
     return y, z
@@ -277,9 +283,10 @@ def moments_by_loops(
     z: np.ndarray,
     weights: np.ndarray | None = None,
 ) -> Moments:
-    """The table of `estimation.moments`, node by node.
+    """Compute the moments of trees node by node.
 
-    rules: nodes with others are left out of the sums of rules.  weights: (N,) how often each node counts.
+    rules: the rules of the table; nodes with other rules are left out of the sums of rules.
+    weights: (N,) how often each node counts.
     """
     size = y.shape[1] + 1
     root, inside, outside = np.zeros((3, len(states), size))
@@ -324,7 +331,7 @@ def same_moments(found: Moments, wanted: Moments, **tolerance: float) -> None:
 
 
 def by_enumeration(model: Lpcfg, tree: Tree) -> float:
-    """p(r_1 ... r_N) = Σ_h p(r_1 ... r_N, h_1 ... h_N), equation 2, term by term."""
+    """Compute p(r_1 ... r_N) = Σ_h p(r_1 ... r_N, h_1 ... h_N), equation 2, term by term."""
     nodes = list(post_order(tree))
     number = {id(node): i for i, node in enumerate(nodes)}
     if len(number) != len(nodes):  # a tree that shares subtrees: give every node its own object
@@ -342,9 +349,12 @@ def by_enumeration(model: Lpcfg, tree: Tree) -> float:
 
 
 class Joint(NamedTuple):
-    """p(tree, h) for every choice h of states, an axis for each node; `uses`: tables, rules and the axes they look at.
+    """p(tree, h) for every choice h of states.
 
-    The term of a tensor in factors is one more state, and the factors are three tables.
+    p: the probabilities, with an axis for the state of each node.
+    uses: the table, the rule and the axes of each number in the product.
+
+    The number of the term of a tensor in factors is one more state, and the factors are three tables.
     """
 
     p: np.ndarray
@@ -352,7 +362,7 @@ class Joint(NamedTuple):
 
 
 def joint(model: Lpcfg, tree: Tree) -> Joint:
-    """The product of all numbers that a tree uses, over all choices of states."""
+    """Multiply all numbers that a tree uses, for all choices of states."""
     (tree,) = nested(columns([tree]))  # nodes that are equal are now different objects
     nodes = list(post_order(tree))
     number = {id(node): i for i, node in enumerate(nodes)}
@@ -374,9 +384,9 @@ def joint(model: Lpcfg, tree: Tree) -> Joint:
 
 
 def counts_by_enumeration(model: Lpcfg, components: Iterable[Sequence[Tree]]) -> tuple[Numbers, float]:
-    """Expected counts of roots and rules with their states, and Σ log Z, by listing derivations and their states.
+    """Compute expected counts of roots and rules with their states, and Σ log Z, from all derivations and states.
 
-    components: the derivations of each, whose probabilities sum to Z.
+    components: the derivations of each component, whose probabilities sum to Z.
     """
     counts: Numbers = {("root", (a,)): np.zeros(m) for a, m in enumerate(model.states)}
     for kind, _ in KINDS:
@@ -397,7 +407,7 @@ def counts_by_enumeration(model: Lpcfg, components: Iterable[Sequence[Tree]]) ->
 
 
 def figure_2(model: Lpcfg, tree: Tree) -> float:
-    """The conventional inside algorithm on an s-tree; a unary rule is a binary one without the right child."""
+    """Compute the conventional inside algorithm on an s-tree; a unary rule is a binary rule without a right child."""
 
     def b(node: Tree) -> list[float]:
         kind, rule = kind_and_rule(node)
@@ -417,7 +427,7 @@ def figure_2(model: Lpcfg, tree: Tree) -> float:
 
 
 def figure_4(model: Lpcfg, tree: Tree) -> float:
-    """The tensor form on dense tensors."""
+    """Compute the tensor form of the inside algorithm on dense tensors."""
 
     def f(node: Tree) -> np.ndarray:
         kind, rule = kind_and_rule(node)
@@ -430,7 +440,7 @@ def figure_4(model: Lpcfg, tree: Tree) -> float:
 
 
 def derivations(model: Lpcfg, sentence: Sequence[int]) -> list[Tree]:
-    """All trees over a sentence of terminals; unary rules must not form a cycle."""
+    """List all trees over a sentence of terminals; unary rules must not form a cycle."""
 
     def over(a: int, i: int, j: int) -> Iterator[Tree]:
         if j == i + 1 and (a, sentence[i]) in model.q:
@@ -456,7 +466,7 @@ class Chart:
 
 
 def figure_3(model: Lpcfg, sentence: Sequence[int]) -> Chart:
-    """The conventional inside-outside algorithm on a sentence, loop by loop; no unary rules."""
+    """Compute the conventional inside-outside algorithm on a sentence, loop by loop, without unary rules."""
     n, m = len(sentence), model.states
     items = [(a, i, i + width) for width in range(1, n + 1) for i in range(n - width + 1) for a in range(len(m))]
     alpha = {(a, i, j): np.zeros(m[a]) for a, i, j in items}
@@ -484,7 +494,7 @@ def figure_3(model: Lpcfg, sentence: Sequence[int]) -> Chart:
 
 
 def log_weight(model: Lpcfg, trees: SkeletalTrees) -> np.ndarray:
-    """log p of each of some trees of a model of non-negative numbers, all in logarithms."""
+    """Compute log p of each tree under a model of non-negative numbers, by sums of logarithms."""
     with np.errstate(divide="ignore"):
         logs = {kind: {rule: np.log(array) for rule, array in model.of(kind).items()} for kind, _ in KINDS}
         log_pi = [np.log(vector) for vector in model.pi]
@@ -509,7 +519,7 @@ def log_weight(model: Lpcfg, trees: SkeletalTrees) -> np.ndarray:
 
 
 def log_sum(values: np.ndarray) -> np.ndarray:
-    """log Σ exp over the last axis."""
+    """Compute log Σ exp over the last axis."""
     top = np.max(values, axis=-1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
@@ -522,16 +532,16 @@ def log_sum(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Parsed:
-    """The full CKY forest of some sentences, with every item and edge, and what each item is."""
+    """The full CKY forest of some sentences, and the sentence and the span of each item."""
 
     forest: Forest
-    items: list[tuple[int, Item]]  # number of the sentence, item
+    items: list[tuple[int, Item]]  # the number of the sentence, and the symbol and span
 
 
 def cky_forest(model: Lpcfg, sentences: Sequence[Sequence[int]], *, rng: np.random.Generator | None = None) -> Parsed:
-    """All items and edges of each sentence, a component each; every sentence must have a tree.
+    """Build a forest of all items and edges, with a component for each sentence, which must have a tree.
 
-    With `rng`, edges of rule -1 are strewn in, of every arity.
+    With `rng`, edges with the rule -1 are added at random, for every arity.
     """
     symbol: list[int] = []
     start = [0]
@@ -576,7 +586,7 @@ def cky_forest(model: Lpcfg, sentences: Sequence[Sequence[int]], *, rng: np.rand
 
 
 def _unary_order(rules: Iterable[Rule]) -> dict[int, int]:
-    """A number per symbol so that the child of every unary rule has the lower one."""
+    """Number the symbols so that the child of every unary rule has a lower number than the parent."""
     rules = list(rules)
     height: dict[int, int] = {}
     for _ in range(len(rules) + 1):
@@ -585,5 +595,5 @@ def _unary_order(rules: Iterable[Rule]) -> dict[int, int]:
 
 
 def unscaled(vectors: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    """Scaled vectors as plain numbers."""
+    """Convert scaled vectors to plain numbers."""
     return np.ldexp(vectors, np.maximum(exponents, -5000).astype(np.intc)[:, None])

@@ -1,4 +1,4 @@
-"""Programs that are run in this process and in another."""
+"""Run programs in this process and in another."""
 
 import io
 import os

@@ -1,7 +1,7 @@
-"""Train models as processors of other kinds would do it, and print which of them differ from those of this processor.
+"""Train models as on other kinds of processors, and print which models differ from those of this processor.
 
-NumPy, its BLAS and numba choose code for the processor that they find, and other code adds up sums in another order.
-Variables of the environment make them choose as they would elsewhere, on x86-64.
+NumPy, its BLAS and numba choose code for the processor that they find, and each code adds up sums in an order of its
+own.  On x86-64, variables of the environment make them choose the code for another processor.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ PROCESSORS: dict[str, dict[str, str]] = {
 
 
 def main() -> int:
-    """Print for each kind of processor how many models are the same, and those that are not."""
+    """Print for each kind of processor how many models are the same, and how the others differ."""
     parser = argparse.ArgumentParser(prog="python -m tests.processors", description=__doc__)
     parser.add_argument("--into", type=Path, metavar="FOLDER", help="only train models, for this processor")
-    parser.add_argument("--model", choices=MODELS, action="append", help="all if none is named")
+    parser.add_argument("--model", choices=MODELS, action="append", help="a model to train; all if none is named")
     given = parser.parse_args()
     chosen = given.model or list(MODELS)
     if given.into is not None:
@@ -90,10 +90,10 @@ def train(folder: Path, chosen: Iterable[str]) -> None:
 
 
 def trained(folder: Path, variables: Mapping[str, str], chosen: Iterable[str]) -> Path:
-    """Train models in a process of its own, into files of a new folder, which is returned.
+    """Train models in a process of its own, into files of a new folder, and return the folder.
 
     folder: the folder.
-    variables: of the environment.
+    variables: the variables of the environment for the process.
     chosen: the names of the models.
     """
     folder.mkdir()
@@ -105,7 +105,7 @@ def trained(folder: Path, variables: Mapping[str, str], chosen: Iterable[str]) -
 
 
 def difference(one: Path, other: Path) -> str:
-    """Describe how two model files differ; an empty text if they do not.
+    """Describe how two model files differ; return an empty text if they do not differ.
 
     one: a model file.
     other: a model file.

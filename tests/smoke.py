@@ -1,4 +1,4 @@
-"""Learn with every estimator and every kind of model, save, load, and ask each: a test of an installation.
+"""Test an installation: learn, save, load and ask every kind of model, phrases with every estimator.
 
 python tests/smoke.py
 """

@@ -1,9 +1,10 @@
-"""Print the resident memory of a process that parses and tags a great deal; status 1 if it goes on growing.
+"""Print the resident memory of a process that parses and tags a great deal; the status is 1 if it keeps growing.
 
     python -m tests.soak                          # 100,000 sentences parsed, 1,000,000 words tagged
     python -m tests.soak --sentences 5000 --words 50000
 
-A quarter of the words are new, so that what is kept of unseen words fills up, which is the warm-up: the first half.
+A quarter of the words are new.  In the first half, the memory for unseen words fills up; in the second half, nothing
+should grow.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.sequence import LatentTagger
 
 MOST_GROWTH = 20.0  # megabytes, in the second half
-_TAGGED = 100  # sentences that are tagged at once
+_TAGGED = 100  # the number of sentences that are tagged at once
 TREES = embedded_treebank(1000)
 
 
 def sentences(seed: int) -> Iterator[list[str]]:
-    """Draw sentences without end, a quarter of whose words are new."""
+    """Draw sentences without end; a quarter of their words are new."""
     rng = random.Random(seed)
     known = [list(tree.words()) for tree in TREES]
     while True:
@@ -39,21 +40,21 @@ def resident() -> float:
 
 
 def growth(label: str, sizes: Iterator[int], amount: int) -> float:
-    """Ask for answers until their sizes add up to an amount; print the memory at each tenth; return the last growth."""
+    """Ask for answers of the sizes until they add up to `amount`, print the memory, and return the late growth."""
     done = 0
-    at: list[float] = []
+    memory: list[float] = []  # after each tenth of the amount
     for size in sizes:
         done += size
-        if done * 10 >= amount * (len(at) + 1):
-            at.append(resident())
-            print(f"{label:<10}{done:>10,}{at[-1]:>8.0f} MB", flush=True)
+        if done * 10 >= amount * (len(memory) + 1):
+            memory.append(resident())
+            print(f"{label:<10}{done:>10,}{memory[-1]:>8.0f} MB", flush=True)
         if done >= amount:
             break
-    return at[-1] - at[len(at) // 2 - 1]
+    return memory[-1] - memory[len(memory) // 2 - 1]
 
 
 def main() -> int:
-    """Parse and tag, and print what memory it took."""
+    """Parse and tag, and print the memory."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

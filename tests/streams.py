@@ -1,4 +1,4 @@
-"""Treebanks as streams: shards made small, in memory or in files, and how many items of a stream are in use."""
+"""Make small shards of treebanks, in memory or in files, and count the items of a stream that are in use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from spectral_latent.estimation import _formalism
 from spectral_latent.estimation._treebank import ColumnStore
 
-Item = TypeVar("Item", bound=tuple)  # type: ignore[type-arg] # of whatever
+Item = TypeVar("Item", bound=tuple)  # type: ignore[type-arg] # tuples of any kind
 
 
 def make_shards(monkeypatch: pytest.MonkeyPatch, size: int, *, in_files: bool) -> None:
@@ -23,8 +23,8 @@ def make_shards(monkeypatch: pytest.MonkeyPatch, size: int, *, in_files: bool) -
 class Watch:
     """Count the items of a stream that are in use.
 
-    read: how many were given out.
-    most: how many of these were in use at once, at most.
+    read: the number of items that were given out.
+    most: the largest number of items that were in use at once.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Benchmarks: all can be imported, and those of accuracy run on a small treebank."""
+"""All benchmarks can be imported, and the benchmarks of accuracy run on a small treebank."""
 
 import importlib
 from itertools import product
@@ -104,7 +104,7 @@ def test_tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_reading_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Times that are made of surprisals and lengths give their coefficients back."""
+    """The regression finds the coefficients of times that are made of surprisals and lengths."""
     reading_times = load("reading_times", monkeypatch)
     for name in (reading_times.PARSES, reading_times.TIMES):
         (tmp_path / name).parent.mkdir(parents=True)
@@ -133,7 +133,7 @@ def test_reading_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checks are a part of the work, and put back."""
+    """Checks take a part of the time; afterwards the library has its own checks again."""
     checks = load("checks", monkeypatch)
     for label, row in checks.rows(TREES[:20], TREES[:3]):
         assert 0.0 < row["checks ms"] < row["CPU ms"], label

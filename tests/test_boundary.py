@@ -1,7 +1,7 @@
-"""The boundary of compiled code above the passes: columns that are spoilt are refused with a ValueError.
+"""The callers of compiled code above the passes refuse spoilt columns with a ValueError.
 
-What is not refused must be a forest by `check_forest`, which `tests/inference/test_boundary.py` compares with plain
-Python.  With NUMBA_BOUNDSCHECK=1 (`make test-lowest`) an index outside an array is an IndexError here.
+Columns that are not refused must be a forest by `check_forest`, which `tests/inference/test_boundary.py` compares with
+plain Python.  With NUMBA_BOUNDSCHECK=1 (`make test-lowest`) an index outside an array is an IndexError here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FAR = [-(2**62), -(10**9), -7, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, 10**6, 10**9, 2*
 
 @st.composite
 def spoilt(draw: st.DrawFn, columns: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Columns of which up to two have a number changed, or are cut, of another type, or have one more axis."""
+    """Spoil up to two columns: change a number, cut the column, change its type, or add an axis."""
     found: dict[str, Any] = dict(columns)
     for name in draw(st.lists(st.sampled_from(list(columns)), max_size=2)):
         column = np.array(found[name])
@@ -66,7 +66,7 @@ def spoilt(draw: st.DrawFn, columns: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def unless_refused(make: Callable[[], Any]) -> Any:
-    """What the call gives, or None where it raises ValueError; any other error is a failure."""
+    """Return the result of a call, or None if it raises ValueError; any other error lets the test fail."""
     try:
         return make()
     except ValueError:
@@ -99,7 +99,7 @@ def test_trellises(columns: dict[str, Any]) -> None:
     if trellis is not None:
         forest = trellis.forest
         assert forest.n_items == 2 * len(candidates[1]) and forest.n_edges == forest.start[-1]
-        # Items of a last sequence that cannot begin have no root; else the columns are a forest.
+        # If the last sequence cannot begin, its items have no root; otherwise the columns are a forest.
         if not forest.n_items or (len(forest.root) and forest.root[-1] == forest.n_items - 1):
             check_forest(forest)
 
@@ -270,7 +270,7 @@ LEAVES = {
 
 
 def coarse_operators() -> ObservableOperators:
-    """S → A A and A → a, S → b, of one state."""
+    """Make the operators of S → A A, A → a and S → b, with one state."""
     rules = Rules(np.array([[0, 0], [1, 1]]), np.empty((0, 2), dtype=np.int64), np.array([[1, 0, 0]]))
     arrays = (np.ones((2, 1)), np.ones((2, 1)), np.empty((0, 1, 1)))
     return ObservableOperators(rules, np.array([1, 1]), *arrays, [Tensor.of_dense(np.ones((1, 1, 1)))])

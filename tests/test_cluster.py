@@ -1,6 +1,6 @@
-"""A Dask cluster computes what one process computes, also where its workers are killed.
+"""A Dask cluster computes the same as one process, also if its workers are killed.
 
-All tests of a cluster stand here, because they share one: its processes take longer to start than the tests.
+All tests of a cluster are here, because they share one cluster: its processes take longer to start than the tests.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tests.streams import make_shards
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Client]:
-    """The client of a cluster: two workers of this machine, each a process.
+    """Start a cluster of two workers on this machine, each a process, and return its client.
 
-    They, and those that come for killed ones, are forked from a process that has imported this module once for all.
+    All workers, also those that replace killed ones, are forked from a process that has imported this module.
     """
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         get_mp_context().set_forkserver_preload(["distributed", __name__])
@@ -42,7 +42,7 @@ def cluster() -> Iterator[Client]:
 
 @pytest.fixture(autouse=True)
 def engine(cluster: Client) -> Iterator[None]:
-    """Let the cluster do the work of joblib, as soon as both workers are there."""
+    """Let the cluster do the work of joblib when both workers are there."""
     cluster.wait_for_workers(2)
     with joblib.parallel_config(backend="dask"):
         yield

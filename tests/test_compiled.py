@@ -1,4 +1,4 @@
-"""Compilation: of use where nobody may write, and announced on a terminal."""
+"""Compiled code is of use where nobody may write, and a terminal is told of compilation."""
 
 from __future__ import annotations
 
@@ -73,12 +73,13 @@ found = answer(Pair(5, 3))
 
 
 def test_compiled_code_is_that_of_all_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code that a process kept is used again, but not if a part or a record that it is made of has changed or moved."""
+    """Code that a process kept is used again, unless a part or a record that it contains has changed or moved."""
     folder = tmp_path / "sources"
     folder.mkdir()
     cache = str(tmp_path / "cache")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be taken for that of a change in the same second
+    # Python would use bytecode again after a change in the same second.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(numba.config, "CACHE_DIR", cache)
 
     def write(fields: str = "a: int; b: int", result: str = "pair.a - pair.b", module: str = "sources.record") -> None:
@@ -101,7 +102,7 @@ def test_compiled_code_is_that_of_all_sources(tmp_path: Path, monkeypatch: pytes
             del sys.modules[name]
 
     def run(**changed: str) -> tuple[int, int]:
-        """Import all modules anew, as a process would."""
+        """Import all modules again, as a new process does."""
         write(**changed)
         forget()
         importlib.invalidate_caches()
@@ -123,7 +124,7 @@ def test_compiled_code_is_that_of_all_sources(tmp_path: Path, monkeypatch: pytes
 
 
 def on_terminal(script: str, cache: Path) -> str:
-    """What a script writes to standard error, which is a terminal."""
+    """Run a script whose standard error is a terminal, and return what it writes there."""
     screen, terminal = os.openpty()
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, env=environment, stderr=terminal, check=True)
@@ -136,7 +137,7 @@ def on_terminal(script: str, cache: Path) -> str:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
-    """The cache of a process that compiled with its errors in a pipe, and what it wrote there."""
+    """Compile in a process whose standard error is a pipe; return its cache and what it wrote to the pipe."""
     cache = tmp_path_factory.mktemp("filled")
     environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
     done = subprocess.run([sys.executable, "-c", CALL], cwd=ROOT, env=environment, capture_output=True, check=True)
@@ -155,7 +156,7 @@ def test_compilation_is_announced_once(filled: tuple[Path, bytes], tmp_path: Pat
 
 
 def test_a_parse_needs_every_function_for_one_kind_of_arguments_and_none_for_strings() -> None:
-    """Each further kind would be compiled once more at the first parse, which strings make long."""
+    """At the first parse, a function is compiled once more for each kind of arguments, and strings take long."""
     leaf = "Phrase('{}', ('{}',))".format
     tree = f"Phrase('S', ({leaf('NNS', 'dogs')}, Phrase('VP', ({leaf('VBP', 'see')}, {leaf('NNS', 'cats')}))))"
     script = f"""

@@ -1,4 +1,4 @@
-"""The Python code of README and documents runs, page by page, as a reader would type it, on small corpora."""
+"""The Python code of the README and the documents runs page by page, as a reader would type it, on small corpora."""
 
 import contextlib
 import io
@@ -26,7 +26,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = {page: "".join(BLOCK.findall(text)) for page, text in documents().items() if BLOCK.search(text)}
 TREES = embedded_treebank(40)
 TAGGED = [phrase_to_nltk(tree).pos() for tree in TREES]
-CORPUS = SimpleNamespace(  # in the place of NLTK's; every word has the one before it for head
+CORPUS = SimpleNamespace(  # replaces NLTK's treebank; the head of each word is the word before it
     parsed_sents=lambda: [phrase_to_nltk(tree) for tree in TREES],
     tagged_sents=lambda tagset=None: TAGGED,
     sents=lambda: [[word for word, _ in sentence] for sentence in TAGGED],
@@ -36,7 +36,7 @@ ROWS = ["".join(f"{word}\t{tag}\t{at}\tROOT\n" for at, (word, tag) in enumerate(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the files that pages name."""
+    """Write the files that the pages name."""
     folder = tmp_path_factory.mktemp("documents")
     (folder / "treebank").mkdir()
     brackets = "\n".join(tree.bracketed() for tree in TREES)
@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put small corpora in the place of NLTK's, and a cluster of threads in that of any other."""
+    """Replace NLTK's corpora by small ones, and every cluster by a cluster of threads."""
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     for name in ("treebank", "brown"):
@@ -74,7 +74,7 @@ def here(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore:the parser does not know the tags")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_runs(page: str) -> None:
-    """With one process for any number, because starting processes takes seconds."""
+    """The code gets one process for any number that it asks for, because starting processes takes seconds."""
     code = re.sub(r"jobs=\d+", "jobs=1", PAGES[page])
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(code, page, "exec"), {"__name__": "documented"})

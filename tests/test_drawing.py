@@ -1,4 +1,4 @@
-"""Drawn trees and arcs: well-formed, complete, readable, and safe whatever the words are."""
+"""Drawings of trees and arcs are well-formed, complete, readable, and safe for all words."""
 
 import re
 import unicodedata
@@ -28,7 +28,7 @@ phrases = st.recursive(
 
 
 def texts(picture: str) -> list[tuple[float, float, str]]:
-    """The place of every text: its middle, its line and the text."""
+    """List the texts of a drawing, each with the place of its middle and its line."""
     root = ElementTree.fromstring(picture)
     assert root.tag == f"{NAMESPACE}svg"
     return [(float(x.get("x", "")), float(x.get("y", "")), x.text or "") for x in root.iter(f"{NAMESPACE}text")]

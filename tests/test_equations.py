@@ -1,4 +1,4 @@
-"""The table of equations is complete: every citation is claimed, every claim is cited and tested."""
+"""The table of equations is complete: every citation has a claim, and every claim a citation and tests."""
 
 from tests.equations import CLAIMS, FILE, citations, files_of_tests, reference
 

@@ -1,8 +1,8 @@
-"""A fourth formalism, of nothing but the core's rooms: arithmetic without brackets, `a + 2 * b`.
+"""A fourth formalism needs only the rooms of the core: arithmetic without brackets, `a + 2 * b`.
 
-Trees say `op` at every node, and the operator is what a node observes; that `*` binds closer than `+` and that both
-group to the left is for latent states to find.  The five questions of a formalism are answered by `Arithmetic`, an
-`estimation.Formalism`, and by `Chart`.
+The label of every inner node is `op`, and its observation is the operator.  Latent states must find that `*` binds
+closer than `+`, and that both group to the left.  `Arithmetic`, an `estimation.Formalism`, and `Chart` answer the five
+questions of a formalism.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ OP, OPERATOR, REST, VALUE = SYMBOLS = [Symbol("op"), Symbol("op", "observation")
 
 
 class Arithmetic:
-    """The learning side of the formalism, and the forests of its inputs."""
+    """Convert expressions to s-trees with features, and inputs to forests."""
 
     def __init__(self, terminals: Sequence[str]) -> None:
         self.terminals = Vocabulary(terminals)
@@ -57,7 +57,7 @@ class Arithmetic:
     # How does an object become an s-tree?
 
     def n_nodes(self, expression: Expression) -> int:
-        """An operator takes three nodes: itself, what it observes, and the rest."""
+        """Count the nodes: an operator takes three, for itself, its observation and the rest of its children."""
         return 1 if isinstance(expression, str) else 3 + sum(map(self.n_nodes, expression[1:]))
 
     def columns(self, expressions: Sequence[Expression], weight: FloatArray) -> Columns:
@@ -98,26 +98,26 @@ class Arithmetic:
 
     @staticmethod
     def features(trees: SkeletalTrees) -> FeatureColumns:
-        """Those of the core, the operator at the top below, and the operator above with the side."""
+        """Add the operator at a node, and the operator above with the side of the node, to the features of the core."""
         operator = np.where(trees.is_binary, trees.terminal[trees.left], -1)
         above = trees.parent
-        while (inner := (above >= 0) & (operator[above] < 0)).any():  # a rest is no operator's own node
+        while (inner := (above >= 0) & (operator[above] < 0)).any():  # a rest is only a part of an operator
             above = np.where(inner, trees.parent[above], above)
         outer = hash_columns(np.where(above < 0, -1, operator[above]), trees.is_right_child.astype(int))
         return FeatureColumns.of(inside_templates(trees) | {"op": operator}, outside_templates(trees) | {"op": outer})
 
-    # How is a terminal scored that was never seen?
+    # How is a terminal scored that training did not have?
 
     def known(self, token: str) -> str:
-        """A token as a terminal: numbers and names that were never seen are `#` and `?`."""
+        """Return the terminal of a token: `#` for an unseen number, `?` for an unseen name."""
         return token if token in self.terminals else "#" if token.isdigit() else "?"
 
     # Which forest does a bare input have?
 
     def forest(self, tokens: Sequence[str], rules: Rules) -> tuple[Forest, list[int]]:
-        """A forest, and for each item the token that it is, or the first one that it covers.
+        """Build the forest of an input, and list for each item the first token that the item covers.
 
-        Items: tokens, spans of values i ... j-1, and the two sides of an operator in such a span."""
+        Items are tokens, spans of the values i ... j-1, and the two sides of an operator in such a span."""
         op, operator, rest, value = range(4)
         items: list[tuple[int, int, list[tuple[int, int, int]]]] = []  # symbol, position, edges
 
@@ -150,7 +150,7 @@ class Arithmetic:
 
 @dataclass
 class Chart:
-    """All expressions over some tokens; `position` (I,) is the token that an item is, or the first one it covers."""
+    """All expressions over some tokens; `position` (I,) is the first token that each item covers."""
 
     formalism: Arithmetic
     rules: Rules
@@ -176,7 +176,7 @@ class Chart:
 
 @dataclass
 class Model:
-    """What the core makes of the formalism."""
+    """A model that the core learns for the formalism."""
 
     formalism: Arithmetic
     operators: ObservableOperators
@@ -199,7 +199,7 @@ class Model:
 
 
 def by_the_book(tokens: Sequence[str]) -> Expression:
-    """The expression that a calculator reads: products first, everything from the left."""
+    """Parse an expression as a calculator does: products first, everything from the left."""
     terms: list[Expression] = [tokens[0]]
     for operator, value in zip(tokens[1::2], tokens[2::2], strict=True):
         if operator == "*":
@@ -246,7 +246,7 @@ def test_latent_states_learn_which_operator_binds_closer(models: dict[int, Model
 
 
 def test_a_treebank_in_shards_is_that_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader closes shards where formalisms say that there are enough nodes; numbers mean the same in all."""
+    """The reader closes a shard when it has enough nodes; the same numbers mean the same symbols in all shards."""
     expressions = list(map(by_the_book, sentences(50, VALUES, seed=3)))
     formalism = Arithmetic([*VALUES, "+", "*"])
     (whole,) = read_treebanks(expressions, [formalism])

@@ -1,4 +1,4 @@
-"""The names of the package itself, and `spectral_latent.load`."""
+"""The package itself has the names of the front door, and `spectral_latent.load` reads any model."""
 
 import ast
 import subprocess
@@ -62,7 +62,7 @@ MODELS: dict[str, tuple[type, Callable[[], Any]]] = {
 
 
 def run(script: str) -> str:
-    """What a script prints, in a process of its own."""
+    """Run a script in a process of its own, and return what it prints."""
     command = [sys.executable, "-c", script]
     root = Path(__file__).resolve().parents[1]
     return subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout

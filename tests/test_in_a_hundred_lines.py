@@ -1,4 +1,4 @@
-"""The page runs, says what is so, and computes what the library computes."""
+"""The page runs, its statements are true, and it computes the same as the library."""
 
 import contextlib
 import io
@@ -25,7 +25,7 @@ def page() -> dict[str, Any]:
 
 
 def skeletal(page: dict[str, Any], trees: list[Any], symbols: Vocabulary[str], words: Vocabulary[str]) -> SkeletalTrees:
-    """The trees of the page as columns."""
+    """Convert the trees of the page to columns."""
     listed = [node for tree in trees for node, _, _ in page["nodes"](tree)]
     number = {id(node): at for at, node in enumerate(listed)}
     is_leaf = [isinstance(node[1], str) for node in listed]

@@ -1,4 +1,4 @@
-"""States in words: expected nodes, shares and probabilities against the oracle's sums, and what the command shows."""
+"""Descriptions of states have the expected nodes, shares and probabilities of the oracle, and commands show them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RULES = Rules(
 
 
 def random_model(seed: int) -> ObservableOperators:
-    """Random probabilities, with leaf rules likely enough that trees end."""
+    """Draw random probabilities; leaf rules are likely enough that trees end."""
     rng = np.random.default_rng(seed)
     m = max(STATES)
     root = np.zeros((3, m))
@@ -124,7 +124,7 @@ CLUSTERS = EstimatorOptions("clustering", n_states=2)
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One model of each kind."""
+    """Save a model of each kind."""
     folder = tmp_path_factory.mktemp("models")
     trees = list(embedded_treebank(60))
     tagged = [[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]] * 20
@@ -193,7 +193,7 @@ def test_rules_are_as_frequent_as_in_the_model(seed: int) -> None:
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=20)
 def test_loadings_are_joint_means_over_roots_of_probabilities(seed: int) -> None:
-    """In the basis of states, v is 1 and w is the number of nodes in each state."""
+    """In the basis of states, v is 1, and w is the number of nodes in each state."""
     operators = replace(random_model(seed), probabilities=False)
     coarse = collapse(random_model(seed))
     nodes = expected_nodes(operators)
@@ -238,7 +238,7 @@ def test_no_place_loads_on_a_direction_whose_singular_value_is_zero() -> None:
 
 
 def test_loadings_of_words_are_singular_vectors() -> None:
-    """Where words are the only inside features, and neighbours the only outside ones, by numpy's decomposition."""
+    """Words are the only inside features and neighbours the only outside ones; numpy decomposes their counts."""
     rng = np.random.default_rng(0)
     joint = rng.dirichlet(np.full(12, 0.5)).reshape(4, 3)
     pairs = rng.choice(12, 3000, p=joint.ravel())
@@ -266,7 +266,7 @@ def test_loadings_of_words_are_singular_vectors() -> None:
     for direction, column in zip(found, u.T, strict=True):
         loadings = np.array([dict(direction.words)[f"{x}"] for x in range(4)])
         np.testing.assert_allclose(loadings * np.sign(loadings @ column), column, atol=1e-6)
-    # the neighbour is all that places show of a word, so that the loading of the only place is that of the mean
+    # places show only the neighbour of a word, so that the loading of the only place is that of the mean
     assert [name for name, _ in found[0].places] == ["pair → [word] neighbour"]
 
 

@@ -1,4 +1,4 @@
-"""Latent tree models over graphs, against enumeration of states and of unknown observations."""
+"""Latent tree models over graphs agree with enumeration of states and of unknown observations."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ LARGEST = 9  # nodes of the largest s-tree whose states are enumerated
 
 
 def graph_of(tree: Nested) -> nx.DiGraph:
-    """Nodes are numbered in pre-order."""
+    """Make a graph of a tree; nodes are numbered in pre-order."""
     graph = nx.DiGraph()
 
     def add(tree: Nested) -> int:
@@ -83,7 +83,7 @@ def graph_of(tree: Nested) -> nx.DiGraph:
 
 
 def s_tree(tree: Nested) -> tuple:
-    """The s-tree in the numbers of `SYMBOLS` and `TERMINALS`, as the oracles have it."""
+    """Write the s-tree of a tree by the numbers of `SYMBOLS` and `TERMINALS`, as the oracles have it."""
     label, observation, *children = tree
     a, x = 3 * "AB".index(label), TERMINALS.index(observation)
     if not children:
@@ -101,14 +101,14 @@ def size(tree: Nested) -> int:
 
 
 def filled(tree: Nested) -> Iterator[Nested]:
-    """The tree with every possible observation for `MISSING`."""
+    """List the trees with every possible observation in place of `MISSING`."""
     mine = TERMINALS[1:] if tree[1] is MISSING else [tree[1]]
     for observation, *children in itertools.product(mine, *map(filled, tree[2:])):
         yield tree[0], observation, *children
 
 
 def with_missing(tree: Nested, unknown: Iterator[bool]) -> Nested:
-    """The tree with `MISSING` for some of its observations."""
+    """Replace an observation of a tree by `MISSING` where the next of `unknown` is true."""
     hidden = next(unknown) and tree[1] is not None
     return tree[0], MISSING if hidden else tree[1], *(with_missing(child, unknown) for child in tree[2:])
 
@@ -167,7 +167,7 @@ def test_unknown_observations_are_summed_over_and_predicted(tree: Nested, unknow
 
 
 def state_weights(numbers: Lpcfg, tree: tuple) -> dict[tuple[int, ...], float]:
-    """p(tree, h_1 ... h_N) for all states of the nodes in post-order."""
+    """Compute p(tree, h_1 ... h_N) for all states of the nodes in post-order."""
     nodes = list(post_order(tree))
     weights = {}
     for h in itertools.product(*(range(numbers.states[node[0]]) for node in nodes)):
@@ -203,7 +203,7 @@ def test_marginals_are_shares_of_states(tree: Nested) -> None:
 
 
 def test_no_observation_is_not_a_missing_one() -> None:
-    """A leaf of A observes nothing, x, y or z: missing means one of the last three."""
+    """A leaf of A may observe nothing, x, y or z; a missing observation is x, y or z."""
     numbers = lpcfg(proper=True)
     model = model_of(numbers)
     nothing, *rest = numbers_of(model.score(graph_of(("A", x)) for x in TERMINALS))
@@ -242,7 +242,7 @@ def test_what_was_never_seen_has_weight_zero(tree: Nested, node: str) -> None:
     assert weight.sign.tolist() == [1, 0, 1]
     assert weight.log[1] == -np.inf
     for posterior in (model.predict, model.marginals):
-        with pytest.raises(ValueError, match=f"weight zero: what stands at graph 1, {node} was never seen"):
+        with pytest.raises(ValueError, match=f"weight zero: training had no node like graph 1, {node}"):
             posterior(graph_of(tree))
 
 
@@ -251,7 +251,7 @@ def test_a_root_that_never_was_one_has_weight_zero() -> None:
     pi = [vector * (a == 0) for a, vector in enumerate(numbers.pi)]
     model = model_of(Lpcfg(numbers.states, pi, numbers.q, numbers.u, numbers.t), probabilities=True)
     assert model.score([graph_of(("B", None, ("A", "x")))]).sign.tolist() == [0]
-    with pytest.raises(ValueError, match="node 0 was never seen"):
+    with pytest.raises(ValueError, match="training had no node like graph 1, node 0"):
         model.marginals(graph_of(("B", None, ("A", "x"))))
 
 
@@ -261,7 +261,7 @@ def test_a_root_that_never_was_one_has_weight_zero() -> None:
 
 @functools.cache
 def truth() -> LatentTreeModel:
-    """Nodes A with two or more children and leaves B, in two states that mostly stay and that observations tell."""
+    """Make a model of inner nodes A and leaves B; children mostly keep the state, and observations show it."""
     stay = np.array([[0.95, 0.05], [0.1, 0.9]])
     ways = {(0, 0, 0): 0.2, (0, 0, 2): 0.2, (0, 2, 2): 0.3, (0, 2, 1): 0.3, (1, 0, 2): 0.4, (1, 2, 2): 0.6}
     q = {(2, 1): np.array([0.8, 0.1]), (2, 2): np.array([0.1, 0.2]), (2, 3): np.array([0.1, 0.7])}
@@ -297,7 +297,7 @@ def test_samples_are_as_frequent_as_they_are_probable() -> None:
 
 
 def test_sampled_states_are_those_of_the_marginals() -> None:
-    """The mean posterior of the state that a node truly is in is the mean of its square summed over states."""
+    """The mean posterior of the true state of a node is the mean of the sum of the squares of its posteriors."""
     true_state, squares = [], []
     for graph in sampled(300, 1):
         for node, posterior in truth().marginals(graph).items():
@@ -309,7 +309,7 @@ def test_sampled_states_are_those_of_the_marginals() -> None:
 
 @pytest.mark.parametrize(("estimator", "share"), [("spectral", 0.15), ("clusters-em", 0.4)])
 def test_a_model_learnt_from_samples_is_close_to_the_truth(estimator: str, share: float) -> None:
-    """How much of what the truth gains on a model without states is missing."""
+    """The model has most of the likelihood that the truth gains over a model without states."""
     held_out = sampled(300, 2)
     plain = LatentTreeModel.train(sampled(1500, 0), EstimatorOptions("em", n_states=1))
     best, learnt_log, plain_log = (m.score(held_out).log.mean() for m in (truth(), learnt(estimator), plain))
@@ -332,7 +332,7 @@ def test_predictions_of_a_learnt_model_are_those_of_the_truth(estimator: str, ga
 
 
 def test_a_model_in_another_basis_has_no_states_and_no_samples() -> None:
-    with pytest.raises(ValueError, match="only a model of probabilities has states"):
+    with pytest.raises(ValueError, match="the model has no states"):
         learnt("spectral").marginals(sampled(1, 0)[0])
     with pytest.raises(ValueError, match="only operators that are probabilities can be sampled from"):
         learnt("spectral").sample(1, np.random.default_rng(0))
@@ -355,7 +355,9 @@ def test_nothing_to_learn_from() -> None:
 
 def test_missing_observations_are_no_training_data() -> None:
     graphs = [graph_of(("A", None, ("B", "x"))), graph_of(("A", None, ("B", "x"), ("B", MISSING)))]
-    with pytest.raises(GraphError, match="graph 2, node 2: its observation is missing, and training needs them all"):
+    with pytest.raises(
+        GraphError, match="graph 2, node 2: its observation is missing, and training needs all observations"
+    ):
         LatentTreeModel.train(graphs)
 
 
@@ -367,7 +369,7 @@ def test_missing_observations_are_no_training_data() -> None:
 def test_shards_are_learnt_alike_in_memory_in_files_and_on_threads(
     estimator: EstimatorName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To the byte; and but for rounding as the whole."""
+    """Files are equal to the byte; the treebank as a whole gives the same model up to rounding."""
     graphs = sampled(200, 0)
     given: Any = {
         "inside_features": {"degree": lambda graph, node: graph.out_degree(node)},
@@ -434,7 +436,7 @@ FOREST = [("A", "x", ("B", "y"), ("B", None, ("A", "x")), ("A", "y")), ("B", "x"
 
 
 def captured(monkeypatch: pytest.MonkeyPatch, **features: Any) -> Shard:
-    """Learn from FOREST, and keep what the estimator is given."""
+    """Learn from FOREST, and return the first shard that the estimator gets."""
     seen: list[Shard] = []
 
     def estimate(treebank: Treebank, *args: Any, **settings: Any) -> Any:
@@ -501,7 +503,7 @@ def test_errors_in_features_keep_their_type_and_name_the_node() -> None:
 
 
 def test_given_features_can_show_states_that_observations_nearby_do_not() -> None:
-    """The same hidden weather is observed in both halves of a tree, but deep between leaves of noise."""
+    """Both halves of a tree observe the same hidden weather, but deep between leaves of noise."""
     rng = np.random.default_rng(0)
 
     def draw() -> nx.DiGraph:

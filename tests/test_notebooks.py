@@ -1,4 +1,4 @@
-"""Results in notebooks: parses with their scores, tagged sentences, and posteriors that are those of the models."""
+"""Notebooks show parses with their scores, tagged sentences, and the posteriors of the models."""
 
 import copy
 import pickle
@@ -34,7 +34,7 @@ def parser(trees: list[Phrase]) -> ConstituencyModel:
 
 @pytest.fixture(scope="module")
 def dependency_parser(trees: list[Phrase]) -> DependencyModel:
-    """Every word has the one before it for head."""
+    """Train a dependency parser on trees in which the head of each word is the word before it."""
     return DependencyModel.train(
         [DependencySentence.of(words := list(tree.words())).with_heads(tuple(range(len(words)))) for tree in trees]
     )
@@ -63,7 +63,7 @@ def anchored(tagged: list[list[tuple[str, str]]]) -> AnchorHMM:
 
 
 def cells(table: str) -> dict[tuple[str, str], str]:
-    """The texts of a table by the names of their row and column; columns of equal names are told apart by number."""
+    """Read the texts of a table by row and column; columns with equal names are numbered."""
     names = [f"{at} {name}" for at, name in enumerate(re.findall(r'<th scope="col">(.*?)</th>', table))]
     rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', table)
     return {

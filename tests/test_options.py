@@ -1,4 +1,4 @@
-"""Options: every field of every class accepts what it declares and no more, and survives a model file."""
+"""Every field of every class of options accepts exactly the values that it declares, and survives a model file."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ MANY = 40  # stands for an integer without an upper limit
 
 
 def modules() -> Iterator[Any]:
-    """All modules of the library."""
+    """List all modules of the library."""
     for module in pkgutil.walk_packages(spectral_latent.__path__, "spectral_latent."):
         if not module.name.endswith("__main__"):
             yield importlib.import_module(module.name)
@@ -76,9 +76,12 @@ CLASSES = sorted(
 
 
 class Field(NamedTuple):
-    """A field of options as it is declared.
+    """A field of options, by its declaration.
 
+    name: the name of the field.
     kind: the type without limits and without None.
+    limits: the limits of a number.
+    optional: whether the field accepts None.
     """
 
     name: str
@@ -88,7 +91,7 @@ class Field(NamedTuple):
 
     @staticmethod
     def of(name: str, declared: Any) -> Field:
-        """Take a declared type apart."""
+        """Divide a declared type into the parts of a field."""
         if NoneType in get_args(declared):
             some = next(part for part in get_args(declared) if part is not NoneType)
             return Field.of(name, some)._replace(optional=True)
@@ -142,7 +145,7 @@ def test_every_setting_of_a_class_s_own_is_described(kind: type[Options]) -> Non
 
 
 def test_limits_of_different_kinds_differ() -> None:
-    """`typing` takes equal annotations for the same, so that one class would get the limits of another."""
+    """`typing` would take equal annotations for the same one, so that one class got the limits of another."""
     limits = [AtLeast(0.0), AtMost(0.0), Above(0.0), Below(0.0)]
     assert len(set(limits)) == 4
 
@@ -153,7 +156,7 @@ def test_limits_of_different_kinds_differ() -> None:
 
 @cache
 def accepted(field: Field) -> st.SearchStrategy[Any]:
-    """Values that a field accepts, whatever the others are."""
+    """Draw values that a field accepts for all values of the other fields."""
     if field.optional:
         return st.none() | accepted(field._replace(optional=False))
     if get_origin(field.kind) is Literal:
@@ -174,9 +177,9 @@ def accepted(field: Field) -> st.SearchStrategy[Any]:
 
 @st.composite
 def objects(draw: st.DrawFn, kind: type[Options]) -> Options:
-    """Options of a class with any values that its fields accept, where the class accepts them together."""
+    """Draw options of a class with values that its fields accept one by one and the class accepts together."""
     values = {field.name: draw(accepted(field)) for field in fields_of(kind)}
-    if kind is HMMOptions:  # which refuses nearly all others
+    if kind is HMMOptions:  # it refuses nearly all other values
         values["estimator"] = replace(values["estimator"], smoothing=None, rank=None)
     try:
         return kind(**values)
@@ -220,12 +223,12 @@ def test_truth_values_and_names_of_numpy_are_stored_as_plain_ones() -> None:
 
 
 def neighbours(number: float) -> tuple[float, float]:
-    """The next smaller and the next larger float."""
+    """Return the next smaller and the next larger float."""
     return math.nextafter(number, -math.inf), math.nextafter(number, math.inf)
 
 
 def refused(field: Field) -> list[Any]:
-    """Values of a wrong type, then those out of range."""
+    """List values of a wrong type, and then values out of range."""
     wrong: list[Any] = ["", "1", [1], (1,), {}, 1j, object(), int, np.zeros(2), np.zeros((), dtype=int)]
     wrong += [] if field.optional else [None]
     wrong += [0, 1, 1.0, np.int64(1)] if field.kind is bool else [True, False, np.True_]
@@ -336,7 +339,7 @@ def test_messages(kind: type[Options], values: dict[str, Any], message: str) -> 
 def test_the_command_accepts_what_options_accept(
     command: tuple[str, str], option: str, kind: type[Options], name: str
 ) -> None:
-    """The ranges of the command line are spelt out there, so that its help need not import the options."""
+    """The command line has ranges of its own, so that its help does not import the options."""
     group = {"train": train, "rerank": rerank}[command[0]]
     given = next(known.type for known in group.commands[command[1]].params if known.name == option)
     field = Field.of(name, field_types(kind)[name])
@@ -381,7 +384,7 @@ def test_conditions_on_several_fields_see_plain_values() -> None:
 
 
 def ends_of(field: Field) -> list[Any]:
-    """The values at the ends of what a number accepts, and next to an end that is left out."""
+    """List the values at the ends of a range, or next to an end that the range leaves out."""
     if field.kind not in NUMBERS:
         return []
     ends: list[Any] = [None] if field.optional else []
@@ -440,7 +443,7 @@ def train_states(options: HMMOptions) -> None:
 
 
 def train_estimator(options: EstimatorOptions) -> None:
-    """All estimators, on trees and on sequences without tags, where nothing is chosen on folds."""
+    """Train every estimator on trees and on sequences without tags, without choices on folds."""
     for name in get_args(EstimatorName):
         if options.rank is not None and name == "spectral":
             continue  # it has no rank
@@ -502,12 +505,12 @@ def train_binarisation(options: Binarisation) -> None:
 
 
 def train_spans(options: SpanOptions) -> None:
-    """From each tree once, which are fewer than `MANY` folds."""
+    """Train a model of spans; there are fewer trees than `MANY` folds."""
     train_phrases(ConstituencyOptions(spans=options), PHRASES[: len(PHRASES) // 2])
 
 
 def train_grammar(options: GrammarOptions) -> None:
-    """Through the options of phrases, which inherit those of grammars."""
+    """Train with the options of phrases, which inherit the options of grammars."""
     train_phrases(ConstituencyOptions(**{name: getattr(options, name) for name in field_types(GrammarOptions)}))
 
 
@@ -551,7 +554,7 @@ def test_every_class_with_numbers_is_trained() -> None:
 
 @pytest.mark.parametrize(("kind", "name", "end"), ENDS)
 def test_the_ends_of_every_range_can_be_trained_with(kind: type[Options], name: str, end: float | None) -> None:
-    """Without a warning, which would be an error here, or else with an EstimationError."""
+    """Training gives no warning, which would be an error here, or it raises an EstimationError."""
     options = kind(**{name: end}, **BESIDE.get((kind, name), {}))
     with suppress(EstimationError):
         TRAIN[kind](options)

@@ -1,4 +1,4 @@
-"""The same bytes on other processors, as far as NumPy and its BLAS can be made to choose code for them."""
+"""Models have the same bytes on other processors, as far as NumPy and its BLAS can be made to choose other code."""
 
 import platform
 from pathlib import Path

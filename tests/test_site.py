@@ -1,4 +1,4 @@
-"""The documentation site: docstrings are translated, and no public room and no page is left out."""
+"""The documentation site translates docstrings, and leaves out no public room and no page."""
 
 import doctest
 import importlib.util

@@ -1,4 +1,4 @@
-"""The pages of pictures run, and show what the models say."""
+"""The pages of pictures run, and show the answers of the models."""
 
 import runpy
 

@@ -1,4 +1,4 @@
-"""The tutorial runs, and what it says is so."""
+"""The tutorial runs, and its statements are true."""
 
 import contextlib
 import io

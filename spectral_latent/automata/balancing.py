@@ -22,9 +22,9 @@ from spectral_latent.trees import FloatArray
 
 __all__ = ["Balanced", "forward_factor"]
 
-_MOST_STEPS = 100_000
-_LARGE = 1e100
-_ZERO = 1e-12  # singular values that are a smaller share of the largest are zero
+_MOST_STEPS = 100_000  # the length of the longest strings in a sum
+_LARGE = 1e100  # a sum with larger numbers diverges
+_ZERO = 1e-12  # a singular value that is a smaller share of the largest one counts as zero
 
 
 def _compressed(rows: FloatArray) -> FloatArray:
@@ -43,7 +43,7 @@ def forward_factor(automaton: Factorisation) -> FloatArray:
     >>> abs(forward_factor(half)).round(6)  # the root of 1 + 1/4 + 1/16 + ...
     array([[1.154701]])
     """
-    of_length = automaton.initial[None]
+    of_length = automaton.initial[None]  # a factor of the sum over the strings of one length
     total = of_length
     for _ in range(_MOST_STEPS):
         m = len(automaton.initial)
@@ -62,7 +62,7 @@ class Balanced(NamedTuple):
 
     automaton: the numbers of an automaton with m states.
     singular_values: (k,) the singular values of the Hankel matrix that are not zero, the largest first; k ≤ m.
-    left: (k, m) the matrix L, which leads to the basis.
+    left: (k, m) the matrix L, which leads to the new basis.
     right: (m, k) the matrix R, which leads back.
     """
 
@@ -81,6 +81,7 @@ class Balanced(NamedTuple):
         >>> Balanced.compute(half).singular_values.round(6)
         array([0.666667])
         """
+        # The backward vectors of strings are the forward vectors of the mirrored strings.
         mirrored = Factorisation(automaton.final, automaton.step.transpose(0, 2, 1), automaton.initial)
         forward = forward_factor(automaton)
         backward = forward_factor(mirrored)

@@ -12,10 +12,10 @@
 | A_x = D⁻¹ Uᵀ r H_x c V | `step[x]` |
 | β = D⁻¹ Uᵀ r H[·, ε] | `final` |
 
-If H has the rank of the Hankel matrix of all strings, f(x_1 ... x_n) = α A_{x_1} ... A_{x_n} β, with any weights.  Of a
-sample, frequent rows and columns are known best; they are divided by the roots of their counts.
+If H has the rank of the Hankel matrix of all strings, f(x_1 ... x_n) = α A_{x_1} ... A_{x_n} β, with any weights.  If f
+is estimated from a sample, frequent rows and columns are known best: each is divided by the root of its count.
 
-Of strings drawn from a distribution f, prefixes, suffixes and factors are counted more often than whole strings.  Their
+In strings drawn from a distribution f, prefixes, suffixes and factors are counted more often than whole strings.  Their
 mean counts are functions of the same A_x: f(u Σ*) has (I - A)⁻¹ β in the place of β, f(Σ* u) has α (I - A)⁻¹ in the
 place of α, and the mean count of a factor, Σ_vw f(v u w), has both, with A = Σ_x A_x.
 """
@@ -38,7 +38,7 @@ __all__ = ["Basis", "Counted", "Factorisation", "Hankel", "counts_of", "strings_
 Counted = Literal["strings", "prefixes", "suffixes", "factors"]
 _String = tuple[int, ...]
 _Symbol = TypeVar("_Symbol", bound=Hashable)
-_ZERO = 1e-10  # singular values that are a smaller share of the largest are zero
+_ZERO = 1e-10  # a singular value that is a smaller share of the largest one counts as zero
 
 
 def strings_up_to(symbols: Iterable[_Symbol], length: int) -> list[tuple[_Symbol, ...]]:
@@ -67,6 +67,7 @@ def counts_of(strings: Sequence[_String], counted: Counted, longest: int) -> dic
     counts: Counter[_String] = Counter()
     for string in strings:
         n = len(string)
+        # Strings and prefixes begin at the first symbol; strings and suffixes end at the last one.
         begins = range(n + 1) if counted in ("suffixes", "factors") else range(1)
         for i in begins:
             ends = range(i, n + 1) if counted in ("prefixes", "factors") else range(n, n + 1)
@@ -75,7 +76,7 @@ def counts_of(strings: Sequence[_String], counted: Counted, longest: int) -> dic
 
 
 class Basis(NamedTuple):
-    """Rows and columns of a block of a Hankel matrix; both have the empty string.
+    """The rows and columns of a block of a Hankel matrix; both contain the empty string.
 
     prefixes: the rows.
     suffixes: the columns.
@@ -86,11 +87,11 @@ class Basis(NamedTuple):
 
     @staticmethod
     def frequent(values: Mapping[_String, float], length: int, size: int) -> Basis:
-        """Choose the beginnings and the ends of strings that have the largest values in all.
+        """Choose the beginnings and the ends of strings with the largest sums of values.
 
         values: the strings with their values, which are not negative.
         length: the length of the longest prefixes and suffixes.
-        size: the most of each.
+        size: the largest number of prefixes, and of suffixes.
 
         >>> Basis.frequent({(0, 1): 1.0, (0, 0): 2.0}, length=1, size=3)
         Basis(prefixes=[(), (0,)], suffixes=[(), (0,), (1,)])
@@ -133,7 +134,7 @@ class Factorisation(NamedTuple):
 
 
 class Hankel(NamedTuple):
-    """Blocks of a Hankel matrix; the first row and the first column are those of the empty string.
+    """Blocks of a Hankel matrix; the first row and the first column belong to the empty string.
 
     matrix: (P, S) the block H.
     steps: the block H_x (P, S) of each symbol x.
@@ -156,6 +157,7 @@ class Hankel(NamedTuple):
         """
         row_of = {string: number for number, string in enumerate(basis.prefixes)}
         column_of = {string: number for number, string in enumerate(basis.suffixes)}
+        # The entries of H_x for each symbol x, and at the end the entries of H.
         entries: list[list[tuple[float, int, int]]] = [[] for _ in range(n_symbols + 1)]
         for string, value in values.items():
             for cut in range(len(string) + 1):
@@ -171,7 +173,7 @@ class Hankel(NamedTuple):
         return Hankel(matrix, steps)
 
     def weights(self, pseudo: float) -> tuple[FloatArray, FloatArray]:
-        """Compute weights of the rows (P,) and columns (S,) of counts: one over the root of their sums.
+        """Compute the weights of rows (P,) and of columns (S,): one over the root of the sum of their counts.
 
         pseudo: a number that is added to each sum.
         """
@@ -181,7 +183,7 @@ class Hankel(NamedTuple):
     def factorised(self, n_states: int | None, weights: tuple[FloatArray, FloatArray] | None = None) -> Factorisation:
         """Find an automaton by a singular value decomposition.
 
-        n_states: the number of states, if the matrix has that rank; None for its rank.
+        n_states: the number of states, or fewer if the rank of the matrix is smaller; None for the rank.
         weights: a positive weight of each row (P,) and of each column (S,); all are one if not given.
         """
         r, c = weights or map(np.ones, self.matrix.shape)

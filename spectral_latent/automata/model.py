@@ -39,21 +39,21 @@ from spectral_latent.trees import FloatArray, Vocabulary
 
 __all__ = ["WeightedAutomaton"]
 
-_LARGEST = 1e50  # number in a file, so that products are finite
+_LARGEST = 1e50  # the largest number in a file, so that products are finite
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WeightedAutomaton(SequenceModel, StoredModel):
     """A function of strings, f(x_1 ... x_n) = α A_{x_1} ... A_{x_n} β; calling the automaton computes it.
 
-    If f is a distribution, or nearly so, the automaton predicts as other models of sequences do.  As these know no
-    empty sequence, their probabilities are those of strings that are not empty.
+    If f is a distribution, or nearly so, the automaton predicts as other models of sequences do.  These have no empty
+    sequence, so that a predicted probability is that of a string given that it is not empty.
 
     observations: the n symbols.
     initial: (m,) the vector α, before the first symbol.
     step: (n, m, m) the matrix A_x of each symbol.
     final: (m,) the vector β, after the last symbol.
-    options: the settings of training; None for an automaton that was made otherwise.
+    options: the settings of training; None for an automaton that was not trained.
     parameters: the same function as operators over the s-trees of sequences.
 
     >>> automaton = WeightedAutomaton.of_function(lambda x: 0.5 ** len(x), "ab", [()], [()])
@@ -98,10 +98,10 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     def train(strings: Iterable[Iterable[Hashable]], options: AutomatonOptions | None = None) -> WeightedAutomaton:
         """Learn the distribution of strings from a sample; some of the strings may be empty.
 
-        strings: any hashable symbols.
+        strings: the strings, each of any hashable symbols.
         options: the settings of training; None for `AutomatonOptions()`.
 
-        Raises EstimationError if there are no symbols, or one is not hashable.
+        Raises EstimationError if there are no symbols, or if a symbol is not hashable.
 
         >>> automaton = WeightedAutomaton.train(["ab", "", "ab", "abab"], AutomatonOptions(n_states=2))
         >>> [round(automaton(string), 2) for string in ("ab", "ba")]
@@ -133,12 +133,12 @@ class WeightedAutomaton(SequenceModel, StoredModel):
 
         f: the function, which is called once for each of the strings u v and u x v.
         symbols: the symbols x.
-        prefixes: strings u, such as `strings_up_to` lists; the empty one is added.
-        suffixes: strings v; the empty one is added.
+        prefixes: strings u, such as `strings_up_to` lists; the empty string is added.
+        suffixes: strings v; the empty string is added.
         n_states: the number of states; None for the rank of the block.
 
-        Raises ValueError for a symbol that is not among the symbols, for a value that is not finite, and if all are
-        zero.
+        Raises ValueError for a string with a symbol that is not among `symbols`, for a value that is not finite, and if
+        all values are zero.
 
         >>> from spectral_latent.automata import strings_up_to
         >>> count = WeightedAutomaton.of_function(lambda x: x.count("a"), "ab", strings_up_to("ab", 1), ["a"])
@@ -153,6 +153,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         )
         if any(-1 in string for string in [*rows, *columns]):
             raise ValueError("a prefix or a suffix has a symbol that is not among the symbols")
+        # The block H needs the values of u v, and the block H_x needs those of u x v.
         middles = [(), *((x,) for x in range(len(known)))]
         strings = {(*u, *x, *v) for u in rows for x in middles for v in columns}
         values = {string: float(f(tuple(known[x] for x in string))) for string in sorted(strings)}
@@ -175,6 +176,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         known = model.observations.known
         leaf = np.zeros((model.observations.n_terminals, emission))
         leaf[latent.rules.leaf[:, 1]] = latent.leaf[:, :emission]
+        # A_x leads from a state to the next one, and in its last column to the end after x.
         step = np.zeros((len(known), m + 1, m + 1))
         step[:, :m, :m] = np.einsum("iek,xe->xik", spine.multiplied_out(), leaf[: len(known)])
         step[:, :m, m] = leaf[: len(known)] @ latent.unary[0, :m, :emission].T
@@ -203,7 +205,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         symbols, spine = np.linalg.qr(self.step.reshape(n, m * m))
         r = len(spine)
         spine = spine.reshape(r, m, m)
-        rules = untagged_rules(n + 1)  # the last one is of unknown symbols
+        rules = untagged_rules(n + 1)  # the last leaf rule is that of unknown symbols
         width = max(m, r)
         leaf = np.zeros((n + 1, width))
         leaf[:n, :r] = symbols
@@ -249,7 +251,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
 
         where g is any automaton of m̂ states.  docs/mathematics.md proves it.
 
-        n_states: the states to keep; None for all whose singular values are not zero: the minimal automaton.
+        n_states: the number of states to keep; None for the minimal automaton: all singular values above zero.
 
         Raises ValueError if the sum of f(x)² over all strings is infinite.
 
@@ -267,7 +269,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
 
         other: an automaton g over the same symbols, in any order.
 
-        Raises ValueError for other symbols, or if the sum is infinite.
+        Raises ValueError if the symbols differ, or if the sum is infinite.
 
         >>> half, third = (WeightedAutomaton(Alphabet("a"), np.ones(1), np.full((1, 1, 1), p), np.ones(1))
         ...     for p in (1 / 2, 1 / 3))
@@ -275,17 +277,15 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         (0.058333, 0.058333)
         """
         known = self.observations.known
-        at = other.observations.terminals_of(known)
-        if len(other.step) != len(known) or (at == len(known)).any():
-            raise ValueError("the automata have other symbols")
-        both = Factorisation(
+        numbers = other.observations.terminals_of(known)
+        if len(other.step) != len(known) or (numbers == len(known)).any():
+            raise ValueError("the automata have different symbols")
+        difference = Factorisation(  # f - g has the states of both automata
             initial=np.concatenate([self.initial, -other.initial]),
-            step=np.stack(
-                [scipy.linalg.block_diag(mine, theirs) for mine, theirs in zip(self.step, other.step[at], strict=True)]
-            ),
+            step=np.stack([scipy.linalg.block_diag(f, g) for f, g in zip(self.step, other.step[numbers], strict=True)]),
             final=np.concatenate([self.final, other.final]),
         )
-        return float(np.linalg.norm(forward_factor(both) @ both.final))
+        return float(np.linalg.norm(forward_factor(difference) @ difference.final))
 
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the automaton's file."""

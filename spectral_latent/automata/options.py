@@ -19,9 +19,9 @@ class AutomatonOptions(Options):
     counted: the kind of strings that the Hankel matrix counts: whole strings, or their prefixes, suffixes or factors.
     length: the length of the longest prefixes and suffixes of the basis.
     size: the largest number of prefixes of the basis, and of suffixes; the most frequent ones are taken.
-    pseudo: a count that is added to those of rows and columns, by whose roots they are divided.
+    pseudo: a number that is added to the counts of rows and columns, which are divided by the roots of these sums.
     floor: ε of `sequence.prediction`: the smallest probability of an event, as a share of its probability if all
-    symbols and the end are equally likely.
+        symbols and the end are equally likely.
     """
 
     n_states: Annotated[int, AtLeast(1), AtMost(10**9)] = 8

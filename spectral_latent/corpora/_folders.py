@@ -22,7 +22,8 @@ def items_of_files(
     name: the file or the folder.
     kind: the kind of files, for errors.
     read: the function that reads the items of a file.
-    endings: groups of endings of names, in any case, without .gz; the first group for which there are files is used.
+    endings: groups of endings of file names; the first group that names a file in the folder is used.  Capital letters
+        and a further .gz make no difference.
 
     Raises `CorpusError` if there are no such files in the folder.
 

@@ -30,8 +30,8 @@ __all__ = [
 ]
 
 FAILED = "(())"  # what parsers write in place of a tree if they find none
-HEADER = re.compile(r"([0-9]{1,9})[ \t]+(\S.*)")
-JSON_COLUMNS = ("lemmas", "upos", "xpos", "feats")  # of a dependency sentence, beside its words
+HEADER = re.compile(r"([0-9]{1,9})[ \t]+(\S.*)")  # the length and the name of a list in the format bllip
+JSON_COLUMNS = ("lemmas", "upos", "xpos", "feats")  # the columns of a dependency sentence beside its words
 _NUMBER = re.compile(
     r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|inf(?:inity)?)",
     re.IGNORECASE,
@@ -48,11 +48,11 @@ class _Row(NamedTuple):
 
 
 class WrittenList(NamedTuple):
-    """A list as it stands in a file.
+    """An n-best list as it stands in a file.
 
     name: the name of the sentence; None if the sentence is named by its number.
     rows: the candidates.
-    words: the words of the sentence; None if they are those of the first candidate.
+    words: the words of the sentence; None if the list does not give them, because the first candidate has them.
     """
 
     name: str | None
@@ -70,15 +70,15 @@ def read_bllip(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
     for first, text in rest:
         header = HEADER.fullmatch(text)
         if header is None:
-            raise first.error(f"{text!r:.60} is no length and name of a list; give them, as in 50 wsj.1")
+            raise first.error(f"{text!r:.60} is not the length and the name of a list; give both, as in 50 wsj.1")
         rows = []
         for _ in range(int(header[1])):
             scores_line, scores = next(rest, (first, ""))
             line, tree = next(rest, (first, ""))
             if not tree.startswith("("):
                 raise line.error(
-                    f"a tree is missing: the list that begins in line {first.number} is to have {header[1]} trees; "
-                    f"correct its length, or give scores and tree, a line each"
+                    f"a tree is missing: the list that begins in line {first.number} should have {header[1]} trees; "
+                    f"correct this number, or give each tree a line of scores and a line of brackets"
                 )
             if _is_failed(tree):
                 _numbers(scores.split(), scores_line)
@@ -98,14 +98,15 @@ def read_trees(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
 
 
 def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | None, int], Line, Candidate | None]]:
-    """Read the trees: for each the key of its list, its line, and the candidate, None if the parser failed.
+    """Read each tree: the key of its list, its line, and its candidate, which is None if the parser failed.
 
-    Neighbouring lists have different keys.
+    The key is the name of the list, and the number of empty lines before it if it has no name.  Neighbouring lists
+    have different keys.
     """
-    gaps = 0
+    n_empty = 0
     for number, text in enumerate(map(str.strip, lines), start=1):
         if not text:
-            gaps += 1
+            n_empty += 1
             continue
         line = Line(source, number)
         begin = text.find("(")
@@ -114,11 +115,12 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
             raise line.error(f"no tree in {text!r:.60}; give one in brackets on each line")
         columns = [column for column in (text[:begin] + text[end:]).split() if column != "|||"]
         name = None
+        # The first column is a name if it is not a number, or if it is a count and another column follows.
         if columns and (not is_number(columns[0]) or (len(columns) > 1 and _COUNT.fullmatch(columns[0]))):
             name = columns.pop(0)
         tree = text[begin:end]
         candidate = None if _is_failed(tree) else Candidate.of(_phrase(tree, line), _numbers(columns, line))
-        yield (name, 0 if name else gaps), line, candidate
+        yield (name, 0 if name else n_empty), line, candidate
 
 
 def read_conllu_lists(text: str, source: str) -> Iterator[WrittenList]:
@@ -137,8 +139,8 @@ def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, _Row]:
     name = comment_value(sentence, "sent_id")
     scores = comment_value(sentence, "score") or ""
     if name is None:
-        raise line.error("no sentence is named; give each of its trees the comment, as in # sent_id = 7")
-    # the command `parse` gives each tree a name of its own, which ends in its rank
+        raise line.error("the tree has no name; give all trees of a list the same comment, as in # sent_id = 7")
+    # The command `parse` gives each tree a name of its own, which ends in the tree's rank.
     rank = comment_value(sentence, "rank")
     list_name = name if rank is None else name.removesuffix(f"-{rank}")
     return list_name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), line)))
@@ -153,10 +155,10 @@ def read_json(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
     for count, (line, text) in enumerate(_with_content(lines, source), start=1):
         try:
             entry = json.loads(text)
-            if "\\u" in text:  # half of a pair, which no text can have, is escaped
+            if "\\u" in text:  # an escape may stand for half a character, which cannot be encoded
                 json.dumps(entry, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
-            raise line.error(f"not JSON ({error}); give one object for each list, on a line") from None
+            raise line.error(f"not JSON ({error}); give each list as an object on a line of its own") from None
         candidates = entry.get("candidates") if isinstance(entry, dict) else None
         name = entry.get("sent_id", count) if isinstance(entry, dict) else None
         if not isinstance(candidates, list) or not isinstance(name, str | int):
@@ -244,11 +246,11 @@ def _with_content(lines: Iterable[str], source: str) -> Iterator[tuple[Line, str
 
 
 def _phrase(text: str, line: Line) -> Phrase:
-    """Parse the one tree of a text, which stands in a line of the source."""
+    """Parse the only tree of a text, which is one line of the source."""
     try:
         tree, *others = parse_brackets(text)
     except CorpusError:
-        # Raises the same error, with its line.
+        # Parse the text again, so that the error names the line.
         tree, *others = parse_brackets("\n" * (line.number - 1) + text, line.source)
     if others:
         raise line.error("several trees; give each a line of its own")
@@ -256,17 +258,17 @@ def _phrase(text: str, line: Line) -> Phrase:
 
 
 def _numbers(columns: Iterable[str], line: Line) -> list[float]:
-    """Parse scores."""
+    """Parse the scores in columns."""
     scores = []
     for column in columns:
         if not is_number(column):
-            raise line.error(f"the score {column!r:.60} is no number; give one such as -12.5, or none at all")
+            raise line.error(f"the score {column!r:.60} is not a number; give one such as -12.5, or none at all")
         scores.append(float(column))
     return scores
 
 
 def _attached(sentence: DependencySentence, heads: Sequence[Any], relations: Any, line: Line) -> DependencySentence:
-    """Return the sentence with these heads and relations, which may be None.
+    """Return the sentence with these heads, and with these relations unless they are None.
 
     Raises CorpusError unless each head is a word's number, or 0, and each relation a string.
     """

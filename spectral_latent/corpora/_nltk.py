@@ -24,10 +24,10 @@ __all__ = ["items_of_corpus", "phrases_of_file", "tagged_of_file", "words_of_fil
 
 _T = TypeVar("_T")
 _PARTS = ("train", "dev", "test")
-_ONE_CHARACTER = re.compile(r"\(([^\s()])\)")
-_UNLABELLED = re.compile(r"(?=\(\s*\()")
-_WITH_LEMMA = re.compile(r"\(([^\s()]+) ([^\s()]+) [^\s()]+\)")
-_FRAME = re.compile(r"[\s*]+")  # what NLTK puts around its messages
+_ONE_CHARACTER = re.compile(r"\(([^\s()])\)")  # (,)
+_UNLABELLED = re.compile(r"(?=\(\s*\()")  # the place before `( (`
+_WITH_LEMMA = re.compile(r"\(([^\s()]+) ([^\s()]+) [^\s()]+\)")  # (tag word lemma)
+_FRAME = re.compile(r"[\s*]+")  # the white space and asterisks that NLTK puts around its messages
 
 
 def items_of_corpus(
@@ -40,17 +40,17 @@ def items_of_corpus(
 ) -> Iterator[_T]:
     """Read a corpus, file by file in sorted order.
 
-    source: `nltk:NAME`, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.  With n the place of a file among the
-        sorted file names, or that of an item if there is one file, counted from 1, n mod 10 = 9 is test, 8 is dev, and
-        the rest is train.
+    source: `nltk:NAME`, or a part of the corpus: `nltk:NAME:train`, `:dev`, `:test`.  The sorted files, or the items
+        if there is one file, are numbered from 1.  Those whose number ends in 9 are test, those whose number ends in 8
+        are dev, all others are train.
     method: a method that the corpus's reader must have.
     kind: the kind of corpus that is needed, for errors.
     items_of_file: the function that reads the items of a file, given the reader, the name of the corpus and the name
         of the file.
     example: the name of a corpus of this kind, for errors.
 
-    Raises `CorpusError`, at the call, for a name that NLTK does not know or whose reader is without the method, for a
-    corpus that is not installed, and for a part that does not exist or has no files.
+    Raises `CorpusError`, at the call, for a name that NLTK does not know or whose reader lacks the method, for a corpus
+    that is not installed, and for a part that does not exist or has no files.
     """
     corpus, _, part = source.removeprefix("nltk:").partition(":")
     if part not in ("", *_PARTS):
@@ -68,7 +68,7 @@ def items_of_corpus(
 
 
 def _part(items: Iterable[_T], part: str) -> Iterator[_T]:
-    """Keep the items of a part by the rule n mod 10; all of them if the part has no name."""
+    """Keep the items of a part, which the last digit of their numbers tells; keep all items if `part` is empty."""
     return (item for n, item in enumerate(items, start=1) if part in ("", {8: "dev", 9: "test"}.get(n % 10, "train")))
 
 
@@ -104,10 +104,10 @@ def phrases_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
 
 
 def _own_phrases(reader: Any, corpus: str, file: str) -> Iterable[Phrase] | None:
-    """Read the trees of one file without NLTK; None if they can only be read by NLTK.
+    """Read the trees of one file without NLTK; return None if only NLTK can read them.
 
-    Plain brackets are read by `parse_brackets`, which is faster than NLTK, and does not cut a tree in two if one of its
-    lines is not indented.  Other brackets, such as those with comments, are read by NLTK.
+    `parse_brackets` reads plain brackets.  It is faster than NLTK, and does not cut a tree in two where a line is not
+    indented.  NLTK reads other brackets, such as those with comments.
     """
     from nltk.corpus.reader import (
         AlpinoCorpusReader,
@@ -135,7 +135,7 @@ def _place(corpus: str, file: str) -> str:
 
 
 def _one_word_per_tag(text: str) -> str:
-    """Write (,) and (tag word lemma) as (, ,) and (tag word), which is how NLTK's bracket readers take them."""
+    """Write (,) and (tag word lemma) as (, ,) and (tag word), as NLTK's bracket readers do."""
     return _WITH_LEMMA.sub(r"(\1 \2)", _ONE_CHARACTER.sub(r"(\1 \1)", text))
 
 
@@ -145,6 +145,7 @@ def _balanced(text: str) -> str:
     if before.strip():
         return text
     surplus = [tree.count(")") - tree.count("(") for tree in trees]
+    # Remove the last `extra` closing brackets of a tree, or add the missing ones.
     return "".join(
         tree[::-1].replace(")", "", extra)[::-1] if extra > 0 else tree + ")" * -extra
         for tree, extra in zip(trees, surplus, strict=True)
@@ -205,9 +206,9 @@ def words_of_file(reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
 
 
 def _tagged_tokens(reader: Any, corpus: str, file: str, column: str | None = None) -> Iterator[list[_Token]]:
-    """Read tagged sentences: those of trees as `phrases_of_file` reads them, and others by NLTK.
+    """Read tagged sentences: `_own_phrases` reads those of trees if it can, and NLTK reads all others.
 
-    NLTK takes a line of a tree that is not indented for another sentence, drops brackets of Alpino, and leaves its
+    In trees, NLTK takes a line that is not indented for another sentence.  In Alpino, it drops brackets, and leaves
     &apos; as it is.
     """
     phrases = _own_phrases(reader, corpus, file) if column is None else None

@@ -11,13 +11,13 @@ from spectral_latent.corpora.text import CorpusError
 
 __all__ = ["parse_alpino"]
 
-_Block = tuple[int, int, Phrase]  # first word, the word after the last, the phrase over them
+_Block = tuple[int, int, Phrase]  # the place of the first word, the place after the last word, the phrase
 
 
 def parse_alpino(text: str, source: str = "<string>") -> Iterator[Phrase]:
-    """Read the trees of a text in Alpino's XML, with `cat` and `pos` for labels and the words in their order.
+    """Read the trees of a text in Alpino's XML; the labels are the attributes `cat` and `pos`.
 
-    The treebank keeps punctuation outside all constituents; it is moved into the lowest constituent around it.  A
+    The treebank keeps punctuation outside all constituents; here it is moved into the lowest constituent around it.  A
     constituent that is still discontinuous is split into phrases of the same label, one for each unbroken sequence of
     its words (Boyd 2007, Discontinuity Revisited).  A node that has only an index, which mentions a constituent for the
     second time, is dropped.
@@ -25,8 +25,8 @@ def parse_alpino(text: str, source: str = "<string>") -> Iterator[Phrase]:
     text: the XML.
     source: the name of the text in errors.
 
-    Raises `CorpusError`, which names `source` and the place, for text that is not XML, a node without the attributes
-    above, and a sentence with missing words.
+    Raises `CorpusError`, which names `source` and the place, for text that is not XML, a node without one of
+    these attributes, and a sentence with missing words.
 
     >>> tree, = parse_alpino('''<alpino><alpino_ds><node cat="top">
     ...     <node cat="np"><node begin="0" pos="noun" word="huis"/><node begin="2" pos="adj" word="groot"/></node>
@@ -50,16 +50,16 @@ def _phrase(sentence: ElementTree.Element) -> Phrase:
     """Make the tree of a sentence, from the last node to the first."""
     nodes = list(sentence.iter("node"))
     words = {node: _word(node) for node in nodes if "word" in node.attrib}
-    # Punctuation that is in no constituent so far, by its place.
+    # The punctuation that is in no constituent so far, by its place.
     loose = {block[0]: block for block in words.values() if _is_punctuation(block)}
     done: list[list[_Block]] = []  # the blocks of subtrees whose parents are still to come
     for node in reversed(nodes):
         below = [block for _ in node.findall("node") for block in done.pop()]
-        if node is nodes[0]:
+        if node is nodes[0]:  # the root takes the punctuation that filled no gap
             below += loose.values()
         if block := words.get(node):
             done.append([] if _is_punctuation(block) else [block])
-        else:
+        else:  # a node that only mentions another one has nothing below, and no blocks
             done.append([_constituent(node.attrib["cat"], run) for run in _runs(below, loose)])
     ((_, _, phrase),) = done.pop()
     return phrase
@@ -82,7 +82,7 @@ def _constituent(label: str, run: list[_Block]) -> _Block:
 
 
 def _runs(blocks: list[_Block], loose: dict[int, _Block]) -> list[list[_Block]]:
-    """Sort the blocks into groups without gaps; loose punctuation fills a gap."""
+    """Divide blocks into groups without gaps; loose punctuation fills a gap."""
     runs: list[list[_Block]] = []
     for block in sorted(blocks, key=lambda block: block[0]):
         gap = range(runs[-1][-1][1], block[0]) if runs else range(0)

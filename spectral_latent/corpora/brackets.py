@@ -13,7 +13,8 @@ from spectral_latent.corpora.text import CorpusError, Line, read_text
 
 __all__ = ["parse_brackets", "read_brackets", "without_outer_bracket"]
 
-# What separates tokens is ASCII white space: a no-break or an ideographic space belongs to its word.
+# A token is a tag with its word, an opening bracket with its label, a closing bracket, or bare text.  ASCII white space
+# separates tokens: a no-break or an ideographic space belongs to its word.
 _TOKEN = re.compile(
     r"\( \s*+ ([^\s()]++) \s++ ([^\s()]++) \s*+ \) | \( \s*+ ([^\s()]*+) | (\)) | ([^\s()]++)", re.ASCII | re.VERBOSE
 )
@@ -23,8 +24,8 @@ _TAGGED, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5  # the last group that each alternati
 def read_brackets(path: str | os.PathLike[str]) -> Iterator[Phrase]:
     """Read the trees of a UTF-8 file; see `parse_brackets`.
 
-    The file is read at the call; the text is parsed as trees are asked for.  Raises `CorpusError`, which names file and
-    line, also for a missing file and for bytes that are not UTF-8.
+    The call reads the file; each tree is parsed when the iterator comes to it.  Raises `CorpusError`, which names the
+    file and the line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
 
@@ -58,11 +59,11 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
     (S (NP (PRP It)) (VP (VBZ works)))
     (FRAG (UH Yes))
     """
-    labels: list[str] = []  # of the open constituents, outermost first
-    families: list[list[Phrase]] = []  # their children so far
-    begin = 0  # where the outermost of them begins
+    labels: list[str] = []  # the labels of the open constituents, the outermost first
+    families: list[list[Phrase]] = []  # the children so far of each open constituent
+    begin = 0  # the index where the outermost constituent begins
     phrase = None
-    has_word = False  # whether the outermost constituent has one that is not a trace
+    has_word = False  # whether the outermost constituent has a word that is not a trace
     for token in _TOKEN.finditer(text):
         kind = token.lastindex
         if kind == _TAGGED:
@@ -76,10 +77,11 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
             labels.append(intern(token[3]))
             families.append([])
             continue
+        # A constituent must have children, and only the outermost one may lack a label.
         elif kind == _CLOSE and labels and families[-1] and (labels[-1] or len(labels) == 1):
             phrase = Phrase(labels.pop(), tuple(families.pop()))
         elif kind == _TEXT and labels and not text[token.end() :].strip():
-            break
+            break  # the text ends within a tree, so that the error is the open bracket
         else:
             raise _error(text, source, token.start(), _misplaced(token, labels))
         if families:
@@ -98,7 +100,7 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
 def without_outer_bracket(phrase: Phrase) -> Phrase:
     """Return the only child of a phrase without a label; return any other phrase unchanged.
 
-    phrase: a tree as the brackets have it.
+    phrase: a tree, such as one in an outer bracket without a label.
 
     >>> without_outer_bracket(Phrase("", (Phrase("UH", ("Yes",)),)))
     <Phrase: (UH Yes)>
@@ -122,10 +124,10 @@ def _misplaced(token: re.Match[str], labels: list[str]) -> str:
             f"give each word a tag of its own, as in (NN dog), and close its bracket"
         )
     if not labels[-1] and len(labels) > 1:
-        return "a bracket within a tree has no label; add the label: only the outermost bracket may go without"
+        return "a bracket within a tree has no label; add the label: only the outermost bracket may lack one"
     return f"the constituent {labels[-1] or '()'} is empty; remove it, or write a trace as (-NONE- *)"
 
 
 def _error(text: str, source: str, position: int, problem: str) -> CorpusError:
-    """Make the error of a position in the text."""
+    """Make the error for a position in the text."""
     return Line(source, text.count("\n", 0, position) + 1).error(problem)

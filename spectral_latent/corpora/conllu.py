@@ -1,4 +1,4 @@
-"""Read and write sentences in tables, one line a word.
+"""Read and write sentences in tables, with one line for each word.
 
 | format | columns | described in |
 | --- | --- | --- |
@@ -6,7 +6,7 @@
 | CoNLL-X | ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL PHEAD PDEPREL | Buchholz and Marsi 2006, section 3 |
 | Malt-TAB | FORM TAG HEAD DEPREL; the last may be left out | https://stp.lingfil.uu.se/~nivre/research/MaltXML.html |
 
-The columns that are read are the same in the first two, so that one reader takes both.
+One reader reads CoNLL-U and CoNLL-X, because the columns that it uses are the same in both.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
     "to_conllu",
 ]
 
-CONLLU = (".conllu", ".conll", ".conllx")  # how the names of files end that are in CoNLL-U or CoNLL-X
+CONLLU = (".conllu", ".conll", ".conllx")  # the endings of the names of files in CoNLL-U or CoNLL-X
 MALT_TAB = (".dp", ".tab")
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _TAB = ("FORM", "TAG", "HEAD", "DEPREL")
@@ -50,8 +50,8 @@ _Row = tuple[Line, list[str]]  # a line, and its columns
 def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
     """Read the sentences of a UTF-8 file; see `parse_conllu`.
 
-    The file is read at the call; the text is parsed as sentences are asked for.  Raises `CorpusError`, which names file
-    and line, also for a missing file and for bytes that are not UTF-8.
+    The call reads the file; each sentence is parsed when the iterator comes to it.  Raises `CorpusError`, which names
+    the file and the line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
 
@@ -68,7 +68,7 @@ def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
 def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySentence]:
     """Read the sentences of a text in CoNLL-U or CoNLL-X.
 
-    The words are the syntactic words: lines of tokens of several words (ID 3-4) and of empty nodes (ID 3.1) are left
+    The words are the syntactic words: lines for tokens of several words (ID 3-4) and for empty nodes (ID 3.1) are left
     out.  Columns are kept as they stand, also words with spaces; the last two columns are not read.  Heads may be
     missing (`_`) from a whole sentence.  A comment belongs to the sentence in which or before which it stands.
 
@@ -94,18 +94,18 @@ def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySent
 def parse_with_lines(
     text: str, source: str = "<string>", line: int = 1
 ) -> Iterator[tuple[DependencySentence, list[int]]]:
-    """Read sentences as `parse_conllu` does, each with the numbers of its words' lines.
+    """Read sentences as `parse_conllu` does, each with the line number of each word.
 
     text: the sentences.
     source: the name of the text in errors.
-    line: the number of its first line.
+    line: the number of the first line of the text.
 
     >>> line = "1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t0\\troot\\t_\\t_"
     >>> [lines for _, lines in parse_with_lines(f"{line}\\n\\n# again\\n{line}")]
     [[1], [4]]
     """
     for words, comments in _sentences(text, source, line):
-        yield _sentence(words, comments, _all_heads(words)), _numbers(words)
+        yield _sentence(words, comments, _all_heads(words)), _line_numbers(words)
 
 
 def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[PartialDependencies]:
@@ -117,7 +117,7 @@ def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[Partia
     text: the sentences.
     source: the name of the text in errors.
 
-    Raises `CorpusError` as `parse_conllu`, but for heads that are missing, and for heads that no tree has.
+    Raises `CorpusError` as `parse_conllu` does, except for missing heads; also for heads that no tree has.
 
     >>> row = "{}\\t{}\\t_\\t_\\t_\\t_\\t{}\\t_\\t_\\t_\\n"
     >>> (tree,) = parse_partial_conllu(row.format(1, "Dogs", 2) + row.format(2, "bark", "_"))
@@ -133,7 +133,7 @@ def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[Partia
 def parse_partial_conllu_with_lines(
     text: str, source: str = "<string>"
 ) -> Iterator[tuple[PartialDependencies, list[int]]]:
-    """Read sentences as `parse_partial_conllu` does, each with the numbers of its words' lines.
+    """Read sentences as `parse_partial_conllu` does, each with the line number of each word.
 
     text: the sentences.
     source: the name of the text in errors.
@@ -158,16 +158,16 @@ def parse_partial_conllu_with_lines(
             constraints = DependencyConstraints(heads, relations, forbidden)
         except ValueError as error:
             raise words[0][0].error(f"{error}; write _ for a head that is not known") from None
-        yield PartialDependencies(sentence.without_tree(), constraints), _numbers(words)
+        yield PartialDependencies(sentence.without_tree(), constraints), _line_numbers(words)
 
 
-def _numbers(words: list[_Row]) -> list[int]:
-    """List the numbers of the lines of words."""
+def _line_numbers(words: list[_Row]) -> list[int]:
+    """List the line numbers of words."""
     return [line.number for line, _ in words]
 
 
 def _sentences(text: str, source: str, line: int) -> Iterator[tuple[list[_Row], list[str]]]:
-    """Divide a text into the rows of words of each sentence, with its comments; line: the number of the first one."""
+    """Divide a text, whose first line has the number `line`, into sentences: the rows of words, and the comments."""
     comments: list[str] = []
     rows: list[_Row] = []
     is_empty = True
@@ -189,14 +189,14 @@ def _sentences(text: str, source: str, line: int) -> Iterator[tuple[list[_Row], 
 def parse_tab_with_lines(
     text: str, source: str = "<string>", line: int = 1
 ) -> Iterator[tuple[DependencySentence, list[int]]]:
-    """Read the sentences of a text in Malt-TAB, each with the numbers of its words' lines.
+    """Read the sentences of a text in Malt-TAB, each with the line number of each word.
 
     A tag becomes both `upos` and `xpos`, as in NLTK.  No line is a comment.  Otherwise the rules and the errors are
     those of `parse_conllu`.
 
     text: the sentences.
     source: the name of the text in errors.
-    line: the number of its first line.
+    line: the number of the first line of the text.
 
     >>> (sentence, lines), = parse_tab_with_lines("Dogs|NNS|2\\nbark|VBP|0\\n".replace("|", "\\t"))
     >>> sentence.forms, sentence.xpos, sentence.heads, sentence.relations, lines
@@ -212,7 +212,7 @@ def parse_tab_with_lines(
                 _columns_of_tab(content.removesuffix("\r"), Line(source, number), word)
                 for word, (number, content) in enumerate(block, start=1)
             ]
-            yield _sentence(words, [], _all_heads(words)), _numbers(words)
+            yield _sentence(words, [], _all_heads(words)), _line_numbers(words)
 
 
 def to_conllu(sentence: DependencySentence) -> str:
@@ -267,7 +267,7 @@ def _columns_of_tab(content: str, line: Line, word: int) -> _Row:
 
 
 def _filled(columns: list[str], names: tuple[str, ...], line: Line) -> list[str]:
-    """Return the columns; raise CorpusError if one of those with a name is empty."""
+    """Return the columns; raise CorpusError if one of the first columns, which have names, is empty."""
     if "" in columns[: len(names)]:
         raise line.error(f"the column {names[columns.index('')]} is empty; write _ for what is not known")
     return columns
@@ -276,22 +276,23 @@ def _filled(columns: list[str], names: tuple[str, ...], line: Line) -> list[str]
 def _words(rows: list[_Row]) -> list[_Row]:
     """Return the rows of a sentence that are words, and check the IDs of all rows."""
     words: list[_Row] = []
-    end = 0  # the last word of the latest range
-    begun = rows[0][0]  # the line of the latest range
-    empty = 0  # the number of the latest empty node after the latest word
+    range_end = 0  # the last word of the latest range
+    range_line = rows[0][0]
+    last_empty = 0  # the number of the latest empty node after the latest word
     for line, columns in rows:
         due = len(words) + 1
         if columns[0] == str(due):
             words.append((line, columns))
-            empty = 0
+            last_empty = 0
             continue
         # A range a-b must begin at the next word, and an empty node a.b follow the latest word or empty node.
         match = _NO_WORD.fullmatch(columns[0])
         kind, first, second = (match[2], int(match[1]), int(match[3])) if match else ("", 0, 0)
-        if kind == "-" and end < first == due <= second:
-            end, begun = second, line
-        elif kind == "." and first == len(words) and second > empty:
-            empty = second
+        if kind == "-" and range_end < first == due <= second:
+            range_end = second
+            range_line = line
+        elif kind == "." and first == len(words) and second > last_empty:
+            last_empty = second
         else:
             raise line.error(
                 f"the ID {columns[0]!r} is out of order, the next word is {due}; number the words of each sentence "
@@ -299,16 +300,16 @@ def _words(rows: list[_Row]) -> list[_Row]:
             )
     if not words:
         raise rows[0][0].error("the sentence that begins here has no words; remove it, or add them")
-    if end > len(words):
-        raise begun.error(
-            f"a range up to the word {end} in a sentence of {counted(len(words), 'word')}; add the words, or end the "
-            f"range at the last"
+    if range_end > len(words):
+        raise range_line.error(
+            f"a range up to the word {range_end} in a sentence of {counted(len(words), 'word')}; add the words, or end "
+            f"the range at the last word"
         )
     return words
 
 
 def _sentence(words: list[_Row], comments: list[str], heads: tuple[int, ...] | None) -> DependencySentence:
-    """Make a sentence of the rows of its words, with heads."""
+    """Make a sentence of the rows of its words and of their heads."""
     _, forms, lemmas, upos, xpos, feats, _, relations = (
         tuple(map(intern, column)) for column in zip(*(columns[: len(_READ)] for _, columns in words), strict=True)
     )

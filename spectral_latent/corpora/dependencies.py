@@ -21,18 +21,18 @@ def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySente
 
     source: one of
 
-    - a file in CoNLL-U, CoNLL-X or Malt-TAB; how they are told apart, see `sniff_format`;
+    - a file in CoNLL-U, CoNLL-X or Malt-TAB; `sniff_format` tells which;
     - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp or .tab and are not
       hidden;
-    - `nltk:NAME`, a dependency treebank of NLTK, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.  With n the
-      place of a file among the sorted file names, or that of a sentence if there is one file, counted from 1,
-      n mod 10 = 9 is test, 8 is dev, and the rest is train.
+    - `nltk:NAME`, a dependency treebank of NLTK, or a part of the treebank: `nltk:NAME:train`, `:dev`, `:test`.
+      The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
+      test, those whose number ends in 8 are dev, all others are train.
 
     Several words may have the head 0, as in many treebanks in CoNLL-X; `DependencySentence.roots` tells which.
 
-    Raises `CorpusError`, which names source, sentence and line, for a sentence without heads, or with a word from
-    which they do not lead to the root; also for a source that does not exist, and for what breaks the rules of
-    `parse_conllu`.
+    Raises `CorpusError`, which names the source, the sentence and the line, for a sentence without heads, or whose
+    heads do not lead from every word to a root; also for a source that does not exist, and for text that breaks the
+    rules of `parse_conllu`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -45,20 +45,20 @@ def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySente
 
 
 def tree_entries(source: str | os.PathLike[str]) -> Iterator[Entry]:
-    """Read the trees of a dependency treebank with their places; for the rest, see `dependency_trees`.
+    """Read the trees of a dependency treebank, with their places in it.
 
-    source: as in `dependency_trees`.
+    source: a treebank that `dependency_trees` takes.
     """
     return map(Entry.tree, _entries(os.fspath(source)))
 
 
 class Entry(NamedTuple):
-    """A sentence and its place.
+    """A sentence, and its place in a treebank.
 
-    sentence: with what is annotated of it.
-    source: the name of its file, for errors.
-    number: of the sentence in the source, from 1.
-    lines: the numbers of its words' lines.
+    sentence: the sentence with its annotation.
+    source: the name of the sentence's file, for errors.
+    number: the place of the sentence in the file, counted from 1.
+    lines: the line number of each word.
     """
 
     sentence: DependencySentence
@@ -67,10 +67,10 @@ class Entry(NamedTuple):
     lines: Sequence[int]
 
     def error(self, problem: str, word: int = 1) -> CorpusError:
-        """Make the error of a problem with a word of the sentence.
+        """Make the error for a problem with a word of the sentence.
 
         problem: the problem, and what to do about it.
-        word: the number of the word, from 1.
+        word: the number of the word, counted from 1.
         """
         return CorpusError(f"{self.source}, sentence {self.number}, line {self.lines[word - 1]}: {problem}")
 

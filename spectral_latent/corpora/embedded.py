@@ -166,9 +166,9 @@ VB[tell.#] : tells/tell reminds/remind warns/warn persuades/persuade
 
 @functools.cache
 def embedded_truth() -> PhraseGrammar:
-    """Return the grammar that the treebank is sampled from; it knows the words of its grammar and no others.
+    """Return the grammar that the treebank is sampled from; it knows no other words than those of its rules.
 
-    Its grammar's `operators` are true probabilities, and `coarse` is the PCFG that treebanks of growing size tend to.
+    The `operators` of `grammar` are true probabilities; `coarse` is the PCFG that treebanks of growing size tend to.
 
     >>> from spectral_latent.constituency import ConstituencyModel
     >>> for verb in ("sings", "sing"):
@@ -201,11 +201,11 @@ def embedded_truth() -> PhraseGrammar:
 def _phrases(trees: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Sequence[str]) -> Iterator[Phrase]:
     """Make the phrase of each s-tree.
 
-    trees: whose terminals are places of words.
-    symbols: what the symbols of the trees stand for.
-    words: of the terminals.
+    trees: the s-trees.
+    symbols: the phrase symbol of each symbol of the s-trees.
+    words: the word of each terminal.
     """
-    first = 0
+    first = 0  # the first node of a tree; in a tree of its own, the numbers of nodes begin at 0
     for root in trees.root.tolist():
         nodes = slice(first, root + 1)
         left, right = (np.maximum(child[nodes] - first, -1) for child in (trees.left, trees.right))

@@ -7,9 +7,9 @@
 | `malt-tab` | .dp, .tab | three or four columns |
 | `tagged` | .pos, .tagged | every word has a slash within: `the/DT dog/NN` |
 | `json` | .jsonl, .ndjson | opens an object: `{"words": ["dogs", "bark"]}` |
-| `parquet` | .parquet | never told: not text |
-| `tokens` | | any other: one tokenised sentence a line |
-| `text` | | never told: raw text, not divided into sentences and words |
+| `parquet` | .parquet | no line tells it, because Parquet is not text |
+| `tokens` | | any other line: one tokenised sentence on each line |
+| `text` | | no line tells it: raw text, not divided into sentences and words |
 
 Tabs divide columns.  A name may have a further ending .gz.
 """
@@ -40,9 +40,11 @@ ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
 )
 TABLE_ENDINGS = (*CONLLU, *MALT_TAB)
 TABLE_READERS = MappingProxyType({"conllu": parse_with_lines, "malt-tab": parse_tab_with_lines})
+# the format of a line by its number of columns
 _COLUMNS: MappingProxyType[int, Format] = MappingProxyType({3: "malt-tab", 4: "malt-tab", 10: "conllu"})
 _LINE = re.compile(r"^[ \t]*\S.*", re.MULTILINE | re.ASCII)
 _LINE_NOT_COMMENT = re.compile(r"^(?!#)[ \t]*\S.*", re.MULTILINE | re.ASCII)
+# `( (S` or `(` alone, `(S (NP` or `(S` alone, `(NN dog)`
 _OPENS_TREE = re.compile(r"\s*\((?:\s*\([^\s]|\s*$|[^\s()]+\s*(?:\(|$)|[^\s()]+\s+[^\s()]+\s*\))", re.ASCII)
 _OPENS_OBJECT = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.ASCII)
 _WORD = re.compile(r"\S+", re.ASCII)

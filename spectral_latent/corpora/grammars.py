@@ -5,7 +5,7 @@ r"""Read latent grammars that are written by hand, as text.
 | `NP[sg]` | symbol NP in state sg |
 | `NP\|NN`, `@NP` | NP over NN alone; a part of NP (the symbols of `constituency.conversion`) |
 | `A -> B C 3` | a rule and its weight; the weights of one left-hand side are scaled to sum to one |
-| `A : x y z` | words; the weight of the r-th is 1 / (r + 4)³, all lines for A together |
+| `A : x y z` | words; the r-th word of A, in all lines for A, has the weight 1 / (r + 4)³ |
 | `A B -> ...` | the line stands for two: one for A, one for B |
 | `#`, `x/y` | the line stands for two: `sg` and x in one, `pl` and y in the other |
 | `subject -> NP 2` | a name in small letters stands for one of its right-hand sides, and leaves no node |
@@ -33,8 +33,8 @@ __all__ = ["WrittenGrammar", "parse_grammar"]
 class WrittenGrammar(NamedTuple):
     """A latent PCFG in the basis of its states.
 
-    labels: of the symbols.
-    words: of the terminals.
+    labels: the label of each symbol.
+    words: the word of each terminal.
     states: the symbol and state of each name, such as `NP[sg]`.
     operators: the probabilities of the rules.
     """
@@ -57,7 +57,7 @@ _Productions = dict[str, list[_Production]]
 
 
 def _lines(text: str) -> Iterator[list[str]]:
-    """Split each line into tokens; a line with # or / stands for two, in the singular and in the plural."""
+    """Split each line into tokens; a line with # or / stands for one in the singular and one in the plural."""
     for line in text.splitlines():
         numbers = ("sg", "pl") if "#" in line or "/" in line else ("",)
         for choice, number in enumerate(numbers):
@@ -67,7 +67,7 @@ def _lines(text: str) -> Iterator[list[str]]:
 
 
 def _read(text: str) -> _Productions:
-    """Read the productions of each left-hand side, as they are written."""
+    """Read the productions of each left-hand side, with weights and abbreviations as written."""
     grammar: _Productions = defaultdict(list)
     for tokens in _lines(text):
         arrow = next((place for place, token in enumerate(tokens[1:], start=1) if token in ("->", ":")), 0)
@@ -94,7 +94,7 @@ def _is_abbreviation(name: str) -> bool:
     return name[0].islower()
 
 
-def _normal(grammar: _Productions) -> _Productions:
+def _normalised(grammar: _Productions) -> _Productions:
     """Replace abbreviations by their right-hand sides, and scale the weights of each left-hand side to sum to one."""
 
     def choices(name: str) -> list[tuple[float, tuple[str, ...]]]:
@@ -123,7 +123,7 @@ def _label(name: str) -> PhraseSymbol:
 def _numbered(names: Iterable[str]) -> tuple[list[PhraseSymbol], dict[str, tuple[int, int]]]:
     """Number the symbols, and the states of each; return the symbols' labels, and the symbol and state of each name."""
     labels: Vocabulary[PhraseSymbol] = Vocabulary()
-    states: Counter[int] = Counter()  # of each symbol so far
+    states: Counter[int] = Counter()  # the number of states of each symbol so far
     numbers = {}
     for name in names:
         symbol = labels.add(_label(name))
@@ -136,6 +136,7 @@ def _operators(
     grammar: _Productions, numbers: dict[str, tuple[int, int]], words: Vocabulary[str]
 ) -> ObservableOperators:
     """Make the operators of a grammar without abbreviations, in the basis of its states."""
+    # Names: a → b c, with the states h, i and j; the first name is the root.
     states = np.bincount([symbol for symbol, _ in numbers.values()])
     emissions: dict[tuple[int, int], FloatArray] = defaultdict(lambda: np.zeros(states.max()))
     tensors: dict[tuple[int, int, int], FloatArray] = {}
@@ -182,7 +183,7 @@ def parse_grammar(text: str) -> WrittenGrammar:
     array([[[0.75, 0.  ],
             [0.  , 0.25]]])
     """
-    grammar = _normal(_read(text))
+    grammar = _normalised(_read(text))
     labels, states = _numbered(grammar)
     words: Vocabulary[str] = Vocabulary()
     operators = _operators(grammar, states, words)

@@ -2,8 +2,8 @@
 
 | format | a list | a candidate |
 | --- | --- | --- |
-| `bllip` | a line of its length and its sentence's name | a line of scores, then a line with the tree |
-| `trees` | ends at an empty line, or where the name changes | a line: name, scores, tree; the tree is enough |
+| `bllip` | a line with its length and the name of its sentence | a line with the scores, then a line with the tree |
+| `trees` | ends at an empty line, or where the name changes | a line: name, scores, tree; only the tree is required |
 | `conllu` | sentences with the same `# sent_id` | a sentence of CoNLL-U or CoNLL-X, with `# score = -1.5` |
 | `json` | a line `{"sent_id": "7", "candidates": [...]}` | `{"tree": "(S ...)", "score": -1.5}`, or `"heads": [2, 0]` |
 
@@ -43,11 +43,11 @@ NBestFormat = Literal["bllip", "trees", "conllu", "json"]
 def read_nbest(path: str | os.PathLike[str], form: NBestFormat | None = None) -> Iterator[NBest]:
     """Read the lists of a UTF-8 file; see `parse_nbest`.
 
-    The file is read at the call; the text is parsed as lists are asked for.  Raises `CorpusError`, which names file and
-    line, also for a missing file and for bytes that are not UTF-8.
+    The call reads the file; each list is parsed when the iterator comes to it.  Raises `CorpusError`, which names the
+    file and the line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
-    form: the format; if it is not given, that of `nbest_format`.
+    form: the format; if not given, `nbest_format` tells it.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -62,13 +62,13 @@ def read_nbest(path: str | os.PathLike[str], form: NBestFormat | None = None) ->
 def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = None) -> Iterator[NBest]:
     """Read the n-best lists of a text in one of the formats at the head of this module.
 
-    Lists without a name are numbered from 1.  In the format `trees`, white space divides the columns, and ||| may too.
-    The first of several columns is a name if it is not a number, or if it is a number without sign and point, such as
-    7.  Scores may also follow the tree.  A candidate (()) is left out: the parser failed.
+    Lists without a name are numbered from 1.  In the format `trees`, white space or ||| divides the columns.  The first
+    of several columns is a name if it is not a number, or if it is a number without sign and point, such as 7.  Scores
+    may also follow the tree.  A parser that failed writes (()) for a tree; such a candidate is left out.
 
     text: the lists.
     source: the name of the text in errors.
-    form: the format; if it is not given, that of `nbest_format`.
+    form: the format; if not given, `nbest_format` tells it.
 
     Raises `CorpusError`, which names `source` and the line, for a text that is not in the format, and for lists that
     `NBest` refuses; ValueError for an unknown format.
@@ -113,7 +113,7 @@ def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
         return "trees"
     if HEADER.fullmatch(first):
         return "bllip"
-    raise CorpusError(f"{source}: no n-best list; give one in a format of {', '.join(get_args(NBestFormat))}")
+    raise CorpusError(f"{source}: no n-best list; give one in one of the formats {', '.join(get_args(NBestFormat))}")
 
 
 def to_nbest(items: Iterable[Any], id: str = "1", words: Iterable[str] | None = None) -> NBest:
@@ -123,7 +123,7 @@ def to_nbest(items: Iterable[Any], id: str = "1", words: Iterable[str] | None = 
         tree: a `Phrase`, a `DependencySentence`, an `nltk.Tree`, an nltk `DependencyGraph`, or a string of brackets.
         It may also be an nltk `ProbabilisticTree`, or a `ScoredParse` of bllipparser; `items` may be its `NBestList`.
     id: the name of the sentence.
-    words: the words of the sentence; if not given, those of the first tree.
+    words: the words of the sentence; if not given, the first tree has them.
 
     Raises `CandidateError` for a list that `NBest` refuses, and `TypeError` or `ValueError` for an item without a tree.
 
@@ -136,10 +136,10 @@ def to_nbest(items: Iterable[Any], id: str = "1", words: Iterable[str] | None = 
 
 def _candidate(item: Any) -> Candidate:
     """Make a candidate of an item of `to_nbest`."""
-    if hasattr(item, "ptb_parse"):
+    if hasattr(item, "ptb_parse"):  # a `ScoredParse` of bllipparser
         scores = [item.reranker_score, item.parser_score]
         return Candidate.of(_tree(str(item.ptb_parse)), [float(score) for score in scores if score is not None])
-    if hasattr(item, "logprob") and hasattr(item, "label"):
+    if hasattr(item, "logprob") and hasattr(item, "label"):  # a `ProbabilisticTree` of nltk
         return Candidate(phrase_from_nltk(item), float(item.logprob()))
     if not isinstance(item, tuple | list) or len(item) != 2 or hasattr(item, "label"):
         raise TypeError(f"expected a pair of score and tree, got {type(item).__name__} {item!r:.80}")
@@ -158,7 +158,7 @@ def _tree(tree: Any) -> Tree:
 
 
 def _checked(block: WrittenList, number: int) -> NBest:
-    """Make the list of a block; its errors name the line."""
+    """Make an n-best list of a written list; an error names the line of the candidate."""
     name = str(number) if block.name is None else block.name
     try:
         return NBest.of((row.candidate for row in block.rows), name, block.words)

@@ -1,4 +1,4 @@
-"""Write n-best lists in the formats that `nbest` describes, the trees chosen from them, and features."""
+"""Write n-best lists in the formats that `nbest` describes, trees that are chosen from the lists, and features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from spectral_latent.reranking import Candidate, FeatureTable, NBest
 
 __all__ = ["best_trees", "feature_map", "svmlight", "write_nbest"]
 
-_NAME = re.compile(r"(?!\ufeff)[^\s()]+")  # a byte order mark at the beginning of a text is no part of a name
+_NAME = re.compile(r"(?!\ufeff)[^\s()]+")  # a byte order mark at the beginning of a text is not a part of a name
 
 
 def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
@@ -32,7 +32,7 @@ def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
     lists: lists of one formalism.
     form: the format.
 
-    Raises ValueError for dependencies where the format has brackets or the other way round, and for lists that the
+    Raises ValueError for dependency trees in a format of brackets, for phrases in `conllu`, and for lists that the
     format cannot hold: in `bllip`, candidates without scores; in `conllu`, a list without candidates; in `trees`, a
     name with white space or brackets, or one that would be read as a score.
 
@@ -87,7 +87,7 @@ def svmlight(table: FeatureTable, gains: ArrayLike | None = None) -> Iterator[st
     `feature_map` names the features.
 
     table: the features.
-    gains: (n,) of the candidates; zeros if not given.
+    gains: (n,) the gain of each candidate; zeros if not given.
 
     Raises ValueError if there are not as many gains as candidates.
 
@@ -110,7 +110,7 @@ def svmlight(table: FeatureTable, gains: ArrayLike | None = None) -> Iterator[st
 
 
 def feature_map(table: FeatureTable) -> Iterator[str]:
-    """Write the names of the features of `svmlight`, a line each: number, tab, name.
+    """Write the names of the features of `svmlight`, each on a line: number, tab, name.
 
     table: the features.
 
@@ -123,7 +123,7 @@ def feature_map(table: FeatureTable) -> Iterator[str]:
 def _bllip(nbest: NBest) -> str:
     """Write a list as a block of BLLIP."""
     if nbest.candidates and not nbest.n_scores:
-        raise ValueError(f"sentence {nbest.id}: no scores, which the format bllip cannot do without; write trees")
+        raise ValueError(f"sentence {nbest.id}: no scores, which the format bllip needs; write trees")
     lines = [f"{len(nbest)} {_in_line(nbest.id)}"]
     for candidate in nbest.candidates:
         lines += [" ".join(map(repr, candidate.scores)), _phrase(candidate, nbest).bracketed()]
@@ -135,7 +135,7 @@ def _trees(nbest: NBest, number: int) -> str:
     names = [] if nbest.id == str(number) else [nbest.id]
     for name in names:
         if not _NAME.fullmatch(name) or (is_number(name) and not (nbest.n_scores and name.isdecimal())):
-            raise ValueError(f"sentence {name!r}: the name would not be read as one in the format trees; write json")
+            raise ValueError(f"sentence {name!r}: the format trees would not read this as a name; write json")
     trees = [(candidate.scores, _outer(_phrase(candidate, nbest))) for candidate in nbest.candidates]
     lines = ["\t".join((*names, *map(repr, scores), tree)) for scores, tree in trees or [((), FAILED)]]
     return "\n".join((*lines, "", ""))

@@ -7,7 +7,7 @@
 | `heads` | `head` |
 | `relations` | `rel` |
 
-A word's number is its node's `address`.  What is not annotated is `_` in a sentence, None or "" in a graph.
+A word's number is its node's `address`.  Missing annotation is `_` in a sentence, and None or "" in a graph.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from spectral_latent.dependency import DependencySentence
 
 __all__ = ["sentence_from_nltk", "sentence_to_nltk"]
 
-_TOP = "ROOT"  # the relation of a root that has none of its own
+_TOP = "ROOT"  # the relation of a root for which no relation is given
 
 
 def sentence_from_nltk(graph: Any) -> DependencySentence:
@@ -54,7 +54,7 @@ def sentence_from_nltk(graph: Any) -> DependencySentence:
 def sentence_to_nltk(sentence: DependencySentence) -> Any:
     """Make an `nltk.parse.DependencyGraph` of a sentence, without its comments.
 
-    A missing relation becomes "", as where NLTK reads a table without relations; other strings are kept.  The graph's
+    A missing relation becomes "", as in a graph that NLTK reads from a table without relations.  The graph's
     `root` is the first word whose head is 0, and its `top_relation_label` is that word's relation, or ROOT.
 
     sentence: the sentence, with heads or without.

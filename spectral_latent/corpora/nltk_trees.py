@@ -18,9 +18,8 @@ def phrase_from_nltk(tree: Any) -> Phrase:
 
     tree: an `nltk.Tree`.
 
-    Raises `TypeError` for leaves or labels that are not
-    strings, and `ValueError` for an empty leaf, an empty label below the root, and a constituent that is empty, has
-    several words, or words beside phrases.
+    Raises `TypeError` for leaves or labels that are not strings, and `ValueError` for an empty leaf, an empty label
+    below the root, and a constituent that is empty, has several words, or words beside phrases.
 
     >>> from nltk.tree import Tree
     >>> phrase_from_nltk(Tree("NP", [Tree("NNS", ["dogs"])]))
@@ -39,7 +38,7 @@ def phrase_from_nltk(tree: Any) -> Phrase:
 
 
 def partial_from_nltk(tree: Any) -> PartialPhrase:
-    """Make of an `nltk.Tree` that is flat where nothing is known a sentence with constraints.
+    """Make a sentence with constraints of an `nltk.Tree`, which is flat where nothing is known.
 
     tree: an `nltk.Tree`, such as a chunker's, whose leaves are words, or pairs of a word and its tag.
 
@@ -60,7 +59,7 @@ def partial_from_nltk(tree: Any) -> PartialPhrase:
 
 def _converted(tree: Any, is_leaf: Callable[[Any], bool]) -> Phrase:
     """Make a phrase of a tree, from the last node to the first; leaves are words, or pairs of a word and its tag."""
-    parents_first: list[Any] = []  # siblings right to left
+    parents_first: list[Any] = []  # parents before children, siblings from right to left
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -74,7 +73,7 @@ def _converted(tree: Any, is_leaf: Callable[[Any], bool]) -> Phrase:
         elif isinstance(node, tuple):
             done.append(Phrase(node[1], (node[0],)))
         else:
-            first = len(done) - len(node)
+            first = len(done) - len(node)  # the children are the latest phrases, in order
             done[first:] = [Phrase(node.label(), tuple(done[first:]))]
     (root,) = done
     return cast(Phrase, root)
@@ -94,7 +93,7 @@ def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
     """Make an `nltk.Tree` of a phrase.
 
     phrase: the tree.
-    logprob: its log probability (base 2); if it is given, the result is a `ProbabilisticTree` with plain subtrees.
+    logprob: the tree's log probability (base 2); if given, the result is a `ProbabilisticTree` with plain subtrees.
 
     >>> print(phrase_to_nltk(Phrase("NP", (Phrase("NNS", ("dogs",)),))))
     (NP (NNS dogs))
@@ -103,7 +102,7 @@ def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
     """
     from nltk.tree import ProbabilisticTree, Tree
 
-    done: list[Any] = []
+    done: list[Any] = []  # trees whose parents are still to come, the leftmost on top
     for node in reversed(list(phrase.nodes())):
         done.append(node if isinstance(node, str) else Tree(node.label, [done.pop() for _ in node.children]))
     root = done.pop()
@@ -125,4 +124,4 @@ def _check(node: Any, inner: bool) -> None:
             f"the constituent {label} has several words, or words beside phrases; give each word a tag of its own"
         )
     if not label and (inner or has_word):
-        raise ValueError("a constituent has no label; only a root over phrases may go without")
+        raise ValueError("a constituent has no label; only a root over phrases may lack one")

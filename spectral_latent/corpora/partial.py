@@ -4,9 +4,9 @@
     (S (NP (PRP She)) (VP (VBD saw) ( the man ) with the telescope) .)
     She saw the man (!NP with the telescope) (! in the park) .
 
-A label follows its bracket at once.  A bracket without a label is a constituent with any.  With ! before its label, it
-is no constituent with this label; with ! alone, no constituent.  A sentence ends with its line, or with the line where
-its last bracket closes, so that trees may stand on several lines.
+A label follows its bracket at once.  A bracket without a label requires a constituent with any label.  A bracket with !
+before its label forbids a constituent with this label; a bracket with ! alone forbids any constituent.  A sentence ends
+with its line, or with the line where its last bracket closes, so that trees may stand on several lines.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialPhrase
     source: the name of the text in errors.
 
     Raises `CorpusError`, which names `source` and the line, for brackets that do not match, brackets without words,
-    brackets that are required and forbidden, sentences that have nothing but traces, and a text without sentences.
+    brackets that are both required and forbidden, sentences that have nothing but traces, and a text without sentences.
 
     >>> (sentence,) = parse_partial("She saw (NP the man) .")
     >>> sentence.words, sentence.constraints.brackets
@@ -52,8 +52,9 @@ def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tu
     [1, 5]
     """
     is_empty = True
-    begun: list[tuple[str, list[Phrase | str]]] = [("", [])]  # the sentence, and the brackets that are open in it
-    begin = 0  # the line of the outermost of them
+    # The label and the children so far of the sentence, and of each bracket that is open in it.
+    begun: list[tuple[str, list[Phrase | str]]] = [("", [])]
+    begin = 0  # the line where the sentence begins
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         if len(begun) == 1:
             begin = number

@@ -24,24 +24,24 @@ __all__ = ["Column", "Row", "import_arrow", "is_parquet", "parse_json_rows", "re
 
 Column: TypeAlias = Literal["string", "strings", "integer", "integers", "number", "boolean"]
 
-_BEGIN = b"PAR1"  # the first bytes of each file
-_FIELDS = ("words", "tokens", "text")  # a row has one of them
+_BEGIN = b"PAR1"  # the first bytes of each Parquet file
+_FIELDS = ("words", "tokens", "text")  # a row has exactly one of these
 _NAMES = ("sent_id", "id")
 _SPACE = re.compile(r"\s", re.ASCII)
 _LINE_END = re.compile(r"[\r\n]")
-_ROWS_AT_ONCE = 1000  # that are read
+_ROWS_AT_ONCE = 1000  # rows that are read at once
 _BUFFER = 1 << 20  # bytes of a column in memory
-_ROWS_OF_GROUP = 10_000  # that are written
+_ROWS_OF_GROUP = 10_000  # rows that are written at once
 _SHOWN = 40  # characters of a value in a message
 
 
 class Row(NamedTuple):
-    """A sentence or a text of a row.
+    """A sentence or a raw text.
 
-    words: its words; None for raw text.
-    tags: the tags of the words; None if they have none.
-    text: its raw text; None if it is divided into words.
-    name: its name; None if it has none.
+    words: the words of the sentence; None for a raw text.
+    tags: the tags of the words; None if the words have no tags.
+    text: the raw text; None for a sentence.
+    name: the name of the row; None if the row has no name.
     """
 
     words: tuple[str, ...] | None
@@ -56,7 +56,7 @@ class Row(NamedTuple):
         entry: the object, with the fields of the table above.
         place: the place of the object, for errors.
 
-        Raises `CorpusError` for an object that is not such a row.
+        Raises `CorpusError` for an object that is neither a sentence nor a text.
 
         >>> Row.of({"id": 7, "tokens": ["Dogs", "bark"]}, "a.jsonl, line 1")
         Row(words=('Dogs', 'bark'), tags=None, text=None, name='7')
@@ -68,8 +68,8 @@ class Row(NamedTuple):
             raise CorpusError(f'{place}: {_shown(entry)} is not an object; give one such as {{"text": "Dogs bark."}}')
         given = [field for field in _FIELDS if entry.get(field) is not None]
         if len(given) != 1:
-            found = f"the fields {' and '.join(given)}" if given else "none of the fields words, tokens and text"
-            raise CorpusError(f"{place}: {found}; give one")
+            fault = f"the fields {' and '.join(given)}" if given else "none of the fields words, tokens and text"
+            raise CorpusError(f"{place}: {fault}; give one")
         field = given[0]
         if field == "text":
             return Row(None, None, _string(entry["text"], "text", place), _name(entry, place))
@@ -125,7 +125,7 @@ def _name(entry: Mapping[str, Any], place: str) -> str | None:
 
 
 def parse_json_rows(lines: Iterable[tuple[int, str]], source: str) -> Iterator[tuple[int, Row]]:
-    """Read the row of each line, with its number; empty lines are left out.
+    """Read the row of each line, with the number of the line; empty lines are left out.
 
     lines: lines of JSON, each with its number.
     source: the name of the text in errors.
@@ -181,12 +181,12 @@ def import_arrow() -> tuple[Any, Any]:
 
 
 def read_parquet(path: str | os.PathLike[str]) -> Iterator[tuple[int, Row]]:
-    """Read the rows of a Parquet file, with their numbers from 1, some at a time.
+    """Read the rows of a Parquet file, each with its number, counted from 1; few rows are in memory at a time.
 
     path: the file.
 
-    Raises `CorpusError` for a file that is not Parquet, or has no column of words or text; and for a row that is
-    not of words or text, whose number it names.
+    Raises `CorpusError` for a file that is not Parquet, or has no column of words or text; also for a row
+    without words or text, with the number of the row.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -202,7 +202,8 @@ def read_parquet(path: str | os.PathLike[str]) -> Iterator[tuple[int, Row]]:
             names = list(file.schema_arrow.names)
             if not any(field in names for field in _FIELDS):
                 raise CorpusError(
-                    f"{source}: no column words, tokens or text among {', '.join(names)}; rename that of sentences"
+                    f"{source}: no column words, tokens or text among {', '.join(names)}; "
+                    f"rename the column of sentences"
                 )
             columns = [name for name in (*_FIELDS, "tags", *_NAMES) if name in names]
             number = 0
@@ -222,7 +223,7 @@ def write_parquet(lines: Iterable[str], path: str | os.PathLike[str], columns: M
 
     lines: the rows, each as a line of JSON.
     path: the file.
-    columns: the type of each column of the file; a row may lack some.
+    columns: the type of each column of the file; a row may lack columns.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -22,9 +22,9 @@ def constituency_trees(source: str | os.PathLike[str]) -> Iterator[Phrase]:
     - a file in Penn Treebank brackets;
     - a folder: all files beneath it, in sorted order, that end in .mrg, .parse, .psd, .ptb, .tree or .trees and are
       not hidden;
-    - `nltk:NAME`, a corpus of NLTK that has `parsed_sents`, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.
-      With n the place of a file among the sorted file names, or that of a sentence if there is one file, counted
-      from 1, n mod 10 = 9 is test, 8 is dev, and the rest is train.
+    - `nltk:NAME`, a corpus of NLTK that has `parsed_sents`, or a part of one: `nltk:NAME:train`, `:dev`, `:test`.
+      The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
+      test, those whose number ends in 8 are dev, all others are train.
 
     Raises `CorpusError` for a source that does not exist and for trees that break the rules of `parse_brackets`.
 

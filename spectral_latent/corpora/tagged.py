@@ -33,23 +33,24 @@ def tagged_sentences(
     source: one of
 
     - a file in CoNLL-U or CoNLL-X, whose tags are in the columns upos and xpos, or in Malt-TAB, which has one column;
-    - a file of one sentence a line, as in `the/DT dog/NN`; see `parse_tagged`.  How the formats are told apart, see
-      `sniff_format`;
+    - a file of one sentence a line, as in `the/DT dog/NN`; see `parse_tagged`.  `sniff_format` tells
+      the formats apart;
     - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp, .tab, .pos or .tagged
       and are not hidden;
-    - `nltk:NAME`, a corpus of NLTK that has `tagged_sents`, or a part of it: `nltk:NAME:train`, `:dev`, `:test`.
-      With n the place of a file among the sorted file names, or that of a sentence if there is one file, counted
-      from 1, n mod 10 = 9 is test, 8 is dev, and the rest is train.  Empty elements (`is_empty`) are left out.
+    - `nltk:NAME`, a corpus of NLTK that has `tagged_sents`, or a part of one: `nltk:NAME:train`, `:dev`, `:test`.
+      The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
+      test, those whose number ends in 8 are dev, all others are train.  Empty elements (`is_empty`) are left out.
 
-    column: which tags to read: `upos` or `xpos` of a table; `universal` for the universal tags that NLTK makes of a
-        corpus's own tags.  If it is not given, the default decides.
-    default: the column of each file that has it; other files have their only tags, a table has `upos`.
+    column: the tags to read: `upos` or `xpos` of a table; `universal` for the universal tags that NLTK makes of a
+        corpus's own tags.  If not given, the default decides.
+    default: the tags to read from sources that have them.  From other sources the only tags are read, and from tables
+        `upos`.
 
-    A word of a table without a tag in the column has that of the other column, or X, and a warning counts these words;
-    if the column is empty, the other one is read.
+    If a word of a table has no tag in the column, it gets its tag from the other column, or the tag X; a warning counts
+    these words.  If no word has a tag in the column, the other column is read.
 
-    Raises `CorpusError` for a source that does not exist, a column that it cannot have, a table without tags, and what
-    breaks the rules of `parse_conllu` or `parse_tagged`.
+    Raises `CorpusError` for a source that does not exist, a column that the source cannot have, a table without tags,
+    and text that breaks the rules of `parse_conllu` or `parse_tagged`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -68,9 +69,9 @@ def tagged_sentences(
 
 
 def column_of(source: str | os.PathLike[str], preferred: str | None = None) -> TagColumn | None:
-    """Tell the column whose tags `tagged_sentences` reads: the preferred one, or the other one if that is empty.
+    """Tell the column whose tags `tagged_sentences` reads: the preferred one if it has tags, or the other one.
 
-    source: one that `tagged_sentences` takes.
+    source: a source that `tagged_sentences` takes.
     preferred: `upos` or `xpos`; None for upos.
 
     Returns None for a source that is not a table, or has no tags.
@@ -91,11 +92,11 @@ def column_of(source: str | os.PathLike[str], preferred: str | None = None) -> T
 def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
     """Read sentences without tags; a sentence is a list of words.
 
-    source: one that `tagged_sentences` takes, whose tags are left out and may be missing from CoNLL-U; or
+    source: a source that `tagged_sentences` takes, whose tags are left out and may be missing from CoNLL-U; or
 
-    - a file of tokenised text, one sentence a line, with spaces between the words.  How it is told apart from
-      words with tags, see `sniff_format`;
-    - a folder of such files named *.tok or *.txt, without any of the names that are read by `tagged_sentences`;
+    - a file of tokenised text, one sentence a line, with spaces between the words.  `sniff_format` tells it from
+      words with tags;
+    - a folder of such files named *.tok or *.txt, in which no file has a name that `tagged_sentences` reads;
     - `nltk:NAME`, a corpus of NLTK that has `sents`.
 
     Raises `CorpusError` as `tagged_sentences` does, and for a text without words.
@@ -114,15 +115,15 @@ def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
 
 
 def parse_tagged(text: str, source: str = "<string>", line: int = 1) -> Iterator[_Tagged]:
-    r"""Read the sentences of a text such as `the/DT dog/NN`: one a line, with spaces between the words.
+    r"""Read the sentences of a text such as `the/DT dog/NN`: one sentence a line, with spaces between the words.
 
-    The last slash of a token divides word and tag; other slashes are part of the word, also those after a backslash,
-    as in the Penn Treebank, which is kept.  `nltk.tag.str2tuple` does the same, but here tags keep their case.  Empty
-    lines are left out.
+    The last slash of a token divides word and tag; other slashes are part of the word.  A backslash before a slash, as
+    in the Penn Treebank, is kept.  `nltk.tag.str2tuple` does the same, but here tags keep their case.  Empty lines are
+    left out.
 
     text: the sentences.
     source: the name of the text in errors.
-    line: the number of its first line.
+    line: the number of the first line of the text.
 
     Raises `CorpusError`, which names `source` and the line, for a word without a tag, a tag without a word, and a text
     without sentences.
@@ -166,7 +167,7 @@ def _tagged_of_file(path: Path, column: str | None, default: str | None) -> Iter
 
 
 def _column_of_file(preferred: str | None, path: Path) -> Iterator[TagColumn]:
-    """Find the column of a table's tags; none in other files."""
+    """Find the column from which the tags of a table are read; yield nothing for other files."""
     text, form = _read(path)
     if form in TABLE_READERS:
         column, _ = choose_column(_table(text, form, path), "xpos" if preferred == "xpos" else "upos")
@@ -178,8 +179,8 @@ def _read(path: Path) -> tuple[str, Format]:
     text = read_text(path)
     form = sniff_format(path.name, text)
     if form in ("brackets", "json", "parquet"):
-        found = "trees in brackets" if form == "brackets" else "rows"
-        raise CorpusError(f"{path}: {found}, where sentences are needed; give CoNLL-U, the/DT dog/NN, or text")
+        content = "trees in brackets" if form == "brackets" else "rows"
+        raise CorpusError(f"{path}: {content}, where sentences are needed; give CoNLL-U, the/DT dog/NN, or text")
     return text, form
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 __all__ = ["CorpusError", "Line", "decode", "ending_of", "read_text", "utf8_chunks"]
 
 _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
+# The first bytes of compressed files, and of UTF-16.
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SIGNATURES = (_GZIP, *_UTF_16)
@@ -47,7 +48,7 @@ class Line(NamedTuple):
     number: int
 
     def error(self, problem: str) -> CorpusError:
-        """Make the error of a problem in the line.
+        """Make the error for a problem in the line.
 
         problem: the problem, and what to do about it.
 
@@ -80,7 +81,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:
-    """Return the ending of a file's name in lower case, without that of compression.
+    """Return the ending of a file's name in lower case, without a further .gz.
 
     path: the file.
 
@@ -104,25 +105,25 @@ def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     '¡hola!'
     """
     rest = iter(chunks)
-    begun = b""
-    # a pipe may begin with a part of a signature; any other text is passed on at once
-    while any(signature.startswith(begun) for signature in _SIGNATURES if signature != begun):
+    beginning = b""
+    # The first chunk of a pipe may end within a signature, so that another is read; other text is passed on at once.
+    while any(signature.startswith(beginning) for signature in _SIGNATURES if signature != beginning):
         if not (chunk := next(rest, b"")):
             break
-        begun += chunk
-    whole = chain([begun], rest)
-    if begun.startswith(_GZIP):
+        beginning += chunk
+    whole = chain([beginning], rest)
+    if beginning.startswith(_GZIP):
         yield from utf8_chunks(_decompressed(whole, source), source)
-    elif begun.startswith(_UTF_16):
+    elif beginning.startswith(_UTF_16):
         yield from _from_utf_16(whole, source)
-    elif _is_binary(begun):
+    elif _is_binary(beginning):
         raise _binary_error(source)
-    elif begun:
+    elif beginning:
         yield from whole
 
 
 def _binary_error(source: str) -> CorpusError:
-    """Return the error for data that are no text."""
+    """Return the error for data that are not text."""
     return CorpusError(f"{source}: binary data, where text is needed; give a text file in UTF-8")
 
 
@@ -136,7 +137,7 @@ def _is_binary(beginning: bytes) -> bool:
 
 
 def _decompressed(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
-    """Decompress what gzip has compressed: one part, or several one after the other."""
+    """Decompress text that gzip has compressed, in one part or in several parts one after the other."""
     part = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         for chunk in chunks:
@@ -160,7 +161,9 @@ def _from_utf_16(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
             yield decoder.decode(chunk).encode()
         yield decoder.decode(b"", final=True).encode()
     except UnicodeDecodeError as error:
-        raise CorpusError(f"{source}: not UTF-16, as its first bytes say ({error.reason}); save it as UTF-8") from None
+        raise CorpusError(
+            f"{source}: not UTF-16, although its first bytes say so ({error.reason}); save it as UTF-8"
+        ) from None
 
 
 def decode(content: bytes, source: str, line: int = 1) -> str:

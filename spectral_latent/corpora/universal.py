@@ -35,7 +35,7 @@ _OF_UPOS = MappingProxyType(
 
 
 def universal_tag(tag: str) -> str:
-    """Return the universal tag of a UPOS tag; a universal tag is its own.
+    """Return the universal tag of a UPOS tag; a universal tag is returned unchanged.
 
     tag: a tag of UPOS, or a universal one.
 

@@ -1,7 +1,7 @@
 """Write captions, tags and posteriors as pieces of HTML, which need no style sheet and no network.
 
 Letters have the colour of the page around them, so that pieces can be read on light and on dark pages.  The only other
-colour is a blue that the colour-blind see, too, and every cell that it fills has its number.
+colour is a blue that the colour-blind see, too, and every blue cell shows its number.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from spectral_latent.drawing.svg import escaped
 __all__ = ["Html", "captioned_html", "heat_map", "scrolled", "tagged_html", "tags_heat_map"]
 
 _BLUE = "0,114,178"  # of the palette of Okabe and Ito
-_DARKEST = 0.75  # the share of the blue where the number is 1; letters can be read on it in both colour schemes
-_LEAST = 0.005  # numbers below it are left out
+_DARKEST = 0.75  # the opacity of the blue for the number 1; letters on it can be read in both colour schemes
+_LEAST = 0.005  # smaller numbers are left out
 _HEAT_STYLE = (
     ".sl-heat{border-collapse:collapse}.sl-heat caption{text-align:left;font-weight:600}"
     ".sl-heat tr{border-top:1px solid rgba(128,128,128,.3)}"
@@ -80,13 +80,13 @@ def heat_map(
     values: Iterable[Sequence[float]],
     labels: Iterable[Sequence[str]] | None = None,
 ) -> Html:
-    """Write a table of probabilities whose cells are the darker the larger their numbers are.
+    """Write a table of probabilities, in which cells with larger numbers are darker.
 
     caption: the title above the table.
     rows: the names of n rows.
     columns: the names of k columns.
     values: n rows of k numbers; a number that rounds to zero is left out, and estimates above 1 are as dark as 1.
-    labels: n rows of k texts, which stand before the numbers; None for numbers alone.
+    labels: n rows of k texts, which stand before the numbers; None for no texts.
 
     >>> heat_map("Posteriors", ["dogs"], ["N", "V"], [[0.75, 0.001]]).count(">.75<")
     1
@@ -119,9 +119,9 @@ def tags_heat_map(words: Sequence[str], tags: Sequence[str], posteriors: Sequenc
     >>> tags_heat_map(["dogs", "bark"], ["D", "N", "V"], [[0.0, 1.0, 0.0], [0.0, 0.25, 0.75]]).count('scope="col"')
     2
     """
-    seen = [at for at in range(len(tags)) if any(row[at] >= _LEAST for row in posteriors)]
-    rows = [[row[at] for at in seen] for row in posteriors]
-    return heat_map("Posterior of the tag of the column", words, [tags[at] for at in seen], rows)
+    shown = [tag for tag in range(len(tags)) if any(row[tag] >= _LEAST for row in posteriors)]
+    rows = [[row[tag] for tag in shown] for row in posteriors]
+    return heat_map("Posterior of the tag of the column", words, [tags[tag] for tag in shown], rows)
 
 
 def _cell(number: float, label: str) -> str:

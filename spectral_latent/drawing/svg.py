@@ -1,8 +1,7 @@
 """Draw trees and arcs over words as SVG, which notebooks and browsers show.
 
 In a page, lines and letters have the colour of the text around the picture.  A picture in a file of its own has the
-colours of the scheme that the reader has chosen, light or dark.  A picture has its content as a text, too, for screen
-readers.
+light or dark colours that the reader has chosen.  Every picture has a text with the same content, for screen readers.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from html import escape
 
 __all__ = ["arcs_svg", "captioned_svg", "escaped", "tree_svg"]
 
-_LETTER = 8.0  # width of a letter of 14 pixels; wide letters, such as those of Chinese, take two
+_LETTER = 8.0  # width of a letter of 14 pixels; wide letters, such as those of Chinese, have twice this width
 _GAP = 14.0  # between two words
 _LEVEL = 46.0  # from a node to its children, or from an arc to the next
 _LINE = 18.0  # height of a line of text
-_NOT_XML = ("Cc", "Cs")  # categories of letters
+_NOT_XML = ("Cc", "Cs")  # Unicode categories of letters that XML cannot hold
 _STYLE = (
     ".sl text{font:14px sans-serif;fill:currentColor;text-anchor:middle}.sl .s{font-size:11px}"
     ".sl path{fill:none;stroke:currentColor}.sl .h{fill:currentColor;stroke:none}.sl .c{text-anchor:start}"
-    "svg:root{color-scheme:light dark;color:CanvasText;background:Canvas}"  # where the picture is a file of its own
+    "svg:root{color-scheme:light dark;color:CanvasText;background:Canvas}"  # for a picture in a file of its own
 )
 _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 
@@ -33,7 +32,7 @@ def _width(text: str) -> float:
 
 
 def escaped(text: str) -> str:
-    """Write a text for XML and HTML, which cannot hold most control characters and halves of surrogate pairs.
+    """Write a text for XML and HTML; control characters and halves of surrogate pairs, which XML cannot hold, become �.
 
     text: any text.
 
@@ -47,6 +46,7 @@ def escaped(text: str) -> str:
 
 
 def _text(x: float, y: float, text: str, small: bool = False) -> str:
+    """Write a text with its middle at x and its base line at y."""
     kind = ' class="s"' if small else ""
     return f'<text x="{x:.1f}" y="{y:.1f}"{kind}>{escaped(text)}</text>'
 
@@ -65,7 +65,8 @@ def tree_svg(names: Sequence[str], sizes: Sequence[int], title: str) -> str:
 
     names: the text of each node, parents before children, left to right.
     sizes: the number of children of each node; 0 or -1 for a leaf.
-    title: a text that says the same.
+    title: a text with the same content as the picture.
+
     Raises ValueError if there is no node.
 
     >>> picture = tree_svg(["NP", "dogs"], [1, -1], "(NP dogs)")
@@ -75,32 +76,33 @@ def tree_svg(names: Sequence[str], sizes: Sequence[int], title: str) -> str:
     if not names:
         raise ValueError("a tree without nodes cannot be drawn")
     children = _children(sizes)
-    # Every node gets a box as wide as its name and as the boxes of its children, which stand side by side in it.
+    # Every node gets a box that is wide enough for its name, and for the boxes of its children side by side (inner).
     inner = [0.0] * len(names)
     box = [0.0] * len(names)
-    for at in range(len(names) - 1, -1, -1):
-        inner[at] = sum(box[child] for child in children[at])
-        box[at] = max(inner[at], _width(names[at]) + _GAP)
+    for node in range(len(names) - 1, -1, -1):
+        inner[node] = sum(box[child] for child in children[node])
+        box[node] = max(inner[node], _width(names[node]) + _GAP)
+    # From the root down, every node gives its children their places in the middle of its box.
     left = [0.0] * len(names)
     y = [_LINE] * len(names)
     parts: list[str] = []
-    for at, name in enumerate(names):
-        x = left[at] + box[at] / 2
-        parts.append(_text(x, y[at], name))
-        edge = x - inner[at] / 2
-        for child in children[at]:
+    for node, name in enumerate(names):
+        x = left[node] + box[node] / 2
+        parts.append(_text(x, y[node], name))
+        edge = x - inner[node] / 2
+        for child in children[node]:
             left[child] = edge
-            y[child] = y[at] + _LEVEL
+            y[child] = y[node] + _LEVEL
             edge += box[child]
-            below = left[child] + box[child] / 2
-            parts.append(f'<path d="M{x:.1f} {y[at] + 5:.1f}L{below:.1f} {y[child] - 14:.1f}"/>')
+            x_child = left[child] + box[child] / 2
+            parts.append(f'<path d="M{x:.1f} {y[node] + 5:.1f}L{x_child:.1f} {y[child] - 14:.1f}"/>')
     return _picture(box[0], max(y) + 10, title, parts)
 
 
 def captioned_svg(drawings: Sequence[tuple[str, str]]) -> str:
     """Put drawings one below the other into one drawing, each under its caption.
 
-    drawings: pairs of a caption and a drawing, as the functions of this module make it.
+    drawings: pairs of a caption and a drawing that a function of this module has made.
 
     Raises ValueError if there is no drawing.
 
@@ -124,25 +126,25 @@ def captioned_svg(drawings: Sequence[tuple[str, str]]) -> str:
 
 
 def _children(sizes: Sequence[int]) -> list[list[int]]:
-    """List the children of each node, given how many each has; parents come before children, left to right."""
+    """List the children of each node, given how many it has; parents come before children, left to right."""
     children: list[list[int]] = [[] for _ in sizes]
-    waiting: list[int] = []  # nodes that lack children, from the root down
-    for at, size in enumerate(sizes):
+    waiting: list[int] = []  # nodes whose children are not complete, from the root down
+    for node, size in enumerate(sizes):
         if waiting:
-            children[waiting[-1]].append(at)
+            children[waiting[-1]].append(node)
             if len(children[waiting[-1]]) == sizes[waiting[-1]]:
                 waiting.pop()
         if size > 0:
-            waiting.append(at)
+            waiting.append(node)
     return children
 
 
 def _levels(heads: Sequence[int]) -> list[int]:
-    """Compute the height of the arc to each word, in levels: above all shorter arcs between its ends; 0 for roots."""
+    """Compute the level of the arc to each word, which is above all shorter arcs between its ends; 0 for roots."""
     n = len(heads)
     spans = [(min(head, word), max(head, word)) for word, head in enumerate(heads, start=1)]
     levels = [0] * n
-    above = [0] * (n + 2)  # the highest arc so far over the gap before each word
+    above = [0] * (n + 2)  # the level of the highest arc so far over the gap before each word
     for word in sorted(range(n), key=lambda word: spans[word][1] - spans[word][0]):
         first, last = spans[word]
         if heads[word] == 0:
@@ -159,6 +161,7 @@ def arcs_svg(words: Sequence[str], tags: Sequence[str], heads: Sequence[int], re
     tags: the tag of each word, which stands below it.
     heads: the number of each word's head, where the first word is 1; 0 for a root, which has a line from above.
     relations: the label of the arc to each word.
+
     Raises ValueError if a head is neither 0 nor a word.
 
     >>> picture = arcs_svg(["Dogs", "bark"], ["NNS", "VBP"], [2, 0], ["nsubj", "root"])
@@ -170,25 +173,26 @@ def arcs_svg(words: Sequence[str], tags: Sequence[str], heads: Sequence[int], re
             raise ValueError(f"word {number} has the head {head}, and there are {len(words)} words")
     levels = _levels(heads)
     columns = zip(words, tags, relations, strict=True)
-    room = [max(_width(word), 0.8 * _width(tag), 0.8 * _width(relation)) for word, tag, relation in columns]
-    place: list[float] = []
+    widths = [max(_width(word), 0.8 * _width(tag), 0.8 * _width(relation)) for word, tag, relation in columns]
+    middles: list[float] = []
     end = _GAP
-    for width in room:
-        place.append(end + width / 2)
+    for width in widths:
+        middles.append(end + width / 2)
         end += width + 2 * _GAP
     top = _LINE
     base = top + (max(levels, default=0) + 1) * 0.8 * _LEVEL
     parts: list[str] = []
-    for at, (word, tag, head, relation) in enumerate(zip(words, tags, heads, relations, strict=True)):
-        parts += (_text(place[at], base + _LINE, word), _text(place[at], base + 2 * _LINE, tag, small=True))
-        high = base - levels[at] * 0.8 * _LEVEL if head else top
+    for number, (word, tag, head, relation) in enumerate(zip(words, tags, heads, relations, strict=True), start=1):
+        x = middles[number - 1]
+        parts += (_text(x, base + _LINE, word), _text(x, base + 2 * _LINE, tag, small=True))
+        high = base - levels[number - 1] * 0.8 * _LEVEL if head else top
         # An arc leaves its head on the side of the dependent, so that arcs in and out do not meet.
-        start = place[at] if not head else place[head - 1] + (4 if head - 1 < at else -4)
-        middle = (start + place[at]) / 2
-        curve = f"C{start:.1f} {high:.1f} {place[at]:.1f} {high:.1f} {place[at]:.1f} {base - 4:.1f}"
+        start = x if not head else middles[head - 1] + (4 if head < number else -4)
+        # A curve with its control points at the height `high` rises to three quarters of it, where its label stands.
+        curve = f"C{start:.1f} {high:.1f} {x:.1f} {high:.1f} {x:.1f} {base - 4:.1f}"
         parts.append(f'<path d="M{start:.1f} {base if head else top:.1f}{curve}"/>')
-        parts.append(f'<path class="h" d="M{place[at]:.1f} {base:.1f}l-4 -8h8z"/>')
-        parts.append(_text(middle, (base + 3 * high) / 4 - 4 if head else top - 4, relation, small=True))
+        parts.append(f'<path class="h" d="M{x:.1f} {base:.1f}l-4 -8h8z"/>')
+        parts.append(_text((start + x) / 2, (base + 3 * high) / 4 - 4 if head else top - 4, relation, small=True))
     names = ["the root", *words]
     title = ", ".join(
         f"{word}: {relation} of {names[head]}" for word, head, relation in zip(words, heads, relations, strict=True)

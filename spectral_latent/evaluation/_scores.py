@@ -10,7 +10,7 @@ __all__ = ["Counts", "percentage"]
 
 @dataclass(frozen=True)
 class Counts:
-    """Base of scores, which are counts: the scores of a corpus are the sum of the scores of its parts."""
+    """The base of scores that are counts: the score of a corpus is the sum of the scores of its parts."""
 
     def __add__(self, other: Self) -> Self:
         """Add the counts of two parts of a corpus."""
@@ -20,8 +20,8 @@ class Counts:
 def percentage(part: int, whole: int) -> float:
     """Return 100 part / whole; 0 if the whole is 0.
 
-    part: how many of the whole.
-    whole: the number of all.
+    part: the size of the part.
+    whole: the size of the whole.
 
     >>> percentage(1, 4), percentage(0, 0)
     (25.0, 0.0)

@@ -52,17 +52,17 @@ class AttachmentScore(Counts):
 
     @property
     def uas_no_punctuation(self) -> float:
-        """100 heads_no_punctuation / words_no_punctuation."""
+        """Unlabelled attachment score without punctuation: 100 heads_no_punctuation / words_no_punctuation."""
         return percentage(self.heads_no_punctuation, self.words_no_punctuation)
 
     @property
     def las_no_punctuation(self) -> float:
-        """100 arcs_no_punctuation / words_no_punctuation."""
+        """Labelled attachment score without punctuation: 100 arcs_no_punctuation / words_no_punctuation."""
         return percentage(self.arcs_no_punctuation, self.words_no_punctuation)
 
     @property
     def complete(self) -> float:
-        """100 complete_sentences / sentences."""
+        """Percentage of sentences in which every head is right: 100 complete_sentences / sentences."""
         return percentage(self.complete_sentences, self.sentences)
 
 

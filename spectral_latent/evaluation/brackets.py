@@ -3,10 +3,10 @@
 First, words tagged , : `` '' or . and empty elements are removed, and then all brackets without words.  The other
 brackets are counted by first word, last word and label; a bracket that occurs twice counts twice.  Brackets with the
 label TOP, ROOT, S1 or VROOT, or with one of the tags above, do not count.  Labels are cut at the first - or =, and PRT
-is changed to ADVP.  On demand function labels are kept; EVALB cannot do this.
+is changed to ADVP.
 
-There are two differences from EVALB.  EVALB counts an unlabelled outer bracket, which is a TOP here; and it knows only
-empty elements with the tag -NONE-.
+There are three differences from EVALB.  Function labels may be kept.  An unlabelled outer bracket, which EVALB counts,
+is a TOP here.  EVALB knows only empty elements with the tag -NONE-, and `is_empty` knows others, too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BracketScores(Counts):
     sentences: int = 0
     """Sentences within the length limit; errors and skipped sentences are included here, but in no other count."""
     errors: int = 0
-    """Sentences whose gold and predicted words differ after words are removed, as tags of punctuation may cause it."""
+    """Sentences whose gold and predicted words differ after words are removed; wrong tags of punctuation cause this."""
     skipped: int = 0
     """Sentences whose prediction has no words after words are removed."""
     gold: int = 0
@@ -49,7 +49,7 @@ class BracketScores(Counts):
     predicted: int = 0
     """Brackets in predicted trees."""
     matched: int = 0
-    """Brackets in both."""
+    """Brackets that a predicted tree and its gold tree share."""
     complete: int = 0
     """Sentences in which matched = gold = predicted."""
     uncrossed: int = 0
@@ -66,12 +66,12 @@ class BracketScores(Counts):
 
     @property
     def recall(self) -> float:
-        """100 matched / gold."""
+        """Percentage of gold brackets that are predicted: 100 matched / gold."""
         return percentage(self.matched, self.gold)
 
     @property
     def precision(self) -> float:
-        """100 matched / predicted."""
+        """Percentage of predicted brackets that are gold brackets: 100 matched / predicted."""
         return percentage(self.matched, self.predicted)
 
     @property
@@ -86,12 +86,12 @@ class BracketScores(Counts):
 
     @property
     def no_crossing(self) -> float:
-        """100 uncrossed / valid."""
+        """Percentage of sentences without crossing brackets: 100 uncrossed / valid."""
         return percentage(self.uncrossed, self.valid)
 
     @property
     def tagging_accuracy(self) -> float:
-        """100 correct_tags / words."""
+        """Percentage of words with the gold tag: 100 correct_tags / words."""
         return percentage(self.correct_tags, self.words)
 
 
@@ -102,7 +102,7 @@ def score_brackets(
 
     pairs: a gold tree and a predicted tree of each sentence.
     max_length: the largest number of words of a sentence that counts, with punctuation and without traces; None for
-    any number.
+        any number.
     function_labels: whether labels are compared with their function labels, such as NP-SBJ; indices never count.
 
     Raises `ValueError` for a tree in which a word is not the only child of its tag.
@@ -139,11 +139,11 @@ class _Sentence(NamedTuple):
 
     @classmethod
     def of(cls, tree: Phrase, function_labels: bool) -> _Sentence:
-        """Remove words, and collect the brackets, with their function labels or without."""
+        """Collect the words that count and the brackets of a tree, with function labels or without."""
         length = 0
         tagged: list[tuple[str, str]] = []
         brackets: Counter[tuple[int, int, str]] = Counter()
-        stack: list[Phrase | str | tuple[int, str]] = [tree]  # a pair: a bracket to be closed
+        stack: list[Phrase | str | tuple[int, str]] = [tree]  # a pair: the first word and the label of a bracket
         while stack:
             match stack.pop():
                 case Phrase(tag, (str() as word,)):
@@ -153,6 +153,7 @@ class _Sentence(NamedTuple):
                     if tag not in _DELETED:
                         tagged.append((word, _EQUIVALENT.get(tag, tag)))
                 case Phrase(label, children):
+                    # The bracket is counted after its children, when the word after the last is known.
                     category = _FUNCTION.sub("", label or "TOP")
                     functions = function_label(label).removeprefix(category) if function_labels else ""
                     stack.append((len(tagged), _EQUIVALENT.get(category, category) + functions))

@@ -60,8 +60,8 @@ def score_dependency_lists(lists: Sequence[NBest], gold: Sequence[DependencySent
     _require_same_words(lists, [sentence.forms for sentence in gold])
     rows: list[list[AttachmentScore]] = []
     for nbest, sentence in zip(lists, gold, strict=True):
-        nothing = sentence.with_heads((-1,) * len(sentence.forms))
-        trees = [tree for tree, *_ in nbest.candidates if isinstance(tree, DependencySentence)] or [nothing]
+        stand_in = sentence.with_heads((-1,) * len(sentence.forms))
+        trees = [tree for tree, *_ in nbest.candidates if isinstance(tree, DependencySentence)] or [stand_in]
         rows.append([score_attachments([sentence], [tree]) for tree in trees])
     gains = _of_candidates(lists, [[float(score.heads_no_punctuation) for score in row] for row in rows])
     return CandidateScores(lambda score: score.uas_no_punctuation, gains, list(rows))
@@ -93,12 +93,12 @@ def score_phrase_lists(lists: Sequence[NBest], gold: Sequence[GoldTree]) -> Cand
 
 
 def _flat(gold: Phrase) -> Phrase:
-    """Put the words under one label, with their gold tags, by which EVALB recognises punctuation."""
+    """Put the words under one label, with their gold tags, because EVALB recognises punctuation by its tags."""
     return Phrase(FALLBACK, tuple(Phrase(tag, (word,)) for tag, word in tagged_words(gold)))
 
 
 def _of_candidates(lists: Sequence[NBest], rows: Iterable[Sequence[float]]) -> FloatArray:
-    """Join the rows of lists that have candidates."""
+    """Join the rows of those lists that have candidates."""
     return np.array(list(chain.from_iterable(row for nbest, row in zip(lists, rows, strict=True) if len(nbest))), float)
 
 

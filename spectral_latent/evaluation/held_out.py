@@ -1,4 +1,4 @@
-"""Measure how well operators parse held-out trees, many times over forests that are built once."""
+"""Measure how well operators parse held-out trees; the forests are built once, for any number of measurements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HeldOut:
     """Gold trees, with the forests of their sentences under one coarse grammar.
 
     grammar: the grammar, whose coarse operators make the forests.
-    gold: the trees; trees without words are left out.
+    gold: the gold trees; trees without words are left out.
 
     >>> tree = Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",))))
     >>> model = ConstituencyModel.train([tree])
@@ -43,7 +43,7 @@ class HeldOut:
     def f1(self, operators: ObservableOperators) -> float:
         """Parse the sentences under operators over the grammar's rules, and compute F1.
 
-        operators: operators with any numbers of states.
+        operators: operators over the rules of the grammar, with any numbers of states.
         """
         model = ConstituencyModel((self.grammar.with_operators(operators),))
         pairs = []
@@ -67,12 +67,12 @@ def with_chosen_states(
 
     A trial takes about as long as parsing the held-out trees.
 
-    training: the treebank; the largest number of states of a symbol is that of its options.
+    training: the prepared treebank, whose options name the largest number of states of a symbol.
     gold: the held-out trees.
-    candidates: the numbers of states to try.
-    symbols: the number of symbols to visit, the most frequent first; None for all.
+    candidates: the numbers of states to try for a symbol.
+    symbols: the number of symbols whose states are chosen, the most frequent first; None for all.
     jobs: the number of threads.
-    listener: told the best score after each symbol.
+    listener: a function that is told the best score after each symbol.
     """
     treebank = training.treebank
     options = training.coarse.options.estimator
@@ -80,7 +80,7 @@ def with_chosen_states(
     moments = spectral_moments(treebank, projection, jobs)
 
     def solved(trial: Moments) -> ObservableOperators:
-        """Solve the moments of some choice of states."""
+        """Estimate operators from the moments of one choice of states."""
         operators = operators_from_moments(trial, options.smoothing, treebank.priors)
         return replace(operators, singular_values=projection.singular_values)
 

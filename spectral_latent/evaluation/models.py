@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _BATCH = 1000  # sentences tagged at once
-_LEAST = 1e-9  # seconds
+_LEAST = 1e-9  # seconds, so that no speed is divided by zero
 _Progress = Callable[[Sequence[Any]], Iterable[Any]]
 _AnyParse = TypeVar("_AnyParse", Parse, DependencyParse)
 _AnyScore = TypeVar("_AnyScore", BracketScores, AttachmentScore)
@@ -208,7 +208,7 @@ def _timed_parses(model: Any, sentences: Sequence[Any], options: dict[str, bool]
 class Perplexity(NamedTuple):
     """The perplexity of a model on bare sentences.
 
-    log_probability: the natural logarithm of the probability of all sentences that have one above zero.
+    log_probability: the natural logarithm of the probability of all sentences whose probability is above zero.
     words: the number of words of these sentences.
     impossible: the number of the other sentences, which are left out.
     """
@@ -224,13 +224,13 @@ class Perplexity(NamedTuple):
 
     @staticmethod
     def of(log_probabilities: ArrayLike, lengths: ArrayLike) -> Perplexity:
-        """Add up sentences.
+        """Compute the perplexity from the probabilities of sentences.
 
         log_probabilities: (T,) the log-probability of each sentence; -inf if the probability is not above zero.
         lengths: (T,) the number of words of each sentence.
 
-        >>> found = Perplexity.of([np.log(1 / 8), np.log(1 / 4), -np.inf], [3, 2, 7])
-        >>> round(found.value, 6), found.words, found.impossible
+        >>> perplexity = Perplexity.of([np.log(1 / 8), np.log(1 / 4), -np.inf], [3, 2, 7])
+        >>> round(perplexity.value, 6), perplexity.words, perplexity.impossible
         (2.0, 5, 1)
         """
         log = np.asarray(log_probabilities, dtype=float)

@@ -3,7 +3,7 @@
 | here | formula | source |
 | --- | --- | --- |
 | `Difference.error_reduction` | 100 (b - a) / (100 - a) for percentages a and b | |
-| `paired_bootstrap` | quantiles of b* - a*, of sentences drawn with replacement | Efron and Tibshirani 1993, 13.3 |
+| `paired_bootstrap` | quantiles of b* - a*, for sentences drawn with replacement | Efron and Tibshirani 1993, 13.3 |
 
 Scores are dataclasses of counts that can be added, such as `BracketScores` and `AttachmentScore`.  A measure makes a
 percentage of a score, as in `lambda score: score.f1`.
@@ -39,7 +39,7 @@ class Difference(NamedTuple):
 
     @property
     def error_reduction(self) -> float:
-        """The share of the base's error that the other system removes, in percent; 0 if there was no error.
+        """The percentage of the first system's error that the second system removes; 0 if there was no error.
 
         >>> Difference(base=90.0, other=92.5, low=2.0, high=3.0).error_reduction
         25.0
@@ -126,6 +126,7 @@ def paired_bootstrap(
         a, b = np.split(totals, 2)
         return measure(make(*a.tolist())), measure(make(*b.tolist()))
 
+    # A sample is the number of times that each of L sentences is drawn; the product adds up their counts.
     shares = np.full(len(base), 1 / len(base))
     drawn = [both(rng.multinomial(len(base), shares) @ counts) for _ in range(samples)]
     low, high = np.quantile([b - a for a, b in drawn], [(1 - level) / 2, (1 + level) / 2])

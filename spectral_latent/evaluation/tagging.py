@@ -45,17 +45,17 @@ class TaggingScore(Counts):
 
     @property
     def accuracy(self) -> float:
-        """100 correct / tokens."""
+        """Percentage of tokens with the gold tag: 100 correct / tokens."""
         return percentage(self.correct, self.tokens)
 
     @property
     def unknown_accuracy(self) -> float:
-        """100 unknown_correct / unknown."""
+        """Accuracy on unknown words: 100 unknown_correct / unknown."""
         return percentage(self.unknown_correct, self.unknown)
 
     @property
     def known_accuracy(self) -> float:
-        """100 (correct - unknown_correct) / (tokens - unknown)."""
+        """Accuracy on known words: 100 (correct - unknown_correct) / (tokens - unknown)."""
         return percentage(self.correct - self.unknown_correct, self.tokens - self.unknown)
 
 
@@ -93,7 +93,7 @@ def score_tags(
 
 
 def many_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float:
-    """Compute the accuracy in percent if each predicted label stands for the gold label that it meets most often.
+    """Compute the accuracy in percent if each predicted label stands for the most frequent gold label of its tokens.
 
     The accuracy grows with the number of predicted labels, up to 100.  Compare only predictions with the same number of
     labels.
@@ -131,8 +131,8 @@ def one_to_one(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> float
 def v_measure(gold: Iterable[Hashable], predicted: Iterable[Hashable], beta: float = 1.0) -> float:
     """Compute the weighted harmonic mean of homogeneity and completeness, in percent; see the head of this module.
 
-    Homogeneity is large if each predicted label meets few gold labels, completeness if each gold label meets few
-    predicted labels.
+    Homogeneity is large if the tokens of each predicted label have few gold labels.  Completeness is large if the
+    tokens of each gold label have few predicted labels.
 
     gold: the label of each token.
     predicted: the label of each token.
@@ -168,7 +168,7 @@ def _contingency(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> sci
 
 
 def _explained(cells: IntArray, margins: IntArray, totals: IntArray) -> float:
-    """Compute 1 - H(X|Y) / H(X).
+    """Compute 1 - H(X|Y) / H(X); 1 if there is only one x.
 
     cells: (p,) the counts of pairs (x, y).
     margins: (p,) the count of each pair's y.

@@ -19,7 +19,7 @@ Directions have no sign of their own: words with loadings of opposite signs stan
 is common to nearly all nodes of a symbol.
 
 v and w obey recursions over the rules.  Noise in the operators makes these diverge, so that v and w are scaled in every
-round: n(a) becomes that of the coarse grammar, where there is one.
+round: n(a) becomes the number of the coarse grammar, if there is one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from spectral_latent.trees import FloatArray
 __all__ = ["Direction", "describe_directions"]
 
 _ROUNDS = 40
-_PRECISION = 1e-12  # where v and w change by less, the rounds end
+_PRECISION = 1e-12  # the rounds end when v and w change by less
 
 
 class Direction(NamedTuple):
@@ -47,9 +47,9 @@ class Direction(NamedTuple):
     direction: the number of the direction, from 0, by falling singular value.
     frequency: the expected number of nodes of the symbol in a tree.
     singular_value: the singular value of the direction; None if the model has kept none.
-    words: words that load on it.
-    rules: rules that load on it.
-    places: rules in which the symbol is a child, which stands in brackets; and the top of the tree.
+    words: words that load on the direction.
+    rules: rules that load on the direction.
+    places: places that load on the direction: rules with the symbol as a child, in brackets; and the top of the tree.
     """
 
     symbol: str
@@ -74,11 +74,16 @@ class _VectorSums(NamedTuple):
 
 
 def _next(operators: ObservableOperators, leaves: FloatArray, sums: _VectorSums) -> _VectorSums:
-    """Apply the recursions once; leaves: (S, M) the sums of the leaf operators of each symbol."""
+    """Apply the recursions for v and w once.
+
+    leaves: (S, M) the sum of the leaf operators of each symbol.
+    sums: v and w before this round.
+    """
     m = operators.states
     below = leaves.copy()
     above = operators.root.copy()
     for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
+        # The matrices lead from the parent to one child, with all trees below the other child.
         to_left = tensor.applied_right(sums.below[c, : m[c]])
         to_right = tensor.applied_left(sums.below[b, : m[b]])
         below[a, : m[a]] += to_left @ sums.below[b, : m[b]]
@@ -91,7 +96,7 @@ def _next(operators: ObservableOperators, leaves: FloatArray, sums: _VectorSums)
 
 
 def _sums(named: NamedOperators) -> _VectorSums:
-    """Solve the recursions.  Raises ValueError if they diverge."""
+    """Solve the recursions for v and w.  Raises ValueError if they diverge."""
     operators = named.operators
     nodes = None if named.coarse is None else mean_node_counts(named.coarse)[:, 0]
     leaves = np.zeros_like(operators.root)
@@ -100,12 +105,13 @@ def _sums(named: NamedOperators) -> _VectorSums:
     first = np.eye(1, operators.root.shape[1])
     sums = _VectorSums(*(np.where(rows.any(axis=1, keepdims=True), rows, first) for rows in (leaves, operators.root)))
     for _ in range(_ROUNDS):
-        found = _next(operators, leaves, sums)
+        new = _next(operators, leaves, sums)
         if nodes is not None:
-            factor = np.sqrt(np.divide(nodes, found.nodes, out=np.zeros_like(nodes), where=found.nodes > 0))[:, None]
-            found = _VectorSums(found.below * factor, found.above * factor)
-        change = max(float(np.abs(new - old).max()) for new, old in zip(found, sums, strict=True))
-        sums = found
+            # The same factor for v and w makes v · w the numbers of nodes of the coarse grammar.
+            factor = np.sqrt(np.divide(nodes, new.nodes, out=np.zeros_like(nodes), where=new.nodes > 0))[:, None]
+            new = _VectorSums(new.below * factor, new.above * factor)
+        change = max(float(np.abs(after - before).max()) for after, before in zip(new, sums, strict=True))
+        sums = new
         if change < _PRECISION:
             break
     if not np.isfinite(sums.nodes).all():
@@ -113,7 +119,7 @@ def _sums(named: NamedOperators) -> _VectorSums:
     return sums
 
 
-def _loading(names: Sequence[str], joint: FloatArray, p: FloatArray, most: int) -> list[list[tuple[str, float]]]:
+def _loadings(names: Sequence[str], joint: FloatArray, p: FloatArray, most: int) -> list[list[tuple[str, float]]]:
     """List the names with the largest loadings of either sign for each of m directions.
 
     joint: (n, m) the mean of each direction's coordinate where the name occurs, times the name's probability.
@@ -126,7 +132,7 @@ def _loading(names: Sequence[str], joint: FloatArray, p: FloatArray, most: int) 
     for column in loadings.T:
         largest = np.argsort(-np.abs(column), kind="stable")[:most]
         largest = largest[np.argsort(-column[largest], kind="stable")]
-        listed.append([(names[likely[at]], float(column[at])) for at in largest.tolist()])
+        listed.append([(names[likely[row]], float(column[row])) for row in largest.tolist()])
     return listed
 
 
@@ -135,6 +141,7 @@ def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Dire
 
     named: operators in the basis of singular directions, with names.
     n: the largest number of words, rules and places of a direction.
+
     Raises ValueError if the numbers are probabilities of states, or if the operators have no expected numbers of nodes.
 
     >>> from spectral_latent.model import LatentTreeModel
@@ -166,10 +173,12 @@ def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Dire
         above = sums.above[a, :m] / nodes  # E[y | a]
         below = sums.below[a, :m]  # E[z | a]
 
+        # E[1(x) z | a] of each word
         leaf = by_leaf.get(a, [])
         words = [named.terminals[x] for x in operators.rules.leaf[leaf, 1].tolist()]
         of_words = operators.leaf[leaf, :m]
 
+        # E[1(x) z | a] of each rule
         rules = []
         applied = []
         for r in by_binary.get(a, []):
@@ -183,15 +192,16 @@ def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Dire
             applied.append(operators.unary[r, :m] @ sums.below[rule[1]])
         of_rules = np.reshape(applied, (-1, m))
 
-        around = [sums.above[place.parent, : len(place.factors)] @ place.factors for place in places.get(a, [])]
-        of_places = np.array([*around, operators.root[a, :m]]) / nodes
+        # E[1(x) y | a] of each place, and of the top of the tree
+        from_parents = [sums.above[place.parent, : len(place.factors)] @ place.factors for place in places.get(a, [])]
+        of_places = np.array([*from_parents, operators.root[a, :m]]) / nodes
         scale = np.ones(m) if sigma is None else sigma[a, :m]
         scaled = np.divide(of_places, scale, out=np.zeros_like(of_places), where=scale > 0.0)
 
         lists = zip(
-            _loading(words, of_words, of_words @ above, n),
-            _loading(rules, of_rules, of_rules @ above, n),
-            _loading([*(place.name for place in places.get(a, [])), TOP], scaled, of_places @ below, n),
+            _loadings(words, of_words, of_words @ above, n),
+            _loadings(rules, of_rules, of_rules @ above, n),
+            _loadings([*(place.name for place in places.get(a, [])), TOP], scaled, of_places @ below, n),
             strict=True,
         )
         yield [

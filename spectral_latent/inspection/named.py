@@ -21,7 +21,7 @@ class NamedOperators(NamedTuple):
     operators: operators of S symbols over T terminals.
     symbols: (S,) the names of the symbols.
     terminals: (T,) the names of the terminals.
-    coarse: operators with one state for each symbol, over the same rules; None if there are none.
+    coarse: operators with one state for each symbol, over the same rules; None if they are not known.
     """
 
     operators: ObservableOperators
@@ -63,7 +63,7 @@ class Place(NamedTuple):
 
     name: the rule, with the symbol in brackets.
     parent: the number of the parent.
-    factors: (m_a, m_b) the factor from each dimension of the parent to each of the symbol.
+    factors: (m_a, m_b) the factor from each dimension of the parent to each dimension of the symbol.
     """
 
     name: str
@@ -75,7 +75,7 @@ def places_of(named: NamedOperators, below: FloatArray) -> dict[int, list[Place]
     """List the places of every symbol.
 
     named: the operators.
-    below: (S, M) the sum of the inside vectors of all trees below each symbol: ones in the basis of states.
+    below: (S, M) the sum of the inside vectors of all trees below each symbol, which is 1 for each latent state.
     """
     operators = named.operators
     symbols = named.symbols

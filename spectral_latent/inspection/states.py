@@ -2,15 +2,15 @@
 
 | here | meaning |
 | --- | --- |
-| n(h \\| a) | how often a node of a random tree is of symbol a and in state h, in expectation |
+| n(h \\| a) | the expected number of nodes of symbol a in state h in a random tree |
 | p(h \\| a) | `share`: n(h \\| a) / Σ n(h' \\| a) |
 | p(x \\| h, a) | the probability of a word, a rule or a place, given the state |
 | p(x \\| h, a) log (p(x \\| h, a) / p(x \\| a)) | the part of x in the divergence of the state from its symbol |
 
-Words, rules and places are ranked by their part in the divergence: first comes what is frequent in the state and rarer
-in the other states of the symbol.  What the other states have as well, or more often, is left out.
+Words, rules and places are ranked by their part in the divergence: the first ones are frequent in the state and rarer
+in the other states of the symbol.  Those that are rarer in the state than in its symbol are left out.
 
-The expectations n are those of `inference.mean_node_counts`.
+`inference.mean_node_counts` computes the expectations n.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Described(NamedTuple):
     symbol: the name of the symbol.
     state: the number of the state, from 0.
     frequency: the expected number of nodes of the symbol in a tree.
-    share: the share of the state among them.
+    share: the share of these nodes that are in the state.
     words: words that the state emits.
-    rules: rules that it applies.
-    places: rules in which it is a child, which stands in brackets; and the top of the tree.
+    rules: rules that the state applies.
+    places: places of the state: rules with the symbol as a child, in brackets; and the top of the tree.
     """
 
     symbol: str
@@ -74,9 +74,10 @@ def _ranked(names: Sequence[str], p: FloatArray, share: FloatArray, most: int) -
     ranked = []
     for column in p.T:
         likely = np.flatnonzero(column > LEAST)
+        # Names that are as frequent in the state as in its symbol gain a little, and are ranked by their probability.
         gain = column[likely] * (1e-3 + np.log(column[likely] / mean[likely])) if len(share) > 1 else column[likely]
         best = likely[np.argsort(-gain, kind="stable")[:most]]
-        ranked.append([(names[at], float(column[at])) for at in best.tolist() if gain[likely == at] > 0])
+        ranked.append([(names[row], float(column[row])) for row in best.tolist() if gain[likely == row] > 0])
     return ranked
 
 
@@ -95,6 +96,7 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
 
     named: operators whose numbers are probabilities, with names.
     n: the largest number of words, rules and places of a state.
+
     Raises ValueError if the numbers are not probabilities, or if trees are infinite on average.
 
     >>> from spectral_latent.trees import Rules
@@ -123,15 +125,17 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
         if frequency[a] <= 0.0:
             continue
         share = expected[a, :m] / frequency[a]
+        # p(x | h, a) of a word is in its leaf rule; of a rule, it is the sum over the states of the children.
         of_leaf, of_binary, of_unary = leaves.get(a, []), binary.get(a, []), unary.get(a, [])
         words = [named.terminals[x] for x in operators.rules.leaf[of_leaf, 1].tolist()]
         rules = [named.rule(row) for row in operators.rules.binary[of_binary].tolist()]
         rules += [named.rule(row) for row in operators.rules.unary[of_unary].tolist()]
         applied = [operators.binary[r].sums() for r in of_binary]
         applied += [operators.unary[r, :m].sum(axis=1) for r in of_unary]
-        found_in = [expected[p.parent, : len(p.factors)] @ p.factors for p in places.get(a, [])]
-        found_in.append(operators.root[a, :m])
-        in_place = np.reshape(found_in, (-1, m)) / np.maximum(expected[a, :m], TINY)
+        # p(x | h, a) of a place is the part of the expected nodes in state h that come from the place.
+        from_parents = [expected[p.parent, : len(p.factors)] @ p.factors for p in places.get(a, [])]
+        from_parents.append(operators.root[a, :m])
+        in_place = np.reshape(from_parents, (-1, m)) / np.maximum(expected[a, :m], TINY)
         of_state = zip(
             _ranked(words, operators.leaf[of_leaf, :m], share, n),
             _ranked(rules, np.reshape(applied, (-1, m)), share, n),
@@ -148,6 +152,7 @@ def describe_rules(named: NamedOperators) -> list[DescribedRule]:
     """Describe the rules with two children or one, the most frequent first.
 
     named: operators whose numbers are probabilities, with names.
+
     Raises ValueError if the numbers are not probabilities, or if trees are infinite on average.
 
     >>> from spectral_latent.operators import Tensor, Tensors

@@ -1,4 +1,4 @@
-"""Compute features of the nodes of graphs: those of their neighbourhoods, and those that the user gives."""
+"""Compute features of the nodes of graphs: features of their neighbourhoods, and features that the user gives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spectral_latent.estimation import hash_columns, inside_templates, outside_t
 from spectral_latent.trees import BoolArray, GraphTrees, IntArray, SkeletalTrees, Vocabulary
 from spectral_latent.trees.graphs import checked_name
 
-if TYPE_CHECKING:  # importing it takes a quarter of a second
+if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
 
 __all__ = ["Feature", "GivenFeature", "neighbourhoods", "place_of"]
@@ -23,8 +23,8 @@ Feature = Callable[["nx.DiGraph", Hashable], Hashable]
 def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
     """Compute inside and outside templates, each (N,), for trees whose labels tell little about their nodes.
 
-    They are the templates of `estimation` and observations nearby: inside, the first and last leaf below the node;
-    outside, the sibling's rule, and the leaves before and after.
+    They are the templates of `estimation` and further ones: inside, the observations of the first and the last leaf
+    below the node; outside, the sibling's rule, and the observations of the leaves before and after.
 
     trees: trees of N nodes.
 
@@ -35,11 +35,12 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
     """
     last = trees.follow(np.where(trees.right >= 0, trees.right, trees.left))
     sibling = np.where(trees.is_right_child, trees.left[trees.parent], trees.right[trees.parent])
-    # The sibling by the name of its rule, which is the same in every treebank, and by its side.
+    # A sibling is described by the name of its rule, which is the same in every treebank, and by the side.
     has_sibling = (trees.parent >= 0) & (sibling >= 0)
     sibling_rule = hash_columns(rule_names(trees)[sibling], trees.is_right_child)
     leaves = trees.terminal[trees.is_leaf]
-    n_before = np.cumsum(trees.is_leaf)[last]  # leaves of all trees up to the last below the node
+    n_before = np.cumsum(trees.is_leaf)[last]  # the number of leaves of all trees up to the last leaf below the node
+    # The last leaf below a node is leaves[n_before - 1].  Neighbours in other trees are replaced by -1 below.
     is_first = trees.first_leaf == 0
     is_last = last == last[trees.root][trees.tree]
     inside_columns = {"first": trees.terminal[trees.follow(trees.left)], "last": trees.terminal[last]}
@@ -51,21 +52,21 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
     return inside_templates(trees) | inside_columns, outside_templates(trees) | outside_columns
 
 
-def place_of(encoded: GraphTrees, at: int, first: int = 1) -> str:
-    """Name the graph and the node that a node of the s-trees is part of, for messages.
+def place_of(encoded: GraphTrees, node: int, first: int = 1) -> str:
+    """Name the graph and its node that a node of the s-trees is part of, for messages.
 
-    encoded: the s-trees.
-    at: the node of the s-trees.
+    encoded: the s-trees of graphs.
+    node: the node of the s-trees.
     first: the number of the first graph.
     """
-    return f"graph {encoded.trees.tree[at] + first}, node {encoded.nodes[at]!r}"
+    return f"graph {encoded.trees.tree[node] + first}, node {encoded.nodes[node]!r}"
 
 
 class GivenFeature:
-    """A feature that the user gives, whose values are numbered as they occur.
+    """A feature that the user gives, with numbers for its values.
 
     name: the name of the feature, for messages.
-    feature: the function that computes it.
+    feature: the function that computes the feature of a node.
     """
 
     def __init__(self, name: str, feature: Feature) -> None:
@@ -74,23 +75,23 @@ class GivenFeature:
         self._values = Vocabulary[Hashable]()
 
     def column(self, graphs: Sequence[nx.DiGraph], encoded: GraphTrees, is_node: BoolArray, first: int = 1) -> IntArray:
-        """Number the values of the feature (N,); -1 at parts of nodes.
+        """Compute the number of the feature's value (N,) at each node of the s-trees; -1 at parts of a node.
 
         graphs: the graphs.
         encoded: the s-trees of the graphs, of N nodes.
-        is_node: (N,) whether each is a node of its graph, and not a part of one.
+        is_node: (N,) whether each node of the s-trees is a whole node of a graph, and not a part.
         first: the number of the first graph, for messages.
         """
         numbers = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
         start = np.concatenate([[0], encoded.trees.root + 1])  # where the s-tree of each graph begins
         for graph, (begin, end) in zip(graphs, itertools.pairwise(start.tolist()), strict=True):
-            for at in range(begin, end):
-                if is_node[at]:
+            for node in range(begin, end):
+                if is_node[node]:
                     try:
-                        value = self._feature(graph, encoded.nodes[at])
+                        value = self._feature(graph, encoded.nodes[node])
                     except Exception as error:
-                        error.add_note(f"in the feature {self._name!r} of {place_of(encoded, at, first)}")
+                        error.add_note(f"in the feature {self._name!r} of {place_of(encoded, node, first)}")
                         raise
                     kind = f"feature {self._name!r}"
-                    numbers[at] = self._values.add(checked_name(value, place_of(encoded, at, first), kind))
+                    numbers[node] = self._values.add(checked_name(value, place_of(encoded, node, first), kind))
         return numbers

@@ -2,7 +2,7 @@
 
 | here | long paper | meaning |
 | --- | --- | --- |
-| `score` | p(r_1 ... r_N) | p̂ of a tree with its observations; unknown ones are summed over |
+| `score` | p(r_1 ... r_N) | p̂ of a tree with its observations; unknown observations are summed over |
 | `marginals` | - | p(h \\| tree) of every node |
 | `predict` | μ / p(tree) of a leaf's edges | p(x \\| tree) of every unknown observation |
 """
@@ -51,7 +51,7 @@ from spectral_latent.trees import (
 )
 from spectral_latent.trees.graphs import checked_graphs
 
-if TYPE_CHECKING:  # importing it takes a quarter of a second
+if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
 
 __all__ = ["LatentTreeModel"]
@@ -61,8 +61,7 @@ __all__ = ["LatentTreeModel"]
 class LatentTreeModel(StoredModel):
     """A latent tree model over trees given as graphs; `trees.graphs` describes the graphs.
 
-    A tree has weight zero if it has a label or an observation that was never seen, or a label with children that it
-    never had in training.
+    A tree has weight zero if training had no such label or observation, or not such children of such a label.
 
     options: the settings that the model was learnt with.
     symbols: (S,) the label and the part that each symbol of the operators stands for.
@@ -118,34 +117,36 @@ class LatentTreeModel(StoredModel):
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> LatentTreeModel:
-        """Learn from trees, with the features of `neighbourhoods` and further ones.
+        """Learn a model from trees, with the features of `neighbourhoods` and the features that are given.
 
         Given the latent state of a node, its inside and outside features must be independent.  This is not checked.
 
         graphs: the trees, which are read once.
         options: the settings of the estimator; None for `EstimatorOptions()`.
         inside_features: functions (graph, node) → hashable, by name; they may use the node and all nodes below it.
-        outside_features: functions likewise; they may use the node's label, and all but the node and the nodes below
-        it.
-        weights: the weight of each tree, a number of at least 0: it counts as this many trees; 1 if not given.
-        jobs: the number of threads; the result does not depend on it.
-        listener: is told the progress.
+        outside_features: functions (graph, node) → hashable, by name; they may use the node's label, and all nodes
+            except the node and the nodes below it.
+        weights: the number of trees that each tree counts as, at least 0; 1 if not given.
+        jobs: the number of threads, on which the result does not depend.
+        listener: a function that is told the progress of training.
 
-        A symbol that is a part of a node has the node's outside features.  The rest of a node's children has the
-        inside features of the first child in it.
+        A symbol for a part of a node has the outside features of the node.  The rest of a node's children has the
+        inside features of the first child in the rest.
 
         Raises GraphError if a graph is not a tree, an observation is missing, or a feature is NaN or unhashable.
         """
         formalism = GraphFormalism(inside_features or {}, outside_features or {})
         (treebank,) = read_treebanks(checked_graphs(graphs), [formalism], weights=weights, jobs=jobs)
         options = options or EstimatorOptions()
-        found = estimate(treebank, options, jobs=jobs, listener=listener)
-        return LatentTreeModel(options, formalism.symbols, formalism.terminals, found.operators, found.objective)
+        estimated = estimate(treebank, options, jobs=jobs, listener=listener)
+        return LatentTreeModel(
+            options, formalism.symbols, formalism.terminals, estimated.operators, estimated.objective
+        )
 
     def forest(self, graphs: Iterable[nx.DiGraph]) -> tuple[GraphTrees, Forest]:
-        """Convert graphs to a forest with one component each.
+        """Convert graphs to a forest with one component for each graph.
 
-        An unknown observation has an edge for every one that its symbol may have.
+        An unknown observation has an edge for every observation that its symbol may have.
 
         graphs: the trees; observations may be `MISSING`.
         """
@@ -154,6 +155,7 @@ class LatentTreeModel(StoredModel):
         symbol = np.where(trees.symbol < len(self.symbols), trees.symbol, -1)
         known = SkeletalTrees(symbol, trees.left, trees.right, trees.terminal, trees.root)
         forest = Forest.of_trees(known, self.operators.rules)
+        # Without unknown observations, `missing` is a number that no terminal has.
         missing = encoded.terminals.index(MISSING) if MISSING in encoded.terminals else len(encoded.terminals)
         return encoded, self._with_all_observations(forest, np.flatnonzero(trees.terminal == missing))
 
@@ -162,8 +164,9 @@ class LatentTreeModel(StoredModel):
         leaf = self.operators.rules.leaf
         nothing = self.terminals.index(None) if None in self.terminals else -1
         rules = np.flatnonzero(leaf[:, 1] != nothing)
-        # Rules are in order of their symbols: those of item i are first[i] ... end[i] - 1.
+        # Rules are in the order of their symbols: the rules of items[i] are rules[first[i]] ... rules[end[i] - 1].
         first, end = (np.searchsorted(leaf[rules, 0], forest.symbol[items], side) for side in ("left", "right"))
+        # Repeat the only edge of an item as often as the item has rules, and give each copy one of the rules.
         count = np.ones(forest.n_items, dtype=np.int64)
         count[items] = end - first
         start = np.concatenate([[0], np.cumsum(count)])
@@ -173,7 +176,7 @@ class LatentTreeModel(StoredModel):
         return forest._replace(start=start, rule=rule, left=left, right=right)
 
     def score(self, graphs: Iterable[nx.DiGraph]) -> Weight:
-        """Estimate the probabilities p̂ of T trees with their observations; unknown ones are summed over.
+        """Estimate the probabilities p̂ of T trees with their observations; unknown observations are summed over.
 
         graphs: the trees.
 
@@ -186,8 +189,9 @@ class LatentTreeModel(StoredModel):
         encoded, forest = self.forest([graph])
         inside_vectors = inside(self.operators, forest)
         if not total_weight(self.operators, forest, inside_vectors).sign[0]:
+            # The first node that no rule derives, or the root
             dead = np.append(np.flatnonzero(~inside_vectors.vectors.any(axis=1)), encoded.trees.root)[0]
-            raise ValueError(f"the tree has weight zero: what stands at {place_of(encoded, int(dead))} was never seen")
+            raise ValueError(f"the tree has weight zero: training had no node like {place_of(encoded, int(dead))}")
         return encoded, forest, inside_vectors, outside(self.operators, forest, inside_vectors)
 
     def marginals(self, graph: nx.DiGraph) -> dict[Hashable, FloatArray]:
@@ -198,7 +202,7 @@ class LatentTreeModel(StoredModel):
         Raises ValueError if the operators are not probabilities, or if the tree has weight zero.
         """
         if not self.operators.probabilities:
-            raise ValueError("only a model of probabilities has states, not operators in another basis")
+            raise ValueError("the model has no states, because its operators are not probabilities")
         encoded, _, inside_vectors, outside_vectors = self._posterior(graph)
         weights = inside_vectors.vectors * outside_vectors.vectors
         weights /= weights.sum(axis=1, keepdims=True)
@@ -222,7 +226,7 @@ class LatentTreeModel(StoredModel):
         predicted: dict[Hashable, dict[Hashable, float]] = {}
         for item in np.flatnonzero(encoded.trees.is_leaf):
             if encoded.terminals[encoded.trees.terminal[item]] is MISSING:
-                # Each edge observes one terminal; its weight is c∞ · β, up to a factor that all have.
+                # Each edge observes one terminal; its weight is c∞ · β, up to a factor that all edges share.
                 rule = forest.rule[forest.start[item] : forest.start[item + 1]]
                 weights = self.operators.leaf[rule] @ outside_vectors.vectors[item]
                 weights /= weights.sum()
@@ -232,7 +236,7 @@ class LatentTreeModel(StoredModel):
         return predicted
 
     def sample(self, n: int, rng: np.random.Generator, max_nodes: int = 10_000) -> list[nx.DiGraph]:
-        """Draw n independent trees, nodes 0, 1, ... with their latent `state` besides label and observation.
+        """Draw n independent trees, whose nodes 0, 1, ... have a latent `state` beside label and observation.
 
         n: the number of trees.
         rng: the source of random numbers.

@@ -11,19 +11,19 @@ from spectral_latent.estimation import Columns, FeatureColumns, Shard
 from spectral_latent.model.features import Feature, GivenFeature, neighbourhoods, place_of
 from spectral_latent.trees import MISSING, FloatArray, GraphError, Symbol, from_networkx
 
-if TYPE_CHECKING:  # importing it takes a quarter of a second
+if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
 
 __all__ = ["GraphFormalism"]
 
 
 class GraphFormalism:
-    """The conversion of graphs (`estimation.Formalism`), with the features of `neighbourhoods` and given ones.
+    """The conversion of graphs (`estimation.Formalism`), with the features of `neighbourhoods` and given features.
 
     inside_features: functions of the user that describe a node and the nodes below it, by name.
     outside_features: functions of the user that describe all other nodes, by name.
 
-    The symbols and terminals are numbered in `symbols` and `terminals` as they come.
+    The lists `symbols` and `terminals` grow with each symbol and each terminal that occurs for the first time.
     """
 
     def __init__(self, inside_features: Mapping[str, Feature], outside_features: Mapping[str, Feature]) -> None:
@@ -34,7 +34,7 @@ class GraphFormalism:
         self._n_read = 0
 
     def n_nodes(self, graph: nx.DiGraph) -> int:
-        """Bound the number of nodes of a graph's s-tree: a node of the graph makes a leaf at most, or a unary node.
+        """Bound the number of nodes of a graph's s-tree, which has fewer than two nodes for each node of the graph.
 
         graph: the graph of one tree.
         """
@@ -53,11 +53,12 @@ class GraphFormalism:
         self.terminals = encoded.terminals
         trees = encoded.trees
         if MISSING in encoded.terminals:
-            at = int(np.flatnonzero(trees.terminal == encoded.terminals.index(MISSING))[0])
-            raise GraphError(f"{place_of(encoded, at, first)}: its observation is missing, and training needs them all")
+            node = int(np.flatnonzero(trees.terminal == encoded.terminals.index(MISSING))[0])
+            place = place_of(encoded, node, first)
+            raise GraphError(f"{place}: its observation is missing, and training needs all observations")
         is_node = np.array([symbol.part == "node" for symbol in encoded.symbols], dtype=bool)[trees.symbol]
         inside_columns, outside_columns = neighbourhoods(trees)
-        # Parts of a node look up: outside, to the node that they are a part of; inside, to their first child.
+        # A part of a node has the outside features of the whole node, and the inside features of its first child.
         whole = trees.follow(np.where(is_node, -1, trees.parent))
         for name, given in self._inside.items():
             column = given.column(graphs, encoded, is_node, first)

@@ -1,4 +1,4 @@
-"""Hold trees as data: symbols and rules, skeletal trees, packed forests, and networkx graphs.  No word of language."""
+"""Hold trees as data: symbols and rules, skeletal trees, packed forests, and networkx graphs."""
 
 from spectral_latent.trees.builder import TreeBuilder
 from spectral_latent.trees.drawing import s_trees_to_networkx, tree_layout

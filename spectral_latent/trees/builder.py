@@ -1,4 +1,4 @@
-"""Columns of s-trees that grow node by node."""
+"""Build the columns of s-trees node by node."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TreeBuilder(Generic[SymbolName, TerminalName, Note]):
         """Append a node and return its number.
 
         symbol: the symbol of the node.
-        left: the number of the left child, or of the only one; -1 at a leaf.
+        left: the number of the left child, or of the only child; -1 at a leaf.
         right: the number of the right child; -1 at a leaf and at a unary node.
         terminal: the observation of a leaf; not used at other nodes.
         note: a remark on the node, which `trees` returns.

@@ -1,4 +1,4 @@
-"""Convert s-trees to graphs to look at, and place the nodes of a tree."""
+"""Convert s-trees to graphs that can be drawn, and place the nodes of a tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from spectral_latent.trees.graphs import Symbol, to_networkx
 from spectral_latent.trees.skeletal import SkeletalTrees
 
-if TYPE_CHECKING:  # importing it takes a quarter of a second
+if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
 
 __all__ = ["s_trees_to_networkx", "tree_layout"]
@@ -26,7 +26,7 @@ def s_trees_to_networkx(trees: SkeletalTrees, symbols: Names = None, terminals: 
 
     trees: the s-trees, one graph for each.
     symbols: the name of each symbol; if not given, symbols are named by their numbers.
-    terminals: the name of each terminal, likewise.
+    terminals: the name of each terminal; if not given, terminals are named by their numbers.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> (graph,) = s_trees_to_networkx(tree, ["A", "B", "C"])
@@ -45,7 +45,7 @@ def s_trees_to_networkx(trees: SkeletalTrees, symbols: Names = None, terminals: 
 def tree_layout(graph: nx.DiGraph) -> dict[Hashable, tuple[float, float]]:
     """Place the nodes of a tree, as `networkx.draw` takes them: leaves side by side, parents above the middle.
 
-    graph: a tree with edges from parents to children, whose order is that of the edges.
+    graph: a tree with edges from parents to children; the children of a node are in the order of its edges.
 
     >>> import networkx as nx
     >>> tree_layout(nx.DiGraph([("a", "b"), ("a", "c"), ("c", "d")]))
@@ -58,7 +58,8 @@ def tree_layout(graph: nx.DiGraph) -> dict[Hashable, tuple[float, float]]:
     place: dict[Hashable, tuple[float, float]] = {}
     n_leaves = 0
     for node in nx.dfs_postorder_nodes(graph, root):
-        below = [place[child][0] for child in graph.successors(node)]
-        place[node] = ((below[0] + below[-1]) / 2 if below else float(n_leaves), -float(depth[node]))
-        n_leaves += not below
+        children = [place[child][0] for child in graph.successors(node)]
+        # A parent is in the middle between its first and its last child, a leaf to the right of all earlier leaves.
+        place[node] = ((children[0] + children[-1]) / 2 if children else float(n_leaves), -float(depth[node]))
+        n_leaves += not children
     return place

@@ -16,18 +16,18 @@ __all__ = ["Forest"]
 
 
 class Forest(NamedTuple):
-    """I items and E edges; children come before parents.
+    """A packed forest of I items and E edges; children come before parents.
 
-    Functions of `inference` check the rules below, and raise ValueError naming item and edge.
+    Functions of `inference` check what follows, and raise ValueError with the item and the edge.
 
     symbol: (I,) the symbol of each item; -1 for a symbol that the operators lack: then the item has weight zero.
-    start: (I + 1,) item i is derived by the edges start[i] ... start[i+1] - 1; equal rules stand together.
-    rule: (E,) row of `rules.binary` (both children), `rules.unary` (left child only) or `rules.leaf` (no child);
-    an edge with rule -1 has weight zero.
-    left, right: (E,) child items, or -1.
-    root: (K,) items that may stand at the top.
-    component: (K,) the component of each root, non-decreasing; components share no item, and the last item of each is
-    a root.  A forest without roots has no component.
+    start: (I + 1,) item i is derived by the edges start[i] ... start[i+1] - 1; edges of the same rule are neighbours.
+    rule: (E,) the rule of each edge: a row of `rules.binary` (both children), `rules.unary` (left child only) or
+        `rules.leaf` (no child); an edge with rule -1 has weight zero.
+    left, right: (E,) the left and the right child item of each edge; -1 for no child.
+    root: (K,) the items that may be at the top of a tree.
+    component: (K,) the component of each root, non-decreasing; components share no item, and the last item of each
+        component is a root.  A forest without roots has no component.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> forest = Forest.of_trees(tree, tree.rules)
@@ -79,6 +79,7 @@ class Forest(NamedTuple):
         """Leave out items, and all edges that derive them or have them as a child.
 
         keep: (I,) whether to keep each item; roots must be kept.
+
         Raises ValueError if a root is left out, or if there is not one truth value for each item.
 
         >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
@@ -90,7 +91,8 @@ class Forest(NamedTuple):
             raise ValueError(f"give one truth value for each of the {self.n_items} items")
         if not keep[self.root].all():
             raise ValueError("the roots of a forest cannot be left out")
-        number = np.append(np.cumsum(keep) - 1, -1)  # a child that is -1 keeps its number
+        # A child -1 is the last entry of both columns: it keeps its number, and no edge is left out because of it.
+        number = np.append(np.cumsum(keep) - 1, -1)
         kept = np.append(keep, True)
         item = self.item
         edge = keep[item] & kept[self.left] & kept[self.right]

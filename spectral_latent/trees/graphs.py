@@ -6,7 +6,7 @@ A tree is a `networkx.DiGraph` with edges from parent to child, of any arity and
 | --- | --- | --- |
 | `label` | every node | its symbol: hashable, not None |
 | `observation` | any node | its observation, hashable; `MISSING` if it is unknown; None or absent if there is none |
-| `order` | every child edge of a node, or none | the children's order; without it, the order of adding the edges |
+| `order` | every child edge of a node, or none | the order of the children; without it, the order of adding the edges |
 
 A node X with children c_1 ... c_k becomes, with X' for the rest of X,
 
@@ -30,7 +30,7 @@ from spectral_latent.trees.builder import TreeBuilder
 from spectral_latent.trees.skeletal import SkeletalTrees
 from spectral_latent.trees.symbols import Vocabulary
 
-if TYPE_CHECKING:  # importing it takes a quarter of a second
+if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
 
 __all__ = [
@@ -65,9 +65,11 @@ Part = Literal["node", "rest", "observation"]
 
 
 class Symbol(NamedTuple):
-    """A symbol of the s-trees: a label, and the part that it stands for of a node with this label.
+    """A symbol of the s-trees, which stands for a part of a node of a graph.
 
-    part: the `node` itself; the `rest` of its children, after the first ones; the `observation` of an inner node.
+    label: the label of the node.
+    part: the part: the `node` itself; the `rest` of its children, after the first ones; the `observation` of an inner
+        node.
     """
 
     label: Hashable
@@ -129,7 +131,7 @@ def _children(graph: nx.DiGraph, node: Hashable, place: str) -> list[Hashable]:
         for one, other in itertools.pairwise(ordered):
             if not order[one] < order[other]:
                 raise GraphError(
-                    f"{place}, node {node!r}: the `order` of {one!r} and {other!r} does not tell the first"
+                    f"{place}, node {node!r}: the `order` of {one!r} and {other!r} does not tell which is first"
                 )
     except TypeError:
         raise GraphError(f"{place}, node {node!r}: the `order` of its children cannot be compared") from None
@@ -137,7 +139,7 @@ def _children(graph: nx.DiGraph, node: Hashable, place: str) -> list[Hashable]:
 
 
 def checked_graphs(graphs: Iterable[nx.DiGraph], first: int = 1) -> Iterator[nx.DiGraph]:
-    """Pass graphs on.  Raises GraphError for an object of another type, and if one graph is given in place of several.
+    """Yield graphs after a check.  Raises GraphError for an object of another type, and for one graph without a list.
 
     graphs: the graphs.
     first: the number of the first graph, for messages.
@@ -182,7 +184,7 @@ def _cycle(graph: nx.DiGraph, node: Hashable, place: str) -> GraphError:
     return GraphError(f"{place}, node {node!r}: it lies on a cycle")
 
 
-_Builder = TreeBuilder[Symbol, Hashable, Hashable]  # notes are the nodes of the graphs
+_Builder = TreeBuilder[Symbol, Hashable, Hashable]  # the note on a node is the node of the graph that it is part of
 
 
 def _names(graph: nx.DiGraph, node: Hashable, place: str) -> tuple[Hashable, Hashable]:
@@ -200,12 +202,12 @@ def _append(builder: _Builder, graph: nx.DiGraph, place: str) -> None:
     first = len(builder)
     n_visited = 0
     finished: list[int] = []  # subtrees whose parents are still to come
-    # Nodes to visit with 0, and visited ones with the number of their parts, which are finished by then.
+    # A new node has 0; a visited node has the number of its parts, which are finished when it is taken again.
     open_nodes = [(_root(graph, place), 0)]
     while open_nodes:
         node, n_parts = open_nodes.pop()
         if n_parts:
-            # Close a node over its parts: from the right, `rest` nodes until two parts are left.
+            # Close a node over its parts: join the last two parts into a `rest` until two parts are left.
             label = graph.nodes[node]["label"]
             parts = finished[-n_parts:]
             del finished[-n_parts:]
@@ -228,7 +230,7 @@ def _append(builder: _Builder, graph: nx.DiGraph, place: str) -> None:
         open_nodes.append((node, len(below) + (observation is not None)))
         open_nodes.extend((child, 0) for child in reversed(below))
     if n_visited < len(graph):
-        # Nodes that the root does not lead to have parents among themselves.
+        # The root does not lead to the other nodes: they have parents among themselves, and so a cycle.
         visited = set(builder.notes[first:])
         raise _cycle(graph, next(node for node in graph if node not in visited), place)
     builder.root.append(finished.pop())
@@ -244,8 +246,8 @@ def from_networkx(
     """Convert trees given as graphs to s-trees.
 
     graphs: rooted, ordered and labelled trees.
-    symbols: symbols that already have numbers, in order; further ones are numbered after them.
-    terminals: observations that already have numbers, likewise.
+    symbols: symbols that already have numbers, in order; other symbols are numbered after them.
+    terminals: observations that already have numbers, in order; other observations are numbered after them.
     first: the number of the first graph, for messages.
 
     Raises GraphError if a graph is not such a tree.
@@ -265,7 +267,7 @@ def from_networkx(
 
 
 def _check_parts(trees: SkeletalTrees, symbols: Sequence[Symbol]) -> None:
-    """Raise ValueError unless every part stands where `from_networkx` puts it."""
+    """Raise ValueError unless every part is where `from_networkx` puts it."""
     labels = Vocabulary(symbol.label for symbol in symbols)
     label = np.array([labels[symbol.label] for symbol in symbols], dtype=np.int64)[trees.symbol]
     part = np.array([symbol.part for symbol in symbols], dtype=object)[trees.symbol]
@@ -298,7 +300,7 @@ def to_networkx(
     nodes: Sequence[Hashable] | None = None,
     attributes: Mapping[str, Sequence[object]] | None = None,
 ) -> list[nx.DiGraph]:
-    """Convert s-trees to graphs, one each: the inverse of `from_networkx` is `to_networkx(*encoded)`.
+    """Convert s-trees to graphs; `to_networkx(*encoded)` is the inverse of `encoded = from_networkx(graphs)`.
 
     trees: s-trees with N nodes.
     symbols: the label and the part that each symbol stands for.
@@ -306,7 +308,7 @@ def to_networkx(
     nodes: (N,) names of the graphs' nodes; if not given, the nodes of a tree are 0, 1, ..., parents first.
     attributes: further node attributes; each has a value for every node of the s-trees, (N,).
 
-    Raises ValueError if symbols stand where no graph has such a part.
+    Raises ValueError if a symbol is where no graph has such a part.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
     >>> (graph,) = to_networkx(tree, [Symbol("A"), Symbol("B"), Symbol("C")], ["x", None])

@@ -30,11 +30,11 @@ def _column(values: Sequence[int]) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class SkeletalTrees:
-    """T s-trees with N nodes in all.  Columns have shape (N,), except `root`.
+    """T s-trees with N nodes in all.
 
-    symbol: left-hand side of the node's rule.
-    left, right: child nodes; both -1 at a leaf, right -1 at a unary node.
-    terminal: observation of a leaf, else -1.
+    symbol: (N,) the left-hand side of each node's rule.
+    left, right: (N,) the left and the right child of each node; a leaf has -1 in both, a unary node in `right`.
+    terminal: (N,) the observation of each leaf; -1 at other nodes.
     root: (T,) the root node of each tree, increasing.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
@@ -62,10 +62,10 @@ class SkeletalTrees:
     ) -> SkeletalTrees:
         """Make trees of five columns of integers.  Raises ValueError if they do not describe trees.
 
-        symbol: (N,) left-hand side of each node's rule.
-        left: (N,) the left child, or the only one; -1 at a leaf.
-        right: (N,) the right child; -1 at a leaf and at a unary node.
-        terminal: (N,) observation of a leaf; -1 elsewhere.
+        symbol: (N,) the left-hand side of each node's rule.
+        left: (N,) the left child, or the only child, of each node; -1 at a leaf.
+        right: (N,) the right child of each node; -1 at a leaf and at a unary node.
+        terminal: (N,) the observation of each leaf; -1 at other nodes.
         root: (T,) the root node of each tree, increasing.
         """
         trees = SkeletalTrees(*map(_column, (symbol, left, right, terminal, root)))
@@ -90,8 +90,9 @@ class SkeletalTrees:
             raise ValueError("every node of skeletal trees must be the root of a tree or the child of one node")
         if ((self.left < 0) & (self.right >= 0)).any() or ((self.left < 0) != (self.terminal >= 0)).any():
             raise ValueError("a node of a skeletal tree must have either a terminal or a left child")
-        # Post-order: the last child ends just before its parent, and the right subtree begins just after the left one,
-        # so that both ends see the same number of complete subtrees on the stack of a traversal.
+        # In post-order, the last child is just before its parent, and the right subtree just after the left one.
+        # `depth` counts the complete subtrees after each node; after a binary node, there are as many as after its left
+        # child.
         arity = (self.left >= 0).astype(np.int64) + (self.right >= 0)
         depth = np.cumsum(1 - arity)
         inner = np.flatnonzero(arity > 0)
@@ -134,7 +135,7 @@ class SkeletalTrees:
 
     @cached_property
     def _distinct(self) -> tuple[Rules, IntArray]:
-        """The distinct rules, and each node's row (N,) among those of its kind."""
+        """The distinct rules, and each node's row (N,) among the rules of its kind."""
         rule = np.empty(self.n_nodes, dtype=np.int64)
         tables = []
         for kind, rows in zip((self.is_leaf, self.is_unary, self.is_binary), self.rows(), strict=True):
@@ -153,9 +154,9 @@ class SkeletalTrees:
         return self._distinct[1]
 
     def rule_in(self, rules: Rules) -> IntArray:
-        """Look up each node's rule (N,) in a table; -1 where the table lacks it.
+        """Look up each node's rule (N,) in a table; -1 for a rule that the table lacks.
 
-        rules: the table.
+        rules: the table of rules.
         """
         number = np.empty(self.n_nodes, dtype=np.int64)
         kinds = (self.is_leaf, self.is_unary, self.is_binary)
@@ -210,7 +211,7 @@ class SkeletalTrees:
     @cached_property
     def first_leaf(self) -> IntArray:
         """The position within its tree of the leftmost leaf below the node, (N,)."""
-        # Nodes come in post-order, and so leaves from left to right.
+        # In post-order, leaves come from left to right.
         leaves_before: IntArray = np.cumsum(self.is_leaf) - self.is_leaf
         first_node = np.concatenate([[0], self.root[:-1] + 1])
         offset: IntArray = leaves_before[first_node[self.tree]] if self.n_nodes else leaves_before

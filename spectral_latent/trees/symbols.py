@@ -87,7 +87,7 @@ def _keys(rows: IntArray) -> IntArray:
     for column in rows.T + 1:
         width = int(column.max(initial=0)) + 1
         if size * width > np.iinfo(np.int64).max:
-            # ranks, of which there are no more than rows, take the place of what is too large for 64 bits
+            # The keys would need more than 64 bits.  Ranks have the same order, and there are at most N of them.
             key = np.unique(key, return_inverse=True)[1]
             column = np.unique(column, return_inverse=True)[1]
             size = int(key.max(initial=0)) + 1
@@ -98,17 +98,17 @@ def _keys(rows: IntArray) -> IntArray:
 
 
 def ranges(first: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
-    """List all (row, i) with first[i] <= row < end[i], by i: two columns (n,).
+    """List all pairs (row, i) with first[i] <= row < end[i], in the order of i, as two columns (n,).
 
-    first: (m,) where each range begins.
-    end: (m,) where it ends.
+    first: (m,) the first row of each range.
+    end: (m,) the row after the last of each range.
 
     >>> ranges(np.array([4, 7, 0]), np.array([6, 7, 1]))
     (array([4, 5, 0]), array([0, 0, 2]))
     """
     length = end - first
     which = np.repeat(np.arange(len(length)), length)
-    # Count through all rows, and shift those of each i from where they stand in the result to first[i].
+    # Count through the pairs, and shift the numbers of each i so that they begin at first[i].
     shift = first - (np.cumsum(length) - length)
     return np.arange(len(which)) + np.repeat(shift, length), which
 
@@ -116,8 +116,8 @@ def ranges(first: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
 def range_of(start: IntArray, place: IntArray) -> IntArray:
     """Find the range that each place is in, (n,).
 
-    start: (m + 1,) where each of m ranges begins, which follow one another, and where the last one ends.
-    place: (n,) places of these ranges.
+    start: (m + 1,) where each of m adjacent ranges begins, and where the last one ends.
+    place: (n,) places in these ranges.
 
     >>> range_of(np.array([0, 2, 2, 5]), np.array([4, 0, 1, 2]))
     array([2, 0, 0, 2])
@@ -126,7 +126,7 @@ def range_of(start: IntArray, place: IntArray) -> IntArray:
 
 
 def matches(keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
-    """List all (row, i) with keys[row] = wanted[i], by i: two columns (n,).
+    """List all pairs (row, i) with keys[row] = wanted[i], in the order of i, as two columns (n,).
 
     keys: (N,) sorted numbers.
     wanted: (m,) the numbers to look up.
@@ -143,9 +143,9 @@ class Rules:
 
     A rule is named by its kind and its row.
 
-    leaf: (R0, 2) parent symbol, terminal.
-    unary: (R1, 2) parent, child.
-    binary: (R2, 3) parent, left, right.
+    leaf: (R0, 2) the parent and the terminal of each leaf rule.
+    unary: (R1, 2) the parent and the child of each unary rule.
+    binary: (R2, 3) the parent, the left child and the right child of each binary rule.
     """
 
     leaf: IntArray
@@ -161,7 +161,7 @@ class Rules:
 
     @staticmethod
     def distinct(rows: IntArray) -> tuple[IntArray, IntArray]:
-        """Find the distinct rows (R, k) in lexicographic order, and the row (N,) that each row given became.
+        """Find the distinct rows (R, k) in lexicographic order, and the place (N,) of each given row among them.
 
         rows: (N, k) rules, of which some may be equal.
 
@@ -184,6 +184,7 @@ class Rules:
         """
         if len(table) == 0 or len(rows) == 0:
             return np.full(len(rows), -1, dtype=np.int64)
+        # Only keys that are made together can be compared.  A row with -1 is never found.
         known, wanted = np.split(_keys(np.concatenate([table, rows])), [len(table)])
         row = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
         return np.where((known[row] == wanted) & (rows >= 0).all(axis=1), row, -1)

@@ -177,7 +177,7 @@ def test_the_distance_is_a_sum_over_strings() -> None:
     assert one.distance(two) == pytest.approx(np.sqrt((gap**2).sum()), rel=1e-6)
     turned = WeightedAutomaton(Alphabet("ba"), two.initial, two.step[::-1].copy(), two.final)
     assert one.distance(turned) == pytest.approx(one.distance(two), rel=1e-12)
-    with pytest.raises(ValueError, match="other symbols"):
+    with pytest.raises(ValueError, match="different symbols"):
         one.distance(probabilistic(1, 3))
 
 

@@ -189,7 +189,7 @@ def test_parquet_that_cannot_be_read(run: Run, model: Path, tmp_path: Path, monk
     (tmp_path / "cut.parquet").write_bytes(whole[:-9])
     (tmp_path / "text.parquet").write_text("They left .\n")
     for name, message in {
-        "column": "no column words, tokens or text among sentence; rename that of sentences",
+        "column": "no column words, tokens or text among sentence; rename the column of sentences",
         "null": "row 2: none of the fields words, tokens and text; give one",
         "cut": "not Parquet that can be read",
         "text": "not Parquet, as its name says; give --format",

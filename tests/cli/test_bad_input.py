@@ -76,7 +76,7 @@ ANSWERS = [
     Answer("parse wsj latin.txt", 1, r"latin.txt, line 1, byte 4: 0xe9 is not UTF-8; .*iconv"),
     Answer("parse wsj binary.txt", 1, r"binary.txt: binary data, where text is needed"),
     Answer("tag tagger cut.txt.gz", 1, r"cut.txt.gz: compressed text that is cut short; copy the file again"),
-    Answer("tag tagger half.txt", 1, r"half.txt: not UTF-16, as its first bytes say"),
+    Answer("tag tagger half.txt", 1, r"half.txt: not UTF-16, although its first bytes say so"),
     Answer("parse wsj wsj", 1, r"wsj: binary data, where text is needed"),
     # models
     Answer("parse raw.txt wsj", 1, r"raw.txt: text, where the file of a model is needed$"),

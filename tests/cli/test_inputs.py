@@ -134,7 +134,7 @@ def test_folders_of_compressed_files(run: Run, treebank: Path, model: Path, tmp_
 BAD = [
     ("compressed text that is damaged", gzip.compress(b"They see it .")[:12] + b"x" * 20),
     ("compressed text that is cut short", gzip.compress(b"They see it .")[:-9]),
-    ("not UTF-16, as its first bytes say", codecs.BOM_UTF16_LE + b"a"),
+    ("not UTF-16, although its first bytes say so", codecs.BOM_UTF16_LE + b"a"),
     ("binary data, where text is needed", b"\x89PNG\0\0\0"),
     ("binary data, where text is needed", b"\0 and much text" * 10_000 + b"\xff"),  # a model of the library begins so
 ]

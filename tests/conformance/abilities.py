@@ -1,4 +1,4 @@
-"""What those models of the library must do that take words, trees, weights, an estimator or a number of jobs."""
+"""Check what models do that take words, trees, weights, an estimator or a number of jobs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EstimatedConformance(ModelConformance):
         self.check_round_trip(self.learn(self.examples()[:10], options), tmp_path)
 
     def test_a_model_keeps_the_objective_of_every_iteration(self, tmp_path: Path) -> None:
-        """As a listener hears it, in the file too; an estimator without EM has none."""
+        """The objective is what a listener is told, also in the file; an estimator without EM has none."""
         for estimator in ("clustering", "clusters-em"):
             options = self._with(estimator=estimator, iterations=3, tolerance=0.0)
             heard: list[Progress] = []
@@ -53,15 +53,15 @@ class EstimatedConformance(ModelConformance):
             assert (tmp_path / "weighted").read_bytes() == (tmp_path / "expected").read_bytes()
 
     def test_an_example_of_weight_two_counts_twice(self, tmp_path: Path) -> None:
-        """Up to rounding, in all numbers of the model."""
+        """All numbers of the model are the same up to rounding."""
         examples = self.examples()
-        weights = [1 + at % 3 for at in range(len(examples))]
+        weights = [1 + number % 3 for number in range(len(examples))]
         weighted = self.learn(iter(examples), self.settings[0], weights=weights)
         repeated = [example for example, weight in zip(examples, weights, strict=True) for _ in range(weight)]
         self._compare(weighted, self.learn(repeated, self.settings[0]), tmp_path)
 
     def _compare(self, one: Any, other: Any, folder: Path) -> None:
-        """Compare the numbers of two models, which are rounded."""
+        """Compare the numbers of two models, up to rounding."""
         one.save(folder / "one")
         other.save(folder / "other")
         found, _ = contents(folder / "one")
@@ -90,7 +90,7 @@ class OfWords:
 
     @staticmethod
     def of_words(model: Any) -> Iterable[Callable[[Any], Any]]:
-        """List what takes the words of one sentence."""
+        """List the functions that take the words of one sentence."""
         raise NotImplementedError
 
     @pytest.mark.parametrize("wrong", ["dogs bark", "d", b"dogs", ["dogs", None], [("dogs", "N")], [["dogs"]]])
@@ -106,7 +106,7 @@ class OfTrees:
 
     @staticmethod
     def of_trees(model: Any) -> Iterable[Callable[[Any], Any]]:
-        """List what takes several trees."""
+        """List the functions that take several trees."""
         raise NotImplementedError
 
     @pytest.mark.parametrize("wrong", ["(S x)", ["(S x)"], [["dogs"]], [None]])
@@ -117,7 +117,7 @@ class OfTrees:
 
 
 class AnswersByProcesses:
-    """Checks of a model that answers by a number of processes."""
+    """Checks of a model that answers by several processes."""
 
     def test_answers_are_the_same_for_any_number_of_jobs(self, models: list[Any]) -> None:
         assert isinstance(self, ModelConformance)

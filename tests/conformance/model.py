@@ -1,6 +1,7 @@
-"""What every model of the library must do, whatever it models.
+"""Check what every model of the library must do.
 
-A test module makes a subclass of `ModelConformance` for each model, and gives the parts that come first.
+A test module makes a subclass of `ModelConformance` for each model, which defines the attributes and methods above
+`learn`.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from spectral_latent.operators.compression import pack_arrays
 from spectral_latent.operators.storage import _sealed
 
 NONSENSE: list[Any] = [None, True, "nonsense", [], {}, [None], -1.5]
-Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]  # calls, their errors, and what messages say
+Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]  # a call, its error, and a part of the message
 KEPT = object()  # stands for an option that keeps its value
 
 
 def with_option(options: Any, path: tuple[str, ...], value: Any) -> Any:
-    """Replace one option, which may lie within other options."""
+    """Replace one option; `path` is its name after the names of the options that contain it."""
     name, *rest = path
     inner = value if not rest else with_option(getattr(options, name), tuple(rest), value)
     return replace(options, **{name: inner})
 
 
 def option_paths(options: Options) -> Iterator[tuple[str, ...]]:
-    """List the options that are no further options, each by the names that lead to it."""
+    """List the paths of all options that are not themselves objects of options."""
     for field in fields(options):
         value = getattr(options, field.name)
         if isinstance(value, Options):
@@ -62,7 +63,7 @@ def value_at(options: Any, path: tuple[str, ...]) -> Any:
 
 
 def other_values(declaration: Any, value: Any) -> Iterator[Any]:
-    """List values of an option that it accepts and that differ from the given one."""
+    """List values that an option accepts and that differ from the given value."""
     parts = get_args(declaration)
     if NoneType in parts:
         some = next(part for part in parts if part is not NoneType)
@@ -84,12 +85,13 @@ def other_values(declaration: Any, value: Any) -> Iterator[Any]:
 
 
 def contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the arrays and the settings of a model file, without the library and without what is about the file."""
+    """Read the arrays and the settings of a model file without the library; leave out what describes the file alone."""
     arrays = {}
     with safe_open(path, framework="np") as opened:
         settings = json.loads(opened.metadata()["model"])
         del settings["digest"]
         for name, (kind, smaller, shape) in settings.pop("arrays").items():
+            # The bytes of all numbers are stored place by place: all first bytes, then all second bytes, and so on.
             content = zlib.decompress(opened.get_tensor(name).tobytes())
             places = np.frombuffer(content, dtype=np.uint8).reshape(np.dtype(smaller).itemsize, -1)
             arrays[name] = np.frombuffer(places.T.tobytes(), dtype=smaller).astype(kind).reshape(shape)
@@ -97,13 +99,13 @@ def contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def write(path: Path, arrays: dict[str, Any], settings: dict[str, Any]) -> None:
-    """Write a model file with the right digest, so that all that is wrong with it is its contents."""
+    """Write a model file with the right digest, so that a reader can only refuse its contents."""
     stored, table = pack_arrays(arrays)
     path.write_bytes(save(stored, {"model": _sealed({**settings, **table}, stored)}))
 
 
 def damaged_arrays(array: Any) -> Iterator[Any]:
-    """List arrays that cannot stand in the place of an array of a model file."""
+    """List arrays that a reader must refuse in the place of an array of a model file."""
     yield array[..., None]
     if array.size:
         yield array[:-1]
@@ -122,7 +124,7 @@ def damaged_arrays(array: Any) -> Iterator[Any]:
 
 
 def wrong_counts(ask: Callable[[Any], Any]) -> Refused:
-    """List calls of a function of `n_best` with numbers that it must refuse."""
+    """List calls of a function with values of `n_best` that it must refuse."""
     for wrong in (0, -1, 2.5, True, "2", None):
         yield partial(ask, wrong), ValueError, f"n_best must be an integer of at least 1, not {wrong!r}"
 
@@ -137,25 +139,25 @@ class ModelConformance:
     """Checks of a model that `train` makes of `examples`."""
 
     model_class: Any  # the class of the model
-    settings: tuple[Any, ...]  # options to train with, small ones; each option matters under at least one of them
-    example: Any  # one that training refuses, because a string or a number stands in the place of an example
+    settings: tuple[Any, ...]  # small options to train with; each option matters under at least one of them
+    example: Any  # examples that training refuses, because a string or a number is no list of examples
     defaults: Any  # the options of a model that is trained without options
-    without_effect: frozenset[tuple[str, ...]] = frozenset()  # options that matter to speed or to memory alone
-    sense: Mapping[str, list[Any]] = MappingProxyType({})  # the nonsense that makes sense in a setting of a file
+    without_effect: frozenset[tuple[str, ...]] = frozenset()  # options that change only speed or memory
+    sense: Mapping[str, list[Any]] = MappingProxyType({})  # the values of NONSENSE that a setting of a file may have
 
     @staticmethod
     def examples() -> list[Any]:
-        """List a few things to learn from."""
+        """List a few examples to learn from."""
         raise NotImplementedError
 
     @staticmethod
     def answers(model: Any) -> Any:
-        """Ask the model whatever can be asked; the answers are compared by ==."""
+        """Call all methods of the model that answer, and return the answers, which are compared by ==."""
         raise NotImplementedError
 
     @staticmethod
     def inputs() -> list[Any]:
-        """List inputs, one of a single word; one of them empty if a model may be asked about that."""
+        """List inputs; one is a single word, and one is empty if the model may be asked about an empty input."""
         raise NotImplementedError
 
     @staticmethod
@@ -164,7 +166,7 @@ class ModelConformance:
         raise NotImplementedError
 
     def refused(self, model: Any) -> Refused:
-        """List calls that must fail, each with its error and what the message says."""
+        """List calls that must fail, each with its error and a part of the message."""
         raise NotImplementedError
 
     @classmethod
@@ -214,7 +216,7 @@ class ModelConformance:
         assert self.answers(loaded) == self.answers(model)
 
     def test_a_model_says_what_it_is(self, models: list[Any], tmp_path: Path) -> None:
-        """In a short line, in a table, and in facts that JSON can hold; its fingerprint tells it from others."""
+        """A model describes itself in a line, a table and facts for JSON, and has a fingerprint of its own."""
         for model in models:
             assert len(repr(model)) < 1000
             facts = json.loads(json.dumps(model.description))
@@ -259,7 +261,7 @@ class ModelConformance:
                     with_option(options, path, wrong)
 
     def test_every_option_changes_something(self, models: list[Any], tmp_path: Path) -> None:
-        """A value of each option that makes another model, or a model that answers otherwise."""
+        """Each option has a value that changes the model or its answers."""
         before = [(self._numbers(model, tmp_path), self.answers(model)) for model in models]
         paths = sorted({path for options in self.settings for path in option_paths(options)} - self.without_effect)
         idle = [".".join(path) for path in paths if not self._matters(path, before, tmp_path)]
@@ -274,7 +276,8 @@ class ModelConformance:
             other_values(declared(options, path), value_at(options, path)) if path in option_paths(options) else ()
             for options in self.settings
         ]
-        for tried in zip_longest(*values, fillvalue=KEPT):  # one value in every setting, then another value
+        # Try the first other value of the option in every setting, then the second value, and so on.
+        for tried in zip_longest(*values, fillvalue=KEPT):
             for options, value, (numbers, answers) in zip(self.settings, tried, before, strict=True):
                 if value is KEPT:
                     continue
@@ -282,7 +285,7 @@ class ModelConformance:
                     model = self.train(with_option(options, path, value))
                 except ValueError:
                     return True
-                # Answers take long, and are asked for only where all numbers are the same.
+                # Answers take long: they are asked for only if all numbers are the same.
                 if self._numbers(model, folder) != numbers or self.answers(model) != answers:
                     return True
         return False
@@ -308,7 +311,7 @@ class ModelConformance:
             self._is_refused(tmp_path / "model")
 
     def test_files_without_one_of_their_parts_are_refused(self, file: Path, tmp_path: Path) -> None:
-        """Older files have no singular values, and are read without them."""
+        """Only singular values may be missing, because older files do not have them."""
         arrays, settings = contents(file)
         path = tmp_path / "model"
         write(path, {name: array for name, array in arrays.items() if not name.endswith("singular_values")}, settings)
@@ -322,7 +325,7 @@ class ModelConformance:
             write(path, arrays, {other: value for other, value in settings.items() if other != key})
             self._is_refused(path)
 
-    @pytest.mark.filterwarnings("ignore:invalid value encountered")  # made by the damage itself
+    @pytest.mark.filterwarnings("ignore:invalid value encountered")  # the damaged numbers cause this warning
     def test_files_with_damaged_arrays_are_refused(self, file: Path, tmp_path: Path) -> None:
         arrays, settings = contents(file)
         for name, array in arrays.items():
@@ -344,11 +347,11 @@ class ModelConformance:
         rng = np.random.default_rng(0)
         head = int.from_bytes(content[:8], "little") + 8
         path = tmp_path / "model"
-        for at in [*rng.integers(0, head, 60), *rng.integers(head, len(content), 60)]:
+        for place in [*rng.integers(0, head, 60), *rng.integers(head, len(content), 60)]:
             changed = bytearray(content)
-            changed[at] ^= 1 << int(rng.integers(8))
+            changed[place] ^= 1 << int(rng.integers(8))
             path.write_bytes(changed)
-            self._is_refused(path, f"byte {at} changed")
+            self._is_refused(path, f"byte {place} changed")
 
     def _is_refused(self, path: Path, what: str = "") -> None:
         """Check that a file is refused by an error that names it."""

@@ -1,6 +1,6 @@
-"""What NLTK and its users expect of a parser, as checks that any `ParserI` of this library must pass.
+"""Check what NLTK and its users expect of a parser, for any `ParserI` of this library.
 
-A test module inherits from `ParserConformance` and gives the three functions that come first.
+A test module inherits from `ParserConformance`, and defines `train`, `examples` and `sentences`.
 """
 
 import copy
@@ -33,27 +33,27 @@ class ParserConformance:
 
     @staticmethod
     def train(examples: Iterable[Any]) -> Any:
-        """The parser learnt from examples."""
+        """Learn a parser from examples."""
         raise NotImplementedError
 
     @staticmethod
     def examples() -> list[Any]:
-        """A small treebank in NLTK's types."""
+        """List the trees of a small treebank in NLTK's types."""
         raise NotImplementedError
 
     @staticmethod
     def sentences() -> list[list[str]]:
-        """A few sentences of it."""
+        """List a few sentences of the treebank."""
         raise NotImplementedError
 
     @staticmethod
     def words(parse: Any) -> list[str]:
-        """The words of a parse."""
+        """List the words of a parse."""
         return list(parse.leaves())
 
     @staticmethod
     def content(parse: Any) -> Any:
-        """What makes two parses equal."""
+        """Return the parts of a parse that two equal parses share."""
         return parse
 
     @pytest.fixture(scope="class")
@@ -134,7 +134,7 @@ class ParserConformance:
             parser.raw_parse_sents("They left.")
 
     def test_surprisal(self, parser: Any) -> None:
-        """Of all words and the end, it is that of the sentence, but for rounding and for what charts leave out."""
+        """The surprisals of the words and the end add up to that of the sentence, except for rounding and pruning."""
         for sentence in self.sentences():
             found = parser.surprisal(iter(sentence), "bits")
             assert found.total == pytest.approx(found.lexical + found.syntactic)
@@ -218,7 +218,7 @@ class ParserConformance:
                 type(parser)(other)
 
     def test_training_and_loading_make_other_parsers(self, parser: Any, tmp_path: Path) -> None:
-        """Called on a parser, which would stay as it is, they refuse."""
+        """A call on an object, which the call would not change, is refused."""
         for method in ("train", "load"):
             with pytest.raises(AttributeError, match=f"call {type(parser).__name__}.{method}"):
                 getattr(parser, method)(tmp_path)
@@ -248,7 +248,7 @@ class ParserConformance:
         assert [copy.deepcopy(first), second].index(first) == 0
 
     def test_grammar(self, parser: Any) -> None:
-        """A grammar, the same each time; or, as NLTK has it where there is none, NotImplementedError."""
+        """Every call returns the same grammar; a parser without one raises NotImplementedError, as in NLTK."""
         try:
             assert parser.grammar() is parser.grammar()
         except NotImplementedError:
@@ -325,7 +325,7 @@ class DependencyGraphConformance(ParserConformance):
         deep.add_arc(0, 1)
         deep.nodes[1]["rel"] = "another"
         assert deep != graph and graph.nodes[1]["rel"] != "another"
-        assert deep.nodes[len(sentence) + 7]["word"] is None  # a missing node is made, as in NLTK's graphs
+        assert deep.nodes[len(sentence) + 7]["word"] is None  # a graph makes a missing node, as NLTK's graphs do
         assert pickle.loads(pickle.dumps(graph)).root["address"] == graph.root["address"]
         assert len(list(graph.triples())) == len(sentence) - 1
         assert sorted(graph.nx_graph().nodes()) == sorted(graph.nodes.keys() - {0})
@@ -360,10 +360,10 @@ class DependencyGraphConformance(ParserConformance):
             las, uas = DependencyEvaluator(parses, gold).eval()
             pairs = zip(gold, parses, strict=True)
             same = [
-                parse.nodes[at]["head"] == graph.nodes[at]["head"]
+                parse.nodes[address]["head"] == graph.nodes[address]["head"]
                 for graph, parse in pairs
-                for at in range(1, len(graph.nodes))
-                if graph.nodes[at]["word"] != "."
+                for address in range(1, len(graph.nodes))
+                if graph.nodes[address]["word"] != "."
             ]
             assert uas == pytest.approx(sum(same) / len(same))
             assert 0.5 < las <= uas

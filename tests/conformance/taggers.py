@@ -1,7 +1,7 @@
-"""What NLTK and its users expect of a tagger, as checks that any `TaggerI` must pass, NLTK's own among them.
+"""Check what NLTK and its users expect of a tagger, for any `TaggerI`, including NLTK's own.
 
-A test module inherits from `TaggerConformance`, from `LearntTaggerConformance` for a tagger of this library, and from
-`HiddenMarkovTaggerConformance` for one with probabilities, and gives the three functions that come first.
+A test module inherits from `TaggerConformance`, or from `LearntTaggerConformance` for a tagger of this library, or from
+`HiddenMarkovTaggerConformance` for a tagger with probabilities, and defines `train`, `examples` and `sentences`.
 """
 
 import itertools
@@ -38,17 +38,17 @@ class TaggerConformance:
 
     @staticmethod
     def train(examples: Iterable[Any]) -> Any:
-        """The tagger learnt from examples."""
+        """Learn a tagger from examples."""
         raise NotImplementedError
 
     @staticmethod
     def examples() -> list[Tagged]:
-        """A small corpus of tagged sentences."""
+        """List the tagged sentences of a small corpus."""
         raise NotImplementedError
 
     @staticmethod
     def sentences() -> list[list[str]]:
-        """A few sentences of it, without tags; none is empty."""
+        """List a few sentences of the corpus, without tags; none is empty."""
         raise NotImplementedError
 
     @pytest.fixture(scope="class")
@@ -138,7 +138,7 @@ class TaggerConformance:
         assert {pair: matrix[pair] for pair in itertools.product(tags, tags)} == {
             pair: counts[pair] for pair in itertools.product(tags, tags)
         }
-        assert tagger.confusion(self.gold(tagger)) is matrix  # behind a cache that hashes the tagger
+        assert tagger.confusion(self.gold(tagger)) is matrix  # in NLTK's cache, which hashes the tagger
         assert str(matrix)
 
     def test_precision_and_recall(self, tagger: Any) -> None:
@@ -165,11 +165,11 @@ class TaggerConformance:
         return list(tagger.tag_sents(self.sentences()))
 
     def tags(self, tagger: Any) -> set[Any]:
-        """The tags that the tagger may give."""
+        """Collect the tags that the tagger may give."""
         return {tag for sentence in self.examples() for _, tag in sentence}
 
     def gold(self, tagger: Any) -> list[Tagged]:
-        """Sentences with the tagger's own tags, but for some."""
+        """Tag the sentences by the tagger, and change some of the tags."""
         tags = sorted(self.tags(tagger))
         tagged = enumerate(tagger.tag_sents(self.sentences()))
         return [
@@ -178,7 +178,7 @@ class TaggerConformance:
         ]
 
     def compared(self, tagger: Any) -> list[tuple[Any, Any]]:
-        """The gold tag of every token and the one found."""
+        """Pair the gold tag of every token with the tag that the tagger gives."""
         return [
             (tag, found)
             for sentence in self.gold(tagger)
@@ -256,7 +256,7 @@ class LearntTaggerConformance(TaggerConformance):
                 type(tagger)(other)
 
     def test_training_and_loading_make_other_taggers(self, tagger: Any) -> None:
-        """Called on a tagger, which would stay as it is, they refuse."""
+        """A call on an object, which the call would not change, is refused."""
         before = self.all_tags(tagger)
         for method in ("train", "load"):
             with pytest.raises(AttributeError, match=f"call {type(tagger).__name__}.{method}"):
@@ -272,7 +272,7 @@ class LearntTaggerConformance(TaggerConformance):
         assert pool.map(tagger.tag, self.sentences()) == self.all_tags(tagger)
 
     def test_the_last_of_a_chain(self, tagger: Any) -> None:
-        """NLTK's taggers ask for the tags that they do not know."""
+        """NLTK's taggers ask the next tagger of a chain for the tags that they do not know."""
         known = self.sentences()[0][0]
         chain = UnigramTagger(model={known: "KNOWN"}, backoff=RegexpTagger([(r"^xyzzy$", "ODD")], backoff=tagger))
         sentences = [*self.sentences(), [*self.sentences()[0], "xyzzy"]]
@@ -295,10 +295,10 @@ class LearntTaggerConformance(TaggerConformance):
 
 
 class HiddenMarkovTaggerConformance(TaggerConformance):
-    """Checks of what NLTK's `HiddenMarkovModelTagger` has besides."""
+    """Checks of a tagger that also has the methods of NLTK's `HiddenMarkovModelTagger`."""
 
     exact = True
-    """Whether the probability of words is the sum over their tags, or only estimated so."""
+    """Whether the probability of words is exactly the sum over their tags, or an estimate of it."""
 
     def test_paths(self, tagger: Any) -> None:
         for sentence in self.sentences():
@@ -308,7 +308,7 @@ class HiddenMarkovTaggerConformance(TaggerConformance):
             assert path == tagger.best_path(sentence)
 
     def test_log_probabilities(self, tagger: Any) -> None:
-        """Base 2, and of words with tags no larger than of words."""
+        """Logarithms have the base 2; words with tags are no likelier than the words alone."""
         for sentence in self.sentences():
             of_words = tagger.log_probability([(word, None) for word in sentence])
             with_tags = tagger.log_probability(list(zip(sentence, tagger.best_path(sentence), strict=True)))

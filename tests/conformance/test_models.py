@@ -1,4 +1,4 @@
-"""Every model of the library under the one suite that is for all."""
+"""Run the checks of all models on every model of the library."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEW = [["the", "cow", "sees", "a", "dog", "in", "it", "with", "the", "cat"], ["d
 
 
 def _of_one_more(of_several: Callable[[Any], Any], words: Any) -> Any:
-    """Give a function of several sentences the words of one after a sentence that is right."""
+    """Call a function of several sentences with a right sentence and the given words."""
     return of_several([["dogs"], words])
 
 
@@ -255,7 +255,7 @@ class TestAnchorHMM(OfWords, ModelConformance):
 
 
 def graph_of(phrase: Phrase) -> nx.DiGraph:
-    """Make a graph of a phrase, whose leaves observe words."""
+    """Make a graph of a phrase; its leaves observe the words."""
     graph = nx.DiGraph()
 
     def add(part: Phrase) -> int:

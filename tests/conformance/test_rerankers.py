@@ -1,4 +1,4 @@
-"""Rerankers under the suite that is for all models."""
+"""Run the checks of all models on rerankers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.conformance.treebank import PHRASES, SEVERAL
 
 
 def with_other_labels(phrase: Phrase, rng: np.random.Generator) -> Phrase:
-    """Change some labels of phrases, and no tags."""
+    """Change some labels of phrases, but no tags."""
     if phrase.is_preterminal():
         return phrase
     label = str(rng.choice(["NP", "VP", "PP"])) if rng.random() < 0.2 else phrase.label
@@ -32,7 +32,7 @@ def labels(tree: Phrase) -> list[str]:
 
 
 def gain(tree: Phrase) -> int:
-    """Count the labels that are right, with noise, so that features cannot tell all of it."""
+    """Count the right labels, and add noise, so that features cannot predict the gain exactly."""
     gold = next(gold for gold in PHRASES if list(gold.words()) == list(tree.words()))
     right = sum(one == other for one, other in zip(labels(tree), labels(gold), strict=True))
     return right + zlib.crc32(tree.bracketed().encode()) % 5
@@ -60,7 +60,7 @@ class TestReranker(AnswersByProcesses, ModelConformance):
 
     @classmethod
     def learn(cls, examples: Any, options: Any = None, **others: Any) -> Reranker:
-        """Train the model on lists; larger gains for more labels that are right."""
+        """Train the model on lists; the gains grow with the number of right labels."""
         lists = list(examples)
         gains = [gain(tree) for nbest in lists if isinstance(nbest, NBest) for tree, *_ in nbest.candidates]
         return Reranker.train(lists, gains, {"latent": parser()}, options=options)

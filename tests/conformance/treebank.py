@@ -1,4 +1,4 @@
-"""A small treebank of one random grammar: the same sentences as phrases, as dependency trees and with tags."""
+"""Draw a small treebank of a random grammar: the same sentences as phrases, as dependency trees and with tags."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ WORDS = {
     "NN": ["cat", "dog", "house", "saw", "tree", "garden", "door", "Paris", "bird", "river", "runner", "stone", "hill"],
     "VBZ": ["sees", "likes", "saw", "sleeps", "paints", "runs", "hides", "counts"],
     "IN": ["with", "in"],
-}  # by falling frequency
+}  # the words of each tag, by falling frequency
 
 
 class _Part(NamedTuple):
-    """A phrase, and the same words with heads: the place of the head word, and the head of every other word.
+    """A part of a sentence, as a phrase and with heads.
 
-    Places are counted from the first word of the part; the head word's own head is -1.
+    phrase: the phrase.
+    head: the place of the head word, counted from the first word of the part.
+    heads: the place of the head of each word; -1 for the head word.
     """
 
     phrase: Phrase
@@ -30,7 +32,8 @@ class _Part(NamedTuple):
 
 
 def _joined(label: str, parts: list[_Part], head: int) -> _Part:
-    """Put parts side by side under a label; the head words of the others depend on that of part number `head`."""
+    """Put parts side by side under a label; the head word of part number `head` is the head of the other head words."""
+    # The head word of every part but `head` has no head in its part, and now gets the top word of the whole.
     start = np.cumsum([0, *(len(part.heads) for part in parts)]).tolist()
     top = start[head] + parts[head].head
     heads = [
@@ -42,7 +45,7 @@ def _joined(label: str, parts: list[_Part], head: int) -> _Part:
 
 
 class _Grammar:
-    """Sentences whose subjects are pronouns more often than their objects are, which is for latent states to find."""
+    """Draw sentences whose subjects are pronouns more often than their objects, so that states can be found."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)

@@ -167,23 +167,23 @@ def test_a_parser_that_failed_has_no_candidate(form: NBestFormat) -> None:
 
 
 BAD = [
-    (f"2 a\n-1\n{RUN}\n\n1 b\n-1\n{RUN}\n", 6, "a tree is missing: the list that begins in line 1 is to have 2 trees"),
+    (f"2 a\n-1\n{RUN}\n\n1 b\n-1\n{RUN}\n", 6, "a tree is missing: the list that begins in line 1 should have 2 trees"),
     (f"2 a\n-1\n{RUN}\n", 1, "a tree is missing"),
-    (f"1 a\n-1\n{RUN}\nx\n", 4, "'x' is no length and name"),
-    (f"1 a\nx\n{RUN}\n", 2, "the score 'x' is no number"),
-    ("1 a\nx\n(())\n", 2, "the score 'x' is no number"),
-    (f"1 a\nnan\n{RUN}\n", 2, "the score 'nan' is no number"),
+    (f"1 a\n-1\n{RUN}\nx\n", 4, "'x' is not the length and the name"),
+    (f"1 a\nx\n{RUN}\n", 2, "the score 'x' is not a number"),
+    ("1 a\nx\n(())\n", 2, "the score 'x' is not a number"),
+    (f"1 a\nnan\n{RUN}\n", 2, "the score 'nan' is not a number"),
     ("1 a\n-1\n(S1 (NN run)\n", 3, "bracket that opens here is never closed"),
     (f"-1 {RUN}\n-2 (S1 (NN ran))\n", 2, "sentence 1, candidate 2: word 1 is 'ran'"),
     (f"-1 {RUN}\n\n-1 {RUN}\n{RUN}\n", 4, "sentence 2, candidate 2: the candidate has 0 scores"),
     (f"-1 {RUN}\n-1 {RUN} {RUN}\n", 2, "several trees"),
     (f"-1 {RUN}\nrun\n", 2, "no tree in 'run'"),
     (f"-1 {RUN}\n-1 )(\n", 2, "no tree in"),
-    (f"-1 x {RUN}\n", 1, "the score 'x' is no number"),
+    (f"-1 x {RUN}\n", 1, "the score 'x' is not a number"),
     (f"1e999 {RUN}\n", 1, "infinitely large"),
     (f"-1 {RUN}\n-2 (S1 (NN))\n", 2, "is empty"),
-    (ROWS.format(2, 0), 1, "no sentence is named; give each of its trees the comment"),
-    (f"# sent_id = a\n# score = ?\n{ROWS.format(2, 0)}", 3, "the score '?' is no number"),
+    (ROWS.format(2, 0), 1, "the tree has no name; give all trees of a list the same comment"),
+    (f"# sent_id = a\n# score = ?\n{ROWS.format(2, 0)}", 3, "the score '?' is not a number"),
     (f"# sent_id = a\n{ROWS.format(2, 1)}", 2, "sentence a, candidate 1: the heads are no tree"),
     (f"# sent_id = a\n{ROWS.format(2, 3)}", 3, "the HEAD 3"),
     (f"# sent_id = a\n{ROWS.format(2, 0)}# sent_id = a\n{ROWS.format(2, 0).replace('Dogs', 'Cats')}", 6, "'Cats'"),
@@ -195,10 +195,10 @@ BAD = [
     ('{"candidates": [1]}', 1, "a candidate is neither"),
     ('{"candidates": [{"tree": 1}]}', 1, "a candidate is neither"),
     ('{"candidates": [{"tree": "(S"}]}', 1, "never closed"),
-    ('{"candidates": [{"tree": "(S (NN a))", "score": true}]}', 1, "the score 'True' is no number"),
-    ('{"candidates": [{"tree": "(S (NN a))", "score": "x"}]}', 1, "the score 'x' is no number"),
-    ('{"candidates": [{"tree": "(S (NN a))", "score": NaN}]}', 1, "the score 'nan' is no number"),
-    ('{"candidates": [{"tree": "(S (NN a))", "other_scores": [1]}]}', 1, "the score 'None' is no number"),
+    ('{"candidates": [{"tree": "(S (NN a))", "score": true}]}', 1, "the score 'True' is not a number"),
+    ('{"candidates": [{"tree": "(S (NN a))", "score": "x"}]}', 1, "the score 'x' is not a number"),
+    ('{"candidates": [{"tree": "(S (NN a))", "score": NaN}]}', 1, "the score 'nan' is not a number"),
+    ('{"candidates": [{"tree": "(S (NN a))", "other_scores": [1]}]}', 1, "the score 'None' is not a number"),
     ('{"candidates": [{"tree": "(S (NN a))"}, {"tree": "(S (NN b))"}]}', 1, "candidate 2: word 1 is 'b'"),
     ('{"candidates": []}\n{"candidates": [{"heads": [2, 0]}]}', 2, "heads come without words"),
     ('{"words": ["a", "b"], "candidates": [{"heads": [2, 0, 1]}]}', 1, "3 heads for a sentence of 2 words"),
@@ -229,7 +229,7 @@ def test_an_unknown_format_by_name() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "dogs bark\n", "50\n", "<?xml ?>", "# sent_id = 1\n0\t-1\t2 0\n"])
 def test_no_known_format(text: str) -> None:
-    with pytest.raises(CorpusError, match=r"^lists: no n-best list; give one in a format of bllip, trees"):
+    with pytest.raises(CorpusError, match=r"^lists: no n-best list; give one in one of the formats bllip, trees"):
         list(parse_nbest(text, "lists"))
 
 
@@ -301,10 +301,10 @@ def test_what_is_no_list_in_python(items: list[Any], error: type[Exception], pro
         (to_nbest([(None, PHRASE)]), "bllip", "no scores, which the format bllip"),
         (to_nbest([(1.0, PHRASE)]), "conllu", "phrases have no heads; write bllip"),
         (NBest.of([], "7"), "conllu", "no candidates, which the format conllu"),
-        (to_nbest([(1.0, PHRASE)], "a b"), "trees", "would not be read as one"),
-        (to_nbest([(1.0, PHRASE)], "-1.5"), "trees", "would not be read as one"),
-        (to_nbest([(None, PHRASE)], "7"), "trees", "would not be read as one"),
-        (to_nbest([(1.0, PHRASE)], "\ufeff-1"), "trees", "would not be read as one"),
+        (to_nbest([(1.0, PHRASE)], "a b"), "trees", "would not read this as a name"),
+        (to_nbest([(1.0, PHRASE)], "-1.5"), "trees", "would not read this as a name"),
+        (to_nbest([(None, PHRASE)], "7"), "trees", "would not read this as a name"),
+        (to_nbest([(1.0, PHRASE)], "\ufeff-1"), "trees", "would not read this as a name"),
         (to_nbest([(1.0, DependencyGraph("Dogs NNS 0"))]), "bllip", "dependencies have no brackets; write conllu"),
         (to_nbest([(1.0, DependencyGraph("Dogs NNS 0"))]), "trees", "dependencies have no brackets"),
     ],

@@ -259,8 +259,8 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: with_value("a", observation=np.zeros(2)), r"graph 2, node 'a': the observation .* not hashable"),
     (lambda: with_value("a", observation=Incomparable()), r"graph 2, node 'a': the observation .* compared"),
     (lambda: with_orders(c=1), r"graph 2, node 'a': child 'd' has no `order`, but other children have one"),
-    (lambda: with_orders(c=1, d=1), r"graph 2, node 'a': the `order` of 'c' and 'd' does not tell the first"),
-    (lambda: with_orders(c=1, d=NAN), r"graph 2, node 'a': the `order` of 'c' and 'd' does not tell the first"),
+    (lambda: with_orders(c=1, d=1), r"graph 2, node 'a': the `order` of 'c' and 'd' does not tell which is first"),
+    (lambda: with_orders(c=1, d=NAN), r"graph 2, node 'a': the `order` of 'c' and 'd' does not tell which is first"),
     (lambda: with_orders(a=1, b="2"), r"graph 2, node 'r': the `order` of its children cannot be compared"),
 ]
 
