@@ -119,7 +119,7 @@ class CoarseLeaves(NamedTuple):
     def of_words(self, first: int, end: int) -> CoarseLeaves:
         """Take the leaf rules of the words first ... end - 1.
 
-        first: the first word.
+        first: the number of the first word.
         end: the word after the last word.
         """
         start = self.start[first : end + 1]
