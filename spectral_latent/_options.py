@@ -40,7 +40,7 @@ _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "T
 class _Limit:
     """Base of limits of numbers.
 
-    bound: the number that others are compared with.
+    bound: the number with which other numbers are compared.
     """
 
     bound: float
@@ -88,7 +88,7 @@ class Below(_Limit):
 
 
 Count: TypeAlias = Annotated[int, AtLeast(1)]
-"""The type of arguments that say how many of something there are."""
+"""The type of arguments that count something, such as `n_best`."""
 
 
 @dataclass(frozen=True)
@@ -149,10 +149,10 @@ class ShortRepr(ABC):
 
 
 def counted(number: int, name: str) -> str:
-    """Write a number with the name of what it counts.
+    """Write a number of objects with their name, in the singular or the plural.
 
-    number: how many there are.
-    name: the name of one of them.
+    number: the number of objects.
+    name: the name of one object.
 
     >>> counted(1, "rule"), counted(2, "rule")
     ('1 rule', '2 rules')

@@ -29,7 +29,7 @@ _ENDINGS = (".pdf", ".png", ".svg")
 class AnchorRow(NamedTuple):
     """A state of a model.
 
-    state: the state's number.
+    state: the number of the state.
     anchor: the word that no other state emits.
     label: the state's tag; None before anchors are labelled.
     share: the share of the state among all tokens, between 0 and 1.

@@ -68,7 +68,7 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
 def _climbed(dense: FloatArray, rank: int) -> list[FloatArray]:
     """Find terms by cross approximation, and update all their legs in turn.
 
-    dense: (m_a, m_b, m_c), with a positive number at every index of each leg.
+    dense: (m_a, m_b, m_c) the tensor T, with a positive number at every index of each leg.
     Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).
     """
     legs = [np.zeros((rank, m)) for m in dense.shape]
@@ -96,8 +96,8 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
     This is adaptive cross approximation (Bebendorf 2000), but negative remainders count as zero.  The terms are exact
     if T has rank one, or if they have no index in common.
 
-    rest: (m_a, m_b, m_c) T; gets the remainder.
-    first, second, third: zeros (Q, m_a), (Q, m_b) and (Q, m_c); get the factors.
+    rest: (m_a, m_b, m_c) the tensor T, from which the terms are subtracted.
+    first, second, third: (Q, m_a), (Q, m_b) and (Q, m_c) zeros, which get the factors.
     Returns the number of terms.
     """
     m_a, m_b, m_c = rest.shape
@@ -111,7 +111,9 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
                 for c in range(m_c):
                     if rest[a, b, c] > top:
                         top = rest[a, b, c]
-                        i, j, k = a, b, c
+                        i = a
+                        j = b
+                        k = c
         if q == 0:
             least = _NEGLIGIBLE * top
         if top <= least:
@@ -137,7 +139,7 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
 
 
 def _spread(factor: FloatArray, sums: FloatArray) -> FloatArray:
-    """Normalise a factor (Q, m) to distributions (Q, m), after a share of the sums is added to each.
+    """Normalise the rows of a factor (Q, m) to distributions (Q, m), after a share of the sums is added to each row.
 
     sums: (m,) the sums of T over the other legs.
     """
@@ -159,7 +161,7 @@ def _update(
 ) -> None:
     """Update the distributions of a leg and the masses of the terms.
 
-    unfolded: (m, m' m'') T, unfolded along the leg.
+    unfolded: (m, m' m'') the tensor T, unfolded along the leg.
     weights: (Q,) the masses of the terms.
     leg: (Q, m) the distributions of the leg.
     left, right: (Q, m') and (Q, m'') the distributions of the other legs.
