@@ -22,7 +22,7 @@ __all__ = ["AnswerRequest", "answer_options"]
 
 
 def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """Read the number of a part, and that of all parts."""
+    """Read the number of a part and the number of all parts, such as 1/4."""
     if value is None:
         return None
     number, _, n_parts = value.partition("/")
@@ -69,7 +69,7 @@ class AnswerRequest(NamedTuple):
     quiet: bool
 
     def begin(self) -> Console:
-        """End the command if it is to resume an output that is complete; else return the console.
+        """End the command if --resume names an output that is complete; otherwise return the console.
 
         Raises UsageError if standard output is to be resumed.
         """
@@ -85,7 +85,7 @@ class AnswerRequest(NamedTuple):
     def form(self) -> OutputForm:
         """The form of the answers, which `--json` and the ending of the file's name tell.
 
-        Raises UsageError where the name of the file asks for another form, and for compressed Parquet.
+        Raises UsageError if the name of the file asks for another form than --json, and for compressed Parquet.
 
         >>> AnswerRequest(False, Path("a.JSONL.gz"), shard=None, resume=False, jobs=1, quiet=True).form
         'json'
@@ -107,7 +107,7 @@ class AnswerRequest(NamedTuple):
     def part_of(self, given: Input) -> Input:
         """Take the part of an input that is to be answered.
 
-        given: the input.
+        given: the input to divide.
 
         Raises ClickException if the input is to be divided, and the number of its sentences is not known.
         """
@@ -116,11 +116,11 @@ class AnswerRequest(NamedTuple):
     def answers(
         self, columns: Mapping[str, Column], inputs: Iterable[str], console: Console
     ) -> AbstractContextManager[Answers]:
-        """Give the answers to print or to keep; see `answers_to`.
+        """Begin the answers, which are printed or kept in a file; see `answers_to`.
 
         columns: the types of the columns of Parquet.
-        inputs: all that is read.
-        console: prints what is kept of a command that fails, and the numbers of sentences and words.
+        inputs: all files that the command reads.
+        console: prints the numbers of answered sentences and words, also if the command fails.
         """
         of_parquet = columns if self.form == "parquet" else None
         return answers_to(self.output, of_parquet, inputs, console, resume=self.resume)
