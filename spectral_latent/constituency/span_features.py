@@ -153,7 +153,7 @@ def _likely_places(
 
     first: (L,) the first word of each constituent.
     end: (L,) the word after its last word.
-    sentence: (L,) its sentence.
+    sentence: (L,) the sentence of each constituent.
     likely: (K,) the likely constituents, sorted by sentence, and short ones first within a sentence.
     of_sentence: (S + 1,) the first of them in each sentence, and K.
     judged: (n,) the constituents with the n spans.
@@ -225,7 +225,9 @@ def _values(
 ) -> HashArray:
     """Compute the values that `_VALUES` names for n constituents, (n, V); see `span_features`."""
     sentence = range_of(start, parts.first)
-    first, end, of = parts.first[judged], parts.end[judged], sentence[judged]
+    first = parts.first[judged]
+    end = parts.end[judged]
+    of = sentence[judged]
     hash_of_label = np.array([*map(_hash, labels), 0], dtype=np.uint64)
     word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
     tag = hash_of_label[_best_tags(parts, len(words))]

@@ -98,8 +98,8 @@ def choose_states_and_floor(
     The folds hold out 6,000 sequences together, or as many as ten folds can.  Of equally good choices, the fewest
     states and the largest ε are taken.  Sequences beyond the first half million positions are not used.
 
-    shards: the sequences.
-    alphabet: the observations.
+    shards: the sequences in shards.
+    alphabet: the observations by their numbers.
     options: the settings, which may leave the choices open.
     jobs: the number of threads; the result does not depend on it.
     listener: is told the score of each number of states.
