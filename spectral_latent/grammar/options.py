@@ -69,9 +69,8 @@ class GrammarOptions(Options):
     def with_signs(self, marginals: FloatArray, sign: IntArray) -> FloatArray:
         """Give the marginals of sentences the signs that the options ask for.
 
-        "absolute" takes absolute values (slide 22).  "divided" keeps the signs of μ / p̂, where p̂ is the estimate of
-        the sentence.  "undivided" gives the signs of μ itself (slide 20), so that a negative p̂ turns the arg max
-        round.
+        "absolute" takes absolute values (slide 22).  "divided" keeps the signs of μ / p̂, where p̂ is the estimate of the
+        sentence.  "undivided" gives the signs of μ itself (slide 20), so that a negative p̂ turns the arg max round.
 
         marginals: μ / p̂, of any shape.
         sign: the sign of p̂: one sign for all marginals, (1,), or a sign for each marginal, of their shape.
