@@ -202,8 +202,8 @@ def accepted(value: Any, declared: Any) -> Any:
         if all(limit.accepts(number) for limit in parts[1:]):
             return number
     elif kind in (Union, UnionType):
-        some = next(part for part in parts if part is not NoneType)
-        return None if value is None else accepted(value, some)
+        wanted = next(part for part in parts if part is not NoneType)
+        return None if value is None else accepted(value, wanted)
     elif kind is Literal:
         if isinstance(value, str) and value in parts:
             return str(value)

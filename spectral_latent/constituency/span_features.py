@@ -227,7 +227,7 @@ def _values(
     sentence = range_of(start, parts.first)
     first = parts.first[judged]
     end = parts.end[judged]
-    of = sentence[judged]
+    sentence_of = sentence[judged]
     hash_of_label = np.array([*map(_hash, labels), 0], dtype=np.uint64)
     word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
     tag = hash_of_label[_best_tags(parts, len(words))]
@@ -235,7 +235,7 @@ def _values(
     columns = [label[judged]]
     # Put places without a word before each sentence and after the last sentence.
     shift = _PAD * np.arange(1, len(start))
-    bounds = first + shift[of], end + shift[of]
+    bounds = first + shift[sentence_of], end + shift[sentence_of]
     of_word = np.arange(len(words)) + np.repeat(shift, np.diff(start))
     padded = np.zeros(len(words) + _PAD * len(start), dtype=np.uint64)
     for atom in (word, tag, form, ending):
@@ -249,7 +249,7 @@ def _values(
         np.searchsorted(_LENGTHS, end - first, side="right").astype(np.uint64),
         _class_of(odds[judged] * 1.5, 12),
         _class_of(best[span[judged]], 8),
-        ((first == start[of]) + 2 * (end == start[of + 1])).astype(np.uint64),
+        ((first == start[sentence_of]) + 2 * (end == start[sentence_of + 1])).astype(np.uint64),
         _sequences(tag, first, end, _TAGS),
         _sequences(np.ascontiguousarray(word), first, end, _WORDS),
         *_context(parts, sentence, label, (word, tag), judged),

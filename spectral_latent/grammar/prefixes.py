@@ -163,6 +163,7 @@ def prefix_forest(
     for j in range(n):
         of_word = slice(leaves.start[j], leaves.start[j + 1])
         tags = leaves.symbol[of_word]
+        # The probability of word j after the words before it, by which all later numbers are divided.
         probability = forward[j, tags, 0] @ leaves.weight[of_word]
         if not probability > 0.0:
             of_end = of_end[: j + 2]
@@ -246,8 +247,8 @@ class LatentPrefixes(NamedTuple):
 
     def _sentence(self, n: int) -> float:
         """Compute the probability that the first n words are a whole sentence, divided by 2^scale[n]."""
-        whole = np.flatnonzero((self.spans.first == 0) & (self.end == n))
-        return float(np.sum(self.operators.root[self.spans.forest.symbol[whole]] * self.inside[whole]))
+        roots = np.flatnonzero((self.spans.first == 0) & (self.end == n))
+        return float(np.sum(self.operators.root[self.spans.forest.symbol[roots]] * self.inside[roots]))
 
     def probabilities(self) -> Prefixes:
         """Compute the probabilities of all prefixes."""
@@ -277,11 +278,11 @@ class LatentPrefixes(NamedTuple):
 
         n_terminals: X, the number of terminals of the lexicon.
         """
-        whole = self.corners.operators
-        symbol, terminal = whole.rules.leaf.T
+        grammar = self.corners.operators
+        symbol, terminal = grammar.rules.leaf.T
         following = np.full((len(self.leaves.start), n_terminals + 1), np.nan)
         for j, forward in enumerate(self.forward):
-            of_rules = np.einsum("rm,rm->r", whole.leaf, forward[symbol])
+            of_rules = np.einsum("rm,rm->r", grammar.leaf, forward[symbol])
             following[j, :-1] = np.bincount(terminal, of_rules, minlength=n_terminals)
             following[j, -1] = self._sentence(j)
         return NextWords(self.probabilities().words, following / following.sum(axis=1, keepdims=True))

@@ -98,18 +98,18 @@ def _merged(rows: IntArray, costs: FloatArray, top: int, other: int) -> int:
         return top
     if _is_better(rows, costs, other, top):
         top, other = other, top
-    at = top
+    row = top
     while True:
         # Swap the two heaps below this row, and merge the other heap with the one that is now at `_BELOW`.
-        beside = rows[at, _BESIDE]
-        rows[at, _BESIDE] = rows[at, _BELOW]
+        beside = rows[row, _BESIDE]
+        rows[row, _BESIDE] = rows[row, _BELOW]
         if beside < 0:
-            rows[at, _BELOW] = other
+            rows[row, _BELOW] = other
             return top
         if _is_better(rows, costs, other, beside):
             beside, other = other, beside
-        rows[at, _BELOW] = beside
-        at = beside
+        rows[row, _BELOW] = beside
+        row = beside
 
 
 @compiled_part

@@ -70,6 +70,7 @@ def _scale(
 
     The factor is 0 if it underflows.
     """
+    # Add the exponents of the vectors at the edge, and subtract the exponent of Z.
     exponent = outside.exponents[item] - totals.exponent[item]
     if forest.left[edge] >= 0:
         exponent += inside.exponents[forest.left[edge]]
@@ -92,13 +93,14 @@ def _add_outer(
     total: (n,) the numbers of all tensors.
     block: the places of the tensor in `total`.
     """
-    at = block.first
+    # The numbers of a tensor are in the order of h, j and k; `row` is the place of the numbers of h and j.
+    row = block.first
     for h in range(block.m_a):
         for j in range(block.m_b):
             weight = scale * outside[a, h] * inside[b, j]
             for k in range(block.m_c):
-                total[place(at + k)] += weight * inside[c, k]
-            at += block.m_c
+                total[place(row + k)] += weight * inside[c, k]
+            row += block.m_c
 
 
 @pass_part

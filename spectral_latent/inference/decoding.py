@@ -104,7 +104,7 @@ def _collect_edges(
     """Write the edges of each derivation in post-order.  A first call without room for edges only counts them.
 
     edge, left, right: (P,) the columns of parts, as in `Derivations`.
-    root: (n,) the part that is each whole derivation, as in `Derivations`.
+    root: (n,) the part at the top of each derivation, as in `Derivations`.
     start: (n + 1,) the first edge of each derivation, and the number of all edges; start[0] must be 0, and the first
     call fills in the others.
     stack: (P + 1,) room for the parts that are still to be visited.
@@ -140,7 +140,7 @@ class Derivations(Sequence[Derivation]):
     edge: (P,) the edge at the top of each part.
     left: (P,) the part that derives the left child of this edge; -1 without a left child.
     right: (P,) the part that derives the right child of this edge; -1 without a right child.
-    root: (n,) the part that is each whole derivation, component after component.
+    root: (n,) the part at the top of each derivation, component after component.
     component: (n,) the component of each derivation.
     score: (n,) the sum of the weights of the edges of each derivation.
 
@@ -263,7 +263,7 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Deri
     check_weights(forest, weights)
     if n_best == 1:
         return _best(forest, weights)
-    rows, costs, found = rank(forest, weights, min(n_best, _MOST), RankingRoom.allocate(forest))
+    rows, costs, best_rows = rank(forest, weights, min(n_best, _MOST), RankingRoom.allocate(forest))
     edge, left, right = np.ascontiguousarray(rows[:, :3].T)
-    root, of_root = np.ascontiguousarray(found.T)
+    root, of_root = np.ascontiguousarray(best_rows.T)
     return _of_parts(edge, left, right, root, forest.component[of_root], -costs[root, 0])

@@ -136,6 +136,7 @@ def _shared(
     count, means = _leaf_means(moments)
     weight = np.divide(count, count + strength, out=np.zeros_like(count), where=count > 0)
     pooled = emissions._replace(symbol=tag_of_symbol[emissions.symbol], vectors=emissions.vectors[:, -1:]).merged()
+    # The number C p(x | f) that each pair of a tag f and a word x lends to every symbol with this tag.
     lent = strength * pooled.tokens / np.bincount(pooled.symbol, pooled.tokens)[pooled.symbol]
     # Sort the symbols by tag, and the largest shares first within a tag.
     symbols = np.unique(emissions.symbol)
@@ -230,8 +231,10 @@ def smooth_emissions(
     chains = lexicon.signature_chains()
     observed = _observed(moments, options.mean_strength)
     tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(chains))
+    # Words as rare as the rarest are always rare, so that signatures have some evidence.
     is_rare = (tokens > 0) & (tokens <= max(options.rare_count, tokens[tokens > 0].min()))
     posterior = _posteriors(observed.selected(is_rare[observed.terminal]), chains, options)
+    # Rare words get B Q(a, x) in addition, and words that were never seen get Q(a, x) alone.
     finest = chains[np.arange(len(chains)), (chains >= 0).sum(axis=1) - 1]
     rare = np.flatnonzero(is_rare)
     absent = np.flatnonzero(tokens[: len(lexicon.words)] == 0)

@@ -273,6 +273,7 @@ class SpellingModel:
         symbol = symbol[seen]
         count = count[seen]
         known = _KnownWords(words, _shares(len(words), size, word, symbol, count), size)
+        # The examples are the words within sentences (2 w for word w) and at the beginning of sentences (2 w + 1).
         places, row = np.unique(2 * word + first, return_inverse=True)
         total = np.bincount(word, count, minlength=len(words))
         target = np.zeros((len(places), size))
@@ -283,6 +284,7 @@ class SpellingModel:
             entries.name * (size + 1) + entries.symbol + 1, return_inverse=True, return_counts=True
         )
         features = scipy.sparse.csr_array((entries.value, (entries.row, column)), shape=(len(places), len(keys)))
+        # Leave out rare features, and number the names of the others anew.
         keep = np.flatnonzero(n_words >= options.min_count)
         weights = log_linear_weights(
             scipy.sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations, options.frequent

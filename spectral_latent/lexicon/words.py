@@ -213,7 +213,7 @@ class WordEncoder:
         first, end = np.where((first < end) | ~only, [first, end], self._rows_with(self._commonest[None, :], every_tag))
         p = np.where(first < end, p, 0.0)
         is_likely = p >= np.minimum(self.least, p.max(axis=1, keepdims=True))
-        # Divide the probability of a tag among its symbols.
+        # Divide the probability of a tag among its symbols, in the ratio of the rules of the signature.
         word, tag = np.nonzero(p > 0.0)
         row, pair = ranges(first[word, tag], end[word, tag])
         source = self._order[row]

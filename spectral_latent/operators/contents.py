@@ -185,8 +185,8 @@ def _of_json(value: Any, declared: Any) -> Any:
             raise ValueError
         return made
     if kind in (Union, UnionType):
-        some = next(part for part in parts if part is not NoneType)
-        return None if value is None else _of_json(value, some)
+        wanted = next(part for part in parts if part is not NoneType)
+        return None if value is None else _of_json(value, wanted)
     if kind in (list, tuple):
         if not isinstance(value, list):
             raise TypeError

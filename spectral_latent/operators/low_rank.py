@@ -32,7 +32,7 @@ from spectral_latent.trees import FloatArray
 __all__ = ["low_rank_tensor"]
 
 _ROUNDS = 10  # updates of every leg; ten times as many do not improve F1
-_SPREAD = 0.3  # the share of the sums that is added to every term at the start, because updates keep zeros
+_SPREAD = 0.3  # the share of the sums that is added to every term at the start, because an update never changes a zero
 _NEGLIGIBLE = 1e-12  # terms are only added for entries above this share of the largest entry
 
 
@@ -59,10 +59,10 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
         raise ValueError("a tensor with negative numbers has no non-negative terms; use an estimator of probabilities")
     used = [dense.any(axis=others) for others in ((1, 2), (0, 2), (0, 1))]
     factors = [np.zeros((rank, m)) for m in dense.shape]
-    found = _climbed(dense[np.ix_(*used)], rank)
-    for factor, indices, terms in zip(factors, used, found, strict=True):
+    fitted = _climbed(dense[np.ix_(*used)], rank)
+    for factor, indices, terms in zip(factors, used, fitted, strict=True):
         factor[: len(terms), indices] = terms
-    return Tensor(*(factor[: len(found[0])] for factor in factors))
+    return Tensor(*(factor[: len(fitted[0])] for factor in factors))
 
 
 def _climbed(dense: FloatArray, rank: int) -> list[FloatArray]:
