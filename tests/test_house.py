@@ -292,7 +292,7 @@ def test_docstrings_have_a_line_for_each_parameter() -> None:
 
 
 def test_docstrings_describe_each_parameter() -> None:
-    """With two words or more beside its letter and shape, and not by a mere reference to another place."""
+    """A description has two words or more beside letters and shapes, and is more than a reference to another place."""
     for module in SOURCES:
         vague = []
         described = [*_functions(module), *(node for node in _nodes(module) if isinstance(node, ast.ClassDef))]
