@@ -80,7 +80,7 @@ def _digest(module: str) -> str:
 
 
 def _dependencies(module: str) -> set[str]:
-    """Find a module, the modules of its package that define what it imports, and those that these depend on."""
+    """Find the modules on which a module depends: itself, and all modules of its package from which it gets names."""
     package = module.partition(".")[0]
     found = {module}
     waiting = [module]
@@ -200,7 +200,7 @@ class _Compilation(event.Listener):
         self._depth += 1
 
     def on_end(self, event: event.Event) -> None:
-        """Collect garbage again when a compilation and those of its parts have ended.
+        """Collect garbage again when the compilation of a function and its parts has ended.
 
         event: the end of a compilation, of this library's functions or of others.
         """
@@ -227,7 +227,7 @@ TINY = 1e-300
 """A positive number that is safe to divide by, and smaller than all numbers of importance."""
 
 EMPTY = -(1 << 40)
-"""The exponent of a zero in numbers of the form x · 2^exponent: far below that of any other number."""
+"""The exponent of a zero in numbers of the form x · 2^exponent: far below the exponent of any other number."""
 
 ZERO: int = np.zeros(1, dtype=np.int64)[0]
 """Zero, the first value of a count that is an argument of a compiled function, which is compiled once more for 0."""

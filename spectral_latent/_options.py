@@ -98,7 +98,7 @@ class Options:
     A type is bool, int, float, another class of options, a `Literal` of names, or one of these `| None`.  Limits of a
     number stand beside it, as in `Annotated[int, AtLeast(1)]`.  NumPy's numbers are accepted, and integers for floats.
     A bool is not accepted for a number; NaN and infinities are refused.  A class with conditions on several fields
-    checks them in a `__post_init__` of its own, which first calls that of this class.
+    checks them in a `__post_init__` of its own, which first calls the `__post_init__` of this class.
 
     Raises ValueError, which names the field, the value and what is allowed.
 

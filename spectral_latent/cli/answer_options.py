@@ -43,7 +43,7 @@ _SHARD = click.option(
     "--shard",
     metavar="I/N",
     callback=_shard,
-    help="Read the sentences of FILE in N parts of the same size, and answer those of the I-th.",
+    help="Read the sentences of FILE in N parts of the same size, and answer the sentences of the I-th part.",
 )
 _RESUME = click.option(
     "--resume", is_flag=True, help="Go on with the unfinished --output of the same command, if there is one."
@@ -97,7 +97,7 @@ class AnswerRequest(NamedTuple):
         if self.output is not None and ending in ENDINGS["parquet"]:
             if self.as_json:
                 raise click.UsageError(
-                    f"{self.output}: the name is that of Parquet; leave out --json, or give another name"
+                    f"{self.output}: a name of Parquet files; leave out --json, or give another name"
                 )
             if self.output.suffix.lower() == ".gz":
                 raise click.UsageError(f"{self.output}: Parquet is compressed within; leave out .gz")

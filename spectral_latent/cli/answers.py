@@ -300,14 +300,14 @@ def _text(sentence: InputSentence) -> bytes:
 
 
 def _to_disk(file: BinaryIO) -> None:
-    """Write what a file has in memory to disk."""
+    """Write the part of a file that is still in memory to disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Make a file if it is not there, and keep other processes from writing it, where there are locks of files.
+    """Make a file if it does not exist, and lock it against other processes, if the system has locks of files.
 
     Raises ClickException if another process writes it.
     """

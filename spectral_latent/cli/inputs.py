@@ -209,7 +209,7 @@ class Input(NamedTuple):
 
 
 def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
-    """Read sentences: those of a pipe as they come, those of a file after a first pass, which checks the whole file.
+    """Read the sentences of a pipe as they come, or of a file after a first pass, which checks the whole file.
 
     file: the name of a file, or `-` for standard input.
     form: the format of the input; None for the format that `sniff_format` tells.

@@ -77,7 +77,7 @@ def load_model(file: str, *kinds: str) -> Any:
 
 
 def load_parser(file: str) -> ConstituencyModel | DependencyModel:
-    """Read a parser; errors are those of `load_model`.
+    """Read a parser; errors are as for `load_model`.
 
     file: the file of the model.
     """

@@ -31,7 +31,7 @@ class PictureFile(OutputFile):
     """The type of an option that names a picture to write, whose name ends in .svg, or else a folder for pictures."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check that the picture can be written, or that the name of the folder is not that of a file.
+        """Check that the picture can be written, or that no file has the name of the folder.
 
         value: the path as given on the command line.
         param: the option that names the picture or the folder.
@@ -50,7 +50,7 @@ class PictureFile(OutputFile):
 
 
 def _is_picture(path: Path) -> bool:
-    """Tell whether a name is that of a picture, and not that of a folder."""
+    """Tell whether a path names a picture, and not a folder."""
     return path.suffix.lower() == ".svg"
 
 

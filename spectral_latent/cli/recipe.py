@@ -25,7 +25,7 @@ class CorpusSources(NamedTuple):
 
     name: the name of the corpus in messages.
     get: the way to get it.
-    training: the sources to learn from; those in a folder begin with `FOLDER`, and may be patterns of file names.
+    training: the sources to learn from.  A source in a folder begins with `FOLDER`, and may be a pattern of file names.
     held_out: the sources to evaluate on, in the same form.
     """
 
@@ -89,7 +89,7 @@ _BROWN = CorpusSources(
 )
 _BROWN_TEXT = _BROWN._replace(training=("nltk:brown",), held_out=("nltk:brown",))  # tags serve only to evaluate
 _UD = CorpusSources(
-    "a treebank of Universal Dependencies (the expected figures are those of English EWT)",
+    "a treebank of Universal Dependencies (the expected figures are for English EWT)",
     "https://universaldependencies.org; FOLDER: one treebank, with *-train.conllu and *-dev.conllu",
     (f"{_FOLDER}/*-train.conllu",),
     (f"{_FOLDER}/*-dev.conllu",),

@@ -42,7 +42,7 @@ class Record:
         self._words = 0
 
     def read(self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Sequence[str]) -> Iterator[_T]:
-        """Read sources one after the other, and keep the digest (BLAKE2b) of the examples of each, in their order.
+        """Read sources one after the other, and keep a digest (BLAKE2b) of the examples of each source, in order.
 
         read: the function that reads sources.
         sources: the names of the sources on the command line.
@@ -74,7 +74,7 @@ class Record:
         self._words += _n_words(example)
 
     def evaluated(self, sources: Sequence[str], figures: Mapping[str, Any]) -> None:
-        """Keep the figures of an evaluation, except those of speed, which are never the same twice.
+        """Keep the figures of an evaluation, except the figures of speed, which are never the same twice.
 
         sources: the sources that the model was evaluated on.
         figures: the figures of `evaluate`.

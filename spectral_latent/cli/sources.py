@@ -72,7 +72,7 @@ def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
 
 
 def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
-    """Read the trees of sources, and their words without traces; errors are those of `treebank`.
+    """Read the trees of sources, and their words without traces; errors are as for `treebank`.
 
     sources: the sources that the command line names; see `SOURCES`.
     """

@@ -40,7 +40,7 @@ _ESTIMATOR = click.option(
 _N_STATES = number_option(
     "--n-states",
     "M",
-    "The largest number of latent states of a symbol or a tag.  [default: that of the preset]",
+    "The largest number of latent states of a symbol or a tag.  [default: the number of the preset]",
 )
 _SEED = seed_option(
     "The seed of random starts; another seed gives another model, which may be a little better or worse."
@@ -113,7 +113,7 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
         return "spectral" if self.estimator else self.preset_name or "fast"
 
     def estimator_options(self, default: EstimatorOptions) -> EstimatorOptions:
-        """Change the options of an estimator to those of the command line.
+        """Replace the options of an estimator by the options of the command line.
 
         default: the options of the preset.
         """

@@ -93,7 +93,7 @@ class CoarseGrammar(NamedTuple):
 
 
 class CoarseLeaves(NamedTuple):
-    """The leaf rules over each of n words: those of word i are start[i] ... start[i+1] - 1."""
+    """The leaf rules over each of n words: word i has the rules start[i] ... start[i+1] - 1."""
 
     start: IntArray  # (n + 1,)
     rule: IntArray  # the row of `Rules.leaf`

@@ -244,7 +244,7 @@ def _scale_rows(chart: InsideChart, room: _CellRoom, n_made: int, k: int, expone
         if of_left == EMPTY:
             continue
         total = of_left + exponent
-        # The exponent of a sum is that of its first term; it is raised only if another term is far larger.
+        # A sum gets the exponent of its first term, which is raised only if another term is far larger.
         if room.exponent[i] == EMPTY:
             room.exponent[i] = total
         elif total > room.exponent[i] + _FAR:
@@ -398,7 +398,8 @@ def inside_chart(
 
     grammar: the binary rules.
     leaves: the leaf rules over each word.
-    beam: an item is dropped if the estimate of its posterior is less than this share of that of the cell's best item.
+    beam: an item is dropped if the estimate of its posterior, divided by the largest estimate in its cell, is below the
+    beam.
     most: the largest number of places of the chart.
     deadline: the time at which the chart is given up, in CPU seconds of this thread (`time.thread_time`).
     permits: the symbols that each cell may hold; None for all symbols.

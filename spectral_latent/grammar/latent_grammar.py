@@ -147,7 +147,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         return SentenceGrammar(words, start, words.restrict(self.coarse), words.restrict(self.latent))
 
     def _encoded(self, sentences: Sequence[Sequence[str]], tags: IntArray | None) -> EncodedWords:
-        """Find the leaf rules of n words with tags (n,); arguments and errors are those of `for_sentences`."""
+        """Find the leaf rules of n words with tags (n,); arguments and errors are as for `for_sentences`."""
         if tags is not None:
             check_column("tags of words", tags, (sum(map(len, sentences)),), np.int64)
             check_range("tags of words", tags, -1, len(self.tags))

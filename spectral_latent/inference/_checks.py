@@ -109,7 +109,7 @@ def _fault(
                 fault = _BAD_CHILD
             elif has_rules and (r < -1 or r >= n_rules):
                 fault = _BAD_RULE
-            # The symbols of the items must be those of the rule.
+            # The items must have the symbols of the rule.
             elif not has_rules or r == -1:
                 pass
             elif b < 0:

@@ -186,7 +186,7 @@ def inside_pass(
     """Compute inside vectors.
 
     operators: the operators as flat arrays.
-    forest: a forest of I items, whose rules are those of the operators.
+    forest: a forest of I items over the rules of the operators.
     factors: (I,) the factor of each item's vector.
     inside: zeros; gets the inside vectors.
     room: the arrays that `RuleRoom.allocate` makes.
@@ -220,7 +220,7 @@ def outside_pass(
     """Compute outside vectors from the result of `inside_pass` on the same forest, with the same factors.
 
     operators: the operators as flat arrays.
-    forest: a forest of I items, whose rules are those of the operators.
+    forest: a forest of I items over the rules of the operators.
     factors: (I,) the factor of each item's vector.
     inside: the inside vectors of all items.
     outside: zeros; gets the outside vectors.
@@ -287,7 +287,7 @@ def edge_pass(
     """Multiply the outside vector of each edge's item with the inside vector that the edge adds to the item.
 
     operators: the operators as flat arrays.
-    forest: a forest of I items and E edges, whose rules are those of the operators.
+    forest: a forest of I items and E edges over the rules of the operators.
     inside: the inside vectors of all items.
     outside: the outside vectors of all items.
     products: (E,) zeros; gets the products, divided by 2^exponents[e].

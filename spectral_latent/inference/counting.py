@@ -55,7 +55,7 @@ class _ComponentTotals(NamedTuple):
 
 
 class _Derivatives(NamedTuple):
-    """∂ log Z / ∂ θ of all numbers θ except those of roots, in the layout of the operators."""
+    """The derivatives ∂ log Z / ∂ θ for all numbers θ of rules, in the layout of the operators."""
 
     leaf: FloatArray  # (R0, M) of leaf rules
     unary: FloatArray  # (R1, M, M) of unary rules
@@ -115,7 +115,7 @@ def _add_to_factors(
     c: int,
     pair: FloatArray,
 ) -> None:
-    """Add `scale` times the derivatives of a factored tensor to its numbers; the arguments are those of `_add_outer`.
+    """Add `scale` times the derivatives of a factored tensor to its numbers; see `_add_outer`.
 
     pair: (3, Q) room for three vectors in pair space.
     """

@@ -159,7 +159,7 @@ class Derivations(Sequence[Derivation]):
 
     @cached_property
     def edges(self) -> tuple[IntArray, IntArray]:
-        """The edges of all derivations, one after the other, each in post-order; and where each begins, (n + 1,)."""
+        """The edges of all derivations, each in post-order, and the first edge of each derivation, (n + 1,)."""
         start = np.zeros(len(self.root) + 1, dtype=np.int64)
         stack = np.empty(len(self.edge) + 1, dtype=np.int64)
         columns = (self.edge, self.left, self.right, self.root, start, stack)

@@ -283,7 +283,7 @@ def marginals(
 def edge_marginals(
     operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors, outside_vectors: ScaledVectors
 ) -> FloatArray:
-    """Compute the marginals of edges, (E,); those of the edges of an item sum to the item's marginal.
+    """Compute the marginals of edges, (E,); the marginals of all edges of an item sum to the marginal of the item.
 
     operators: the operators that weigh the rules.
     forest: a forest of E edges.

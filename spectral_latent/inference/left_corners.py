@@ -67,7 +67,7 @@ class LeftCorners:
     def compute(operators: ObservableOperators) -> LeftCorners:
         """Compute the left corners of a grammar.
 
-        operators: the grammar; the rules of each state must sum to one, as those of `normalised` operators do.
+        operators: the grammar; the rules of each state must sum to one, as in `normalised` operators.
 
         Raises ValueError if the numbers are not probabilities, or if there are unary rules.
 

@@ -32,7 +32,7 @@ class LexiconOptions(Options):
     signatures, and are smoothed by these statistics.
     back_off_strength: K, the weight of a coarser signature in a finer one.
     signature_strength: B, the weight of a signature in a rare word that has it.
-    tag_strength: C, the weight of a tag's distribution over words in that of each symbol with this tag.
+    tag_strength: C, the weight of a tag's distribution over words in the distribution of each symbol with this tag.
     mean_strength: the weight of a symbol's mean z in the smoothed mean z of a rule; the rule's own weight is √n.
     min_expected: pairs of a symbol and a word or signature are left out if their expected count is smaller.
     """

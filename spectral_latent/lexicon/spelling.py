@@ -167,7 +167,7 @@ class _KnownWords:
         table = self._sources
         rows = np.concatenate([source, own])
         entry, which = ranges(table.indptr[rows].astype(np.int64), table.indptr[rows + 1].astype(np.int64))
-        # Shares of row i + n are subtracted from those of row i.
+        # The shares of row i + n are subtracted from the shares of row i.
         key, part = np.unique((which % len(source)) * table.shape[1] + table.indices[entry], return_inverse=True)
         share = np.bincount(part, np.where(which < len(source), table.data[entry], -table.data[entry]))
         keep = share >= _TINY

@@ -9,15 +9,16 @@
 | `likely` | T̂ = Σ_q w_q x_q ⊗ y_q ⊗ z_q, unfolded along leg k: (m_k, product of the other lengths) |
 | D(T, T̂) | Σ T log(T / T̂) - T + T̂, the divergence of Kullback and Leibler |
 
-Q terms take Q (m_a + m_b + m_c) numbers instead of m_a m_b m_c, and the time falls likewise (Cohen and Collins 2012,
-"Tensor decomposition for fast parsing with latent-variable PCFGs", who fit squared errors).  D suits probabilities
+Q terms take Q (m_a + m_b + m_c) numbers instead of m_a m_b m_c, and the time falls by the same factor (Cohen and
+Collins 2012, "Tensor decomposition for fast parsing with latent-variable PCFGs", who fit squared errors).  D suits
+probabilities
 better: its minimum is the maximum-likelihood mixture, whose terms are non-negative and normalised.
 
 The legs are updated in turn by expectation maximisation (Lee and Seung 2001, Theorem 2, for matrices; Chi and Kolda
 2012, Section 5, for tensors):  w_q x_q[i] ← w_q x_q[i] Σ_jk (T / T̂)[i, j, k] y_q[j] z_q[k].  No update raises D.
-After an update of leg k, the sums of T̂ over the other legs equal those of T.  Leg 0 is updated last, so that the rules
-of every state of a parent keep their probabilities.  If T is zero everywhere at an index of a leg, T̂ is zero there,
-too, and the index is left out: most tensors of counts have few other indices.
+After an update of leg k, the sums of T̂ over the other legs equal the same sums of T.  Leg 0 is updated last, so that
+the rules of every state of a parent keep their probabilities.  If T is zero everywhere at an index of a leg, T̂ is zero
+there, too, and the index is left out: most tensors of counts have few other indices.
 """
 
 from __future__ import annotations

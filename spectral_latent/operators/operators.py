@@ -68,7 +68,7 @@ def _check_leaves(rules: IntArray, leaf: FloatArray, n_symbols: int, m_max: int)
 class ObservableOperators(RuleTable):
     """Operators of S symbols, as a table of rules.
 
-    probabilities: whether the basis is that of the states, so that the numbers are probabilities.
+    probabilities: whether the numbers are probabilities, because the basis has a coordinate for each state.
     singular_values: (S, K) the singular values of each symbol's Ω̂, the largest first, with zeros for a symbol that has
     fewer than K; K is at least the largest number of states.  None if no decomposition has found the latent spaces.
     Raises ValueError if rules, states and arrays do not fit together, because compiled code does not check them.  For
@@ -162,7 +162,7 @@ class ObservableOperators(RuleTable):
         return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary))
 
     def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
-        """Replace all leaf rules, for example by those of the terminals of one forest; the other rules are shared.
+        """Replace all leaf rules, for example by the rules of the terminals of one forest; other rules are shared.
 
         The other rules are not checked again, because they are read-only.
 

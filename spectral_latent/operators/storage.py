@@ -168,8 +168,8 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> Content
     path: the file to read.
     kind: the kind of model that the file must hold; None for any.
 
-    Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, damaged, not a model, of
-    another kind or of another version.
+    Raises ModelFileError, which names the file and a remedy, if the file is missing, cut short, damaged, not a model,
+    of another kind or of another version.
     """
     if Path(path).is_dir():
         raise ModelFileError(f"{path}: a folder; give the file of a model")

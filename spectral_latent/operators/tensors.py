@@ -154,7 +154,7 @@ class Tensors(Sequence[Tensor]):
     """Hold R tensors in one flat array, as compiled code reads them and files store them.
 
     Tensor r has the numbers data[offset[r]:offset[r+1]].  They begin with a matrix (m_a, Q), which maps the *pair
-    space* of the rule to the parent.  If the tensor is multiplied out (terms[r] = 0), the pair space is that of outer
+    space* of the rule to the parent.  If the tensor is multiplied out (terms[r] = 0), the pair space holds outer
     products, Q = m_b m_c, and there are no further numbers.  If it is factored, Q = terms[r], and the matrix is the
     transpose of the first factor.  The second factor (Q, m_b) and the third factor (Q, m_c) follow; they map the
     children to the pair space.
