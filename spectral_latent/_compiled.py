@@ -51,14 +51,14 @@ _COMMON: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrap
 
 
 class _CompiledFiles(FunctionCache):
-    """Files with the compiled code of a function, whose names tell what sources the code was made of.
+    """Files with the compiled code of a function; their names have a digest of the sources of the code.
 
-    numba compares the file of a function with the one that it compiled, but not the files of the parts that the
-    function calls, nor those of the records that it reads; and it cannot read what it kept if the class of a record
-    has moved.  So the names have a digest of all these sources, and what has changed is compiled anew.
+    numba compiles a function again if its source has changed.  It does not compare the sources of the parts that the
+    function calls, nor the sources of the records that it reads; and it cannot read its own files if the class of a
+    record has moved.  With the digest of all these sources, changed code has another file, and is compiled again.
 
-    function: the function.
-    Raises RuntimeError if there is no folder for them that can be written to.
+    function: the function whose code is kept.
+    Raises RuntimeError if there is no folder to which the files can be written.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -80,7 +80,7 @@ def _digest(module: str) -> str:
 
 
 def _dependencies(module: str) -> set[str]:
-    """Find a module, the modules of its package that define what it imports, and those that these depend on."""
+    """Find the modules on which a module depends: itself, and all modules of its package from which it gets names."""
     package = module.partition(".")[0]
     found = {module}
     waiting = [module]
@@ -101,8 +101,8 @@ def _dependencies(module: str) -> set[str]:
 def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     """Make a decorator that compiles a function when it is first called, to run without the interpreter's lock.
 
-    The result is kept in a file.  Where no folder for it can be written to, every process compiles anew.  A division
-    by zero gives an infinity or NaN, as in NumPy.
+    The compiled code is kept in a file.  If no folder can be written to, every process compiles the function again.  A
+    division by zero gives an infinity or NaN, as in NumPy.
 
     settings: arguments of `numba.njit`.
 
@@ -114,8 +114,8 @@ def compiler(**settings: Any) -> Callable[[_Function], _Function]:
 
     def decorate(function: _Function) -> _Function:
         dispatcher = njit(**_COMMON, **settings)(function)
-        if isinstance(dispatcher, Dispatcher):  # and not a function that runs as it is, where nothing is compiled
-            # Without a folder that can be written to, that of the source or that of the user's caches, nothing is kept.
+        if isinstance(dispatcher, Dispatcher):  # if compilation is switched off, it is the function itself
+            # Keep no code if neither the folder of the source nor the folder of the user's caches can be written to.
             with suppress(RuntimeError):
                 dispatcher._cache = _CompiledFiles(function)  # type: ignore[attr-defined]
         return cast(_Function, dispatcher)
@@ -126,8 +126,8 @@ def compiler(**settings: Any) -> Callable[[_Function], _Function]:
 def part_compiler(**settings: Any) -> Callable[[_Function], _Function]:
     """Make a decorator that compiles a function as a part of each compiled function that calls it.
 
-    No code is made to call the function from Python, where it is interpreted: that code takes an eighth of the time of
-    compiling.
+    Python calls the function as it is, without compilation: code for calls from Python would take an eighth of the time
+    of compiling.
 
     settings: arguments of `numba.njit`.
 
@@ -150,7 +150,7 @@ compiled_part = part_compiler()
 # Passes make no arrays, so that references to arrays need not be counted, which would take as long as the arithmetic.
 _PASS: dict[str, Any] = {"_nrt": False}
 
-# A record is handed to a part as some twenty numbers, which would take as long as the part's arithmetic.
+# Parts are inlined, because a call hands over a record as some twenty numbers, which takes as long as the arithmetic.
 _PART: dict[str, Any] = {"forceinline": True}
 
 # Sums may be taken in any order, so that the processor adds several numbers at once.
@@ -172,21 +172,22 @@ _log = logging.getLogger(__name__)
 
 
 class _Compilation(event.Listener):
-    """Care for the compilation of this library's functions that no file keeps.
+    """Announce the first compilation, and stop the collection of garbage during each compilation.
 
-    The first one of a process has a message on a terminal or in a notebook.  Garbage is not collected meanwhile: almost
-    all objects that numba makes are in use until it is done, and looking through them takes a sixth of the time.
+    Functions of this library whose code is read from a file are not compiled.  The message appears on a terminal or in
+    a notebook.  Almost all objects that numba makes are in use until a compilation ends, and looking through them for
+    garbage would take a sixth of the time.
     """
 
     def __init__(self) -> None:
         self._is_announced = False
-        self._depth = 0  # functions that are being compiled, each for the one before
-        self._collects = False  # whether garbage is collected otherwise
+        self._depth = 0  # the number of functions that are being compiled, each as a part of the one before
+        self._collects = False  # whether garbage was collected before
 
     def on_start(self, event: event.Event) -> None:
         """Print the message unless it was printed before, and stop the collection of garbage.
 
-        event: the begin of a compilation, of this library's functions or of others.
+        event: the beginning of a compilation, of this library's functions or of others.
         """
         if not _is_own(event):
             return
@@ -199,7 +200,7 @@ class _Compilation(event.Listener):
         self._depth += 1
 
     def on_end(self, event: event.Event) -> None:
-        """Collect garbage again when a compilation has ended, with those that it needed.
+        """Collect garbage again when the compilation of a function and its parts has ended.
 
         event: the end of a compilation, of this library's functions or of others.
         """
@@ -211,7 +212,7 @@ class _Compilation(event.Listener):
 
 
 def _is_own(event: event.Event) -> bool:
-    """Tell whether a compilation is that of a function of this library."""
+    """Tell whether the compiled function belongs to this library."""
     return bool(event.data["dispatcher"].py_func.__module__.startswith("spectral_latent."))
 
 
@@ -223,23 +224,23 @@ def _is_watched() -> bool:
 event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]
 
 TINY = 1e-300
-"""A number that may be divided by, and that is less than any that counts."""
+"""A positive number that is safe to divide by, and smaller than all numbers of importance."""
 
 EMPTY = -(1 << 40)
-"""The exponent of a zero in numbers of the form x · 2^exponent: far below that of any other number."""
+"""The exponent of a zero in numbers of the form x · 2^exponent: far below the exponent of any other number."""
 
 ZERO: int = np.zeros(1, dtype=np.int64)[0]
-"""Zero as the start of a count that compiled functions hand to others, which numba would compile once more for 0."""
+"""Zero, the first value of a count that is an argument of a compiled function, which is compiled once more for 0."""
 
 
 @compiled_part
 def place(index: int) -> np.uint64:
     """Mark an index that is computed as one that is never negative.
 
-    For any other, compiled code looks whether it counts from the end of the array, and therefore reads the numbers of a
-    loop one by one, where the processor could read several at once.
+    Compiled code tests whether any other index is negative, and counts from the end of the array.  Because of this
+    test, a loop reads numbers one by one, where the processor could read several at once.
 
-    index: at least 0.
+    index: the index, at least 0.
 
     >>> [10, 20, 30][place(2)]
     30
@@ -249,11 +250,11 @@ def place(index: int) -> np.uint64:
 
 @compiled_part
 def with_room(rows: NDArray[_Number], size: int) -> NDArray[_Number]:
-    """Return rows (n, k) with room for row `size`; if they are full, they are copied to an array of twice the length.
+    """Return rows (n, k) with room for row `size`; full rows are copied to an array of twice the length.
 
     New rows hold -1.
 
-    rows: (n, k), of which the first `size` ≥ 1 are in use.
+    rows: (n, k) the rows, of which the first `size` ≥ 1 are in use.
     size: the number of rows in use, which is also the number of the next row.
 
     >>> with_room(np.array([[1, 2]]), 1)
@@ -263,7 +264,7 @@ def with_room(rows: NDArray[_Number], size: int) -> NDArray[_Number]:
     if size < len(rows):
         return rows
     larger = np.empty((2 * len(rows), rows.shape[1]), dtype=rows.dtype)
-    # Number by number: for a slice, or `np.full`, numba compiles messages and calls that take longer than all the rest.
+    # Copy number by number: a slice, or `np.full`, needs code for messages and calls, which takes numba longer.
     for row in range(len(larger)):
         for column in range(rows.shape[1]):
             larger[row, column] = rows[row, column] if row < size else -1
@@ -291,7 +292,7 @@ def check_column(name: str, column: object, shape: tuple[int, ...], dtype: type[
 
 
 def read_only(column: NDArray[_Number]) -> NDArray[_Number]:
-    """Make a column that cannot be written to, so that it stays as it was checked: a copy, unless it is one already.
+    """Make a read-only copy of a column, so that it stays as it was checked; a read-only column is returned itself.
 
     column: an array of any shape.
 
@@ -310,7 +311,7 @@ def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> N
     """Raise ValueError unless all numbers of a column (n,) lie in first ... end - 1.
 
     name: the name of the column in the message, in the plural.
-    column: (n,) integers.
+    column: (n,) the integers to check.
     first: the smallest number allowed.
     end: one more than the largest number allowed.
 
@@ -324,7 +325,7 @@ def check_range(name: str, column: NDArray[np.int64], first: int, end: int) -> N
 
 
 def check_starts(name: str, start: NDArray[np.int64], size: int) -> None:
-    """Raise ValueError unless a column (n + 1,) tells where n parts of `size` rows begin and where the last one ends.
+    """Raise ValueError unless a column (n + 1,) holds the first row of each of n parts, and the number of all rows.
 
     name: the name of the column in the message, in the plural.
     start: (n + 1,) the first row of each part, and the number of all rows.

@@ -1,4 +1,4 @@
-"""Models of every kind from their files."""
+"""Load models of every kind from their files."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _CLASSES = MappingProxyType(
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a model of any kind from its file.
 
-    path: a file that a model's `save` has written, or the command `spectral-latent train`.
+    path: a file that a model's `save` or the command `spectral-latent train` has written.
 
     A reranker's file does not hold the latent models that it may need; with these, use `Reranker.load`.
 
@@ -72,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 
 def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Any:
-    """Make a model of the contents of its file, which `opened_model` gives; the class follows from the kind.
+    """Make a model from the contents of its file, which `opened_model` reads; the kind decides the class.
 
     arrays: the arrays of the file by their names.
     settings: the settings of the file; the entry `kind` names the kind of the model.

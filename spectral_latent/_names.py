@@ -1,4 +1,7 @@
-"""Name what options choose from.  This module imports nothing heavy, so that the command line's help is quick."""
+"""Define the names that options choose from.
+
+This module imports nothing heavy, so that the help of the command line is quick.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +50,8 @@ class Estimator(NamedTuple):
     """One row of the table of estimators.
 
     states_from: the source of latent states.
-    memory: the largest thing that it holds in memory.
-    climbs: whether expectation maximisation follows.
+    memory: the largest thing that the estimator holds in memory.
+    climbs: whether expectation maximisation improves the states afterwards.
     """
 
     states_from: StateSource

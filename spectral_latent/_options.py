@@ -40,7 +40,7 @@ _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "T
 class _Limit:
     """Base of limits of numbers.
 
-    bound: the number that others are compared with.
+    bound: the number with which other numbers are compared.
     """
 
     bound: float
@@ -88,7 +88,7 @@ class Below(_Limit):
 
 
 Count: TypeAlias = Annotated[int, AtLeast(1)]
-"""The type of arguments that say how many of something there are."""
+"""The type of arguments that count something, such as `n_best`."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Options:
     A type is bool, int, float, another class of options, a `Literal` of names, or one of these `| None`.  Limits of a
     number stand beside it, as in `Annotated[int, AtLeast(1)]`.  NumPy's numbers are accepted, and integers for floats.
     A bool is not accepted for a number; NaN and infinities are refused.  A class with conditions on several fields
-    checks them in a `__post_init__` of its own, which first calls that of this class.
+    checks them in a `__post_init__` of its own, which first calls the `__post_init__` of this class.
 
     Raises ValueError, which names the field, the value and what is allowed.
 
@@ -149,10 +149,10 @@ class ShortRepr(ABC):
 
 
 def counted(number: int, name: str) -> str:
-    """Write a number with the name of what it counts.
+    """Write a number of objects with their name, in the singular or the plural.
 
-    number: how many there are.
-    name: the name of one of them.
+    number: the number of objects.
+    name: the name of one object.
 
     >>> counted(1, "rule"), counted(2, "rule")
     ('1 rule', '2 rules')
@@ -202,8 +202,8 @@ def accepted(value: Any, declared: Any) -> Any:
         if all(limit.accepts(number) for limit in parts[1:]):
             return number
     elif kind in (Union, UnionType):
-        some = next(part for part in parts if part is not NoneType)
-        return None if value is None else accepted(value, some)
+        wanted = next(part for part in parts if part is not NoneType)
+        return None if value is None else accepted(value, wanted)
     elif kind is Literal:
         if isinstance(value, str) and value in parts:
             return str(value)

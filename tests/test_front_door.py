@@ -52,7 +52,7 @@ MODELS: dict[str, tuple[type, Callable[[], Any]]] = {
     "constituency": (ConstituencyModel, lambda: ConstituencyModel.train(TREES)),
     "dependency": (
         DependencyModel,
-        lambda: DependencyModel.train([DependencySentence.of(["Yes", "!"], "AB").with_heads((0, 1))]),
+        lambda: DependencyModel.train([DependencySentence.of(["Yes", "!"], ["A", "B"]).with_heads((0, 1))]),
     ),
     "reranker": (Reranker, reranker),
     "hmm": (LatentHMM, lambda: LatentHMM.train(["abc", "abd"] * 5)),

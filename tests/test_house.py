@@ -49,6 +49,7 @@ COMPILED = {"compiled", "compiled_part", "compiled_pass", "pass_part"}
 RIDDLES = r"(What|How|Where|Of|The same|Those|Both|That)\b"  # lines without a verb, whose noun is elsewhere
 NO_VERBS = r"[^A-Z]|[A-Z]\b|(The|An|All|Each|Every|Some|No|Whether|If)\b"  # the first words of a description
 ARRAY = r"^(FloatArray|IntArray|BoolArray|Float32Array|NDArray\[.*\])( \| None)?$"
+VAGUE = r"(of|as|those|likewise|what|that of)\b"  # a description that needs another sentence or another place
 SHAPE = r"\([\w'. +*\[\]₂-]+,[^)]*\)|any shape"  # such as (n,), (m_a, ...) or (offset[R],)
 LANGUAGE = {"sentence", "word", "tag", "corpus", "lexicon", "parser", "noun", "phrase"}  # with their plurals
 UNSAFE_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "marshal", "shelve"}
@@ -288,6 +289,19 @@ def test_docstrings_have_a_line_for_each_parameter() -> None:
             names = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)} - {"self", "cls"}
             missing += [f"{function.name}: {name}" for name in sorted(names - described) if not name.startswith("_")]
         assert missing == [], f"{module}: give each parameter a line `name: its meaning, with shape or unit`"
+
+
+def test_docstrings_describe_each_parameter() -> None:
+    """A description has two words or more beside letters and shapes, and is more than a reference to another place."""
+    for module in SOURCES:
+        vague = []
+        described = [*_functions(module), *(node for node in _nodes(module) if isinstance(node, ast.ClassDef))]
+        for node in described:
+            for line in re.finditer(r"^[a-z_]\w*(?:, [a-z_]\w*)*: (.+)", ast.get_docstring(node) or "", re.MULTILINE):
+                description = re.sub(r"^\([^)]*\)(?:(?:, | and )\([^)]*\))* ", "", line[1] + " ")
+                is_short = len(re.findall(r"[^\W\d_]{2,}", description)) < 2
+                vague += [f"{node.name}: {line[0]}"] if is_short or re.match(VAGUE, description) else []
+        assert vague == [], f"{module}: say in some words what the parameter is"
 
 
 def test_hooks_of_plugins_are_optional() -> None:

@@ -116,7 +116,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         rise from parse to parse.  `parse_one` and `parse_all` take the same arguments as this method; `parse_sents`
         takes `n_best` and `rerank`.
 
-        sent: the sentence.
+        sent: the words of the sentence.
         n_best: the largest number of parses to find.
         rerank: a reranker, which chooses among the parser's best 50 parses; None for the parser's own order.
         constraints: the constraints on the tree of the sentence, `constituency.PhraseConstraints` or
@@ -198,7 +198,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
 
         The logarithm is -inf if the model derives no tree, or if the estimate is not above zero.
 
-        sent: the sentence.
+        sent: the words of the sentence.
 
         Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence.
         """
@@ -208,7 +208,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     def surprisal(self, sent: _Sentence, unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each token after the tokens before it, and its lexical and syntactic parts.
 
-        sent: the sentence.
+        sent: the words of the sentence.
         unit: the unit of surprisal, "bits" or "nats".
 
         Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence, for another unit,

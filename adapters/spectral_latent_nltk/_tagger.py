@@ -72,7 +72,7 @@ class LatentHMMTagger(TaggerAdapter):
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.sequence.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
-        weights: for each sentence how many it stands for, a number of at least 0; 1 if not given.
+        weights: the weight of each sentence, at least 0: it counts as so many sentences; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
         options: the settings, in the place of a preset.
 

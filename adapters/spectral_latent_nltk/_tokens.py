@@ -16,7 +16,7 @@ _Example = TypeVar("_Example")
 def tokens_of(sentence: Iterable[str]) -> list[str]:
     """List the tokens of a sentence.  Raises TypeError for a string, and for a token that is not a string.
 
-    sentence: tokens.
+    sentence: the tokens of the sentence.
 
     >>> tokens_of(token for token in ("It", "rains"))
     ['It', 'rains']

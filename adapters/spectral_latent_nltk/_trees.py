@@ -41,7 +41,7 @@ class ParseTree(ProbabilisticTree):
     def with_logprobs(cls, phrase: Phrase, logprobs: Sequence[float]) -> ParseTree:
         """Make a tree whose subtrees have log probabilities, too.
 
-        phrase: the tree.
+        phrase: the tree to convert.
         logprobs: log2 of the probability of each phrase, parents before children, left to right.
 
         >>> tree = ParseTree.with_logprobs(Phrase("NP", (Phrase("NN", ("rain",)),)), [-3.0, -2.0])

@@ -50,7 +50,7 @@ def lengths_of(lengths: ArrayLike | None, n_rows: int) -> IntArray:
 def categories_in(x: NDArray[Any]) -> NDArray[Any]:
     """Return the categories (N,) of N rows.  Raises ValueError for more than one column, and for other objects.
 
-    x: (N, 1) integers or strings.
+    x: (N, 1) the category of each row, an integer or a string.
 
     >>> categories_in(np.array([[3], [1]]))
     array([3, 1])

@@ -35,7 +35,7 @@ class SpectralGaussianHMM(BaseEstimator):
     """A hidden Markov model with Gaussian emissions.
 
     n_components: m, the number of states.
-    covariance_type: "diag" or "full".
+    covariance_type: the form of covariance matrices, "diag" or "full".
     estimator: the way to learn.  "recovered" is the method of moments: it is consistent for emissions of any form, but
     needs many positions.  "hybrid" starts EM from its result: first on cells of the observations, then on the
     observations themselves.

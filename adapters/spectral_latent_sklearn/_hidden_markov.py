@@ -54,7 +54,7 @@ class _States(NamedTuple):
     def of(hidden: HiddenMarkov, names: list[Any]) -> _States:
         """Sort the columns of a model's emissions; those without a name are left out.
 
-        hidden: a hidden Markov model.
+        hidden: the model, which may have columns without a name.
         names: the number of the category that each column of the model stands for.
         """
         emission = hidden.emission[:, np.argsort([int(name) for name in names])]
@@ -64,7 +64,7 @@ class _States(NamedTuple):
 class SpectralHMM(BaseEstimator):
     """A hidden Markov model of categorical observations; X has one column, of integers or strings.
 
-    n_components: m, the most states.
+    n_components: m, the largest number of states.
     estimator: the way to learn.  "hybrid" is Baum-Welch from one start, states that are recovered from moments.  "em"
     is Baum-Welch from random starts.  "anchor" is the anchor method: it has no local optima, and is consistent if every
     state has a category of its own.  "spectral" is the method of moments: it has no local optima either, but no states;

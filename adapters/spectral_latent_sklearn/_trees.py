@@ -121,7 +121,7 @@ class LatentTreeTransformer(TransformerMixin, LatentEstimator):
         """Learn a model of all trees.
 
         X: T trees.
-        y: not used.
+        y: an argument of the interface that is not used.
 
         Raises ValueError for an estimator without states, or if a graph is not a tree.
         """
@@ -163,7 +163,7 @@ class LatentTreeTransformer(TransformerMixin, LatentEstimator):
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
         """List the names (F,) of the columns: a label and the number of a state.
 
-        input_features: not used.
+        input_features: an argument of the interface that is not used.
         """
         check_is_fitted(self)
         names = [f"{label}:{h}" for label, (_, m) in self._columns().items() for h in range(m)]

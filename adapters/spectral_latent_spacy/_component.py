@@ -84,7 +84,7 @@ class Component(Pipe):
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Annotate a stream of documents; errors go to the handler of the pipeline.
 
-        stream: the documents.
+        stream: the documents to annotate.
         batch_size: the number of documents whose sentences are annotated together.
         """
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
@@ -109,7 +109,7 @@ class Component(Pipe):
         """Write the model into a folder.
 
         path: the folder, which is made if it is absent.
-        exclude: not used.
+        exclude: an argument of the interface that is not used.
         """
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
@@ -118,8 +118,8 @@ class Component(Pipe):
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Component:
         """Read the model that `to_disk` has written.
 
-        path: the folder.
-        exclude: not used.
+        path: the folder of the component in a saved pipeline.
+        exclude: an argument of the interface that is not used.
         """
         self._model = self._loaded(Path(path) / _FILE)
         return self
@@ -127,7 +127,7 @@ class Component(Pipe):
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """Give the bytes of the model's file.
 
-        exclude: not used.
+        exclude: an argument of the interface that is not used.
         """
         with TemporaryDirectory() as folder:
             self.to_disk(folder)
@@ -136,8 +136,8 @@ class Component(Pipe):
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Component:
         """Read the model from the bytes that `to_bytes` has given.
 
-        data: the bytes.
-        exclude: not used.
+        data: the bytes that `to_bytes` returned.
+        exclude: an argument of the interface that is not used.
         """
         with TemporaryDirectory() as folder:
             (Path(folder) / _FILE).write_bytes(data)

@@ -56,6 +56,7 @@ class WordTypes:
         x = sequences.terminal
         n = len(types)
         count = np.bincount(x, minlength=n)
+        # Number the types anew, by falling frequency.
         order = np.argsort(-count, kind="stable")
         rank = np.argsort(order, kind="stable")
         return WordTypes(

@@ -63,7 +63,7 @@ class SpellingFeatures:
 
 
 def _feature_names(word: str) -> list[str]:
-    """Name the features of a word in lower case, except those of capitals."""
+    """Name the features of a word in lower case, except the two features of capitals."""
     has_digit = any(character.isdigit() for character in word)
     kinds = ["hyphen" if "-" in word else "no hyphen", "digit" if has_digit else "no digit"]
     return kinds + ["-" + word[-length:] for length in range(1, min(_LONGEST, len(word)) + 1)]

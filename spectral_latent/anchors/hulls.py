@@ -8,9 +8,9 @@ of the anchors.
 | --- | --- | --- |
 | C[x, c] | n P(Y = c, X = x) | the count of context c at type x; a context is a neighbouring word, and its place |
 | "random", "best-fit" | Ω = E[Y \\| X] Π | conditional probabilities, projected |
-| "cca" | (11) with canonical correlations | these, projected by the canonical correlations of types and contexts |
+| "cca" | (11) with canonical correlations | the same, projected by canonical correlations of types and contexts |
 | "brown" | f(O), unit rows | C^½ / ((#x + κ)(#c + κ))^¼, left singular vectors times σ^p, rows of length one |
-| "appended" | section 4.4.4 | the features φ(x) of spelling are further columns of C, of 0.1 of the length of row x |
+| "appended" | section 4.4.4 | further columns of C: the features φ(x) of spelling, scaled to 0.1 of row x |
 
 With the spelling "regression", the point of a word is the weighted mean of the point of its contexts and the point that
 its spelling predicts.  The weights are n, its number of tokens, and κ₀.  So spelling matters most for rare words, which
@@ -41,7 +41,7 @@ _APPENDED = 0.1  # the length of a row's appended features, as a share of the le
 class SpellingRegression(NamedTuple):
     """A linear prediction of points from spelling: mean + φ(x) weights; without features, the mean alone.
 
-    features: the features φ, or None.
+    features: the features φ of spelling; None for a prediction by the mean alone.
     mean: (d,) the weighted mean of the points of the corpus.
     weights: (s, d) the weights of the features; s is 0 without features.
     """
@@ -109,7 +109,7 @@ def context_counts(sequences: Sequences, n_types: int, window: int) -> scipy.spa
     The columns are the contexts at the place before, at the place after, two places before, and so on.  At each place,
     context n means that the place is beyond the end of the sentence.
 
-    sequences: of types 0 ... n - 1.
+    sequences: the sequences of types 0 ... n - 1.
     n_types: n, the number of types.
     window: the number of places on either side.
 
@@ -143,8 +143,8 @@ def canonical_svd(
     counts: (n, d) C, the joint counts of rows and columns.
     totals: #x (n,) and #c (d,), the counts of rows and of columns.
     rank: the largest number of singular triplets, k.
-    smoothing: κ.
-    power: p.
+    smoothing: κ, the number that is added to each total.
+    power: p, the power of the counts, and twice the power of the totals.
 
     >>> counts = scipy.sparse.csr_array([[2.0, 0.0], [0.0, 8.0]])
     >>> canonical_svd(counts, (np.array([2.0, 8.0]), np.array([2.0, 8.0])), 2, smoothing=0.0)[1]

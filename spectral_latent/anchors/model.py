@@ -115,9 +115,9 @@ class AnchorHMM(WordTagger, StoredModel):
         Raises EstimationError if there is no sentence, if a sentence is empty, or if an anchor is not in the sentences
         or given twice; and TypeError if a sentence is not a list of strings.
 
-        sentences: the words of each; any iterable, read once.
+        sentences: the words of each sentence; any iterable, which is read once.
         options: the settings of training; None for `AnchorOptions()`.
-        anchors: the word of each state, instead of those that are found by `n_states` and `candidates`.
+        anchors: the anchor of each state; if not given, anchors are found with `n_states` and `candidates`.
         listener: is told the progress of EM for the transitions.
         """
         options = options or AnchorOptions()
@@ -302,7 +302,7 @@ class AnchorHMM(WordTagger, StoredModel):
 
     @property
     def description(self) -> dict[str, Any]:
-        """The facts about the model, its anchors and their labels among them."""
+        """The facts about the model, including its anchors and their labels."""
         labels = None if self.labels is None else [plain_name(label) for label in self.labels]
         return super().description | {"anchors": list(self.anchors), "labels": labels}
 
@@ -334,7 +334,7 @@ class AnchorHMM(WordTagger, StoredModel):
         m = len(anchor_types)
         labels = setting_from("labels", settings, tuple[Hashable, ...] | None)
         if not m or (labels is not None and len(labels) != m):
-            raise ValueError("there is no state, or not a label for each")
+            raise ValueError("there is no state, or there are not as many labels as states")
         hidden = HiddenMarkov(
             initial=array_from("initial", arrays, np.float64, (m,), Shares()),
             transition=array_from("transition", arrays, np.float64, (m, m), Shares()),

@@ -75,7 +75,7 @@ class AnchorOptions(Options):
         n_states: m, the number of states.
         construction: the construction of the convex hull (Figure 3); "brown" is only consistent for Brown models.
         spelling: whether features of spelling are appended (section 4.4.4).
-        closed_form: whether π and T are those of Figure 2; else they obey constraints (section 4.3.1), as in the
+        closed_form: whether π and T come from Figure 2; otherwise they obey constraints (section 4.3.1), as in the
             paper's experiments.
 
         >>> AnchorOptions.paper(4, "cca").hull.smoothing

@@ -29,7 +29,7 @@ _ENDINGS = (".pdf", ".png", ".svg")
 class AnchorRow(NamedTuple):
     """A state of a model.
 
-    state: the state's number.
+    state: the number of the state.
     anchor: the word that no other state emits.
     label: the state's tag; None before anchors are labelled.
     share: the share of the state among all tokens, between 0 and 1.
@@ -124,6 +124,7 @@ def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
     centred = model.anchor_points - model.anchor_points.mean(axis=0)
     _, _, directions = np.linalg.svd(centred, full_matrices=False)
     plane = centred @ directions[:2].T
+    # Choose the sign of each direction by its largest coordinate, so that pictures do not depend on the SVD.
     largest = np.take_along_axis(plane, np.abs(plane).argmax(axis=0)[None, :], axis=0)
     plane = np.pad(plane * np.where(largest < 0.0, -1.0, 1.0), ((0, 0), (0, 2 - plane.shape[1])))
     points = joint / joint.sum(axis=1, keepdims=True) @ plane

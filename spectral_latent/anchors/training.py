@@ -9,7 +9,7 @@
 | `emission` | O (5) | o(x \\| h) = p(h \\| x) u_x / p(h), here (m, n) |
 | `initial` | π (8) | arg min over distributions π of ‖u₁ - O π‖² |
 | `transition`, `stop` | T (9) | arg max of the log-likelihood of bigrams |
-| `solve_closed_form` | Figure 2, (6) and (7) | π = O⁺ u₁ and T = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ instead |
+| `solve_closed_form` | Figure 2, (6) and (7) | another way: π = O⁺ u₁ and T = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ |
 
 In this module, a state may also be followed by the end of the sequence.  The end is a state with a type of its own.
 """
@@ -59,8 +59,8 @@ def choose_anchors(
     tokens: (n,) the number of tokens of each type.
     n_states: m, the largest number of anchors.
     candidates: a type is a candidate if it is at least as frequent as the type of this rank.
-    exchange: whether each anchor in turn is then replaced by the candidate farthest from the span of the other anchors,
-        until no anchor changes, or ten times.  The paper does not exchange anchors.
+    exchange: whether anchors are exchanged: each in turn is replaced by the candidate farthest from the span of the
+        other anchors, until no anchor changes, at most ten times.  The paper does not exchange anchors.
 
     >>> points = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.9, 0.1]])
     >>> choose_anchors(points, tokens=np.array([9.0, 5.0, 4.0, 3.0]), n_states=2, candidates=4)
@@ -128,7 +128,7 @@ class Bigrams:
 def count_bigrams(sequences: Sequences, n_types: int) -> Bigrams:
     """Count the types and pairs of neighbours of sequences.
 
-    sequences: of types 0 ... n - 1.
+    sequences: the sequences of types 0 ... n - 1.
     n_types: n, the number of types.
 
     >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0]]), n_types=2)
@@ -147,7 +147,7 @@ def count_bigrams(sequences: Sequences, n_types: int) -> Bigrams:
 def emissions_of_mixtures(mixtures: FloatArray, unigrams: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Compute π̄ (m,) and O (m, n), equations 4 and 5.
 
-    mixtures: (n, m) p(h | x).
+    mixtures: (n, m) the probabilities p(h | x).
     unigrams: (n,) the number of tokens of each type.
 
     >>> emissions_of_mixtures(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1.0, 1.0]))
@@ -161,9 +161,9 @@ def emissions_of_mixtures(mixtures: FloatArray, unigrams: FloatArray) -> tuple[F
 def hidden_markov_with_end(initial: FloatArray, following: FloatArray, emission: FloatArray) -> HiddenMarkov:
     """Make the model in which every state is followed by another state or by the end.
 
-    initial: (m,) π.
-    following: (m, m + 1) p(next state, or the end in the last column | state); rows sum to one.
-    emission: (m, n) O.
+    initial: (m,) the probabilities π of the first state.
+    following: (m, m + 1) the probabilities of the next state, and of the end in the last column; rows sum to one.
+    emission: (m, n) the probabilities O of types.
 
     >>> hidden_markov_with_end(np.ones(1), np.array([[0.75, 0.25]]), np.ones((1, 1))).stop
     array([0.25])
@@ -179,7 +179,7 @@ def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
 
     Entries of π and T that are negative because of sampling errors are set to zero, and rows are scaled to sums of one.
 
-    mixtures: (n, m) p(h | x), as `find_mixtures` returns them.
+    mixtures: (n, m) the probabilities p(h | x), as `find_mixtures` returns them.
     bigrams: the bigrams of the corpus.
 
     >>> bigrams = Bigrams(*map(np.array, ([0, 1], [1, 2], [1.0, 1.0], [0], [1.0], [1.0, 1.0])))
@@ -214,9 +214,9 @@ def maximise_likelihood(
     Equation 8 is solved exactly, by least squares over the simplex.  Equation 9, the log-likelihood of bigrams, is
     concave.  EM maximises it from uniform rows: many steps reach the maximum, and a few steps stay nearer to uniform.
 
-    mixtures: (n, m) p(h | x).
+    mixtures: (n, m) the probabilities p(h | x).
     bigrams: the bigrams of the corpus.
-    steps: the number of iterations of EM; None to end with the first that gains less than 1e-8 nats per bigram.
+    steps: the number of iterations of EM; None to stop after an iteration that gains less than 1e-8 nats per bigram.
     listener: is told equation 9 before each step; it never falls.
 
     >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0, 1]]), n_types=2)

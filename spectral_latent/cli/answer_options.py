@@ -22,7 +22,7 @@ __all__ = ["AnswerRequest", "answer_options"]
 
 
 def _shard(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, int] | None:
-    """Read the number of a part, and that of all parts."""
+    """Read the number of a part and the number of all parts, such as 1/4."""
     if value is None:
         return None
     number, _, n_parts = value.partition("/")
@@ -43,7 +43,7 @@ _SHARD = click.option(
     "--shard",
     metavar="I/N",
     callback=_shard,
-    help="Read the sentences of FILE in N parts of the same size, and answer those of the I-th.",
+    help="Read the sentences of FILE in N parts of the same size, and answer the sentences of the I-th part.",
 )
 _RESUME = click.option(
     "--resume", is_flag=True, help="Go on with the unfinished --output of the same command, if there is one."
@@ -69,7 +69,7 @@ class AnswerRequest(NamedTuple):
     quiet: bool
 
     def begin(self) -> Console:
-        """End the command if it is to resume an output that is complete; else return the console.
+        """End the command if --resume names an output that is complete; otherwise return the console.
 
         Raises UsageError if standard output is to be resumed.
         """
@@ -85,7 +85,7 @@ class AnswerRequest(NamedTuple):
     def form(self) -> OutputForm:
         """The form of the answers, which `--json` and the ending of the file's name tell.
 
-        Raises UsageError where the name of the file asks for another form, and for compressed Parquet.
+        Raises UsageError if the name of the file asks for another form than --json, and for compressed Parquet.
 
         >>> AnswerRequest(False, Path("a.JSONL.gz"), shard=None, resume=False, jobs=1, quiet=True).form
         'json'
@@ -97,7 +97,7 @@ class AnswerRequest(NamedTuple):
         if self.output is not None and ending in ENDINGS["parquet"]:
             if self.as_json:
                 raise click.UsageError(
-                    f"{self.output}: the name is that of Parquet; leave out --json, or give another name"
+                    f"{self.output}: a name of Parquet files; leave out --json, or give another name"
                 )
             if self.output.suffix.lower() == ".gz":
                 raise click.UsageError(f"{self.output}: Parquet is compressed within; leave out .gz")
@@ -107,7 +107,7 @@ class AnswerRequest(NamedTuple):
     def part_of(self, given: Input) -> Input:
         """Take the part of an input that is to be answered.
 
-        given: the input.
+        given: the input to divide.
 
         Raises ClickException if the input is to be divided, and the number of its sentences is not known.
         """
@@ -116,11 +116,11 @@ class AnswerRequest(NamedTuple):
     def answers(
         self, columns: Mapping[str, Column], inputs: Iterable[str], console: Console
     ) -> AbstractContextManager[Answers]:
-        """Give the answers to print or to keep; see `answers_to`.
+        """Begin the answers, which are printed or kept in a file; see `answers_to`.
 
         columns: the types of the columns of Parquet.
-        inputs: all that is read.
-        console: prints what is kept of a command that fails, and the numbers of sentences and words.
+        inputs: all files that the command reads.
+        console: prints the numbers of answered sentences and words, also if the command fails.
         """
         of_parquet = columns if self.form == "parquet" else None
         return answers_to(self.output, of_parquet, inputs, console, resume=self.resume)

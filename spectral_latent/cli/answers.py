@@ -1,17 +1,18 @@
-"""Count the answers of `parse`, `tag` and `surprisal`, and print them, or keep them so that a killed command can go on.
+"""Count the answers of `parse`, `tag` and `surprisal`; print them, or keep them in a file that a command can resume.
 
-While a command writes `FILE`, its answers lie in `FILE.part`.  Every few seconds `FILE.progress` notes how far they go:
+While a command writes `FILE`, its answers are in `FILE.part`.  Every few seconds, the command notes in `FILE.progress`
+how many sentences are answered:
 
 | key | what it holds |
 | --- | --- |
 | `settings` | the version of the library, options by name, and digests of the model files |
 | `bytes` | the length of `FILE.part` up to the last sentence that is noted |
-| `sentences`, `words`, `fallbacks` | numbers of what is answered so far |
+| `sentences`, `words`, `fallbacks` | the numbers of sentences and words that are answered so far, and of fallbacks |
 | `first` | the numbers of the first sentences whose answer is a fallback |
 | `input` | a digest of the sentences that are answered so far |
 
-Both are written to disk before the command goes on, the note after the answers.  In the end `FILE.part` becomes `FILE`,
-by way of compression or as Parquet if its name says so, and the note is removed.
+The answers are written to disk first, and then the note; only then does the command go on.  In the end `FILE.part`
+becomes `FILE`, compressed or converted to Parquet if the name of `FILE` says so, and the note is removed.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Answers", "answers_to", "is_complete"]
 
-_SECONDS = 2.0  # between two notes of how far the answers go
-_FIRST = 20  # fallbacks whose numbers are kept
+_SECONDS = 2.0  # the time between two notes of the progress
+_FIRST = 20  # the largest number of fallbacks whose numbers are kept
 _NO_SETTINGS = ("file", "output", "jobs", "quiet", "resume")  # parameters that do not change the answers
 _MODELS = ("model", "rerank", "models")  # parameters that name files of models
 
@@ -58,10 +59,10 @@ def is_complete(output: Path) -> bool:
 
 
 class Answers:
-    """Answers that are printed as they come, and counted.
+    """Answers that are counted, and printed as they come.
 
     sentences: the number of sentences that are answered.
-    words: the number of their words.
+    words: the number of words of these sentences.
     fallbacks: the number of answers that are fallbacks.
     first: the numbers of the first sentences with fallbacks.
     """
@@ -82,9 +83,9 @@ class Answers:
     def add(self, sentence: InputSentence, text: str, is_fallback: bool = False) -> None:
         """Count and write the answer to the next sentence.
 
-        sentence: the sentence.
-        text: the answer.
-        is_fallback: whether it is a fallback.
+        sentence: the sentence that is answered.
+        text: the text of the answer.
+        is_fallback: whether the answer is a fallback.
         """
         self.sentences += 1
         self.words += len(sentence.sentence.forms)
@@ -94,10 +95,10 @@ class Answers:
         self._write(sentence, text)
 
     def report(self, unit: str, console: Console) -> None:
-        """Print how many sentences have no parse, and the numbers of the first of them.
+        """Print how many sentences have no parse, and the numbers of the first of these sentences.
 
-        unit: the name of what the numbers count.
-        console: prints them.
+        unit: the name of the unit that the numbers count, such as `line`.
+        console: prints the messages.
         """
         if self.fallbacks:
             numbers = ", ".join(map(str, self.first))
@@ -120,16 +121,16 @@ def answers_to(
     *,
     resume: bool,
 ) -> Iterator[Answers]:
-    """Begin the answers of the present command line, to print or to keep.
+    """Begin the answers of the present command line, which are printed or kept in a file.
 
     output: the file to write; None for standard output.
     columns: the types of the columns, if the file is Parquet and answers are its rows in JSON; None for other files.
-    inputs: all that is read, as `refuse_inputs` takes it.
-    console: prints what is kept of a command that fails, and the numbers of sentences and words.
+    inputs: all files that the command reads, as `refuse_inputs` takes them.
+    console: prints the numbers of answered sentences and words, also if the command fails.
     resume: whether to go on with an unfinished output.
 
-    Raises ClickException if the file would take the place of what is read, if another process writes it, and if the
-    unfinished output is not that of the same command line, models and input; CorpusError if there is no pyarrow.
+    Raises ClickException if the file would replace a file that the command reads, if another process writes it, and if
+    the unfinished output is not from the same command line, models and input; CorpusError if there is no pyarrow.
     """
     if output is None:
         yield Answers()
@@ -155,7 +156,7 @@ def answers_to(
 
 
 class _KeptAnswers(Answers):
-    """Answers that go to a file, which appears when all are there."""
+    """Answers that are kept in a file, which appears when all sentences are answered."""
 
     def __init__(
         self, output: Path, columns: Mapping[str, Column] | None, settings: Mapping[str, Any], *, resume: bool
@@ -180,7 +181,7 @@ class _KeptAnswers(Answers):
         self._noted = time.monotonic()
 
     def _read_note(self) -> int:
-        """Take up the unfinished command, and return the length of its answers."""
+        """Read the note of the unfinished command, and return the length of its answers in bytes."""
         try:
             note = json.loads(self._note.read_bytes())
             settings = note["settings"]
@@ -207,7 +208,7 @@ class _KeptAnswers(Answers):
 
         sentences: sentences of the input, in their order.
 
-        Raises ClickException if those that are skipped are not those that were answered.
+        Raises ClickException if the skipped sentences are not the sentences that were answered before.
         """
         for sentence in sentences:
             if not self._to_skip:
@@ -219,21 +220,21 @@ class _KeptAnswers(Answers):
             self._to_skip -= 1
 
     def _other_input(self) -> click.ClickException:
-        """Make the error of an input that does not begin with the sentences that are answered."""
+        """Make the error for an input that does not begin with the answered sentences."""
         return click.ClickException(
             f"{self._output}: the input does not begin with the {self.sentences:,} sentences of the unfinished output; "
             f"give the same input, or leave out --resume to begin anew"
         )
 
     def _write(self, sentence: InputSentence, text: str) -> None:
-        """Write an answer, and note from time to time how far the answers go."""
+        """Write an answer, and note the progress from time to time."""
         self._file.write(text.encode())
         self._digest.update(_text(sentence))
         if time.monotonic() - self._noted > _SECONDS:
             self._save()
 
     def _save(self) -> None:
-        """Write the answers to disk, and then the note of how far they go."""
+        """Write the answers to disk, and then the note of the progress."""
         _to_disk(self._file)
         note = {
             "settings": self._settings,
@@ -252,9 +253,9 @@ class _KeptAnswers(Answers):
         self._noted = time.monotonic()
 
     def finish(self) -> None:
-        """Make the file of the answers.
+        """Turn the unfinished file into the complete file of the answers.
 
-        Raises ClickException if the input has fewer sentences than are answered.
+        Raises ClickException if the input has fewer sentences than were answered before.
         """
         if self._to_skip:
             raise self._other_input()
@@ -299,14 +300,14 @@ def _text(sentence: InputSentence) -> bytes:
 
 
 def _to_disk(file: BinaryIO) -> None:
-    """Write what a file has in memory to disk."""
+    """Write the part of a file that is still in memory to disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Make a file if it is not there, and keep other processes from writing it, where there are locks of files.
+    """Make a file if it does not exist, and lock it against other processes, if the system has locks of files.
 
     Raises ClickException if another process writes it.
     """

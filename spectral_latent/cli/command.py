@@ -1,7 +1,7 @@
 """Run the commands, and print messages for errors that a user can put right.
 
-A command is imported when it is asked for, and the library within the commands, so that help and usage errors come at
-once.
+A command is imported when the command line names it, and the command imports the library when it runs.  Therefore help
+and usage errors come at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COMMANDS = (
     "rerank",
     "recipe",
     "demo",
-)  # each is the function of its name in the module of its name
+)  # each command is a function in a module of the same name
 _INTERRUPTED = 130  # the exit status that shells give for Ctrl-C: 128 and the number of the signal
 
 
@@ -62,7 +62,7 @@ class CommandGroup(Commands):
 
 
 class _ImportedCommands(CommandGroup):
-    """The group of all commands of the library, each of which is imported when it is asked for."""
+    """The group of all commands of the library; a command is imported when the command line names it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names of all commands, in the order of use.

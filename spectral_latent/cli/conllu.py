@@ -22,7 +22,7 @@ _HEAD = 6  # the column of HEAD; DEPREL follows
 def in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
     """Give a sentence lines in CoNLL-U, with its tags in one column.
 
-    given: the sentence.
+    given: the sentence of the input.
     column: the column of the tags.
     """
     from spectral_latent.corpora import to_conllu
@@ -45,9 +45,9 @@ def filled_conllu(given: InputSentence, parse: DependencyParse, column: TagColum
     """Write the lines of a sentence with heads, relations, and tags of a column where they were missing.
 
     given: the sentence, with its lines.
-    parse: the tree.
+    parse: the parse of the sentence.
     column: the column of the parser's tags.
-    rank: the place of the tree among several of the sentence, which get names and scores; None for a single tree.
+    rank: the rank of the tree among several trees of the sentence, which get names and scores; None for a single tree.
 
     >>> from spectral_latent.dependency import DependencyParse, DependencySentence
     >>> words = DependencySentence.of(["Yes"])
@@ -80,7 +80,7 @@ def filled_conllu(given: InputSentence, parse: DependencyParse, column: TagColum
         name = [] if names else [f"# sent_id = {given.sent_id}-{rank}\n"]
         comments = [*name, f"# rank = {rank}\n", f"# score = {parse.log:.6f}\n", *comments]
 
-    # comments stand before the first word, and the sentence ends with an empty line
+    # Comments stand before the first word, and the sentence ends with an empty line.
     begin = next(at for at, line in enumerate(lines) if line.strip(" \r\n") and not line.startswith("#"))
     text = "".join([*lines[:begin], *comments, *lines[begin:]])
     if not text.endswith("\n"):

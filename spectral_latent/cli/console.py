@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 class Console(NamedTuple):
     """Messages and progress bars.
 
-    quiet: whether to print none of them.
+    quiet: whether to print neither messages nor bars.
     """
 
     quiet: bool

@@ -48,7 +48,7 @@ def demo(quiet: bool) -> None:
     console = Console(quiet)
     trees = embedded_treebank()
     held_out = embedded_treebank(_HELD_OUT, seed=1)
-    _train(trees[:20])  # compiles what is timed below
+    _train(trees[:20])  # compiles the functions whose time is measured below
     console.message(f"Training on {len(trees)} trees")
     models, seconds = _train(trees)
     models.append(ConstituencyModel((embedded_truth(),)))
@@ -62,7 +62,7 @@ def demo(quiet: bool) -> None:
 
 
 def _train(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:
-    """Train a plain and a spectral model; return the models, and the CPU seconds that each took."""
+    """Train a plain and a spectral model; return the models, and the CPU seconds of each training."""
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare
 
     start = time.process_time()
@@ -91,7 +91,7 @@ def _table(evaluations: Sequence[ParserEvaluation], mean_logs: FloatArray, secon
 
 
 def _example(evaluations: Sequence[ParserEvaluation]) -> str:
-    """Write the trees of the shortest sentence that only the plain PCFG parses unlike the truth."""
+    """Write the trees of the shortest sentence that only the plain PCFG does not parse as the truth does."""
     by_sentence = zip(*([parse.tree for parse in evaluation.parses] for evaluation in evaluations), strict=True)
     telling = [trees for trees in by_sentence if trees[0] != trees[1] == trees[2]]
     if not telling:

@@ -145,7 +145,7 @@ def evaluate(
 class _Sources(NamedTuple):
     """The sources of gold trees or tags.
 
-    names: their names on the command line.
+    names: the names of the sources on the command line.
     limit: the largest number of words in a sentence; None for any number.
     console: shows progress bars.
     """
@@ -184,7 +184,7 @@ def _perplexity(model: Any, sentences: Iterable[Any], lengths: list[int], consol
 
     model: a model that has the method `log_probabilities`.
     sentences: the sentences, as that method takes them.
-    lengths: their numbers of words.
+    lengths: the number of words of each sentence.
     console: shows the progress bar.
     """
     from spectral_latent.evaluation import Perplexity
@@ -273,8 +273,8 @@ def _evaluate_states(tag: Callable[[list[list[str]]], list[list[str]]], gold: _G
 def _evaluate_tagger(tagger: LoadedTagger, gold: _Gold, console: Console, model: Any) -> Figures:
     """Compare the tags that a tagger finds with gold tags.
 
-    tagger: the tagger.
-    gold: sentences.
+    tagger: the tagger to evaluate.
+    gold: the sentences with the right tags.
     console: prints messages.
     model: the model of the tagger, if its perplexity is wanted; else None.
     """

@@ -8,7 +8,7 @@ __all__ = ["Commands"]
 
 
 class Commands(click.Group):
-    """A group that lists its commands in the order in which they were added, and where one does not exist."""
+    """A group that lists its commands in the order in which they were added, in the help and in an error."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names of all commands.
@@ -20,7 +20,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command.  Raises UsageError, which lists the commands, for one that does not exist.
+        """Find a command.  Raises UsageError, which lists the commands, for a command that does not exist.
 
         ctx: the command line.
         args: the words after the name of the group.

@@ -48,7 +48,7 @@ def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
     with opened_model(file) as (arrays, settings):
         facts = {"library": settings["library"], "bytes": Path(file).stat().st_size}
         if settings["kind"] == "reranker":
-            # a reranker can be made only together with its latent models, which are other files
+            # A reranker can be made only together with its latent models, which are in other files.
             sizes = counted(len(arrays["weights"]), "feature")
             own = {"kind": "reranker", "sizes": sizes, "options": settings["options"], "models": settings["models"]}
             summary = {name: _text(value) for name, value in own.items()}

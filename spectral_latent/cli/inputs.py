@@ -48,13 +48,13 @@ FORMATS = (
     "parquet",
     "tokens",
     "text",
-)  # the library's, which --help need not import
+)  # the formats of `corpora`, which is not imported, so that help is quick
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def format_options(command: _Command) -> _Command:
-    """Add the options for the format of FILE to a command, which gets it as `form`.
+    """Add the options for the format of FILE to a command, which gets the format as its argument `form`.
 
     command: the function of the command.
     """
@@ -90,8 +90,8 @@ _USES: dict[Format, str] = {
     "json": "`parse` and `tag`",
     "parquet": "`parse` and `tag`",
 }
-_CHUNK = 1 << 16  # bytes that are read at once
-_FIRST_LINE = re.compile(rb"^(?!(?:\xef\xbb\xbf)?#)[^\S\n]*\S[^\n]*\n", re.MULTILINE)  # the first that shows the format
+_CHUNK = 1 << 16  # the number of bytes that are read at once
+_FIRST_LINE = re.compile(rb"^(?!(?:\xef\xbb\xbf)?#)[^\S\n]*\S[^\n]*\n", re.MULTILINE)  # the line that shows the format
 _LINE_ENDS = re.compile(rb"\n")
 _SENTENCE_ENDS: dict[Format, re.Pattern[bytes]] = {
     "tokens": _LINE_ENDS,
@@ -99,7 +99,7 @@ _SENTENCE_ENDS: dict[Format, re.Pattern[bytes]] = {
     "json": _LINE_ENDS,
     "text": re.compile(rb"^[ \t]*\r?\n", re.MULTILINE),
     "malt-tab": re.compile(rb"^ *\r?\n", re.MULTILINE),
-    # the line of a word, comments, and an empty line
+    # A sentence ends with the line of a word, comments, and an empty line.
     "conllu": re.compile(rb"^(?! *\r?\n|#)[^\n]*\n(?:#[^\n]*\n)* *\r?\n", re.MULTILINE),
 }
 _WORD_LINE = re.compile(rb"^(?! *\r?\n|#)[^\n]*\n", re.MULTILINE)  # neither empty nor a comment
@@ -115,7 +115,7 @@ _AWAITED: dict[Format | None, str] = {
 
 
 def refuse_format(source: str, found: Format, *needed: Format) -> None:
-    """Raise ClickException for a format that is not among those needed, unless it is lines of tokens.
+    """Raise ClickException for a format that is not among the needed formats, unless it is lines of tokens.
 
     source: the name of the input, for the message.
     found: the format of the input.
@@ -136,8 +136,8 @@ def read_text(file: str, console: Console, *needed: Format) -> tuple[str, str]:
     """Read a file as a whole, and return its text and its name for messages.
 
     file: the name of a file, or `-` for standard input.
-    console: prints what is awaited on a terminal.
-    needed: the formats that it may have; any format if none is given.
+    console: tells the user of a terminal what to type.
+    needed: the formats that the file may have; any format if none is given.
 
     Raises CorpusError for bytes that are not text, and ClickException for another format.
 
@@ -168,9 +168,9 @@ def _say_what_is_awaited(file: str, awaited: str, console: Console) -> None:
 class Input(NamedTuple):
     """The sentences of an input.
 
-    form: its format.
-    batches: its sentences in parts; those of a pipe in the parts in which they come.
-    length: the number of its sentences; None if it is a pipe.
+    form: the format of the input.
+    batches: the sentences in batches; a batch of a pipe has the sentences that came together.
+    length: the number of sentences; None if the input is a pipe.
     """
 
     form: Format
@@ -188,7 +188,7 @@ class Input(NamedTuple):
         return "line" if self.form in ("tokens", "tagged", "json") else "row" if self.form == "parquet" else "sentence"
 
     def part(self, number: int, n_parts: int) -> Input:
-        """Return one of several parts, which are the whole input if they are put one after the other.
+        """Return one of several contiguous parts, which together are the whole input.
 
         number: the number of the part, from 1.
         n_parts: the number of parts.
@@ -201,7 +201,7 @@ class Input(NamedTuple):
             )
         first = self.length * (number - 1) // n_parts
         end = self.length * number // n_parts
-        # comments after the last sentence of a table, which are not counted, belong to the last part
+        # Comments after the last sentence of a table are not counted, and belong to the last part.
         chosen = range(first, end if number < n_parts else sys.maxsize)
         places = count()
         batches = ((each for each in batch if next(places) in chosen) for batch in self.batches)
@@ -209,12 +209,12 @@ class Input(NamedTuple):
 
 
 def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
-    """Read sentences: a pipe as they come, a regular file after a first pass that checks all of it.
+    """Read the sentences of a pipe as they come, or of a file after a first pass, which checks the whole file.
 
     file: the name of a file, or `-` for standard input.
-    form: the format; None for the one that `sniff_format` tells.
-    tokenisation: the way to divide raw text, by which also text that should be tokenised, and is not, is recognised.
-    console: prints what is awaited on a terminal, that an input is empty, and a warning for text that is not tokenised.
+    form: the format of the input; None for the format that `sniff_format` tells.
+    tokenisation: the way to divide raw text; it also recognises raw text among lines that should be tokenised.
+    console: tells the user of a terminal what to type, that an input is empty, and that text is not tokenised.
 
     Raises CorpusError, which names the line, for text that is not UTF-8 or breaks the rules of its format.
 
@@ -238,7 +238,7 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, c
 
 
 def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
-    """Begin to read a file, as far as its format asks for."""
+    """Open a file, and read as much as is needed to tell its format."""
     from spectral_latent.corpora import sniff_format
     from spectral_latent.corpora.rows import is_parquet, parse_json_rows
     from spectral_latent.corpora.text import decode, utf8_chunks
@@ -273,7 +273,7 @@ def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console:
 
 
 def _chunks(file: str) -> Iterator[bytes]:
-    """Read a file in parts, those of a pipe as they come."""
+    """Read a file in parts; the parts of a pipe are read as they come."""
     with click.open_file(file, "rb") as stream:
         while chunk := stream.read1(_CHUNK):  # type: ignore[attr-defined]
             yield chunk
@@ -283,9 +283,9 @@ def _read_first_line(chunks: Iterator[bytes], begun: bytearray) -> bytes:
     """Read a text as far as its first line that shows the format, and return it with the lines before it.
 
     chunks: parts of the text.
-    begun: is extended by the parts that are read.
+    begun: the parts that are read; the function appends to it.
     """
-    start = 0  # of the lines that have not been searched
+    start = 0  # the beginning of the lines that have not been searched
     for chunk in chunks:
         begun += chunk
         if b"\n" in chunk:
@@ -299,14 +299,14 @@ def _pieces(chunks: Iterable[bytes], end: re.Pattern[bytes]) -> Iterator[tuple[i
     """Join parts of a text into pieces of whole sentences, each with the number of its first line."""
     first = 1
     rest = bytearray()
-    start = 0  # of the lines that may begin a match
+    start = 0  # the beginning of the lines in which a match may begin
     for chunk in chunks:
         rest += chunk
         if b"\n" not in chunk:
             continue
         whole = rest.rindex(b"\n") + 1
         at = max((match.end() for match in end.finditer(rest, start)), default=0)
-        # a match of several lines begins with a word; any other line that is whole has been searched
+        # A match of several lines begins with the line of a word.  All other complete lines have been searched.
         start = max((line.start() for line in _WORD_LINE.finditer(rest, max(at, start), whole)), default=whole) - at
         if at:
             yield first, bytes(rest[:at])
@@ -317,14 +317,14 @@ def _pieces(chunks: Iterable[bytes], end: re.Pattern[bytes]) -> Iterator[tuple[i
 
 
 def _numbered_lines(piece: bytes, source: str, first: int) -> Iterator[NumberedLine]:
-    """Decode the lines of a piece one by one, so that an error comes after the lines before it."""
+    """Decode the lines of a piece one by one, so that the lines before an error are returned first."""
     from spectral_latent.corpora.text import decode
 
     return ((number, decode(line, source, number)) for number, line in enumerate(BytesIO(piece), start=first))
 
 
 def _parquet_rows(file: str) -> Iterator[tuple[int, Row]]:
-    """Read the rows of a Parquet file, which cannot be read from a pipe."""
+    """Read the rows of a Parquet file.  Raises ClickException for a pipe, from which Parquet cannot be read."""
     from spectral_latent.corpora.rows import read_parquet
 
     if file == "-" or (Path(file).exists() and not Path(file).is_file()):

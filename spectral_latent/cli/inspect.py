@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["inspect"]
 
-_SHOWN = 10  # symbols, if none is named
-_NAMED = 20  # symbols that an error names
+_SHOWN = 10  # the number of symbols to show if the command line names none
+_NAMED = 20  # the largest number of symbols that an error names
 _KINDS = ("constituency", "dependency", "tagger", "tree")
 _LISTS = ("words", "rules", "places")
 
@@ -119,7 +119,7 @@ def _described(named: NamedOperators, top: int) -> Iterator[_Parts]:
 
 
 def _hint(symbol: str, symbols: Sequence[str]) -> str:
-    """Write which symbols a model has, of which the user may have meant one.
+    """Write the symbols that the user may have meant, or the first symbols of the model.
 
     symbol: the symbol that the model does not have.
     symbols: the symbols of the model.

@@ -41,7 +41,7 @@ LISTS is a file, or - for standard input, in one of these formats, which its fir
     rank may end the sent_id, as in 7-2,
   JSON lines, as in {"sent_id": "1", "candidates": [{"tree": "(S ...)", "score": -1.5}]},
     or {"sent_id": "1", "words": ["Stop", "!"], "candidates": [{"heads": [0, 1], "score": -1.5}]}."""
-CANDIDATES = 50  # `reranking.N_CANDIDATES`, which is not imported for the sake of quick help
+CANDIDATES = 50  # the value of `reranking.N_CANDIDATES`, which is not imported, so that help is quick
 _NAMED = re.compile(r"([\w.-]+)=(.+)", re.DOTALL)
 
 models_option = click.option(
@@ -56,7 +56,7 @@ models_option = click.option(
 
 @contextmanager
 def users_errors() -> Iterator[None]:
-    """Turn a ValueError about the user's data into a message; leave other errors as they are."""
+    """Turn a ValueError about the user's data into a message; other errors pass unchanged."""
     try:
         yield
     except ValueError as error:
@@ -103,7 +103,7 @@ def read_lists(file: str, console: Console) -> Lists:
 def score_lists(given: Lists, gold: Sequence[str]) -> CandidateScores:
     """Score the candidates against the trees of gold sources.  Raises ClickException if they do not fit together.
 
-    given: the lists.
+    given: the n-best lists to score.
     gold: the sources of the right trees, as the command line names them.
     """
     from spectral_latent.evaluation.candidates import score_dependency_lists, score_phrase_lists

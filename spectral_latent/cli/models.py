@@ -29,9 +29,9 @@ __all__ = [
 ]
 
 PARSERS = ("constituency", "dependency")
-_NAMED = 5  # tags that a warning names
+_NAMED = 5  # the largest number of tags that a warning names
 
-# for each kind of model: its name in messages, and the remedy where another kind is needed
+# For each kind of model: its name in messages, and the advice if the command needs another kind.
 _KINDS = {
     "constituency": ("a parser", "use it with `spectral-latent parse`, `score` or `evaluate`"),
     "dependency": ("a dependency parser", "use it with `spectral-latent parse`, `score` or `evaluate`"),
@@ -77,7 +77,7 @@ def load_model(file: str, *kinds: str) -> Any:
 
 
 def load_parser(file: str) -> ConstituencyModel | DependencyModel:
-    """Read a parser; errors are those of `load_model`.
+    """Read a parser; errors are as for `load_model`.
 
     file: the file of the model.
     """
@@ -92,7 +92,7 @@ def load_of_prefixes(file: str) -> tuple[Any, Tokenisation]:
 
     Returns the model, and the way to divide raw text into its sentences and words.
 
-    Raises ModelFileError as `load_model`, and for a model of other sequences than those of strings.
+    Raises ModelFileError as `load_model`, and for a model of sequences whose observations are not strings.
     """
     from spectral_latent.operators import ModelFileError
     from spectral_latent.sequence import LatentHMM
@@ -110,8 +110,8 @@ def load_of_prefixes(file: str) -> tuple[Any, Tokenisation]:
 def warn_of_unknown_tags(parser: DependencyModel, unknown: Counter[str], console: Console) -> None:
     """Print a warning if words have tags that a parser does not know.
 
-    parser: the parser.
-    unknown: the number of words that have each of the tags that it does not know.
+    parser: the loaded parser.
+    unknown: the number of words with each tag that the parser does not know.
     console: prints the warning.
     """
     if unknown:
@@ -124,10 +124,10 @@ def warn_of_unknown_tags(parser: DependencyModel, unknown: Counter[str], console
 
 
 def with_limits(parser: ConstituencyModel | DependencyModel, **limits: Any) -> ConstituencyModel | DependencyModel:
-    """Replace the limits of what a sentence may cost.
+    """Replace the limits of the time and memory of a sentence.
 
-    parser: the parser.
-    limits: values of fields of `grammar.Limits`; None for what the model has.
+    parser: the loaded parser.
+    limits: values of fields of `grammar.Limits`; None for the value that the model has.
     """
     given = {name: limit for name, limit in limits.items() if limit is not None}
     return parser.with_limits(replace(parser.options.limits, **given)) if given else parser
@@ -137,7 +137,7 @@ class LoadedTagger(NamedTuple):
     """A tagger whose tags are strings.
 
     model: the tagger itself, or an anchor model with labels.
-    tags: all tags.
+    tags: all tags that the tagger knows.
     knows: the function that tells whether a word was in the training data.
     column: the column of the tags in the training data; None if it is not known.
     """
@@ -208,7 +208,7 @@ def load_tagger(file: str) -> LoadedTagger:
 
 
 def load_states(file: str) -> Callable[[list[list[str]]], list[list[str]]]:
-    """Read a model with states, and return the function from sentences to their states, which are named by numbers.
+    """Read a model with states, and return the function that finds the states of sentences, as texts of numbers.
 
     file: the file of the model.
 

@@ -37,10 +37,10 @@ def number_option(
 
     name: the name of the option, such as `--top`.
     metavar: the letter that stands for the integer in the help.
-    text: the help.
+    text: the help of the option.
     default: the integer if the option is not given.
     least: the smallest integer that is accepted.
-    most: the largest one; None for no limit.
+    most: the largest integer that is accepted; None for no limit.
     """
     is_shown = default is not None
     kind = click.IntRange(least, most)
@@ -50,7 +50,7 @@ def number_option(
 def seed_option(text: str) -> _Decorator:
     """Make the option `--seed`.
 
-    text: the help.
+    text: the help of the option.
     """
     return number_option("--seed", "N", text, default=0, least=0)
 
@@ -59,7 +59,7 @@ def made_file_option(metavar: str, text: str) -> _Decorator:
     """Make the option `--output` of a command that makes a file of one kind, and needs its name.
 
     metavar: the name of the file in the help.
-    text: the help.
+    text: the help of the option.
     """
     return click.option("-o", "--output", metavar=metavar, required=True, type=OutputFile(), help=text)
 
@@ -89,7 +89,7 @@ non_projective_option = click.option(
 
 
 def _with_quiet_library(context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
-    """Let the library log nothing but errors, and give no warnings, during a command that is to print no messages."""
+    """Let the library log only errors, and give no warnings, while a command with --quiet runs."""
     if quiet:
         log = logging.getLogger("spectral_latent")
         level = log.level
@@ -113,7 +113,7 @@ results_option = click.option(
 
 
 def with_values(values: type[_Values], *options: _Decorator) -> _Decorator:
-    """Add options to a command, which gets their values as one object, its first argument.
+    """Add options to a command, which gets their values as one object in its first argument.
 
     values: the named tuple of the values; its fields are the names of the options.
     options: the options, in the order of the help.

@@ -28,7 +28,7 @@ Write = Callable[[str], object]
 
 
 class OutputFile(click.Path):
-    """The type of an option that names a file to write; what cannot be written is refused before all work."""
+    """The type of an option that names a file to write; a file that cannot be written is refused before work begins."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, path_type=Path)
@@ -37,7 +37,7 @@ class OutputFile(click.Path):
         """Check that a file can be written.
 
         value: the path as given on the command line.
-        param: the option.
+        param: the option that names the file.
         ctx: the command that is run.
         """
         path: Path = Path(os.fsdecode(super().convert(value, param, ctx)))
@@ -52,12 +52,12 @@ class OutputFile(click.Path):
 
 @contextmanager
 def results(output: Path | None, inputs: Iterable[str] = ()) -> Iterator[Write]:
-    """Give the function that writes results to standard output, or to a file, which appears whole or not at all.
+    """Return the function that writes results to standard output, or to a file, which appears whole or not at all.
 
     output: the file, which is compressed if its name ends in .gz; None for standard output.
-    inputs: all that is read, as `refuse_inputs` takes it.
+    inputs: all files that the command reads, as `refuse_inputs` takes them.
 
-    Raises ClickException if the file would take the place of what is read.
+    Raises ClickException if the file would replace a file that the command reads.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -86,7 +86,7 @@ def results(output: Path | None, inputs: Iterable[str] = ()) -> Iterator[Write]:
 
 
 def refuse_inputs(output: Path, inputs: Iterable[str]) -> None:
-    """Raise ClickException if a file to write is one to read, or lies in a folder to read and is not a model.
+    """Raise ClickException if a file to write is also read, or if it is in a folder that is read and is not a model.
 
     output: the file to write.
     inputs: files or folders to read, `NAME=FILE`, or sources of other kinds.
@@ -109,7 +109,7 @@ def _may_be_model(path: Path) -> bool:
 
 
 def figures_table(figures: Figures) -> str:
-    """Write a line for each figure, with decimal points below each other.
+    """Write a line for each figure; the decimal points of all lines stand below each other.
 
     figures: the figures by their names; None for a figure that is not known.
 

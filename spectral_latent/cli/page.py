@@ -8,7 +8,7 @@ from spectral_latent.drawing import escaped, scrolled
 
 __all__ = ["bars", "fold", "page", "section", "spectrum", "table"]
 
-# The page may neither load anything nor run scripts but its own.
+# The page loads nothing, and runs only its own script.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1b1b;--paper:#fff;--faint:#f1f3f5;--line:#8a9097;--link:#0b57a4}
@@ -28,7 +28,7 @@ table:not(.sl-heat) tbody tr:nth-child(even){background:var(--faint)}
 details{margin:.3rem 0}summary{cursor:pointer}details>*:not(summary){margin-left:1rem}
 input{font:inherit;padding:.3rem .5rem;width:min(100%,24rem);border:1px solid var(--line)}
 """
-# Hide the rows of a table that lack the words in its field, and say how many are left.
+# Hide the rows of a table without the words in the search field, and show the number of rows that are left.
 _SCRIPT = """
 for(const field of document.querySelectorAll('input[data-of]')){
 const rows=[...document.querySelectorAll('#'+field.dataset.of+' tbody tr')];
@@ -50,10 +50,10 @@ def _cell(value: str | float) -> str:
 def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str | float]], name: str = "") -> str:
     """Write a table whose first column names its rows.
 
-    caption: a title.
+    caption: the title of the table.
     columns: the names of the columns.
-    rows: texts and numbers.
-    name: its identifier in the page; with one, a field above searches the rows.
+    rows: the cells of each row, texts and numbers.
+    name: the identifier of the table in the page; with an identifier, a search field stands above the rows.
 
     >>> table("Words", ["word", "p"], [("<b>", 0.5)]).count("&lt;b&gt;")
     1
@@ -76,9 +76,9 @@ def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str | fl
 
 
 def bars(shares: Iterable[float]) -> str:
-    """Draw shares as bars side by side, for the eye alone.
+    """Draw shares as bars side by side, which screen readers leave out.
 
-    shares: numbers between 0 and 1.
+    shares: the lengths of the bars, between 0 and 1.
 
     >>> bars([0.5, 0.5]).count("<span")
     3
@@ -91,7 +91,7 @@ def bars(shares: Iterable[float]) -> str:
 
 
 def spectrum(values: Sequence[float], used: int) -> str:
-    """Draw singular values as upright bars, of which those that are not used are pale.
+    """Draw singular values as upright bars; the bars of values that are not used are pale.
 
     values: the singular values, the largest first; none for no drawing.
     used: the number of values that are used.
@@ -113,10 +113,10 @@ def spectrum(values: Sequence[float], used: int) -> str:
 
 
 def fold(summary: str, *parts: str) -> str:
-    """Put parts behind a line that opens them.
+    """Hide parts behind a line; a click on the line shows them.
 
     summary: the line, as HTML.
-    parts: HTML.
+    parts: pieces of HTML.
 
     >>> fold("NP", "<p>24 states</p>")
     '<details><summary>NP</summary><p>24 states</p></details>'
@@ -127,9 +127,9 @@ def fold(summary: str, *parts: str) -> str:
 def section(name: str, title: str, *parts: str) -> tuple[str, str, str]:
     """Make a section of a page: its identifier, its title and its HTML.
 
-    name: the identifier.
-    title: the title.
-    parts: HTML.
+    name: the identifier of the section in the page.
+    title: the title in the page.
+    parts: pieces of HTML.
 
     >>> section("rules", "Rules", "<p>None</p>")
     ('rules', 'Rules', '<p>None</p>')
@@ -140,7 +140,7 @@ def section(name: str, title: str, *parts: str) -> tuple[str, str, str]:
 def page(title: str, sections: Iterable[tuple[str, str, str]]) -> str:
     """Write a page with links to its sections.
 
-    title: the title.
+    title: the title in the page.
     sections: the sections that `section` has made.
 
     >>> page("wsj", [section("rules", "Rules", "<p>None</p>")]).count('href="#rules"')

@@ -202,7 +202,7 @@ def parse(
     else:
         given = read_sentences(file, form, parser.tokenisation, console)
     given = wanted.part_of(given)
-    # The answer to a line may be awaited before the next is written.
+    # The writer of a pipe may wait for the answer to a line before it writes the next line.
     one_by_one = wanted.jobs == 1 and given.length is None
     scored = n_best > 1 or form_of_answers != "text" or page is not None or picture is not None
     search = _Search(n_best, not non_projective, scored, candidates or CANDIDATES, rerank, models)
@@ -250,7 +250,7 @@ class _Search(NamedTuple):
         """Find the parses of each sentence.
 
         parser: a parser of phrases or of dependencies.
-        given: the sentences.
+        given: the sentences of the input.
         """
         from spectral_latent.dependency import DependencyModel
 
@@ -278,15 +278,15 @@ _Write = Callable[[InputSentence, "Parses[Any]"], _Answer]
 def _answers_of(
     parser: Any, sentences: Sequence[InputSentence], search: _Search, write: _Write[_Answer]
 ) -> list[tuple[_Answer, bool]]:
-    """Find the trees of sentences, write them, and tell which are fallbacks."""
+    """Find and write the trees of each sentence, and tell whether one of these trees is a fallback."""
     found = zip(sentences, search.parse(parser, sentences), strict=True)
     return [(write(sentence, parses), any(parse.is_fallback for parse in parses)) for sentence, parses in found]
 
 
 class _Work(NamedTuple):
-    """The parser, its way to find trees, and how sentences are divided among processes.
+    """The parser, its way to find trees, and the division of sentences among processes.
 
-    one_by_one: whether a sentence is parsed before the next is read.
+    one_by_one: whether a sentence is parsed before the next sentence is read.
     """
 
     parser: ConstituencyModel | DependencyModel
@@ -297,11 +297,11 @@ class _Work(NamedTuple):
     def answers(
         self, sentences: Iterable[InputSentence], write: _Write[_Answer]
     ) -> Iterator[tuple[InputSentence, _Answer, bool]]:
-        """Find and write the trees of each sentence, and tell whether one is a fallback.
+        """Find and write the trees of each sentence, and tell whether one of these trees is a fallback.
 
         The processes that parse also write the trees, because to send the parses would take longer.
 
-        sentences: the sentences.
+        sentences: the sentences to parse.
         write: a function from a sentence and its parses to an answer, which other processes can import.
         """
         from spectral_latent.grammar.batches import BATCH_SIZE, map_batches
@@ -310,7 +310,7 @@ class _Work(NamedTuple):
         size = 1 if self.one_by_one else BATCH_SIZE
         with users_errors():
             if self.search.reranker is not None:
-                _reranker(self.search.reranker, self.search.models, self.parser)  # an error before a sentence is read
+                _reranker(self.search.reranker, self.search.models, self.parser)  # refused before reading
             found = map_batches(_answers_of, self.parser, read, self.jobs, self.search, write, size=size)
             for sentence, (answer, is_fallback) in zip(kept, found, strict=True):
                 yield sentence, answer, is_fallback

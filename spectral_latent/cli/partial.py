@@ -21,13 +21,13 @@ def read_partial(
 ) -> Input:
     """Read and check all sentences of a file before the first is parsed.
 
-    file: brackets for a parser of phrases, CoNLL-U for one of dependencies; `-` for standard input.
-    parser: the parser.
-    console: prints what is awaited on a terminal.
+    file: a file of brackets for a parser of phrases, of CoNLL-U for a parser of dependencies; `-` for standard input.
+    parser: the parser that will complete the trees.
+    console: tells the user of a terminal what to type.
     projective: whether arcs must not cross.
 
-    Raises CorpusError, which names file and line, for what breaks the rules of the format, and for constraints that do
-    not fit the sentence and the parser; ClickException for another format.
+    Raises CorpusError, which names file and line, for text that breaks the rules of the format, and for constraints
+    that do not fit the sentence or the parser; ClickException for another format.
     """
     from spectral_latent.dependency import DependencyModel
 
@@ -77,10 +77,10 @@ def _of_table(text: str, source: str, model: DependencyModel, projective: bool) 
 
 
 def known_tree(sentence: InputSentence, is_dependency: bool) -> Any:
-    """Return the sentence in the form that a parser takes: alone, or with its constraints.
+    """Return the sentence in the form that a parser takes: the words alone, or the words with constraints.
 
-    sentence: the sentence.
-    is_dependency: whether the parser is one of dependencies.
+    sentence: a sentence with known parts of its tree.
+    is_dependency: whether the parser finds dependency trees.
     """
     from spectral_latent import constituency, dependency
 

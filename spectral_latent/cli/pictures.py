@@ -19,7 +19,7 @@ _NOTHING = "the input has no words, so that there is nothing to draw"
 class DrawnSentence(NamedTuple):
     """A sentence with the drawings of its trees.
 
-    title: its name and words.
+    title: the name of the sentence and its words.
     drawings: the caption of each tree, and the tree as SVG, the best first.
     """
 
@@ -31,10 +31,10 @@ class PictureFile(OutputFile):
     """The type of an option that names a picture to write, whose name ends in .svg, or else a folder for pictures."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check that the picture can be written, or that the name of the folder is not that of a file.
+        """Check that the picture can be written, or that no file has the name of the folder.
 
         value: the path as given on the command line.
-        param: the option.
+        param: the option that names the picture or the folder.
         ctx: the command that is run.
         """
         folder = Path(value)
@@ -50,18 +50,18 @@ class PictureFile(OutputFile):
 
 
 def _is_picture(path: Path) -> bool:
-    """Tell whether a name is that of a picture, and not that of a folder."""
+    """Tell whether a path names a picture, and not a folder."""
     return path.suffix.lower() == ".svg"
 
 
 def write_pictures(sentences: Iterable[DrawnSentence], path: Path, inputs: Iterable[str]) -> None:
-    """Write drawn trees to one picture, or each to a picture of its own in a folder, which is made if need be.
+    """Write drawn trees to one picture, or each tree to a picture of its own in a folder, which need not exist.
 
     sentences: the sentences with their drawings.
     path: the picture, whose name ends in .svg, or the folder.
-    inputs: all that is read, as `results` takes it.
+    inputs: all files that the command reads, as `results` takes them.
 
-    Raises ClickException if there is nothing to draw, or if a picture would take the place of what is read.
+    Raises ClickException if there is nothing to draw, or if a picture would replace a file that the command reads.
 
     >>> import tempfile
     >>> drawing = '<svg width="1" height="1"></svg>'

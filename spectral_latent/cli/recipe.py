@@ -17,16 +17,16 @@ from spectral_latent.cli.train import train
 
 __all__ = ["RECIPES", "CorpusSources", "Recipe", "recipe"]
 
-_FOLDER = "FOLDER"  # stands for the folder of the corpus in sources
+_FOLDER = "FOLDER"  # in sources, this word stands for the folder of the corpus
 
 
 class CorpusSources(NamedTuple):
     """A corpus that the user has or can get.
 
-    name: its name, as messages have it.
+    name: the name of the corpus in messages.
     get: the way to get it.
-    training: the sources to learn from; those in a folder begin with `FOLDER`, and may be patterns of file names.
-    held_out: the sources to evaluate on, likewise.
+    training: the sources to learn from.  A source in a folder begins with `FOLDER`, and may be a pattern of file names.
+    held_out: the sources to evaluate on, in the same form.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Recipe(NamedTuple):
     """Plan of a model: its corpus, the options of training, and the expected score.
 
     name: the name of the recipe.
-    kind: the command of `train`.
-    corpus: the corpus that it needs.
+    kind: the command of `train`, such as `tagger`.
+    corpus: the corpus that the recipe needs.
     figure: the figure of `evaluate` that the recipe is for.
     expected: the value of the figure that was measured; None if nobody has measured it.
     seconds: the CPU seconds that training took; None if nobody has measured them.
-    options: options of the command of `train`.
-    evaluation: options of `evaluate`.
+    options: the options of the command of `train`.
+    evaluation: the options of the command `evaluate`.
     """
 
     name: str
@@ -63,11 +63,11 @@ class Recipe(NamedTuple):
         return self.corpus.training[0].startswith(_FOLDER)
 
     def commands(self, sources: Sequence[str], held_out: Sequence[str], output: str) -> tuple[list[str], list[str]]:
-        """Write the two command lines that do the same, without the name of the program.
+        """Write the two command lines of the recipe, without the name of the program.
 
         sources: the sources to learn from.
         held_out: the sources to evaluate on.
-        output: the model file.
+        output: the file of the model to write.
         """
         return (
             ["train", self.kind, *sources, "-o", output, *self.options],
@@ -87,9 +87,9 @@ _BROWN = CorpusSources(
     ("nltk:brown:train",),
     ("nltk:brown:dev",),
 )
-_BROWN_TEXT = _BROWN._replace(training=("nltk:brown",), held_out=("nltk:brown",))  # learnt from without its tags
+_BROWN_TEXT = _BROWN._replace(training=("nltk:brown",), held_out=("nltk:brown",))  # tags serve only to evaluate
 _UD = CorpusSources(
-    "a treebank of Universal Dependencies (the expected figures are those of English EWT)",
+    "a treebank of Universal Dependencies (the expected figures are for English EWT)",
     "https://universaldependencies.org; FOLDER: one treebank, with *-train.conllu and *-dev.conllu",
     (f"{_FOLDER}/*-train.conllu",),
     (f"{_FOLDER}/*-dev.conllu",),
@@ -235,7 +235,7 @@ def _sources(corpus: CorpusSources, sources: Sequence[str], folder: Path | None)
     """Put the folder of the corpus into sources, and list the files of patterns.
 
     corpus: the corpus, for messages.
-    sources: some of its sources.
+    sources: some sources of the corpus.
     folder: the folder that holds the corpus; None for a corpus of NLTK's.
 
     Raises ClickException for a source that does not exist.
@@ -266,7 +266,7 @@ def _expectation(shown: Recipe) -> str:
 
 
 def _number(value: float | None, digits: int) -> str:
-    """Write a number, or a dash for none.
+    """Write a number, or a dash for None.
 
     >>> _number(1.25, 1), _number(None, 1)
     ('1.2', '-')

@@ -14,24 +14,25 @@ import click
 __all__ = ["Record", "record_of"]
 
 _T = TypeVar("_T")
-_NO_SETTINGS = ("output", "jobs", "quiet", "dev")  # parameters that do not change what a model says
+_NO_SETTINGS = ("output", "jobs", "quiet", "dev")  # parameters that do not change the model
 
 
 class Record:
-    """An account of how a model is made: the command, the names of the sources, and the content that was read.
+    """The record of a training: the command, the names of the sources, and digests of the content that was read.
 
-    Names are without folders, and nothing tells the time or the machine, so that the same training makes the same file.
+    Names are without folders, and the record has neither the time nor the machine, so that the same training makes the
+    same file.
 
-    kind: the name of what is read, such as `trees`.
+    kind: the name of the examples that are read, such as `trees`.
     examples: the number of examples that were read so far.
     """
 
     def __init__(self, context: click.Context, kind: str) -> None:
-        """Begin the account of a command.
+        """Begin the record of a command.
 
-        context: the command line.  Its `obj` is None, or the sources of another account, whose
-            contents the sources must have.
-        kind: the name of what is read, such as `trees`.
+        context: the command line.  Its `obj` is None, or the sources of an earlier record; then the sources of this
+            command must have the same contents.
+        kind: the name of the examples that are read, such as `trees`.
         """
         self._context = context
         self.kind = kind
@@ -41,12 +42,12 @@ class Record:
         self._words = 0
 
     def read(self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Sequence[str]) -> Iterator[_T]:
-        """Read sources one after the other, and keep the digest (BLAKE2b) of the examples of each, in their order.
+        """Read sources one after the other, and keep a digest (BLAKE2b) of the examples of each source, in order.
 
         read: the function that reads sources.
-        sources: what the command line names.
+        sources: the names of the sources on the command line.
 
-        Raises ClickException if a source has not the content that it must have.
+        Raises ClickException if a source does not have the content of the earlier record.
         """
         for source in sources:
             digest = blake2b(digest_size=32)
@@ -58,7 +59,7 @@ class Record:
             self._sources.append({"name": _name(source), "content": content})
 
     def _check(self, source: str, content: str) -> None:
-        """Raise ClickException unless the digest of the next source is the one that it must have, if any."""
+        """Raise ClickException if an earlier record has another digest for the next source."""
         n_before = len(self._sources)
         if self._context.obj is not None and content != self._context.obj[n_before]["content"]:
             name = self._context.obj[n_before]["name"]
@@ -73,7 +74,7 @@ class Record:
         self._words += _n_words(example)
 
     def evaluated(self, sources: Sequence[str], figures: Mapping[str, Any]) -> None:
-        """Keep the figures of an evaluation, except those of speed, which are never the same twice.
+        """Keep the figures of an evaluation, except the figures of speed, which are never the same twice.
 
         sources: the sources that the model was evaluated on.
         figures: the figures of `evaluate`.
@@ -83,7 +84,7 @@ class Record:
         self._dev = {"dev": {"sources": [_name(source) for source in sources], **rounded}}
 
     def contents(self) -> dict[str, Any]:
-        """Return the account as an object that JSON can hold."""
+        """Return the record as an object that JSON can hold."""
         return {
             "command": shlex.join(_command(self._context)),
             "sources": self._sources,
@@ -94,9 +95,9 @@ class Record:
 
 
 def record_of(file: str) -> dict[str, Any] | None:
-    """Read the account that a model file keeps; None for the file of a model that was saved in Python.
+    """Read the record in a model file; None for the file of a model that was saved in Python.
 
-    file: the model file.
+    file: the file of the model.
 
     Raises ModelFileError for a file that is not a whole model.
     """

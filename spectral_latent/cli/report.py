@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-_EXAMPLES = 4  # phrases of a state
-_MOST_SENTENCES = 500  # of the gold annotation that are read
-_MOST_RULES = 3000
-_MOST_PAIRS = 200  # of confused labels
-_LENGTHS = range(5, 31)  # of sentences that are drawn, in words
-_CASES = 5  # sentences drawn, of the worst and of the best
-_LONGEST = 8  # words of an example
+# The largest numbers of each thing on a page.
+_EXAMPLES = 4  # example phrases of a state
+_MOST_SENTENCES = 500  # sentences of gold annotation that are read
+_MOST_RULES = 3000  # rules
+_MOST_PAIRS = 200  # pairs of confused labels
+_CASES = 5  # sentences among the worst, and among the best
+_LONGEST = 8  # words of an example phrase
+_LENGTHS = range(5, 31)  # the numbers of words of sentences that are drawn
 _SURE = 0.3  # the least posterior of an example
 
 _Examples = dict[tuple[str, int], list[str]]
@@ -56,9 +57,9 @@ class _Case(NamedTuple):
 class _Errors(NamedTuple):
     """The differences between a model's output and gold annotation.
 
-    cases: the sentences.
-    confused: the number of times that each gold label met each other label of the model.
-    measure: the format of a score.
+    cases: the sentences with their scores and drawings.
+    confused: the number of times that the model gave each label in the place of each gold label.
+    measure: the format string of a score.
     """
 
     cases: list[_Case]
@@ -67,7 +68,7 @@ class _Errors(NamedTuple):
 
 
 def _span_labels(tree: Any) -> dict[tuple[int, int, bool], list[str]]:
-    """List the labels of each span of a tree, tags apart."""
+    """List the labels of each span of a tree; tags are listed apart from the labels of phrases."""
     from spectral_latent.constituency.constituents import constituents_of
 
     labels: dict[tuple[int, int, bool], list[str]] = defaultdict(list)
@@ -99,7 +100,7 @@ def _phrase_errors(model: ConstituencyModel, gold: Sequence[GoldTree]) -> _Error
 
 
 def _arc_errors(model: DependencyModel, gold: Sequence[Any]) -> _Errors:
-    """Parse the words and tags of gold trees, and compare heads, and relations to right heads."""
+    """Parse the words and tags of gold trees; compare heads, and compare the relations of words with the right head."""
     from spectral_latent.evaluation import evaluate_dependency_parser
 
     cases = []
@@ -135,7 +136,7 @@ def _tag_errors(model: LatentTagger, gold: Sequence[list[tuple[str, str]]]) -> _
 
 
 def _examples(model: ConstituencyModel, sentences: Iterable[Sequence[str]]) -> _Examples:
-    """Find phrases of sentences that are most likely in each state: short ones, each once."""
+    """Find the short phrases that are most likely in each state; each phrase is listed once."""
     from spectral_latent.inference import inside, marginals, outside
 
     member = model.members[0]
@@ -146,7 +147,7 @@ def _examples(model: ConstituencyModel, sentences: Iterable[Sequence[str]]) -> _
         forest, first, end = charts.joined()
         alpha = inside(operators, forest)
         beta = outside(operators, forest, alpha)
-        # p(state | item) times the posterior of the item, for every item of the chart
+        # Multiply p(state | item) by the posterior of the item, for every item of the chart.
         states = np.maximum(alpha.vectors * beta.vectors, 0.0)
         states /= np.maximum(states.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         states *= np.clip(marginals(operators, forest, alpha, beta), 0.0, 1.0)[:, None]
@@ -159,7 +160,7 @@ def _examples(model: ConstituencyModel, sentences: Iterable[Sequence[str]]) -> _
 
 
 def _state(state: Described, examples: _Examples) -> str:
-    """Write a state."""
+    """Write a state with its words, rules, places and examples."""
     lists = {"Words": state.words, "Rules": state.rules, "Places": state.places}
     parts = [table(name, [name.lower(), "probability"], entries) for name, entries in lists.items() if entries]
     phrases = examples.get((state.symbol, state.state), [])
@@ -170,7 +171,7 @@ def _state(state: Described, examples: _Examples) -> str:
 
 
 def _direction(direction: Direction) -> str:
-    """Write a direction."""
+    """Write a direction with its words, rules and places."""
     lists = {"Words": direction.words, "Rules": direction.rules, "Places": direction.places}
     parts = [table(name, [name.lower(), "loading"], entries) for name, entries in lists.items() if entries]
     sigma = "" if direction.singular_value is None else f", singular value {direction.singular_value:.2f}"
@@ -244,7 +245,7 @@ def _errors(model: Any, gold: Sequence[str]) -> tuple[_Errors, _Examples]:
 
 
 def _anchor_sections(model: AnchorHMM, gold: Sequence[str], top: int) -> Iterable[_Section]:
-    """Write the states of an anchor model, and the gold tags that each of them meets."""
+    """Write the states of an anchor model, and the gold tags of the words in each state."""
     from spectral_latent.anchors.tables import anchor_rows
 
     rows = (

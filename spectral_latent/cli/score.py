@@ -17,7 +17,7 @@ from spectral_latent.cli.outputs import results
 
 __all__ = ["score"]
 
-_BATCH = 100  # trees scored at once
+_BATCH = 100  # the number of trees that are scored at once
 
 
 @click.command()

@@ -30,15 +30,15 @@ NumberedLine: TypeAlias = tuple[int, str]  # the number of a line, and its text 
 
 
 class InputSentence(NamedTuple):
-    """A sentence, and where it stands in its input.
+    """A sentence, and its place in the input.
 
-    sentence: its words, with tags and heads where the input has them; no words for an empty line of tokens.
-    number: the number of its line where each line is a sentence, else its own number.
-    lines: its lines in a table, each with its line end; none in other formats.
-    places: the index of each word's line among `lines`.
-    tokens: its words as they stand in raw text; none in other formats.
-    name: the name that its row gives it; empty if there is none.
-    constraints: the parts of its tree that are known, as the parser takes them; None for none.
+    sentence: the words, with tags and heads where the input has them; no words for an empty line of tokens.
+    number: the number of the line if each line is a sentence; otherwise the number of the sentence.
+    lines: the lines of the sentence in a table, each with its line end; none in other formats.
+    places: the index in `lines` of the line of each word.
+    tokens: the words as they stand in raw text; none in other formats.
+    name: the name in the row of the sentence; empty if there is none.
+    constraints: the known parts of the tree, as the parser takes them; None if no part is known.
     """
 
     sentence: DependencySentence
@@ -51,34 +51,34 @@ class InputSentence(NamedTuple):
 
     @property
     def sent_id(self) -> str:
-        """Return the name, or the number in its place."""
+        """The name of the sentence, or its number if it has no name."""
         return self.name or str(self.number)
 
     @property
     def words(self) -> list[str]:
-        """Return the words."""
+        """The words of the sentence."""
         return list(self.sentence.forms)
 
     @property
     def forms(self) -> list[str]:
-        """Return the words as they stand in the input, where brackets of raw text are not escaped."""
+        """The words as they stand in the input: brackets of raw text are not escaped."""
         return [token.form for token in self.tokens] or self.words
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether this is a sentence; an empty line is one, and comments at the end of a table are not."""
+        """Tell whether this is a sentence.  An empty line is a sentence; comments at the end of a table are not."""
         return bool(self.sentence.forms) or not self.lines
 
     @property
     def spaces(self) -> list[bool]:
-        """Tell for each word whether white space follows it, as it does after the last one."""
+        """Tell for each word whether white space follows it; after the last word it always does."""
         if not self.tokens:
             return [True] * len(self.words)
         return [*(token.end < following.first for token, following in pairwise(self.tokens)), True]
 
 
 class RawTextCheck:
-    """Warning about the first line that is clearly not tokenised."""
+    """A check that warns of the first line that is clearly not tokenised."""
 
     def __init__(
         self,
@@ -87,12 +87,12 @@ class RawTextCheck:
         kind: str = "line",
         remedy: str = "for raw text, give --text",
     ) -> None:
-        """Begin with the first line.
+        """Begin the check, before the first line.
 
-        tokenisation: tells what is raw text.
+        tokenisation: recognises raw text.
         console: prints the warning.
-        kind: what the message calls a line.
-        remedy: what the message says to do.
+        kind: the word for a line in the message.
+        remedy: the advice at the end of the message.
         """
         self._tokenisation = tokenisation
         self._console = console
@@ -101,7 +101,7 @@ class RawTextCheck:
         self._has_warned = False
 
     def look_at(self, words: Sequence[str], number: int) -> None:
-        """Warn of a line unless there was a warning before.
+        """Warn if a line is not tokenised, unless there was a warning before.
 
         words: the parts of the line between spaces.
         number: the number of the line.
@@ -148,8 +148,8 @@ def sentences_of_text(
 ) -> Iterator[InputSentence]:
     """Divide raw text into sentences and words.
 
-    lines: whole paragraphs.
-    tokenisation: the way to divide them.
+    lines: the lines of whole paragraphs.
+    tokenisation: the way to divide raw text.
     numbers: gives each sentence its number.
     """
     from spectral_latent.dependency import DependencySentence
@@ -199,11 +199,11 @@ def sentences_of_trees(chunks: Iterable[bytes], source: str) -> Iterator[InputSe
 def sentences_of_table(
     lines: Iterable[NumberedLine], source: str, is_malt_tab: bool, numbers: Iterator[int]
 ) -> Iterator[InputSentence]:
-    """Read a sentence from each block of lines; lines after the last one make a sentence without words.
+    """Read a sentence from each block of lines; lines after the last block make a sentence without words.
 
     lines: lines of CoNLL-U or of Malt-TAB.
     source: the name of the input in errors.
-    is_malt_tab: whether they are of Malt-TAB.
+    is_malt_tab: whether the lines are Malt-TAB.
     numbers: gives each sentence its number.
     """
     from spectral_latent.corpora.conllu import parse_tab_with_lines, parse_with_lines

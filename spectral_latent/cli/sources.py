@@ -49,7 +49,7 @@ SOURCE of sentences is one of
   a folder of files named *.conllu, *.conll, *.conllx, *.dp, *.tab, *.pos or *.tagged, or else *.tok or *.txt,
   nltk:NAME, a corpus of NLTK, or a part of it, nltk:NAME:train, :dev or :test."""
 _T = TypeVar("_T")
-_BEGINNING = 1 << 16  # bytes of a file that show its format
+_BEGINNING = 1 << 16  # the number of bytes that are read to tell the format of a file
 
 
 def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
@@ -72,7 +72,7 @@ def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
 
 
 def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
-    """Read the trees of sources, and their words without traces; errors are those of `treebank`.
+    """Read the trees of sources, and their words without traces; errors are as for `treebank`.
 
     sources: the sources that the command line names; see `SOURCES`.
     """
@@ -142,7 +142,7 @@ def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
 
 
 def universal(sources: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
-    """Read tagged sentences with universal tags, made from UPOS or, by NLTK, from a corpus's own tags.
+    """Read sentences with universal tags, which are made of UPOS tags, or by NLTK of the tags of a corpus.
 
     sources: the sources that the command line names; see `TAGGED_SOURCES`.
 
@@ -166,14 +166,14 @@ def universal(sources: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
 
 
 def _read(sources: Iterable[str], read: Callable[[str], Iterable[_T]], *needed: Format) -> Iterator[_T]:
-    """Read sources one after the other.  Raises ClickException for a file in another format than those needed."""
+    """Read sources one after the other.  Raises ClickException for a file that has none of the needed formats."""
     for source in sources:
         _check_format(source, *needed)
         yield from read(source)
 
 
 def _check_format(source: str, *needed: Format) -> None:
-    """Raise ClickException if a source is a file in another format than those needed.
+    """Raise ClickException if a source is a file that has none of the needed formats.
 
     needed: the formats that can be read, the usual one first.
     """

@@ -108,7 +108,7 @@ def _tagged(
 
 
 def _batches(given: Input, answers: Answers, most: int) -> Iterator[list[InputSentence]]:
-    """Divide the sentences that are not answered yet into batches, no longer than what a pipe has given so far."""
+    """Divide the sentences that are not answered yet into batches; a batch never waits for more lines of a pipe."""
     for batch in given.batches:
         rest = answers.rest_of(batch)
         while sentences := list(islice(rest, most)):

@@ -243,8 +243,8 @@ def anchor(
 def _noted(trees: Iterable[Phrase], words: set[str]) -> Iterator[Phrase]:
     """Return trees as they are read, and note their words.
 
-    trees: the trees.
-    words: is given the words.
+    trees: the trees to pass on.
+    words: a set that gets the words of the trees.
     """
     for tree in trees:
         words.update(tree.words())
@@ -252,9 +252,9 @@ def _noted(trees: Iterable[Phrase], words: set[str]) -> Iterator[Phrase]:
 
 
 def _checked(sentences: Iterable[list[str]], words: set[str], console: Console) -> Iterator[list[str]]:
-    """Return sentences as they are read, and warn of the first one that was clearly not divided into words.
+    """Return sentences as they are read, and warn of the first sentence that is clearly not divided into words.
 
-    sentences: the sentences.
+    sentences: the sentences to check.
     words: the words of the treebank, which is read before the first sentence.
     console: prints the warning.
     """

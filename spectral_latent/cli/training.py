@@ -1,4 +1,4 @@
-"""Follow a training from its sources to the model file: print messages, and keep the record of the file."""
+"""Follow a training from its sources to the model file: print messages, and make the record in the file."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _NEXT = {  # the command to try first with a model
     "tag": 'echo "The cat sat on the mat ." | spectral-latent tag {model}',
     "anchors": "spectral-latent anchors {model}",
 }
-_FEW = 10  # examples that teach next to nothing
-_PARTS = 4  # parts of a stage, at the ends of which a step is printed
+_FEW = 10  # fewer examples give a warning
+_PARTS = 4  # a stage is divided into so many parts, and a step is printed at the end of each part
 _LONG = ("folds", "sentences without trees")  # the stages that take long, so that they are printed without scores
 _T = TypeVar("_T")
 
 
 class TrainingRun:
-    """Messages on the way from the sources to the model file.
+    """The messages and the record of a training.
 
     console: prints the messages.
-    record: the account of the training, which the file keeps.
+    record: the record of the training, which the file keeps.
     weights: the weight of each example of `stream`, in their order; None if all examples count once.
     """
 
     def __init__(self, output: Path, sources: Sequence[str], kind: str, quiet: bool, dev: Sequence[str] = ()) -> None:
-        """Begin to measure the time, and the record of this command.
+        """Begin to measure the time, and begin the record of this command.
 
         output: the model file to write.
         sources: the sources to learn from.
@@ -86,7 +86,7 @@ class TrainingRun:
     def _examples(
         self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Iterable[tuple[str, float]]
     ) -> Iterator[_T]:
-        """Return the examples of sources; the weight of each is put into the queue before the example is returned."""
+        """Return the examples of sources; the weight of an example is put into the queue before it is returned."""
         record = self.record
         weighted = ((example, weight) for source, weight in sources for example in record.read(read, [source]))
         for example, weight in self.console.bar(weighted, f"Reading {record.kind}"):
@@ -98,7 +98,7 @@ class TrainingRun:
         if self.console.shows_progress:
             from spectral_latent.estimation.progress import ProgressLine
 
-            self._line = ProgressLine()  # measures from here the time that training is silent
+            self._line = ProgressLine()  # measures the time from here, where training begins
         if 0 < record.examples < _FEW:
             self.console.message(f"Warning: a useful model needs hundreds of {record.kind} or more")
 
@@ -109,7 +109,7 @@ class TrainingRun:
         return counted(self.record.examples, self.record.kind.removesuffix("s"))
 
     def on_progress(self, progress: Progress) -> None:
-        """Print the progress of training: a line with the time left on a terminal, elsewhere a few steps.
+        """Print the progress of training: on a terminal, a line with the time that is left; elsewhere, a few steps.
 
         progress: the step that an estimator reports.
         """
@@ -129,7 +129,7 @@ class TrainingRun:
 
         Print its sizes, evaluate it, keep the figures in the record, and print the next command.
 
-        model: the model.
+        model: the model to save.
         use: the name of the command that uses the model.
         """
         if self._line:
@@ -151,7 +151,7 @@ class TrainingRun:
 def _is_told(progress: Progress) -> bool:
     """Tell whether a step is printed: if it has a score or its stage takes long, and it ends a part of its stage.
 
-    progress: the step.
+    progress: the step that is done.
     """
     if progress.score is None and (progress.stage not in _LONG or not progress.done):
         return False

@@ -40,7 +40,7 @@ _ESTIMATOR = click.option(
 _N_STATES = number_option(
     "--n-states",
     "M",
-    "The largest number of latent states of a symbol or a tag.  [default: that of the preset]",
+    "The largest number of latent states of a symbol or a tag.  [default: the number of the preset]",
 )
 _SEED = seed_option(
     "The seed of random starts; another seed gives another model, which may be a little better or worse."
@@ -82,8 +82,8 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
     sources: the sources to learn from.
     output: the model file to write.
     preset_name: the preset; None if it is not given.
-    estimator: the estimator; None for that of the preset.
-    n_states: the largest number of latent states; None for that of the preset.
+    estimator: the estimator; None for the estimator of the preset.
+    n_states: the largest number of latent states; None for the number of the preset.
     dev: the sources to evaluate the model on.
     weights: a weight for each source; none if all examples have weight 1.
     seed: the seed of random starts.
@@ -104,7 +104,7 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
 
     @property
     def preset(self) -> _Name | Literal["fast", "spectral"]:
-        """The preset whose settings a model gets; with an estimator those of `spectral`, which are the defaults.
+        """The preset of the settings; with an estimator it is `spectral`, whose settings are the defaults.
 
         Raises UsageError if both a preset and an estimator are given.
         """
@@ -113,7 +113,7 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
         return "spectral" if self.estimator else self.preset_name or "fast"
 
     def estimator_options(self, default: EstimatorOptions) -> EstimatorOptions:
-        """Change the options of an estimator to those of the command line.
+        """Replace the options of an estimator by the options of the command line.
 
         default: the options of the preset.
         """
@@ -128,7 +128,7 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
         """Begin the training.
 
         kind: the name of the examples in the sources.
-        others: sources that are read for other uses than to learn from them.
+        others: sources that are read, but not to learn from their trees.
 
         Raises ClickException if the model file would take the place of a source.
         """

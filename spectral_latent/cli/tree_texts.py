@@ -31,8 +31,8 @@ def drawings_of(_: InputSentence, parses: Parses[Any]) -> list[tuple[str, str]]:
 def phrase_text(sentence: InputSentence, parses: Parses[Parse], form: OutputForm, n_best: int) -> str:
     """Write the trees of a sentence in brackets, in JSON, or as rows.
 
-    sentence: the sentence.
-    parses: its parses.
+    sentence: the sentence of the input.
+    parses: the parses of the sentence.
     form: the form of the answer.
     n_best: the number of trees that were asked for.
     """
@@ -57,8 +57,8 @@ def dependency_text(
 ) -> str:
     """Write the trees of a sentence in CoNLL-U, in JSON, or as rows.
 
-    sentence: the sentence.
-    parses: its parses.
+    sentence: the sentence of the input.
+    parses: the parses of the sentence.
     form: the form of the answer.
     given: the format that the sentence was read from.
     column: the column of the parser's tags.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["verify"]
 
-_SHOWN = 20  # differences that are printed
+_SHOWN = 20  # the largest number of differences that are printed
 
 
 @click.command()
@@ -77,11 +77,11 @@ def verify(model: str, sources: tuple[str, ...], jobs: int, quiet: bool) -> None
 
 
 def _command_of(model: str, record: dict[str, Any], sources: tuple[str, ...], output: Path, jobs: int) -> click.Context:
-    """Read the command of a record, which shall read the same content and write another file.
+    """Make the command of a record again, with other names of the sources and another output.
 
     model: the model file, for messages.
-    record: the record in it.
-    sources: the sources to read; none for those that the record names.
+    record: the record in the model file.
+    sources: the sources to read; none for the sources that the record names.
     output: the model file to write.
     jobs: the number of threads that learn, and of processes that parse while they learn.
 
@@ -130,7 +130,7 @@ def _differing_settings(before: Any, after: Any, place: str = "") -> Iterator[st
     """Describe the settings that differ between two models.
 
     before: the settings, or a part of them.
-    after: the same part of the others.
+    after: the same part of the settings of the other model.
     place: the names that lead to this part.
 
     >>> list(_differing_settings({"words": ["a", "b"], "seed": 1}, {"words": ["a", "c"], "seed": 1, "floor": 0}))

@@ -50,7 +50,7 @@ def agreed(
     parts: the L labelled constituents, with their posteriors μ; those of spectral grammars may be above 1.
     judgement: (L,) the judgement P of each labelled constituent.
     start: (T + 1,) the first word of each sentence, and the number of all words.
-    options: the settings.
+    options: the settings of the model of spans.
     """
     gradient = parts.by_chain(judgement - np.minimum(parts.posterior, 1.0))
     factors = np.exp(np.clip(options.step * gradient, -_LARGEST, _LARGEST))

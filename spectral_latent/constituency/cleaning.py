@@ -55,7 +55,7 @@ def is_empty(tag: str, word: str) -> bool:
     (or pro) in asterisks, perhaps with an index.  Examples: `*0*`, a subject that Spanish leaves out, and `*T*-1`.
 
     tag: the label above the word.
-    word: the word.
+    word: the word of a leaf.
 
     >>> is_empty("-NONE-", "0"), is_empty("sn.e-SUJ", "*0*"), is_empty("NP", "*pro*"), is_empty("UH", "*sigh*")
     (True, True, True, False)

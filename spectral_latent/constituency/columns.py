@@ -155,7 +155,7 @@ class PhraseColumns(NamedTuple):
 def _measure(start: IntArray, child: IntArray, place: IntArray, first: IntArray, end: IntArray, size: IntArray) -> None:
     """Find the span of each node, and the number of nodes in its subtree.
 
-    start, child, place: as in `PhraseColumns`.
+    start, child, place: (N + 1,), (C,) and (N,) the columns of nodes, as in `PhraseColumns`.
     first, end: (N,) get the first word of each node, and the word after its last word.
     size: (N,) gets the number of nodes in the subtree, the node itself included.
     """
@@ -174,9 +174,9 @@ def _list_nodes(
 ) -> None:
     """List the nodes of each tree, children before parents and from left to right.
 
-    start, child, root: as in `PhraseColumns`.
+    start, child, root: (N + 1,), (C,) and (T,) the columns of trees, as in `PhraseColumns`.
     end_of_tree: (T,) the end of the nodes of each tree in `nodes`.
-    stack: (N,) room for nodes.
+    stack: (N,) room for the nodes that are still to be visited.
     nodes: (n,) gets the nodes of all trees.
     """
     for tree in range(len(root)):
@@ -234,7 +234,10 @@ class _Numbering:
                     if below:
                         # Go down into this phrase first; the `for` loop goes on when it is finished.
                         opened.append((above, chain, rest, children))
-                        above, chain, rest, children = key, labels, iter(below), []
+                        above = key
+                        chain = labels
+                        rest = iter(below)
+                        children = []
                         break
                     node_and_end = self._known[key] = self._number(labels, place, ()), place + 1
                 node, place = node_and_end

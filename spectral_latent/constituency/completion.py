@@ -33,7 +33,7 @@ def completed(
     The weights of the trees of a sentence sum to 1.  A sentence has no trees if no grammar derives it under its
     constraints.
 
-    model: the parser.
+    model: the parser that completes the trees.
     trees: the sentences with their constraints.
     n_best: the largest number of trees of a sentence.
     jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
@@ -69,7 +69,7 @@ def self_train(
     The second parser keeps the model of spans of the first parser, if there is one.  Trees and sentences are kept in
     memory.  A sentence is left out if it has no words, or if no grammar derives it.
 
-    phrases: the trees.
+    phrases: the trees of the treebank.
     sentences: the words of each sentence, spelt as the trees spell them.
     options: the options of both parsers, as `ConstituencyModel.train` takes them.
     weight: the weight of the tree of a sentence: it counts as this many trees; at least 0.

@@ -34,7 +34,7 @@ class Constituent(NamedTuple):
     """A labelled part of a sentence.
 
     first, end: the constituent is over the words first ... end - 1.
-    label: its label.
+    label: the label of the constituent.
     is_tag: whether it is the tag of a word.
     """
 
@@ -67,7 +67,7 @@ def spans_html(words: Sequence[str], posteriors: Mapping[Constituent, float]) ->
 def constituents_of(tree: Phrase) -> list[Constituent]:
     """List the constituents of a cleaned tree, tags included; a constituent comes after those inside it.
 
-    tree: the tree.
+    tree: the tree whose constituents are listed.
 
     >>> [part.label for part in constituents_of(Phrase("S", (Phrase("NN", ("rain",)), Phrase("VB", ("falls",)))))]
     ['NN', 'VB', 'S']
@@ -124,7 +124,7 @@ class Constituents(NamedTuple):
 
         The rows must be different and sorted, as `merged` returns them.
 
-        first: (n,) the first words.
+        first: (n,) the first word of each constituent.
         end: (n,) the words after the last ones.
         chain: (n,) the number of each chain; -1 for an unknown chain.
 
@@ -172,7 +172,7 @@ class LabelledConstituents(NamedTuple):
     first, end: (L,) a labelled constituent is over the words first ... end - 1.
     label: (L,) the number of its label.
     is_tag: (L,) whether it is the tag of a word.
-    posterior: (L,) its posterior μ, or its probability by a model of spans.
+    posterior: (L,) the posterior μ of each constituent, or its probability by a model of spans.
     row: (P,) the constituent of each pair, 0 ... K - 1.
     part: (P,) the labelled constituent of each pair, 0 ... L - 1.
     """

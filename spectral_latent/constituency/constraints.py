@@ -28,7 +28,7 @@ _FORBIDS = "!"  # before the label of a bracket that must not be in the tree
 class Bracket(NamedTuple):
     """A span of words, with a label or without.
 
-    first: its first word, from 0.
+    first: the first word of the bracket, from 0.
     end: the word after its last one.
     label: a label of the constituent over these words; None for any label.
     """
@@ -177,7 +177,7 @@ class PartialPhrase(NamedTuple):
     """A sentence with constraints on its tree.
 
     words: the words of the sentence.
-    constraints: the constraints.
+    constraints: the conditions that the tree must meet.
     """
 
     words: tuple[str, ...]

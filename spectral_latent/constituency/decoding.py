@@ -143,9 +143,9 @@ def _collect(
     """List the children of each node of trees, and return their number; if `child` is empty, only count them.
 
     chain: (P,) the chain of labels of each of P parts of derivations; negative if a part only joins phrases.
-    left, right: (P,) as in `Derivations`.
+    left, right: (P,) the parts of the children, as in `Derivations`.
     start: (P + 1,) gets the first child of each part in `child`; a part without a chain has no children.
-    child: (C,) gets the children, which are numbers of parts; or of length 0.
+    child: (C,) gets the children, which are numbers of parts; an empty array in the first call.
     n_phrases: (P,) gets the number of phrases in each part.
     """
     size = 0
@@ -201,10 +201,12 @@ class PhraseForest(NamedTuple):
     def columns(self, derivations: Derivations) -> PhraseColumns:
         """List the nodes of the trees of derivations; a part that several derivations share is one node.
 
-        derivations: derivations of `forest`.
+        derivations: the chosen derivations of `forest`.
         """
         item = range_of(self.forest.start, derivations.edge)
-        chain, left, right = self.forest.symbol[item], derivations.left, derivations.right
+        chain = self.forest.symbol[item]
+        left = derivations.left
+        right = derivations.right
         start, n_phrases = np.empty((2, len(item) + 1), dtype=np.int64)
         size = _collect(chain, left, right, start, np.empty(0, dtype=np.int64), n_phrases)
         child = np.empty(size, dtype=np.int64)
@@ -283,7 +285,9 @@ def bracketings(
         if done == of_sentence[-1]:
             break
         edges = np.concatenate([edges, np.empty_like(edges)])
-    items, starts, edges = items[:n_items], np.append(starts[:n_items], n_edges), edges[:n_edges]
+    items = items[:n_items]
+    starts = np.append(starts[:n_items], n_edges)
+    edges = edges[:n_edges]
     which = order[np.maximum(items, 0)]
     is_part = items < 0
     root = np.flatnonzero(~is_part & is_top[which])

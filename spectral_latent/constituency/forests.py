@@ -192,7 +192,7 @@ def _add_range(
 ) -> tuple[IntArray, int, IntArray, int]:
     """Append an item for each symbol among the first `size` derivations, which are sorted by symbol.
 
-    ways: (n, 4) as `_joined` fills it; every row becomes an edge.
+    ways: (n, 4) the derivations that `_joined` lists; every row becomes an edge.
     """
     for k in range(size):
         edges = with_room(edges, n_edges)
@@ -254,7 +254,7 @@ def _all_derivations(
 
     columns: (N,) the chain of each node, (N,) its label, (N + 1,) the start of its children, (C,) the children, which
     come before their parents, and (N,) whether a node is a root.
-    grammar: symbols and rules.
+    grammar: the symbols and the rules of the grammar.
     rows: the rules of rows.
     leaf_start: (n + 1,) the leaf rules of the k-th of n nodes over a word are leaf_start[k] ... leaf_start[k+1] - 1.
     leaves: (L, 2) symbol and rule of each leaf rule of these nodes.

@@ -36,7 +36,7 @@ class PhraseItems(NamedTuple):
     sentence: (I,) the sentence of each item.
     first, end: (I,) an item spans the words first ... end - 1; the words of all sentences are numbered together.
     chain: (I,) the number of its chain of labels; -1 for a bar, which is a part of a phrase.
-    posterior: (I,) its posterior; 0 for all items of a sentence that the grammar does not derive.
+    posterior: (I,) the posterior of each item; 0 for all items of a sentence that the grammar does not derive.
     is_derived: (T,) whether the grammar derives each sentence: whether the weights of its derivations do not sum to 0.
     """
 
@@ -76,7 +76,7 @@ class PhraseItems(NamedTuple):
     def likely(self, least: float) -> PhraseItems:
         """Keep the roots and the items whose posterior is above a limit, and the derivations from kept items alone.
 
-        least: the limit.
+        least: the smallest posterior of an item that is kept.
         """
         keep = np.abs(self.posterior) > least
         keep[self.forest.root] = True

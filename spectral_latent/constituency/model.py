@@ -101,7 +101,7 @@ class ConstituencyModel(StoredModel):
         options: the options of one grammar, or of each of several with the same `span_penalty`, `spans` and
         `function_labels`; None for those of the preset `fast` (see `presets`).  Function labels are learnt by one more
         grammar, with the first options.
-        weights: for each tree how many it stands for, a number of at least 0; 1 if not given.
+        weights: the weight of each tree, at least 0: it counts as so many trees; 1 if not given.
         spans: the model of spans of another parser, in place of the one that `options` ask for; None to learn that one.
         jobs: the number of threads, and of processes that parse where a model of spans is learnt; None for all workers
         of the engine that `joblib.parallel_config` names.  If it names a cluster, such as Dask, the cluster takes part

@@ -45,7 +45,7 @@ _REQUIRED = 1e3  # the additional gain of a required constituent, far above the 
 class Parse(NamedTuple):
     """A tree for a sentence, and its estimated probability p̂.
 
-    tree: the tree.
+    tree: the tree of the sentence.
     sign: the sign of p̂, which may be negative; 0 for a fallback, and if p̂ is not computed.
     log: log |p̂|; -inf for p̂ = 0, and NaN if it is not computed.
     is_fallback: whether no grammar derives the sentence, so that the tree is flat.
@@ -79,8 +79,8 @@ def _parses_of_batch(flat: FlatPhrases, rest: list[list[tuple[Any, ...]]]) -> Pa
 class FoundConstituents(NamedTuple):
     """The constituents that the grammars find in sentences.
 
-    constituents: those with chains of labels, whose posteriors are the mean over the grammars.
-    labelled: those with single labels; a model of spans replaces their posteriors by its judgements.
+    constituents: the constituents with chains of labels; their posteriors are means over the grammars.
+    labelled: the constituents with single labels; a model of spans replaces their posteriors by its judgements.
     """
 
     constituents: Constituents

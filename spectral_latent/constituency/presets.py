@@ -66,7 +66,7 @@ _PRESETS: dict[AnyPresetName, tuple[ConstituencyOptions, ...]] = {
 def preset(name: AnyPresetName) -> tuple[ConstituencyOptions, ...]:
     """Return the options of each grammar of a parser, for `ConstituencyModel.train`.
 
-    name: the preset.
+    name: the name of the preset.
 
     Raises ValueError for another name.
 

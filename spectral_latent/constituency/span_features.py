@@ -153,7 +153,7 @@ def _likely_places(
 
     first: (L,) the first word of each constituent.
     end: (L,) the word after its last word.
-    sentence: (L,) its sentence.
+    sentence: (L,) the sentence of each constituent.
     likely: (K,) the likely constituents, sorted by sentence, and short ones first within a sentence.
     of_sentence: (S + 1,) the first of them in each sentence, and K.
     judged: (n,) the constituents with the n spans.
@@ -225,7 +225,9 @@ def _values(
 ) -> HashArray:
     """Compute the values that `_VALUES` names for n constituents, (n, V); see `span_features`."""
     sentence = range_of(start, parts.first)
-    first, end, of = parts.first[judged], parts.end[judged], sentence[judged]
+    first = parts.first[judged]
+    end = parts.end[judged]
+    sentence_of = sentence[judged]
     hash_of_label = np.array([*map(_hash, labels), 0], dtype=np.uint64)
     word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
     tag = hash_of_label[_best_tags(parts, len(words))]
@@ -233,7 +235,7 @@ def _values(
     columns = [label[judged]]
     # Put places without a word before each sentence and after the last sentence.
     shift = _PAD * np.arange(1, len(start))
-    bounds = first + shift[of], end + shift[of]
+    bounds = first + shift[sentence_of], end + shift[sentence_of]
     of_word = np.arange(len(words)) + np.repeat(shift, np.diff(start))
     padded = np.zeros(len(words) + _PAD * len(start), dtype=np.uint64)
     for atom in (word, tag, form, ending):
@@ -247,7 +249,7 @@ def _values(
         np.searchsorted(_LENGTHS, end - first, side="right").astype(np.uint64),
         _class_of(odds[judged] * 1.5, 12),
         _class_of(best[span[judged]], 8),
-        ((first == start[of]) + 2 * (end == start[of + 1])).astype(np.uint64),
+        ((first == start[sentence_of]) + 2 * (end == start[sentence_of + 1])).astype(np.uint64),
         _sequences(tag, first, end, _TAGS),
         _sequences(np.ascontiguousarray(word), first, end, _WORDS),
         *_context(parts, sentence, label, (word, tag), judged),

@@ -49,7 +49,7 @@ class SpanOptions(Options):
     folds: the number of parts of the training trees; each part is parsed by grammars of the other parts.
     anew: whether the grammars of a fold are trained from the beginning, which takes as long as training on all trees.
     Otherwise, they are one iteration of EM from the grammars of all trees, if these have probabilities.
-    penalty: λ.
+    penalty: λ, the weight of the squared norm of the weights.
     iterations: the largest number of iterations of L-BFGS.
     least: constituents with a smaller posterior are not judged, and keep their posteriors.
     step: γ, the amount by which judgements change the posteriors of other constituents; see `agreement`.  With 0, each
@@ -115,7 +115,7 @@ class SpanExamples(NamedTuple):
     def weighted(self, weight: float) -> SpanExamples:
         """Multiply the weight of the tree.
 
-        weight: the factor.
+        weight: the factor of all examples.
         """
         return self._replace(times=weight * self.times)
 
@@ -151,9 +151,9 @@ def _spread(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
 def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) -> tuple[float, FloatArray]:
     """Compute −Σ n(c) log P(whether c is in the tree) + λ ‖w‖² / 2 and its gradient.
 
-    examples: the constituents c.
+    examples: the constituents c, with their features.
     parameters: (B + 1,) the weights w of B buckets, and s.
-    penalty: λ.
+    penalty: λ, the weight of the squared norm of the weights.
 
     >>> example = SpanExamples(np.array([[0, 1]], dtype=np.int32), np.zeros(1), np.array([True]), np.ones(1))
     >>> loss, gradient = span_loss(example, np.array([0.0, 0.0, 1.0]), penalty=1.0)
@@ -202,7 +202,7 @@ class SpanModel:
         Weights are rounded to numbers of two bytes, as a file holds them.
 
         examples: the constituents of each sentence.
-        options: the settings.
+        options: the settings of the model of spans.
         """
         plain = SpanModel.plain()
         if not examples:

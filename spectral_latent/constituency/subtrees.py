@@ -56,7 +56,7 @@ class SubtreeGrammar(NamedTuple):
 
     grammar: a grammar of probabilities.
     nodes: (S, M) n(a, h), which replaces the root weights; zero for a bar @X, which is a part of a phrase.
-    n_phrases: n(X), by the labels X.
+    n_phrases: the number n(X) of phrases with each label X.
     """
 
     grammar: PhraseGrammar

@@ -185,7 +185,7 @@ def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
 
     listener: the listener.
     prefix: the text before the name of the stage.
-    progress: the progress.
+    progress: the step of the training.
     """
     listener(progress._replace(stage=prefix + progress.stage))
 

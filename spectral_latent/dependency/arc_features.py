@@ -60,7 +60,7 @@ _TEMPLATES = tuple(
 class TaggedTree(NamedTuple):
     """A tree whose relations are predicted.
 
-    words: the words.
+    words: the words of the sentence.
     tags: the tag of each word.
     heads: the head of each word, as in `DependencySentence`.
     """

@@ -28,7 +28,7 @@ def completed(
     The weights of the trees of a sentence sum to 1.  A sentence has no trees if the grammar does not derive it under
     its constraints.
 
-    model: the parser.
+    model: the parser that completes the trees.
     trees: the sentences with their constraints.
     n_best: the largest number of trees of a sentence; it must be 1 if trees need not be projective.
     projective: whether trees must be projective.

@@ -167,7 +167,7 @@ class PartialDependencies(NamedTuple):
     """A sentence with constraints on its tree.
 
     sentence: the words, with tags or without.
-    constraints: the constraints.
+    constraints: the conditions that the tree must meet.
     """
 
     sentence: DependencySentence

@@ -60,7 +60,7 @@ def floored_weights(
 
     operators: the latent operators.
     coarse: operators of one state a symbol, over the same rules.
-    trees: the T trees.
+    trees: the T trees to weigh.
     forest: the same trees as a forest of these rules.
     stand_in: (S, M) ζ of each symbol; see `grammar.mean_inside_vectors`.
     floor: the share of the coarse estimate below which an estimate fails.

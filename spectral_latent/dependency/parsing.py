@@ -85,7 +85,7 @@ class DependencyParser:
     def tags_of_words(self, sentences: Sequence[DependencySentence]) -> IntArray:
         """Number the tag of each word (n,) of all sentences; -1 for a tag that is missing or was never seen.
 
-        sentences: the sentences.
+        sentences: the sentences to look up.
         """
         if not self.options.attachment.symbols_have_tags:
             return np.zeros(sum(len(sentence.forms) for sentence in sentences), dtype=np.int64)
@@ -148,7 +148,7 @@ class DependencyParser:
     def distinct(self, trees: Sequence[DependencySentence]) -> tuple[list[DependencySentence], IntArray]:
         """List the different sentences of trees, by words and tags, and the number of each tree's sentence (T,).
 
-        trees: the T trees.
+        trees: the T trees to compare.
         """
         keys = [(self.options.words_of(tree), self.options.tags_of(tree)) for tree in trees]
         of_key = dict(zip(keys, trees, strict=True))
@@ -274,7 +274,7 @@ class DependencyParser:
     def labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
         """Give trees the likeliest relations; `_` if the model has no relations.
 
-        trees: the trees.
+        trees: the trees of the sentences.
         """
         if self.relations is None:
             return [tree.with_heads(tree.heads, (BLANK,) * len(tree.forms)) for tree in trees]
@@ -284,7 +284,7 @@ class DependencyParser:
     def score(self, trees: Sequence[DependencySentence], grammar: SentenceGrammar | None = None) -> Weight:
         """Estimate the probabilities of trees; see `DependencyModel.score`.
 
-        trees: the trees.
+        trees: the trees of the sentences.
         grammar: the grammar of their words, a sentence for each tree; None to look up the words.
         """
         tags = [self.options.tags_of(tree) for tree in trees]

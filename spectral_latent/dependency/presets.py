@@ -29,7 +29,7 @@ _PRESETS: dict[PresetName, DependencyOptions] = {
 def preset(name: PresetName) -> DependencyOptions:
     """Return the options of a dependency parser, for `DependencyModel.train`.
 
-    name: the preset.
+    name: the name of the preset.
 
     Raises ValueError for another name.
 

@@ -62,7 +62,7 @@ class _Weights(NamedTuple):
 class RelationModel:
     """A classifier of the relations of arcs, P(a | arc), in known trees.
 
-    names: the K relations.
+    names: the names of the K relations.
 
     >>> trees = [TaggedTree(["dogs", "chase", "cats"], ["N", "V", "N"], (2, 0, 2))] * 2
     >>> model = RelationModel.train(trees, [("nsubj", "root", "obj")] * 2)
@@ -74,7 +74,7 @@ class RelationModel:
         """Hold a classifier.
 
         features: the numbers of the features of arcs.
-        names: the K relations.
+        names: the names of the K relations.
         weights: the weights of features.
         possible: (2, K) whether arcs from words, and arcs from the root, may have each relation.
         """

@@ -64,7 +64,7 @@ class DependencySentence(NamedTuple):
     def of(forms: Sequence[str], tags: Sequence[str] | None = None) -> DependencySentence:
         """Make a sentence without annotation, or with tags alone.
 
-        forms: the words.
+        forms: the words of the sentence.
         tags: the tag of each word; they become both `upos` and `xpos`.
         Raises ValueError if there are not as many tags as words, and TypeError for a string in place of the words or of
         the tags.
@@ -119,7 +119,7 @@ class DependencySentence(NamedTuple):
     def with_tags(self, column: TagColumn, tags: tuple[str, ...]) -> DependencySentence:
         """Replace the tags of a column.
 
-        column: the column.
+        column: the column that gets the tags.
         tags: the tag of each word.
 
         >>> DependencySentence.of(["Dogs"], ["NNS"]).with_tags("upos", ("NOUN",))[2:4]

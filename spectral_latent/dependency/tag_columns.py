@@ -45,7 +45,7 @@ def with_all_tags(sentences: Iterable[DependencySentence], column: TagColumn) ->
     After the last sentence, a warning counts the words that had no tag there.
 
     sentences: the sentences, which are read once.
-    column: the column.
+    column: the column of tags, "upos" or "xpos".
 
     >>> gaps = DependencySentence.of(["Big", "dogs"]).with_tags("upos", ("ADJ", "_"))
     >>> with warnings.catch_warnings(record=True) as caught:

@@ -106,8 +106,8 @@ def prepare_parts(
 
     Relations are learnt in memory, from words, tags and heads alone.
 
-    sentences: the trees.
-    options: the settings.
+    sentences: the trees of the treebank.
+    options: the settings of training.
     weights: the weight of each tree; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
     Raises EstimationError if there are no sentences, or if a sentence is not a tree with one root; TypeError for an

@@ -75,7 +75,7 @@ def read_treebanks(
 
     Only the objects of one shard are in memory at a time.
 
-    items: the objects.
+    items: the objects of the treebank.
     formalisms: the formalism of each treebank; the first one bounds the sizes of objects.
     weights: the weight of each object, a number of at least 0: an object of weight 2 counts as two objects, and an
     object of weight 0 is left out.  All weights are 1 if not given.

@@ -52,7 +52,7 @@ def feature_rows(projection: Projection, a: int, scaling: float | None) -> Float
     """Compute E[Vᵀψ | inside feature i] of every feature of symbol a, (d, m).
 
     projection: the maps from features to projections.
-    a: the symbol.
+    a: the number of the symbol.
     scaling: κ of slide 23 of the projection.
     """
     evidence = projection.evidence[a]
@@ -94,7 +94,7 @@ def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> Sta
     with growing n, rarer features become candidates, but the errors of their rows still vanish.
 
     projection: the maps from features to projections.
-    a: the symbol.
+    a: the number of the symbol.
     options: the settings of the projection; its `cutoff` also decides which rows differ.
     """
     evidence = projection.evidence[a]

@@ -74,8 +74,8 @@ def _inner(rows: FloatArray) -> FloatArray:
 def _updated(tensors: FloatArray, second: FloatArray, third: FloatArray) -> _Fit:
     """Fit each factor of tensors (R, m, J, K) in turn to the others, by linear least squares.
 
-    second: (R, k, J).
-    third: (R, k, K).
+    second: (R, k, J) the second factor of each tensor.
+    third: (R, k, K) the third factor of each tensor.
     """
     n_rules, m, width, _ = tensors.shape
     flat = tensors.reshape(n_rules, m * width, -1)

@@ -80,7 +80,7 @@ class _TemporaryFolder:
 class StoredColumns(Mapping[str, NDArray[Any]]):
     """Arrays in a file, which are read at each access.
 
-    path: the file.
+    path: the file that holds the columns.
     folder: the folder of the file, which exists as long as these columns refer to it; worker processes only get the
     path.
     """

@@ -33,7 +33,7 @@ __all__ = ["EMResult", "drawn_to", "has_converged", "maximised", "random_counts"
 class EMResult(NamedTuple):
     """The result of expectation maximisation.
 
-    operators: probabilities.
+    operators: the operators, whose numbers are probabilities.
     counts: the expected counts under these operators.
     objective: the objective at the start and after each iteration; it never falls.
     log_likelihood: the log-likelihood of the trees at the same points.
@@ -114,7 +114,7 @@ def state_prior(start: ObservableOperators, observed: TreebankCounts, share: flo
 def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: TreebankCounts) -> ObservableOperators:
     """Add a prior to probabilities, as if the states of each symbol had equal counts.
 
-    operators: probabilities.
+    operators: the operators, whose numbers are probabilities.
     prior: pseudo-counts in the layout of the operators.
     observed: the counts of rules.
     """

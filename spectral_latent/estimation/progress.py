@@ -38,7 +38,7 @@ class ProgressLine:
     def __call__(self, progress: Progress) -> None:
         """Show a step, with the seconds until the end of its stage if all steps take equally long.
 
-        progress: the step.
+        progress: the step that is reached.
         """
         now = time.perf_counter()
         if progress.stage != self._stage or progress.done <= self._n_done:

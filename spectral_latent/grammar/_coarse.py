@@ -93,7 +93,7 @@ class CoarseGrammar(NamedTuple):
 
 
 class CoarseLeaves(NamedTuple):
-    """The leaf rules over each of n words: those of word i are start[i] ... start[i+1] - 1."""
+    """The leaf rules over each of n words: word i has the rules start[i] ... start[i+1] - 1."""
 
     start: IntArray  # (n + 1,)
     rule: IntArray  # the row of `Rules.leaf`
@@ -119,7 +119,7 @@ class CoarseLeaves(NamedTuple):
     def of_words(self, first: int, end: int) -> CoarseLeaves:
         """Take the leaf rules of the words first ... end - 1.
 
-        first: the first word.
+        first: the number of the first word.
         end: the word after the last word.
         """
         start = self.start[first : end + 1]

@@ -60,7 +60,7 @@ class InsideChart(NamedTuple):
     symbol: (rows,) the symbol of each row.
     first: (rows,) the beginning at its first place; it may be some words before the first item.
     end: (rows,) the beginning after its last place; it may be some words after the last item.
-    start: (rows,) its first place.
+    start: (rows,) the first place of each row.
     inside: (N,) the scores at all places; zero at a place without an item.
     """
 
@@ -183,7 +183,9 @@ def _close(
     beam: float,
 ) -> int:
     """Keep the likely items of the cell (k, j), and scale their scores; return the number of items."""
-    scores, symbol, merit = room.scores, room.symbol, room.merit
+    scores = room.scores
+    symbol = room.symbol
+    merit = room.merit
     begin, end = place(k), place(j)
     cell = j * (j - 1) // 2 + k
     # List the symbols with a score, without a branch, which the processor would often guess wrongly.
@@ -242,7 +244,7 @@ def _scale_rows(chart: InsideChart, room: _CellRoom, n_made: int, k: int, expone
         if of_left == EMPTY:
             continue
         total = of_left + exponent
-        # The exponent of a sum is that of its first term; it is raised only if another term is far larger.
+        # A sum gets the exponent of its first term, which is raised only if another term is far larger.
         if room.exponent[i] == EMPTY:
             room.exponent[i] = total
         elif total > room.exponent[i] + _FAR:
@@ -251,7 +253,9 @@ def _scale_rows(chart: InsideChart, room: _CellRoom, n_made: int, k: int, expone
                 room.scores[room.made[at], i] *= lower
             room.exponent[i] = total
         room.scale[i] = math.ldexp(1.0, int(max(total - room.exponent[i], -1100)))
-    inside, scale, scaled = chart.inside, room.scale, room.scaled
+    inside = chart.inside
+    scale = room.scale
+    scaled = room.scaled
     begin = chart.start[chart.of_end[k]]
     for row in range(chart.of_end[k], chart.of_end[k + 1]):
         first, start = chart.first[row], chart.start[row]
@@ -266,7 +270,10 @@ def _pairs(rules: _RulesOfRight, chart: InsideChart, room: _CellRoom, k: int, n_
     Returns the number of pairs.
     """
     word = place(k)
-    row, left, pairs, items = chart.row, rules.left, room.pair, room.item
+    row = chart.row
+    left = rules.left
+    pairs = room.pair
+    items = room.item
     size = 0
     # Write each pair, but count it only if the left child has a row: a branch would often be guessed wrongly.
     for item in range(n_items):
@@ -284,14 +291,19 @@ def _join(rules: _RulesOfRight, chart: InsideChart, room: _CellRoom, n_made: int
 
     Returns the number of symbols that may have scores then.
     """
-    scores, scaled, made, is_made = room.scores, room.scaled, room.made, room.is_made
+    scores = room.scores
+    scaled = room.scaled
+    made = room.made
+    is_made = room.is_made
     word = place(k)
     begin = chart.start[chart.of_end[word]]
     for at in range(_pairs(rules, chart, room, k, n_items)):
         pair = room.pair[at]
         inside = room.inside[room.item[at]]
         row = chart.row[word, rules.left[pair]]
-        first, end, start = chart.first[row], chart.end[row], chart.start[row] - begin
+        first = chart.first[row]
+        end = chart.end[row]
+        start = chart.start[row] - begin
         for r in range(rules.of_pair[pair], rules.of_pair[pair + ONE]):
             a = rules.pair_parent[r]
             # Enter the parent, unless it was made before.
@@ -317,7 +329,10 @@ def _store(chart: InsideChart, room: _CellRoom, n_made: int, j: int, size: int) 
             end = (room.end[a] + _WIDTH - ONE) // _WIDTH * _WIDTH
             room.end[a] = 0
             chart.row[j, a] = row
-            chart.symbol[row], chart.first[row], chart.end[row], chart.start[row] = a, first, end, size
+            chart.symbol[row] = a
+            chart.first[row] = first
+            chart.end[row] = end
+            chart.start[row] = size
             row += ONE
             for i in range(first, end):
                 chart.inside[size] = room.scores[a, i]
@@ -383,7 +398,8 @@ def inside_chart(
 
     grammar: the binary rules.
     leaves: the leaf rules over each word.
-    beam: an item is dropped if the estimate of its posterior is less than this share of that of the cell's best item.
+    beam: an item is dropped if the estimate of its posterior, divided by the largest estimate in its cell, is below the
+    beam.
     most: the largest number of places of the chart.
     deadline: the time at which the chart is given up, in CPU seconds of this thread (`time.thread_time`).
     permits: the symbols that each cell may hold; None for all symbols.

@@ -51,8 +51,8 @@ class _Walk(NamedTuple):
     is_wanted: (N,) whether the item is kept: it is likely, or it is a child of a kept edge.
     of_word: (n + 2,) the items that begin at word i are of_word[i] ... of_word[i+1] - 1 in the next three columns.
     item: (N,) the place of each item; items are sorted by first words, and then from the last end to the first.
-    symbol: (N,) its symbol.
-    end: (N,) its end.
+    symbol: (N,) the symbol of each item.
+    end: (N,) the end of each item.
     ends: (n + 1, S) the beginnings of the items of each symbol and end, as bits: word i is bit i modulo 64.
     begins: (S,) for the table of the current first word: the ends of the items of each symbol, as bits.
     begin: (S,) the first of these ends; not defined for a symbol without items.
@@ -135,14 +135,18 @@ def _list_items(chart: InsideChart, walk: _Walk, n: int) -> None:
                 if chart.inside[item] > 0.0:
                     at = walk.of_word[i + ONE]
                     walk.of_word[i + ONE] += ONE
-                    walk.item[at], walk.symbol[at], walk.end[at] = item, chart.symbol[row], j
+                    walk.item[at] = item
+                    walk.symbol[at] = chart.symbol[row]
+                    walk.end[at] = j
 
 
 @exact_pass_part
 def _enter(chart: InsideChart, walk: _Walk, i: int) -> None:
     """Write the items that begin at word i into the table."""
     for at in range(walk.of_word[i], walk.of_word[i + 1]):
-        item, a, k = walk.item[at], walk.symbol[at], walk.end[at]
+        item = walk.item[at]
+        a = walk.symbol[at]
+        k = walk.end[at]
         walk.left[a, place(k)] = chart.inside[item]
         walk.left_outside[a, place(k)] = walk.outside[item]
         # Ends come from the last to the first, so that the first end that is met is the last.
@@ -176,7 +180,10 @@ def _matching(grammar: _RulesOfParent, walk: _Walk, a: int, j: int) -> int:
 
     Returns the number of rules.  Bits are modulo 64, so that a listed rule may still have no such children.
     """
-    left, right, begins, ends = grammar.left_child, grammar.right_child, walk.begins, walk.ends
+    left = grammar.left_child
+    right = grammar.right_child
+    begins = walk.begins
+    ends = walk.ends
     end_word = place(j)
     size = 0
     # Write each rule, but count it only if the bits match: a branch would often be guessed wrongly.
@@ -197,7 +204,9 @@ def _expand(
     """
     word, end_word = place(i), place(j)
     above = walk.left_outside[a, end_word]
-    left, left_outside, scale = walk.left, walk.left_outside, walk.scale
+    left = walk.left
+    left_outside = walk.left_outside
+    scale = walk.scale
     inside, outside = chart.inside, walk.outside
     before = n_edges
     least = 0.0  # an edge is written if its posterior is above this number

@@ -148,8 +148,8 @@ def _spread(
 ) -> None:
     """Compute the estimates `before` from left to right, or `after` from right to left.
 
-    beside: (T + 1, S) as in `Neighbours`.
-    tag: (S,) as in `Neighbours`.
+    beside: (T + 1, S) the column `before` or `after` of `Neighbours`.
+    tag: (S,) the tag of each symbol, as in `Neighbours`.
     first: the place where the pass begins, among the n + 1 places between words: 0 or n.
     step: 1 from left to right, or -1 from right to left.
     of_tag: (T + 1,) zeros, before and after the call.
@@ -189,8 +189,8 @@ def _spread(
 class OutsideEstimates(NamedTuple):
     """Estimates of the outside scores of the items of n words: before[i, a] after[j, a] 2^(exponents of both).
 
-    before: (n + 1, S) as in this module, divided by 2^before_exponent.
-    after: (n + 1, S) as in this module, divided by 2^after_exponent.
+    before: (n + 1, S) the estimates from the words before each place, divided by 2^before_exponent.
+    after: (n + 1, S) the estimates from the words after each place, divided by 2^after_exponent.
     before_exponent: (n + 1,) the exponents of `before`.
     after_exponent: (n + 1,) the exponents of `after`.
     least: an item is dropped if its inside score times the estimate is less than least · 2^exponent.

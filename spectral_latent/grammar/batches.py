@@ -47,7 +47,7 @@ def map_sentences(
 
     function: a function that other processes can import.
     model: the model; see `map_batches`.
-    items: the sentences.
+    items: the sentences, or other objects that the function takes.
     jobs: the number of processes; see `map_batches`.
     args: further arguments of the function.
     Raises EstimationError if processes are killed again and again; see `parallel_map`.
@@ -83,7 +83,7 @@ def map_batches(
     function: a function that other processes can import.
     model: the model; other processes read it from a temporary file, which they must be able to open.  The file is
     removed together with the model.
-    items: the sentences.
+    items: the sentences, or other objects that the function takes.
     jobs: the number of processes, which does not change the answers; None for all workers of the engine that
     `joblib.parallel_config` names, such as a Dask cluster.
     args: further arguments of the function.

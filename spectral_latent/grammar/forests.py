@@ -90,7 +90,7 @@ def _number(
     edges: (E, 3) the edges of all sentences, as in `PrunedChart`.
     of_items, of_edges: (T + 1,) the first item and the first edge of each sentence.
     start: (T + 1,) the first word of each sentence.
-    number: (N,) room for the number of the item at each place of a chart.
+    number: (N,) room for the number of the item at each of the N places of a chart.
     columns: (4, I) gets symbol, first edge, first word, and word after the last word of each item.
     of_forest: (3, E) gets rule, left and right child of each edge.
     """
@@ -132,7 +132,7 @@ def pruned_chart(
     threshold: the smallest posterior of an edge.
     most: the largest number of items of a chart.
     deadline: the time at which the chart is given up; see `inside_chart`.
-    permits: the symbols that each cell may hold; None for all symbols.
+    permits: the symbols that may stand over each span of words; None for all symbols.
     estimates: the estimates of outside scores; None for estimates by the symbol alone.
     Raises ValueError if the leaf rules do not fit this grammar, or the permits do not fit these words, and LimitError
     as `inside_chart` does.

@@ -45,9 +45,9 @@ __all__ = ["LatentGrammar", "OptionsKind"]
 OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
 
 _LONG = 100  # words; the beam of longer sentences is narrower
-_NARROWEST = 0.1
+_NARROWEST = 0.1  # the narrowest beam
 _UNLIKELY = 0.05  # the least estimate of an item's posterior, as a share of the least posterior of an edge
-_WIDER = 0.1  # the threshold of prefixes, as a share of that of whole sentences, of which more is known
+_WIDER = 0.1  # the threshold of prefixes, as a share of the threshold of whole sentences; a prefix tells less
 
 
 def _beam_of_length(beam: float, n: int) -> float:
@@ -67,10 +67,10 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     tags: the names of the tags of words.
     tag_of_symbol: (S,) the number of the tag of each symbol over words, such as `NN` and `NP\\|NN`; -1 for others.
     lexicon: the words, whose numbers the leaf rules have.
-    seen: (R2,) whether the treebank has each binary rule; charts use only these rules at first.
-    prior: (S,) share of each symbol among the nodes of the treebank.
-    coarse: operators of one state a symbol, such as relative frequencies.
-    latent: the latent ones, of which `operators` makes those with all leaf rules.
+    seen: (R2,) whether each binary rule occurs in the treebank; charts use only these rules at first.
+    prior: (S,) the share of each symbol among the nodes of the treebank.
+    coarse: operators with one state per symbol, such as relative frequencies.
+    latent: the latent operators in compact form, from which `operators` makes the vectors of all leaf rules.
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
@@ -106,13 +106,13 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
 
     @property
     def operators(self) -> ObservableOperators:
-        """The latent operators with all leaf rules, which are made whenever they are asked for."""
+        """The latent operators with the vectors of all leaf rules, which are computed at each access."""
         return self.latent.operators
 
     def with_limits(self, limits: Limits) -> LatentGrammar[OptionsKind]:
-        """Replace the limits of what a sentence may cost.
+        """Replace the limits of the time and memory of a sentence.
 
-        limits: the other limits.
+        limits: the new limits.
         """
         return replace(self, options=replace(self.options, limits=limits))
 
@@ -134,7 +134,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         return self._seen_rules if self.seen.all() else CoarseGrammar.of(self.coarse, self.prior)
 
     def for_sentences(self, sentences: Sequence[Sequence[str]], tags: IntArray | None = None) -> SentenceGrammar:
-        """Look up the words of sentences, and make the grammar that has only their leaf rules.
+        """Look up the words of sentences, and make a grammar with the leaf rules of these words only.
 
         A word that was never seen is replaced by its signature, with the probabilities of tags that its spelling gives.
 
@@ -147,7 +147,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         return SentenceGrammar(words, start, words.restrict(self.coarse), words.restrict(self.latent))
 
     def _encoded(self, sentences: Sequence[Sequence[str]], tags: IntArray | None) -> EncodedWords:
-        """Find the leaf rules of n words with tags (n,); arguments and errors are those of `for_sentences`."""
+        """Find the leaf rules of n words with tags (n,); arguments and errors are as for `for_sentences`."""
         if tags is not None:
             check_column("tags of words", tags, (sum(map(len, sentences)),), np.int64)
             check_range("tags of words", tags, -1, len(self.tags))
@@ -166,9 +166,9 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
 
         sentences: T sentences of n words in all.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
-        permits: for each sentence, the symbols that may stand over each span of its words, or None for all; None if
-        that is so for all sentences.
-        Raises ValueError if a sentence has no word, or for permits of another number of sentences; TypeError for a
+        permits: for each sentence, the symbols that may stand over each span of its words, or None for all symbols;
+        None in place of the list for all symbols in all sentences.
+        Raises ValueError if a sentence has no word, or if there are not as many permits as sentences; TypeError for a
         string in place of a sentence.
         """
         for words in sentences:
@@ -178,7 +178,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         if permits is None:
             permits = [None] * len(sentences)
         elif len(permits) != len(sentences):
-            raise ValueError(f"permits are those of {len(permits)} sentences, and there are {len(sentences)}")
+            raise ValueError(f"permits are given for {len(permits)} sentences, but there are {len(sentences)}")
         grammar = self.for_sentences(sentences, tags)
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
         pruned: list[PrunedChart | None] = []
@@ -200,7 +200,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         self._check_length(len(leaves.start) - 1)
         deadline = limits.deadline
         threshold = self.options.threshold
-        # What constraints leave of a sentence's trees may be unlikely as a whole.
+        # Constraints may exclude all likely trees of a sentence: then no item is too unlikely.
         least = _UNLIKELY * threshold if permits is None else 0.0
         for rules, leaves_of_try, beam, estimates in self._tries(grammar, leaves, least):
             chart = pruned_chart(rules, leaves_of_try, beam, threshold, limits.items, deadline, permits, estimates)
@@ -218,9 +218,9 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     ) -> Iterator[tuple[CoarseGrammar, CoarseLeaves, float, OutsideEstimates | None]]:
         """List the rules, leaf rules, beams and estimates to try until a sentence is derived, each allowing more.
 
-        The rules that the treebank has come first, with estimates by the words around an item, and then without.  All
-        rules are next, then the beam of short sentences, and last a chart without a beam, where each word also has the
-        symbols of any word.
+        The first try has the rules that occur in the treebank, and estimates by the words around an item.  The second
+        try has no estimates, and the third try has all rules.  The next try has the beam of short sentences.  The last
+        try has no beam, and each word also has the symbols of any word.
 
         leaves: the leaf rules of the sentence.
         least: the least posterior of an item by the estimates.
@@ -238,40 +238,40 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
 
     @cached_property
     def _left_corners(self) -> tuple[CoarseGrammar, LeftCorners, LeftCorners]:
-        """The coarse grammar normalised, its left corners, and those of the latent one."""
+        """The normalised coarse grammar, its left corners, and the left corners of the normalised latent grammar."""
         coarse, latent = (LeftCorners.compute(operators.normalised()) for operators in (self.coarse, self.operators))
         return CoarseGrammar.of(coarse.operators, self.prior), coarse, latent
 
     def prefixes(self, words: Sequence[str], tags: IntArray | None = None) -> Prefixes:
         """Compute the probabilities of all prefixes of a sentence under the normalised grammar.
 
-        Rules of a trained grammar are rounded; those of the normalised one sum to one.  The probabilities are NaN for
-        a sentence beyond the `Limits` of the options, and a warning says so.
+        The probabilities of a trained grammar are rounded; after normalisation, the rules of each state sum to one.
+        The results are NaN for a sentence beyond the `Limits` of the options, and a warning says so.
 
-        words: n words.
+        words: the n words of the sentence.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         Raises ValueError if there is no word, if the latent operators are not probabilities, or for tags as
         `for_sentences`; TypeError for a string in place of a sentence.
         """
-        found = self._latent_prefixes(words, tags)
-        if found is None:
+        prefixes = self._latent_prefixes(words, tags)
+        if prefixes is None:
             return Prefixes(np.full(len(words) + 1, np.nan), np.full(len(words), np.nan), np.nan)
-        return found.probabilities()
+        return prefixes.probabilities()
 
     def next_words(self, words: Sequence[str], tags: IntArray | None = None) -> NextWords:
         """Compute the probabilities of the lexicon's terminals, and of the end, after each prefix of a sentence.
 
-        Words, errors and limits are those of `prefixes`.
+        Unknown words, errors and limits are treated as by `prefixes`.
 
-        words: n words.
+        words: the n words of the sentence.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         """
-        found = self._latent_prefixes(words, tags)
+        prefixes = self._latent_prefixes(words, tags)
         n_terminals = self.lexicon.n_terminals
-        if found is None:
+        if prefixes is None:
             size = len(words) + 1
             return NextWords(np.full(size, np.nan), np.full((size, n_terminals + 1), np.nan))
-        return found.next_words(n_terminals)
+        return prefixes.next_words(n_terminals)
 
     def _latent_prefixes(self, words: Sequence[str], tags: IntArray | None) -> LatentPrefixes | None:
         """Find the prefixes of n words with tags (n,); None for a sentence beyond the limits."""
@@ -341,7 +341,7 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         settings: the settings of a model file.
         tag_of_symbol: (S,) the number of the tag of each symbol over words, -1 of others.
         options: the settings of training and parsing, already read.
-        Raises ValueError, KeyError or TypeError if they are not those of a grammar.
+        Raises ValueError, KeyError or TypeError if arrays and settings do not make a grammar.
         """
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         tags = setting_from("tags", settings, Annotated[list[str], Distinct()])

@@ -45,7 +45,7 @@ def cells(n_words: int) -> tuple[IntArray, IntArray]:
 
 
 def crossed_cells(n_words: int, spans: Iterable[tuple[int, int]]) -> BoolArray:
-    """Mark the cells that cross a span: they share words with it, and neither is within the other.
+    """Mark the cells that cross a span: they share words with the span, but neither contains the other.
 
     n_words: n, the number of words.
     spans: pairs of a first word and the word after the last word.

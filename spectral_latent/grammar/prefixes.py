@@ -1,11 +1,11 @@
 """Compute the probabilities of all prefixes of a sentence, from left to right.
 
 A first pass finds, with the coarse grammar, the items (symbols over words i ... j-1) that the words *before* j make
-likely: the forward probability of an item times its inside probability is its posterior given words 0 ... j-1.  Those
-below a threshold are dropped, and nothing is ever dropped because of words to come.  A second pass computes the
-probabilities with the latent grammar, over these items alone.
+likely: the forward probability of an item times its inside probability is its posterior given words 0 ... j-1.  Items
+with a posterior below a threshold are dropped.  No item is dropped because of words to come.  A second pass computes
+the probabilities with the latent grammar, over the items that are left.
 
-Forward vectors f_i, inside vectors α_ij and prefixes are those of `inference.left_corners`.  Both passes divide f_j by
+`inference.left_corners` defines forward vectors f_i, inside vectors α_ij and prefixes.  Both passes divide f_j by
 2^scale[j], the coarse probability of words 0 ... j-1, and α_ij by 2^(scale[j] - scale[i]), so that nothing underflows.
 """
 
@@ -28,11 +28,11 @@ from spectral_latent.trees import FloatArray, Forest, IntArray
 __all__ = ["LatentPrefixes", "PrefixForest", "prefix_forest"]
 
 
-_WORDS = 16  # between two looks at the clock
+_WORDS = 16  # the number of words between two checks of the deadline
 
 
 class PrefixForest(NamedTuple):
-    """The items that the words before their end make likely, and all rules that make them.
+    """The items that are likely given the words before their end, and all edges that derive these items.
 
     forest: a forest of I items, without roots.
     first: (I,) the first word of each item.
@@ -47,7 +47,7 @@ class PrefixForest(NamedTuple):
 
 
 class _Chart(NamedTuple):
-    """Items by their end, with room for more: symbol, first word and inside score of each."""
+    """The symbol, first word and inside score of each item, in order of the ends of items, with room for more items."""
 
     symbol: IntArray
     first: IntArray
@@ -65,19 +65,22 @@ def _add_column(
     scores: FloatArray,
     item_of: IntArray,
 ) -> tuple[IntArray, int]:
-    """Append the items that end at word j + 1, and list their binary rules: rows of item, rule, left and right child.
+    """Append the items that end at word j + 1, and list their edges: item, binary rule, left and right child.
 
-    chart: must have room for (j + 1) · S more items.
-    of_end: (n + 2,) where the items begin that end at each word up to j + 1.
-    forward: (n + 1, S) up to f_j.
+    chart: the chart, with room for (j + 1) · S more items.
+    of_end: (n + 2,) the first item that ends at each word, up to word j + 1.
+    forward: (n + 1, S) the forward vectors, of which f_0 ... f_j are computed.
     threshold: the least posterior of an item, given the words up to j.
-    scores: (n, S) zero, but for row j, the leaf rules of word j; it is zero in the end.
-    item_of: (n, S) room, -1 everywhere before and after.
+    scores: (n, S) inside scores by first word and symbol; only row j, the leaf rules of word j, is not zero, and all
+    are zero in the end.
+    item_of: (n, S) room for the number of each item by first word and symbol; -1 everywhere before and after.
+    Returns the edges (E, 4), and the new number of items.
     """
     begin = of_end[j + 1]
     size = begin
     n_pairs = len(grammar.of_pair) - 1
-    # Longer items need shorter ones.  Each that is done is joined at once with all items that end where it begins.
+    # Go from short items to long items.  The score of an item over words k ... j is complete when all shorter items are
+    # done; then join the item, as a right child, with every left child that ends where it begins.
     for k in range(j, -1, -1):
         for c in range(len(grammar.root)):
             score = scores[k, c]
@@ -95,7 +98,7 @@ def _add_column(
                     both = chart.inside[left] * score
                     for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1]):
                         scores[chart.first[left], grammar.pair_parent[r]] += grammar.pair_weight[r] * both
-    # The same pairs again, now that it is known which of their parents are kept.
+    # Go through the same pairs again, now that it is known which of their parents are kept, and list the edges.
     edges = np.empty((1024, 4), dtype=np.int64)
     n_edges = ZERO
     for right in range(begin, size):
@@ -112,6 +115,7 @@ def _add_column(
                         edges[n_edges, 2] = left
                         edges[n_edges, 3] = right
                         n_edges += 1
+    # Reset the room for the next word.
     for item in range(begin, size):
         item_of[chart.first[item], chart.symbol[item]] = -1
     return edges[:n_edges], size
@@ -136,15 +140,15 @@ def prefix_forest(
 ) -> PrefixForest:
     """Build the forest of the items that are likely given the words before their end.
 
-    It ends before the first word with which no sentence goes on.
+    The forest ends before the first word that has probability 0 after the words before it.
 
     grammar: the binary rules of the coarse grammar.
-    corners: the left corners of the same.
-    leaves: its leaf rules over each of n words.
+    corners: the left corners of the coarse grammar.
+    leaves: the leaf rules of the coarse grammar over each of n words.
     threshold: the least posterior of an item.
-    most: items that the forest may have.
-    deadline: the time at which it is given up, in CPU seconds of this thread (`time.thread_time`).
-    Raises LimitError if the forest has more items, or is not done at the deadline.
+    most: the largest number of items of the forest.
+    deadline: the time at which the forest is given up, in CPU seconds of this thread (`time.thread_time`).
+    Raises LimitError if the forest has more items, or is not complete at the deadline.
     """
     n = len(leaves.start) - 1
     n_symbols = len(grammar.root)
@@ -157,14 +161,15 @@ def prefix_forest(
     item_of = np.full((n, n_symbols), -1)
     edges = [np.empty((0, 4), dtype=np.int64)]
     for j in range(n):
-        own = slice(leaves.start[j], leaves.start[j + 1])
-        tags = leaves.symbol[own]
-        probability = forward[j, tags, 0] @ leaves.weight[own]
+        of_word = slice(leaves.start[j], leaves.start[j + 1])
+        tags = leaves.symbol[of_word]
+        # The probability of word j after the words before it, by which all later numbers are divided.
+        probability = forward[j, tags, 0] @ leaves.weight[of_word]
         if not probability > 0.0:
             of_end = of_end[: j + 2]
             break
         scale.append(scale[-1] + math.log2(probability))
-        np.add.at(scores[j], tags, leaves.weight[own] / probability)
+        np.add.at(scores[j], tags, leaves.weight[of_word] / probability)
         begin = of_end[j + 1]
         chart = _with_room(chart, begin + (j + 1) * n_symbols)
         binary, size = _add_column(grammar, chart, of_end, j, forward[:, :, 0], threshold, scores, item_of)
@@ -175,13 +180,13 @@ def prefix_forest(
         of_end[j + 2] = size
         column = slice(begin, size)
         forward[j + 1] = corners.after(forward, chart.first[column], chart.symbol[column], chart.inside[column, None])
-        # The items of word j alone come first in the column.
+        # Make edges of the leaf rules of word j: their items have no other word.
         item = np.full(n_symbols, -1)
         alone = np.arange(begin, size)[chart.first[column] == j]
         item[chart.symbol[alone]] = alone
         leaf = np.full((len(tags), 4), -1)
         leaf[:, 0] = item[tags]
-        leaf[:, 1] = leaves.rule[own]
+        leaf[:, 1] = leaves.rule[of_word]
         edges += [leaf[leaf[:, 0] >= 0], binary]
     size = of_end[-1]
     item, rule, left, right = np.concatenate(edges).T
@@ -207,7 +212,7 @@ class LatentPrefixes(NamedTuple):
     spans: the items to sum over.
     inside: (I, M) the vectors of the items.
     end: (I,) the word after the last one of each item.
-    forward: (r + 1, S, M) f_0 ... f_r.
+    forward: (r + 1, S, M) the forward vectors f_0 ... f_r.
     """
 
     operators: ObservableOperators
@@ -241,9 +246,9 @@ class LatentPrefixes(NamedTuple):
         return LatentPrefixes(operators, corners, leaves, spans, vectors, end, forward)
 
     def _sentence(self, n: int) -> float:
-        """Compute the probability that a sentence is the first n words, but for the scale of f_n."""
-        whole = np.flatnonzero((self.spans.first == 0) & (self.end == n))
-        return float(np.sum(self.operators.root[self.spans.forest.symbol[whole]] * self.inside[whole]))
+        """Compute the probability that the first n words are a whole sentence, divided by 2^scale[n]."""
+        roots = np.flatnonzero((self.spans.first == 0) & (self.end == n))
+        return float(np.sum(self.operators.root[self.spans.forest.symbol[roots]] * self.inside[roots]))
 
     def probabilities(self) -> Prefixes:
         """Compute the probabilities of all prefixes."""
@@ -253,12 +258,13 @@ class LatentPrefixes(NamedTuple):
         words = np.zeros(n + 1)
         tags = np.zeros(n)
         for j in range(min(reached + 1, n)):
-            own = slice(leaves.start[j], leaves.start[j + 1])
-            words[j + 1] = np.sum(self.forward[j, leaves.symbol[own]] * self.operators.leaf[leaves.rule[own]])
-            distinct = np.unique(leaves.symbol[own])
+            of_word = slice(leaves.start[j], leaves.start[j + 1])
+            tags_of_word = leaves.symbol[of_word]
+            words[j + 1] = np.sum(self.forward[j, tags_of_word] * self.operators.leaf[leaves.rule[of_word]])
+            distinct = np.unique(tags_of_word)
             tags[j] = np.sum(self.forward[j, distinct] * self.corners.leaf_total[distinct])
         words[0] = np.sum(self.operators.root * self.corners.total)
-        # Back to probabilities, given that the tree is finite.
+        # Multiply by the powers of two again, and divide by words[0], the probability that the tree is finite.
         scale = np.full(n + 1, self.spans.scale[-1])
         scale[: reached + 1] = self.spans.scale
         with np.errstate(divide="ignore"):
@@ -270,13 +276,13 @@ class LatentPrefixes(NamedTuple):
     def next_words(self, n_terminals: int) -> NextWords:
         """Compute the probabilities of the X terminals, and of the end, after each prefix.
 
-        n_terminals: X.
+        n_terminals: X, the number of terminals of the lexicon.
         """
-        whole = self.corners.operators
-        symbol, terminal = whole.rules.leaf.T
+        grammar = self.corners.operators
+        symbol, terminal = grammar.rules.leaf.T
         following = np.full((len(self.leaves.start), n_terminals + 1), np.nan)
         for j, forward in enumerate(self.forward):
-            of_rules = np.einsum("rm,rm->r", whole.leaf, forward[symbol])
+            of_rules = np.einsum("rm,rm->r", grammar.leaf, forward[symbol])
             following[j, :-1] = np.bincount(terminal, of_rules, minlength=n_terminals)
             following[j, -1] = self._sentence(j)
         return NextWords(self.probabilities().words, following / following.sum(axis=1, keepdims=True))

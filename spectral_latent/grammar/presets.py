@@ -15,7 +15,7 @@ def clusters_then_em(n_states: int, iterations: int, rank: int) -> EstimatorOpti
     """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms.
 
     n_states: the largest number of states of a symbol.
-    iterations: of EM.
+    iterations: the number of iterations of EM.
     rank: the terms of a tensor.
 
     >>> clusters_then_em(24, 2, 8).estimator

@@ -1,4 +1,4 @@
-"""Check what models are asked about: sentences and trees."""
+"""Check the sentences and the trees that models are given."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Tree = TypeVar("Tree")
 
 
 def check_words(words: Sequence[str]) -> Sequence[str]:
-    """Pass the words of a sentence on, and raise TypeError if a string stands in their place, or one is no string.
+    """Return the words of a sentence; raise TypeError for a string instead of words, or for a word that is no string.
 
     words: the words of one sentence.
 
@@ -40,7 +40,7 @@ def check_words(words: Sequence[str]) -> Sequence[str]:
 
 
 def check_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """Pass sentences on one by one, and raise TypeError as `check_words` does, with the number of the sentence.
+    """Yield sentences one by one; raise TypeError as `check_words` does, with the number of the sentence.
 
     sentences: the words of each sentence.
 
@@ -57,10 +57,10 @@ def check_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str
 
 
 def check_trees(trees: Iterable[Tree], kind: type[Tree]) -> Iterator[Tree]:
-    """Pass trees on one by one, and raise TypeError at an object of another type.
+    """Yield trees one by one; raise TypeError for an object of another class.
 
     trees: several trees.
-    kind: their class.
+    kind: the class of the trees.
 
     >>> list(check_trees("NP", int))
     Traceback (most recent call last):
@@ -78,8 +78,8 @@ def check_trees(trees: Iterable[Tree], kind: type[Tree]) -> Iterator[Tree]:
 def check_kind(given: object, expected: type) -> None:
     """Raise TypeError unless an object is of a class.
 
-    given: the object.
-    expected: the class.
+    given: the object to check.
+    expected: the class that it must have.
 
     >>> check_kind(1.0, int)
     Traceback (most recent call last):

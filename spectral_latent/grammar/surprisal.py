@@ -82,7 +82,7 @@ class Prefixes(NamedTuple):
 
 
 def _lost(before: FloatArray, after: FloatArray) -> FloatArray:
-    """Subtract the logarithms `after` (n,) from the logarithms `before` (n,); inf if `after` is that of zero."""
+    """Subtract the logarithms `after` (n,) from the logarithms `before` (n,); inf if `after` is -inf."""
     is_zero = np.isneginf(after)
     return np.where(is_zero, np.inf, before - np.where(is_zero, 0.0, after))
 

@@ -84,7 +84,7 @@ class Training(Generic[Model]):
     def reestimate(self, operators: ObservableOperators, *, jobs: int | None = 1) -> Model:
         """Estimate the latent model by one iteration of EM from probabilities over the rules of the treebank.
 
-        operators: the probabilities.
+        operators: the probabilities from which the iteration starts.
         jobs: the number of threads; the result does not depend on it.
         """
         latent = reestimate(self.treebank, operators, self.coarse.options.estimator, jobs=jobs)

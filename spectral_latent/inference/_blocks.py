@@ -82,7 +82,9 @@ def block_of(operators: PackedOperators, r: int) -> RuleBlock:
     r: the number of the rule.
     """
     states, rules = operators.states, operators.binary_rules
-    m_a, m_b, m_c = states[rules[r, 0]], states[rules[r, 1]], states[rules[r, 2]]
+    m_a = states[rules[r, 0]]
+    m_b = states[rules[r, 1]]
+    m_c = states[rules[r, 2]]
     first, terms = operators.offset[r], operators.terms[r]
     width = terms if terms else m_b * m_c
     second = first + m_a * width
@@ -100,8 +102,8 @@ def add_pair(
     b: the row of the left child.
     right: (n', M) the vectors of right children.
     c: the row of the right child.
-    scale: a factor.
-    pair: (3, Q) as in `RuleRoom`.
+    scale: the factor of the image.
+    pair: (3, Q) vectors in pair space, as in `RuleRoom`.
     """
     if block.terms:
         # Factored: coordinate q is (second[q] · y) (third[q] · z).
@@ -122,7 +124,7 @@ def pair_to_parent(block: RuleBlock, pair: FloatArray, out: FloatArray) -> None:
     """Set out[0], (m_a,), to the image of pair[0] in the states of the parent.
 
     block: the tensor of the rule.
-    pair: (3, Q) as in `RuleRoom`.
+    pair: (3, Q) vectors in pair space, as in `RuleRoom`.
     out: (n, M) gets the vector in row 0.
     """
     multiply(block.data, block.first, block.m_a, block.width, pair, 0, out, 0)
@@ -135,7 +137,7 @@ def parent_to_pair(block: RuleBlock, vectors: FloatArray, a: int, pair: FloatArr
     block: the tensor of the rule.
     vectors: (n, M) the outside vectors.
     a: the row of the outside vector of the parent.
-    pair: (3, Q) as in `RuleRoom`.
+    pair: (3, Q) vectors in pair space, as in `RuleRoom`.
     """
     multiply_transposed(block.data, block.first, block.m_a, block.width, vectors, a, pair, 0)
 
@@ -147,7 +149,7 @@ def pair_to_children(
     """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y = left[b] and by z = right[c].
 
     block: the tensor of the rule.
-    pair: (3, Q) as in `RuleRoom`; pair[1] and pair[2] are overwritten.
+    pair: (3, Q) vectors in pair space, as in `RuleRoom`; pair[1] and pair[2] are overwritten.
     left: (n, M) the vectors of left children.
     b: the row of the left child.
     right: (n', M) the vectors of right children.

@@ -97,7 +97,9 @@ def _fault(
             fault = _BAD_SYMBOL
         while fault == _FINE and begin < end:
             edge = begin
-            r, b, c = rule[edge], left[edge], right[edge]
+            r = rule[edge]
+            b = left[edge]
+            c = right[edge]
             # Count the rules with the arity of the edge.
             n_rules = len(leaf_rules) if b < 0 else len(unary_rules) if c < 0 else len(binary_rules)
             if b == -1 and c >= 0:
@@ -107,7 +109,7 @@ def _fault(
                 fault = _BAD_CHILD
             elif has_rules and (r < -1 or r >= n_rules):
                 fault = _BAD_RULE
-            # The symbols of the items must be those of the rule.
+            # The items must have the symbols of the rule.
             elif not has_rules or r == -1:
                 pass
             elif b < 0:
@@ -189,7 +191,9 @@ def check_roots(operators: ObservableOperators, forest: Forest) -> None:
 
     Raises ValueError that names the column.
     """
-    symbol, root, component = forest.symbol, forest.root, forest.component
+    symbol = forest.symbol
+    root = forest.root
+    component = forest.component
     check_column("a forest's values of `symbol`", symbol, (_length(symbol),), np.int64)
     check_column("a forest's values of `root`", root, (_length(root),), np.int64)
     check_column("a forest's values of `component`", component, (len(root),), np.int64)

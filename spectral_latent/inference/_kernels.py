@@ -37,7 +37,7 @@ class ScaledVectors(NamedTuple):
     """Vectors of I items: item i has the vector vectors[i] · 2^exponents[i].
 
     vectors: (I, M) the normalised vectors, padded with zeros beyond the states of the item's symbol.
-    exponents: (I,) their exponents; very low (`EMPTY`) for a vector of zeros.
+    exponents: (I,) the exponents of the vectors; very low (`EMPTY`) for a vector of zeros.
     """
 
     vectors: FloatArray
@@ -142,7 +142,9 @@ def _apply(
     """Set room.of_items[0, :m_a] to the inside vector of a run of edges with one rule; return its exponent."""
     vectors, exponents = inside
     pair, out = room
-    r, b, c = forest.rule[edge], forest.left[edge], forest.right[edge]
+    r = forest.rule[edge]
+    b = forest.left[edge]
+    c = forest.right[edge]
     top = EMPTY
     if r < 0:
         for i in range(m_a):
@@ -184,10 +186,10 @@ def inside_pass(
     """Compute inside vectors.
 
     operators: the operators as flat arrays.
-    forest: a forest of I items, whose rules are those of the operators.
+    forest: a forest of I items over the rules of the operators.
     factors: (I,) the factor of each item's vector.
     inside: zeros; gets the inside vectors.
-    room: as `RuleRoom.allocate` makes it.
+    room: the arrays that `RuleRoom.allocate` makes.
     """
     vectors, exponents = inside
     # Children come before parents, so that the vectors of children are finished before they are used.
@@ -218,11 +220,11 @@ def outside_pass(
     """Compute outside vectors from the result of `inside_pass` on the same forest, with the same factors.
 
     operators: the operators as flat arrays.
-    forest: a forest of I items, whose rules are those of the operators.
+    forest: a forest of I items over the rules of the operators.
     factors: (I,) the factor of each item's vector.
-    inside: the inside vectors.
+    inside: the inside vectors of all items.
     outside: zeros; gets the outside vectors.
-    room: as `RuleRoom.allocate` makes it.
+    room: the arrays that `RuleRoom.allocate` makes.
     """
     states, symbol = operators.states, forest.symbol
     vectors, exponents = outside
@@ -247,7 +249,9 @@ def outside_pass(
             continue
         edge, stop = forest.start[item], forest.start[item + 1]
         while edge < stop:
-            r, b, c = forest.rule[edge], forest.left[edge], forest.right[edge]
+            r = forest.rule[edge]
+            b = forest.left[edge]
+            c = forest.right[edge]
             end = _run_end(forest, edge, stop)
             if r >= 0 and b >= 0 and c < 0:
                 # A unary rule: apply the transpose of its matrix.
@@ -283,12 +287,12 @@ def edge_pass(
     """Multiply the outside vector of each edge's item with the inside vector that the edge adds to the item.
 
     operators: the operators as flat arrays.
-    forest: a forest of I items and E edges, whose rules are those of the operators.
-    inside: the inside vectors.
-    outside: the outside vectors.
+    forest: a forest of I items and E edges over the rules of the operators.
+    inside: the inside vectors of all items.
+    outside: the outside vectors of all items.
     products: (E,) zeros; gets the products, divided by 2^exponents[e].
     exponents: (E,) exponents of zero; gets the exponents of the products.
-    room: as `RuleRoom.allocate` makes it.
+    room: the arrays that `RuleRoom.allocate` makes.
     """
     for item in range(len(forest.symbol)):
         if outside.exponents[item] <= EMPTY // 2:

@@ -30,7 +30,9 @@ def multiply(
     # Four rows of A at a time, because the processor waits between two additions to the same sum.
     while i + 4 <= n:
         first = at + i * m
-        second, third, fourth = first + m, first + 2 * m, first + 3 * m
+        second = first + m
+        third = first + 2 * m
+        fourth = first + 3 * m
         sum_1 = sum_2 = sum_3 = sum_4 = 0.0
         for j in range(m):
             number = vectors[row, j]
@@ -73,7 +75,9 @@ def multiply_transposed(
     # Four rows of A at a time, so that each sum is read and written a quarter as often.
     while i + 4 <= n:
         first = at + i * m
-        second, third, fourth = first + m, first + 2 * m, first + 3 * m
+        second = first + m
+        third = first + 2 * m
+        fourth = first + 3 * m
         number_1, number_2 = vectors[row, place(i)], vectors[row, place(i + 1)]
         number_3, number_4 = vectors[row, place(i + 2)], vectors[row, place(i + 3)]
         for j in range(m):

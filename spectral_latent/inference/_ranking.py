@@ -1,4 +1,4 @@
-"""List the n best derivations of a forest, each when it is needed (Huang and Chiang 2005, Algorithm 3).
+"""List the n best derivations of a forest, and find each only when it is needed (Huang and Chiang 2005, Algorithm 3).
 
 A derivation of an item is a row of `rows` (n, 7).  Its cost in `costs` (n, 1) is minus the sum of the weights of its
 edges.  A row is *found* after all better derivations of its item; before that, it waits in a heap.
@@ -12,7 +12,8 @@ edges.  A row is *found* after all better derivations of its item; before that, 
 | `_BELOW`, `_BESIDE` | the tops of the two heaps below the row, while it waits; -1 for an empty heap |
 
 The successors of a row take the next derivation of one child: of the right child, and, if the right child has its best
-derivation, of the left child.  So every pair of derivations of the children is the successor of one row.
+derivation, of the left child.  So every pair of derivations of the children, except the best pair, is the successor of
+exactly one row.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class RankingRoom(NamedTuple):
     """Room for the derivations of I items.
 
     rows: (n, 7) the derivations, all -1 at first; grows.
-    costs: (n, 1) their costs; grows.
+    costs: (n, 1) the costs of the derivations; grows.
     waiting: (I,) the top of the heap of each item's waiting rows; -1 at first.
     last: (I,) the row of each item that was found last; -1 at first.
     stack: (I,) the items whose next derivation is needed.
@@ -72,8 +73,8 @@ class RankingRoom(NamedTuple):
 def _is_better(rows: IntArray, costs: FloatArray, row: int, other: int) -> bool:
     """Tell whether a row of an item comes before another: by cost, then by edge, then by the ranks of children.
 
-    rows: (n, 7) as in `RankingRoom`.
-    costs: (n, 1) as in `RankingRoom`.
+    rows: (n, 7) the derivations, as in `RankingRoom`.
+    costs: (n, 1) the costs of the derivations.
     """
     if costs[row, 0] != costs[other, 0]:
         return bool(costs[row, 0] < costs[other, 0])
@@ -86,10 +87,10 @@ def _is_better(rows: IntArray, costs: FloatArray, row: int, other: int) -> bool:
 
 @compiled_part
 def _merged(rows: IntArray, costs: FloatArray, top: int, other: int) -> int:
-    """Merge two skew heaps, each of which may be empty (-1); return the top of the result.
+    """Merge two skew heaps, each of which may be empty (-1), and return the top of the merged heap.
 
-    rows: (n, 7) as in `RankingRoom`.
-    costs: (n, 1) as in `RankingRoom`.
+    rows: (n, 7) the derivations, as in `RankingRoom`.
+    costs: (n, 1) the costs of the derivations.
     """
     if top < 0:
         return other
@@ -97,18 +98,18 @@ def _merged(rows: IntArray, costs: FloatArray, top: int, other: int) -> int:
         return top
     if _is_better(rows, costs, other, top):
         top, other = other, top
-    at = top
+    row = top
     while True:
-        # Swap the two heaps below this row, and merge the other heap with the one that is now below.
-        beside = rows[at, _BESIDE]
-        rows[at, _BESIDE] = rows[at, _BELOW]
+        # Swap the two heaps below this row, and merge the other heap with the one that is now at `_BELOW`.
+        beside = rows[row, _BESIDE]
+        rows[row, _BESIDE] = rows[row, _BELOW]
         if beside < 0:
-            rows[at, _BELOW] = other
+            rows[row, _BELOW] = other
             return top
         if _is_better(rows, costs, other, beside):
             beside, other = other, beside
-        rows[at, _BELOW] = beside
-        at = beside
+        rows[row, _BELOW] = beside
+        row = beside
 
 
 @compiled_part
@@ -126,9 +127,9 @@ def _add(
     """Append a waiting row of an item: an edge over the rows of its children; -1 for a child that is absent.
 
     weights: (E,) the weight of each edge.
-    rows: (n, 7) as in `RankingRoom`.
-    costs: (n, 1) as in `RankingRoom`.
-    waiting: (I,) as in `RankingRoom`.
+    rows: (n, 7) the derivations, as in `RankingRoom`.
+    costs: (n, 1) the costs of the derivations.
+    waiting: (I,) the top of the heap of each item's waiting rows.
     """
     rows = with_room(rows, n_rows)
     costs = with_room(costs, n_rows)
@@ -148,20 +149,23 @@ def _add(
 
 @compiled_part
 def _take(rows: IntArray, costs: FloatArray, waiting: IntArray, last: IntArray, item: int) -> None:
-    """Find the best waiting row of an item, if there is one.
+    """Take the best waiting row of an item, which is then found; without a waiting row, end the list of found rows.
 
-    rows: (n, 7) as in `RankingRoom`.
-    costs: (n, 1) as in `RankingRoom`.
-    waiting: (I,) as in `RankingRoom`.
-    last: (I,) as in `RankingRoom`.
+    rows: (n, 7) the derivations, as in `RankingRoom`.
+    costs: (n, 1) the costs of the derivations.
+    waiting: (I,) the top of the heap of each item's waiting rows.
+    last: (I,) the row of each item that was found last.
     """
     before = last[item]
     row = waiting[item]
     if row < 0:
+        # The item has no further derivation: the row that was found last is the end of the list.
         if before >= 0:
             rows[before, _NEXT] = _NONE
         return
+    # Remove the top of the heap: the two heaps below it become one.
     waiting[item] = _merged(rows, costs, rows[row, _BELOW], rows[row, _BESIDE])
+    # Append the row to the list of the item's found rows.
     rows[row, _RANK] = 0
     if before >= 0:
         rows[row, _RANK] = rows[before, _RANK] + 1
@@ -181,21 +185,24 @@ def _find_next(
     n_rows: int,
     item: int,
 ) -> tuple[IntArray, FloatArray, int]:
-    """Find the next derivation of an item, and the derivations of items below that it needs.
+    """Find the next derivation of an item, and first the derivations of items below on which it depends.
 
     weights: (E,) the weight of each edge.
-    rows: (n, 7) as in `RankingRoom`.
-    costs: (n, 1) as in `RankingRoom`.
-    waiting, last, stack: (I,) as in `RankingRoom`.
+    rows: (n, 7) the derivations, as in `RankingRoom`.
+    costs: (n, 1) the costs of the derivations.
+    waiting, last, stack: (I,) the columns of items, as in `RankingRoom`.
     """
     stack[0] = item
     depth = 1
     while depth > 0:
         item = stack[depth - 1]
         row = last[item]
-        edge, left, right = rows[row, _EDGE], rows[row, _LEFT], rows[row, _RIGHT]
+        edge = rows[row, _EDGE]
+        left = rows[row, _LEFT]
+        right = rows[row, _RIGHT]
         goes_left = left >= 0 and (right < 0 or rows[right, _RANK] == 0)
-        # First find the next derivations of the children, which the successors of this row need.
+        # A successor of this row needs the next derivation of a child.  If that is not found yet, put the child on the
+        # stack, to find it first.
         if right >= 0 and rows[right, _NEXT] == -1:
             stack[depth] = forest.right[edge]
             depth += 1
@@ -204,7 +211,7 @@ def _find_next(
             stack[depth] = forest.left[edge]
             depth += 1
             continue
-        # Then add the successors of this row to the heap, and take the best row.
+        # Otherwise add the successors of this row to the heap, and take the best row.
         if right >= 0 and rows[right, _NEXT] >= 0:
             after = rows[right, _NEXT]
             rows, costs, n_rows = _add(weights, rows, costs, waiting, n_rows, item, edge, left, after)
@@ -223,9 +230,10 @@ def rank(forest: Forest, weights: FloatArray, n_best: int, room: RankingRoom) ->
     forest: a valid forest.
     weights: (E,) the weight of each edge.
     n_best: the largest number of derivations of a component.
-    room: as `RankingRoom.allocate` makes it.
-    Returns the rows (n, 7) and their costs (n, 1), children before parents; and the rows and the numbers (m, 2) of the
-    roots with the best derivations, by component, then by rising cost, then in the order of the roots.
+    room: the arrays that `RankingRoom.allocate` makes.
+    Returns three arrays.  The first two are the rows (n, 7) and their costs (n, 1), children before parents.  The third
+    (m, 2) lists the best derivations of roots: the row and the number of the root, by component, then by rising cost,
+    then in the order of the roots.
     """
     rows, costs, waiting, last, stack, found, current = room
     n_rows = ZERO

@@ -32,8 +32,8 @@ __all__ = ["ExpectedCounts", "expected_counts"]
 class ExpectedCounts:
     """Hold expected counts under some operators, and the log-likelihood of the forest under these operators.
 
-    table: a count for each number of the operators, in the same layout.  In a factored tensor, each factor has its own
-    counts; the counts of a term have the same sum in all three factors.
+    table: the expected count of each number of the operators, in the same layout.  In a factored tensor, each factor
+    has its own counts; the counts of a term have the same sum in all three factors.
     log_likelihood: the sum of log Z over the components, each times its weight.
     """
 
@@ -55,7 +55,7 @@ class _ComponentTotals(NamedTuple):
 
 
 class _Derivatives(NamedTuple):
-    """∂ log Z / ∂ θ of all numbers θ except those of roots, in the layout of the operators."""
+    """The derivatives ∂ log Z / ∂ θ for all numbers θ of rules, in the layout of the operators."""
 
     leaf: FloatArray  # (R0, M) of leaf rules
     unary: FloatArray  # (R1, M, M) of unary rules
@@ -66,10 +66,11 @@ class _Derivatives(NamedTuple):
 def _scale(
     forest: Forest, item: int, edge: int, inside: ScaledVectors, outside: ScaledVectors, totals: _ComponentTotals
 ) -> float:
-    """Compute the factor of an edge's derivatives: the vectors' powers of two, times the component's weight, by Z.
+    """Compute the factor of the derivatives at an edge: the powers of two of the vectors, times the weight, over Z.
 
     The factor is 0 if it underflows.
     """
+    # Add the exponents of the vectors at the edge, and subtract the exponent of Z.
     exponent = outside.exponents[item] - totals.exponent[item]
     if forest.left[edge] >= 0:
         exponent += inside.exponents[forest.left[edge]]
@@ -92,13 +93,14 @@ def _add_outer(
     total: (n,) the numbers of all tensors.
     block: the places of the tensor in `total`.
     """
-    at = block.first
+    # The numbers of a tensor are in the order of h, j and k; `row` is the place of the numbers of h and j.
+    row = block.first
     for h in range(block.m_a):
         for j in range(block.m_b):
             weight = scale * outside[a, h] * inside[b, j]
             for k in range(block.m_c):
-                total[place(at + k)] += weight * inside[c, k]
-            at += block.m_c
+                total[place(row + k)] += weight * inside[c, k]
+            row += block.m_c
 
 
 @pass_part
@@ -113,9 +115,9 @@ def _add_to_factors(
     c: int,
     pair: FloatArray,
 ) -> None:
-    """Add `scale` times the derivatives of a factored tensor to its numbers; the arguments are those of `_add_outer`.
+    """Add `scale` times the derivatives of a factored tensor to its numbers; see `_add_outer`.
 
-    pair: (3, Q) as in `RuleRoom`.
+    pair: (3, Q) room for three vectors in pair space.
     """
     data, first, second, third, terms, _, m_a, m_b, m_c = block
     # Map each of the three vectors to the terms.
@@ -150,13 +152,17 @@ def _add_derivatives(
     """Add the derivatives at every edge of a forest.
 
     inside, outside: the vectors (I, M) of the items, with exponents.
-    pair: (3, Q) as in `RuleRoom`.
+    pair: (3, Q) room for three vectors in pair space.
     """
-    above, below, total = outside.vectors, inside.vectors, derivatives.data
+    above = outside.vectors
+    below = inside.vectors
+    total = derivatives.data
     for item in range(len(forest.symbol)):
         m_a = operators.states[forest.symbol[item]]
         for edge in range(forest.start[item], forest.start[item + 1]):
-            r, b, c = forest.rule[edge], forest.left[edge], forest.right[edge]
+            r = forest.rule[edge]
+            b = forest.left[edge]
+            c = forest.right[edge]
             scale = _scale(forest, item, edge, inside, outside, totals)
             if r < 0 or scale == 0.0:
                 continue
@@ -179,7 +185,7 @@ def _add_derivatives(
 def expected_counts(operators: ObservableOperators, forest: Forest, times: FloatArray | None = None) -> ExpectedCounts:
     """Compute the expected counts of all roots and rules in the derivations of a forest.
 
-    operators: probabilities.
+    operators: the operators, whose numbers must be probabilities.
     forest: a forest whose C components all have a derivation, such as s-trees.
     times: (C,) the weight of each component; 1 if not given.
     Raises ValueError if the sum over the derivations of a component is not above zero (the message names the first such
@@ -207,6 +213,7 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
     totals = _ComponentTotals(total[component], exponent[component], times[component])
     pair, _ = RuleRoom.allocate(operators.packed)
     _add_derivatives(operators.packed, forest, inside_vectors, outside_vectors, totals, derivatives, pair)
+    # The derivative by a number of a root is the inside vector of the item at the root, over Z.
     root = np.zeros_like(operators.root)
     shift = np.clip(inside_vectors.exponents[forest.root] - exponent[forest.component], -1100, 1000).astype(np.intc)
     scale = np.ldexp(1.0, shift) / total[forest.component] * times[forest.component]

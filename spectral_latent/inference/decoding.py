@@ -21,14 +21,14 @@ from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules
 
 __all__ = ["Derivation", "Derivations", "n_best_derivations"]
 
-_MOST = np.iinfo(np.int64).max  # derivations of an item, for compiled code: more than any memory holds
+_MOST = np.iinfo(np.int64).max  # compiled code needs a limit of the number of derivations; no memory holds as many
 
 
 class Derivation(NamedTuple):
-    """One tree of a forest.
+    """A derivation of a forest: one tree.
 
-    edges: (n,) its edges in post-order.
-    score: the sum of their weights.
+    edges: (n,) the edges of the tree in post-order.
+    score: the sum of the weights of these edges.
     """
 
     edges: IntArray
@@ -50,7 +50,7 @@ class Derivation(NamedTuple):
         left, right = np.full((2, len(edges)), -1, dtype=np.int64)
         finished: list[int] = []  # nodes whose parents are still to come
         for node, edge in enumerate(edges.tolist()):
-            # In post-order the right child, if there is one, was finished last, and the left child before it.
+            # In post-order, the right child (if there is one) was finished last, and the left child just before it.
             for column, children in ((right, forest.right), (left, forest.left)):
                 if children[edge] >= 0:
                     if not finished or item[finished[-1]] != children[edge]:
@@ -88,7 +88,7 @@ class Derivation(NamedTuple):
 
 @compiled
 def _mark_needed(left: IntArray, right: IntArray, needed: BoolArray) -> None:
-    """Mark all parts (P,) that the parts marked before are made of; parts come before those that are made of them."""
+    """Mark all parts (P,) that marked parts contain.  A part has a smaller number than the parts that contain it."""
     for part in range(len(needed) - 1, -1, -1):
         if needed[part]:
             if left[part] >= 0:
@@ -101,26 +101,27 @@ def _mark_needed(left: IntArray, right: IntArray, needed: BoolArray) -> None:
 def _collect_edges(
     edge: IntArray, left: IntArray, right: IntArray, root: IntArray, start: IntArray, stack: IntArray, edges: IntArray
 ) -> None:
-    """Write the edges of each derivation in post-order; without room for edges, only count them.
+    """Write the edges of each derivation in post-order.  A first call without room for edges only counts them.
 
-    edge, left, right: (P,) as in `Derivations`.
-    root: (n,) as in `Derivations`.
-    start: (n + 1,) of which the first is 0; is filled with where the edges of each derivation begin.
-    stack: (P + 1,) room for parts.
-    edges: (start[n],) room for the edges, or none.
+    edge, left, right: (P,) the columns of parts, as in `Derivations`.
+    root: (n,) the part at the top of each derivation, as in `Derivations`.
+    start: (n + 1,) the first edge of each derivation, and the number of all edges; start[0] must be 0, and the first
+    call fills in the others.
+    stack: (P + 1,) room for the parts that are still to be visited.
+    edges: (start[n],) room for the edges, or an empty array.
     """
     for k in range(len(root)):
-        at = start[k + 1]
+        end = start[k + 1]
         n_edges = 0
         stack[0] = root[k]
         depth = 1
-        # Root, right subtree, left subtree: post-order backwards.
+        # Visit the root, then the right subtree, then the left subtree: this is post-order backwards.
         while depth > 0:
             depth -= 1
             part = stack[depth]
             n_edges += 1
             if len(edges):
-                edges[at - n_edges] = edge[part]
+                edges[end - n_edges] = edge[part]
             if left[part] >= 0:
                 stack[depth] = left[part]
                 depth += 1
@@ -132,14 +133,14 @@ def _collect_edges(
 
 @dataclass(frozen=True, eq=False)
 class Derivations(Sequence[Derivation]):
-    """The n best derivations of each component of a forest, the best first, with the parts that they share.
+    """The n best derivations of each component of a forest, the best first, as parts that derivations share.
 
-    A part is a derivation of an item.  Parts come before those that are made of them.
+    A part is a derivation of an item.  A part has a smaller number than the parts that contain it.
 
     edge: (P,) the edge at the top of each part.
-    left: (P,) the part that derives the edge's left child; -1 without one.
-    right: (P,) the part that derives its right child; likewise.
-    root: (n,) the part that each derivation is, component after component.
+    left: (P,) the part that derives the left child of this edge; -1 without a left child.
+    right: (P,) the part that derives the right child of this edge; -1 without a right child.
+    root: (n,) the part at the top of each derivation, component after component.
     component: (n,) the component of each derivation.
     score: (n,) the sum of the weights of the edges of each derivation.
 
@@ -158,7 +159,7 @@ class Derivations(Sequence[Derivation]):
 
     @cached_property
     def edges(self) -> tuple[IntArray, IntArray]:
-        """The edges of all derivations, one after the other, each in post-order; and where each begins, (n + 1,)."""
+        """The edges of all derivations, each in post-order, and the first edge of each derivation, (n + 1,)."""
         start = np.zeros(len(self.root) + 1, dtype=np.int64)
         stack = np.empty(len(self.edge) + 1, dtype=np.int64)
         columns = (self.edge, self.left, self.right, self.root, start, stack)
@@ -179,7 +180,7 @@ class Derivations(Sequence[Derivation]):
     def __getitem__(self, at: int | slice) -> Derivation | list[Derivation]:
         if isinstance(at, slice):
             return [self[place] for place in range(*at.indices(len(self)))]
-        score = float(self.score[at])  # an IndexError beyond the last
+        score = float(self.score[at])  # raises IndexError if there is no such derivation
         edges, start = self.edges
         number = at % len(self)
         return Derivation(edges[start[number] : start[number + 1]], score)
@@ -188,25 +189,30 @@ class Derivations(Sequence[Derivation]):
 def _of_parts(
     edge: IntArray, left: IntArray, right: IntArray, root: IntArray, component: IntArray, score: FloatArray
 ) -> Derivations:
-    """Make derivations of numbered parts, and leave out the parts that none of them needs.
+    """Make derivations of numbered parts, and leave out the parts that no derivation contains.
 
-    edge, left, right: (P,) as in `Derivations`.
-    root, component, score: (n,) as in `Derivations`.
+    edge, left, right: (P,) the columns of parts, as in `Derivations`.
+    root, component, score: (n,) the columns of derivations, as in `Derivations`.
     """
     needed = np.zeros(len(edge), dtype=np.bool_)
     needed[root] = True
     _mark_needed(left, right, needed)
     kept = np.flatnonzero(needed)
-    number = np.append(np.cumsum(needed) - 1, -1)  # -1 stays -1
+    number = np.append(np.cumsum(needed) - 1, -1)  # the last entry keeps -1, which means no child
     return Derivations(edge[kept], number[left[kept]], number[right[kept]], number[root], component, score)
 
 
 @compiled
 def _find_best_edges(forest: Forest, weights: FloatArray, score: FloatArray, best: IntArray) -> None:
-    """Find the score (I,) of the best derivation below each item, -inf before, and its edge (I,), -1 before."""
+    """Find the best derivation of each item.
+
+    weights: (E,) the weight of each edge.
+    score: (I,) gets the score of the derivation; -inf before.
+    best: (I,) gets the edge at the top of the derivation; -1 before.
+    """
     for item in range(len(forest.symbol)):
         for edge in range(forest.start[item], forest.start[item + 1]):
-            # The edge's own weight, and the best scores of its children, which come before.
+            # Add the weight of the edge and the best scores of its children, which are items with smaller numbers.
             total = weights[edge]
             left, right = forest.left[edge], forest.right[edge]
             if left >= 0:
@@ -219,11 +225,11 @@ def _find_best_edges(forest: Forest, weights: FloatArray, score: FloatArray, bes
 
 
 def _best(forest: Forest, weights: FloatArray) -> Derivations:
-    """Find the best derivation of each component of a forest with edges of these weights (E,), if there is one."""
+    """Find the best derivation of each component that has one, given the weights (E,) of the edges."""
     score = np.full(forest.n_items, -np.inf)
     best = np.full(forest.n_items, -1)
     _find_best_edges(forest, weights, score, best)
-    # Sorted by component, then from the best; of equal roots the first one comes first.
+    # Sort the roots by component, then by falling score; roots with equal scores stay in order.
     derived = np.flatnonzero(best[forest.root] >= 0)
     derived = derived[np.lexsort((-score[forest.root[derived]], forest.component[derived]))]
     first = derived[np.diff(forest.component[derived], prepend=-1) > 0]
@@ -236,14 +242,15 @@ def _best(forest: Forest, weights: FloatArray) -> Derivations:
 def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Derivations:
     """List up to `n_best` derivations of each component of a forest, by falling sum of edge weights.
 
-    Of equal derivations, the first one has the first root, and the first of equal edges below it.
+    Derivations with equal sums are in the order of their roots, and below one root in the order of their edges, from
+    the top down.
 
-    forest: of E edges.
+    forest: a forest of E edges.
     weights: (E,) the weight of each edge.
-    n_best: the most derivations of a component to list.
+    n_best: the largest number of derivations of a component.
 
-    Raises ValueError if n_best < 1, if the forest is not valid, naming item and edge, or if the weights are not those
-    of its edges.
+    Raises ValueError if n_best < 1, if the forest is not valid (the message names item and edge), or if there is not
+    one weight for each edge.
 
     >>> forest = Forest(
     ...     symbol=np.array([0, 1, 2]), start=np.array([0, 2, 3, 4]), rule=np.array([0, 1, 2, 0]),
@@ -256,7 +263,7 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Deri
     check_weights(forest, weights)
     if n_best == 1:
         return _best(forest, weights)
-    rows, costs, found = rank(forest, weights, min(n_best, _MOST), RankingRoom.allocate(forest))
+    rows, costs, best_rows = rank(forest, weights, min(n_best, _MOST), RankingRoom.allocate(forest))
     edge, left, right = np.ascontiguousarray(rows[:, :3].T)
-    root, of_root = np.ascontiguousarray(found.T)
+    root, of_root = np.ascontiguousarray(best_rows.T)
     return _of_parts(edge, left, right, root, forest.component[of_root], -costs[root, 0])

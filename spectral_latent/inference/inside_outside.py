@@ -47,8 +47,8 @@ _LARGEST_FACTOR = 1e100
 class Weight(NamedTuple):
     """C real numbers of any magnitude, sign · exp(log).
 
-    sign: (C,) -1, 0 or 1.
-    log: (C,) natural logarithms of the absolute values, -inf for zero.
+    sign: (C,) the sign of each number: -1, 0 or 1.
+    log: (C,) the natural logarithms of the absolute values, -inf for zero.
     """
 
     sign: IntArray
@@ -67,7 +67,7 @@ class Weight(NamedTuple):
     def unknown(size: int) -> Weight:
         """Make C numbers that are not computed: all signs are 0, and all logarithms NaN.
 
-        size: C, how many numbers there are.
+        size: C, the count of numbers.
 
         >>> Weight.unknown(1)
         Weight(sign=array([0]), log=array([nan]))
@@ -160,7 +160,7 @@ def outside(
     operators: the operators that weigh the rules.
     forest: a forest of I items.
     inside_vectors: (I, M) the inside vectors of this forest, with the same factors.
-    factors: (I,) as in `inside`.
+    factors: (I,) the factor of each item, as in `inside`; 1 if not given.
     """
     check_rules(operators, forest)
     factors = _checked_factors(forest, factors)
@@ -283,7 +283,7 @@ def marginals(
 def edge_marginals(
     operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors, outside_vectors: ScaledVectors
 ) -> FloatArray:
-    """Compute the marginals of edges, (E,); those of the edges of an item sum to the item's marginal.
+    """Compute the marginals of edges, (E,); the marginals of all edges of an item sum to the marginal of the item.
 
     operators: the operators that weigh the rules.
     forest: a forest of E edges.

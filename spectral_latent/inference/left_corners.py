@@ -44,8 +44,8 @@ class LeftCorners:
 
     operators: the grammar, whose numbers are probabilities.
     leaf_total: (S, M) the sum of the leaf rules of each state.
-    total: (S, M) Z.
-    first: (S, M) f_0.
+    total: (S, M) the sums Z over all trees of each state.
+    first: (S, M) the forward vector f_0, before the first terminal.
     factors: the factors of the transpose of I - P.
     by_left: (R2,) the binary rules, sorted by left child.
     of_left: (S + 1,) the rules with left child b are by_left[of_left[b]] ... by_left[of_left[b+1] - 1].
@@ -67,7 +67,7 @@ class LeftCorners:
     def compute(operators: ObservableOperators) -> LeftCorners:
         """Compute the left corners of a grammar.
 
-        operators: the grammar; the rules of each state must sum to one, as those of `normalised` operators do.
+        operators: the grammar; the rules of each state must sum to one, as in `normalised` operators.
 
         Raises ValueError if the numbers are not probabilities, or if there are unary rules.
 
@@ -99,7 +99,7 @@ class LeftCorners:
         forward: (n, S, M) f_0 ... f_j-1; further rows are not read.
         first: (K,) the first terminal i of each item.
         symbol: (K,) the symbol b of each item.
-        inside: (K, M) its inside vector α_ij[b].
+        inside: (K, M) the inside vector α_ij[b] of each item.
         """
         k = len(symbol)
         check_column("forward vectors", forward, (len(forward), *self.first.shape), np.float64)
@@ -151,7 +151,7 @@ def _add_right_children(
     """Add f_i[a] · t(a → b c) · α_ij[b] to out[c], summed over items and rules; items are sorted by symbol.
 
     forward: (n S, M) f_i[a] is row i S + a.
-    pair: (3, Q) as in `RuleRoom`.
+    pair: (3, Q) room for vectors in pair space.
     total: (2, Q) room for a sum over the items of a symbol, and for a vector of states.
     out: (S, M) gets the sums.
     """

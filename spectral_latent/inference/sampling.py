@@ -37,13 +37,13 @@ class SampledTrees(NamedTuple):
 
 
 class _Expansions(NamedTuple):
-    """C ways to expand keys, sorted by key.
+    """The C choices: ways to expand keys, sorted by key.
 
     key: (C,) the key that the choice expands.
-    weight: (C,) its probability.
+    weight: (C,) the probability of the choice.
     children: (C, 2) the keys of the children, or -1.
     terminal: (C,) the observation, or -1.
-    ends: (C + 1,) the sum of the weights before each choice, and of all weights.
+    ends: (C + 1,) the sum of the weights before each choice, and the sum of all weights.
     """
 
     key: IntArray

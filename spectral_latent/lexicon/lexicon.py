@@ -28,11 +28,11 @@ _SPELLINGS |= {escape: bracket for bracket, escape in _SPELLINGS.items()}  # bra
 class LexiconOptions(Options):
     """Strengths of the lexicon's back-offs, in tokens; `smoothing` has the formulas.
 
-    rare_count: words that were seen at most this often are rare: they contribute to the statistics of their signatures,
-    and are smoothed by these.
+    rare_count: the largest number of occurrences of a rare word.  Rare words contribute to the statistics of their
+    signatures, and are smoothed by these statistics.
     back_off_strength: K, the weight of a coarser signature in a finer one.
     signature_strength: B, the weight of a signature in a rare word that has it.
-    tag_strength: C, the weight of a tag's distribution over words in that of each symbol with this tag.
+    tag_strength: C, the weight of a tag's distribution over words in the distribution of each symbol with this tag.
     mean_strength: the weight of a symbol's mean z in the smoothed mean z of a rule; the rule's own weight is √n.
     min_expected: pairs of a symbol and a word or signature are left out if their expected count is smaller.
     """
@@ -64,7 +64,7 @@ class Lexicon:
         self._signatures: dict[str, int] = {}
 
     def terminals_of(self, words: Sequence[str], first: Collection[int] = (0,)) -> IntArray:
-        """Look up the terminal of each word: the word, or its finest signature that a known word has, too.
+        """Look up the terminal of each word: the word if it is known, or the finest signature that a known word shares.
 
         An unknown word that opens a sentence is looked up in lower case, and an unknown bracket, such as `(` or
         `-LRB-`, in its other spelling.
@@ -105,7 +105,7 @@ class Lexicon:
         """Look up the terminal of a word.
 
         word: the word.
-        opens: whether it is the first word of a sentence.
+        opens: whether the word is the first word of a sentence.
         """
         terminal = self.terminals.get(word)
         if terminal < 0:

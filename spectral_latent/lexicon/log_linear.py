@@ -38,8 +38,8 @@ def penalised_loss(
 
     weights: (F, K) the weights W.
     features: (n, F) the features φ of n examples.
-    target: (n, K) q.
-    penalty: λ.
+    target: (n, K) the counts q of the examples in each class.
+    penalty: λ, the weight of the squared norm of W.
 
     >>> loss, gradient = penalised_loss(np.zeros((1, 2)), scipy.sparse.csr_array([[1.0]]), np.array([[1.0, 0.0]]), 2.0)
     >>> round(loss, 4), gradient.tolist()
@@ -55,7 +55,7 @@ def penalised_loss(
 
 
 def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, iterations: int) -> FloatArray:
-    """Find the point (n,) of the least loss by L-BFGS, on one thread.
+    """Find the point (n,) at which a loss is least, by L-BFGS on one thread.
 
     loss: the loss at a point (n,), and its gradient (n,).
     start: (n,) the first point.
@@ -79,8 +79,8 @@ def log_linear_weights(
     Sums over examples are computed in single precision, which halves the time.
 
     features: (n, F) the features of n examples; no number is negative.
-    target: (n, K) q.
-    penalty: λ.
+    target: (n, K) the counts q of the examples in each class.
+    penalty: λ, the weight of the squared norm of W.
     iterations: the largest number of iterations.
     frequent: a feature whose sum over the examples is smaller has weights only for the classes with which it was seen.
 

@@ -6,7 +6,7 @@
 | D(a, s) | Σ v(a, x) over rare words x with signature s |
 | Q(a, s) = (D(a, s) + K Q(a, s')) / (n(s) + K) | v of an average word with signature s; s' is the next coarser one |
 | K, B, C | `back_off_strength`, `signature_strength`, `tag_strength` of `LexiconOptions` |
-| f | a tag, whose symbols, such as `NN` and `NP\\|NN`, share one distribution over words |
+| f | a tag; its symbols, such as `NN` and `NP\\|NN`, share one distribution over words |
 
 If the lexicon has a model of spelling, Q(a, x) = Q(a, s(x)) P(f | x) / Q(f, s(x)), with the tag f of a, replaces
 Q(a, s(x)).  The signature then gives the direction of the vectors, and the spelling gives the probability of f.
@@ -82,7 +82,10 @@ def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
 
 
 def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
-    """Compute v(a, x), with the mean z of each rule, of weight √n / (mean_strength + √n), mixed with its symbol's."""
+    """Compute v(a, x), in which the mean z of each rule is mixed with the mean z of its symbol.
+
+    The mean of a rule with n nodes has the weight √n / (mean_strength + √n).
+    """
     symbol, terminal = moments.rules.T
     trust = (np.sqrt(moments.count) / (mean_strength + np.sqrt(moments.count)))[:, None]
     mean = _leaf_means(moments)[1][symbol]
@@ -133,12 +136,13 @@ def _shared(
     count, means = _leaf_means(moments)
     weight = np.divide(count, count + strength, out=np.zeros_like(count), where=count > 0)
     pooled = emissions._replace(symbol=tag_of_symbol[emissions.symbol], vectors=emissions.vectors[:, -1:]).merged()
+    # The number C p(x | f) that each pair of a tag f and a word x lends to every symbol with this tag.
     lent = strength * pooled.tokens / np.bincount(pooled.symbol, pooled.tokens)[pooled.symbol]
     # Sort the symbols by tag, and the largest shares first within a tag.
     symbols = np.unique(emissions.symbol)
     symbols = symbols[np.lexsort((-weight[symbols], tag_of_symbol[symbols]))]
     first, end = (np.searchsorted(tag_of_symbol[symbols], pooled.symbol, side) for side in ("left", "right"))
-    # The counts of the pairs that were seen, and of each word's best pair.
+    # Compute the counts of the pairs that were seen, and the count of the best pair of each word.
     place = Rules.find(
         np.stack([pooled.symbol, pooled.terminal], axis=1),
         np.stack([tag_of_symbol[emissions.symbol], emissions.terminal], 1),
@@ -227,8 +231,10 @@ def smooth_emissions(
     chains = lexicon.signature_chains()
     observed = _observed(moments, options.mean_strength)
     tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(chains))
+    # Words as rare as the rarest are always rare, so that signatures have some evidence.
     is_rare = (tokens > 0) & (tokens <= max(options.rare_count, tokens[tokens > 0].min()))
     posterior = _posteriors(observed.selected(is_rare[observed.terminal]), chains, options)
+    # Rare words get B Q(a, x) in addition, and words that were never seen get Q(a, x) alone.
     finest = chains[np.arange(len(chains)), (chains >= 0).sum(axis=1) - 1]
     rare = np.flatnonzero(is_rare)
     absent = np.flatnonzero(tokens[: len(lexicon.words)] == 0)

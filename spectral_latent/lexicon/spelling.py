@@ -2,16 +2,17 @@
 
 | here | meaning |
 | --- | --- |
-| x, a, K | a word that opens a sentence or not; a symbol, as a tag; their number |
-| φ(x) | features (F,): pieces of the spelling are 0 or 1; a known relative gives its shares P(a \\| relative) |
+| x | a word, and whether it opens a sentence |
+| a, K | a symbol, such as a tag; the number of symbols |
+| φ(x) | features (F,): 1 for each piece of the spelling, and the shares P(a \\| relative) of known relatives of x |
 | W | `weights` (F, K) |
 | P(a \\| x) = exp(φ(x)·W)_a / Σ_b exp(φ(x)·W)_b | `posterior` |
-| q(x, a) = n(x, a) / n(x) | target: each *type* counts once, its one unit spread over its symbols and positions |
+| q(x, a) = n(x, a) / n(x) | target: the numbers of each *type* of word sum to one over its symbols and positions |
 | −Σ q(x, a) log P(a \\| x) + λ ‖W‖² / 2 | what `train` minimises; λ is `penalty` |
 
-Types count rather than tokens, because an unseen word is a new type.  A tagger's emission of an unseen word is
-P(a | x) / P(a) (by Bayes' theorem, without the constant P(x)); that of a rare word is (n(x, a) + B P(a | x)) / P(a),
-with B = 1.
+Every type has the same weight, not every token, because an unseen word is a new type.  A tagger's emission of an unseen
+word is P(a | x) / P(a) (by Bayes' theorem, without the constant P(x)); that of a rare word is (n(x, a) + B P(a | x)) /
+P(a), with B = 1.
 
 Log-linear models of tags: Ratnaparkhi (1996), A maximum entropy model for part-of-speech tagging, table 1 and
 section 2 for affixes, hyphens and capitals; Toutanova and Manning (2000), section 3, for capitals at a sentence's
@@ -38,25 +39,25 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, r
 
 __all__ = ["SpellingModel", "SpellingOptions"]
 
-# the longest suffixes, prefixes, shapes and words that features distinguish
+# The greatest lengths of suffixes, prefixes, shapes and words that features distinguish.
 _SUFFIX = 5
 _PREFIX = 4
 _SHAPE = 6
 _LENGTH = 12
 _ENDING = 2  # the most last characters in which relatives may differ
 _STEM = 3  # the fewest first characters in which relatives must agree
-_TINY = 1e-9  # of a share: less is a difference of equal numbers
+_TINY = 1e-9  # a smaller share is the rounding error of a difference of equal numbers
 
 
 @dataclass(frozen=True)
 class SpellingOptions(Options):
     """Settings of training.
 
-    penalty: λ.
+    penalty: λ, the weight of the squared norm of W.
     iterations: the largest number of iterations of L-BFGS.
-    min_count: features of fewer words x are left out; a word counts twice if it was seen both at the beginning of a
-    sentence and within one.
-    frequent: features with a smaller sum of values have weights only for the symbols that they were seen with.
+    min_count: the smallest number of words x that have a feature; rarer features are left out.  A word that was seen
+    both at the beginning of a sentence and within a sentence counts twice.
+    frequent: a feature whose values have a smaller sum has weights only for the symbols with which it was seen.
     """
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
@@ -69,6 +70,7 @@ class SpellingOptions(Options):
 def _outline(classes: str, opens: bool) -> list[str]:
     """Name the features of a word's character classes, which are the same for many words."""
     shape = without_runs(classes)
+    # b: any word; l: length; s: shape; f: first class; c: a class that occurs; O and o: an opening word and its shape.
     names = ["b", f"l{min(len(classes), _LENGTH)}", "s" + shape[:_SHAPE], "f" + shape[:1]]
     names += ["c" + kind for kind in dict.fromkeys(shape)]
     return [*names, "O", "o" + shape[:_SHAPE]] if opens else names
@@ -93,17 +95,17 @@ class _Shares(NamedTuple):
 class _Stems(NamedTuple):
     """The stems of words."""
 
-    number: dict[str, int]  # of each of S stems
-    members: list[int]  # (S,) how many words have each stem
-    stem: IntArray  # (n,) of each pair of a stem and a word that has it
-    word: IntArray  # (n,)
+    number: dict[str, int]  # the number of each of S stems
+    members: list[int]  # (S,) the number of words with each stem
+    stem: IntArray  # (n,) the stem of each pair of a stem and a word that has this stem
+    word: IntArray  # (n,) the word of each pair
 
 
 @dataclass(frozen=True, eq=False)
 class _KnownWords:
     """Known words with their shares P(a | x), and the stems by which relatives of other words are found.
 
-    Stems are looked for when the first word asks for its relatives, which most sentences do without.
+    Stems are listed when relatives are first looked up; most sentences have no unseen word, and need no relatives.
     """
 
     words: Sequence[str]  # (W,)
@@ -111,8 +113,8 @@ class _KnownWords:
     n_symbols: int  # K
 
     @property
-    def nobody(self) -> int:
-        """The row without shares, below those of the words."""
+    def zero_row(self) -> int:
+        """The row of zeros, which follows the rows of words."""
         return len(self.words)
 
     @cached_property
@@ -130,40 +132,42 @@ class _KnownWords:
 
     @cached_property
     def _sources(self) -> scipy.sparse.csr_array:
-        """The shares of each word, of nobody, and of each stem: the sum over its words, (W + 1 + S, K)."""
+        """The shares of each word, a row of zeros, and the sum of shares of the words of each stem, (W + 1 + S, K)."""
         word, symbol, share = self.shares
         shape = (len(self.words), self.n_symbols)
         of_words = scipy.sparse.csr_array((share, (word, symbol)), shape=shape)
-        of_nobody = scipy.sparse.csr_array((1, self.n_symbols))
+        zeros = scipy.sparse.csr_array((1, self.n_symbols))
         stems = self.stems
         belongs = scipy.sparse.csr_array(
             (np.ones(len(stems.stem)), (stems.stem, stems.word)), shape=(len(stems.number), len(self.words))
         )
-        return scipy.sparse.csr_array(scipy.sparse.vstack([of_words, of_nobody, belongs @ of_words]))
+        return scipy.sparse.csr_array(scipy.sparse.vstack([of_words, zeros, belongs @ of_words]))
 
     def relations(self, word: str, lower: str) -> list[tuple[str, int, int]]:
         """List a word's known relatives: the relation's name, the row of their shares, and the row to subtract."""
-        own = self.index.get(word, self.nobody)
+        own = self.index.get(word, self.zero_row)
+        # The same word in the other case: `>` in lower case, `<` with a capital.
         is_capital = word != lower
         mark = ">" if is_capital else "<"
         other = self.index.get(lower if is_capital else word[:1].upper() + word[1:], own)
-        relatives = [(mark, other, self.nobody)] if other != own else []
+        relatives = [(mark, other, self.zero_row)] if other != own else []
+        # Other words with the longest stem that is known: `~` for any ending, `=` with the ending of this word.
         for stem in _stems(lower):
             group = self.stems.number.get(stem, -1)
-            if group >= 0 and self.stems.members[group] > (own != self.nobody):
-                relatives += [(mark, self.nobody + 1 + group, own) for mark in ("~", "=" + lower[len(stem) :])]
+            if group >= 0 and self.stems.members[group] > (own != self.zero_row):
+                relatives += [(mark, self.zero_row + 1 + group, own) for mark in ("~", "=" + lower[len(stem) :])]
                 break
         return relatives
 
     def mean_shares(self, source: IntArray, own: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Compute the mean shares of each source (n,) without those of `own` (n,), as row, symbol and share.
+        """Compute the mean shares of n relations: the row `source` (n,) less the row `own` (n,), scaled to sum to 1.
 
-        The shares of a row sum to 1.
+        Returns three columns: the relation, the symbol and its share.
         """
         table = self._sources
         rows = np.concatenate([source, own])
         entry, which = ranges(table.indptr[rows].astype(np.int64), table.indptr[rows + 1].astype(np.int64))
-        # Shares of row i + n are subtracted from those of row i.
+        # The shares of row i + n are subtracted from the shares of row i.
         key, part = np.unique((which % len(source)) * table.shape[1] + table.indices[entry], return_inverse=True)
         share = np.bincount(part, np.where(which < len(source), table.data[entry], -table.data[entry]))
         keep = share >= _TINY
@@ -172,7 +176,7 @@ class _KnownWords:
 
 
 def _stems(word: str) -> list[str]:
-    """List the stems of a word: in lower case, then without its last characters, one by one."""
+    """List the stems of a word, the longest first: the word in lower case, and without one or two last characters."""
     lower = word.lower()
     return [lower[:end] for end in range(len(lower), max(_STEM, len(lower) - _ENDING) - 1, -1)]
 
@@ -187,7 +191,7 @@ class _Entries(NamedTuple):
 
 
 def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, number: Callable[[str], int]) -> _Entries:
-    """List the features of words; `number` numbers the name of a feature, -1 for an unknown one."""
+    """List the features of words; `number` returns the number of a feature's name, or -1 for an unknown name."""
     piece: list[int] = []
     length: list[int] = []
     relations: list[tuple[int, int, int, int]] = []
@@ -198,10 +202,10 @@ def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, nu
         length.append(len(pieces))
         relations += [(row, number(name), source, own) for name, source, own in known.relations(word, lower)]
     rows = np.repeat(np.arange(len(words)), np.array(length, dtype=np.int64))
-    of, name, source, own = np.array(relations, dtype=np.int64).reshape(-1, 4).T
+    row_of, name, source, own = np.array(relations, dtype=np.int64).reshape(-1, 4).T
     relative, symbol, share = known.mean_shares(source, own)
     return _Entries(
-        np.concatenate([rows, of[relative]]),
+        np.concatenate([rows, row_of[relative]]),
         np.concatenate([np.array(piece, dtype=np.int64), name[relative]]),
         np.concatenate([np.full(len(rows), -1), symbol]),
         np.concatenate([np.ones(len(rows)), share]),
@@ -227,12 +231,13 @@ class SpellingModel:
     """
 
     def __init__(self, known: _KnownWords, names: Iterable[str], keys: IntArray, weights: Float32Array) -> None:
-        """Hold a trained model; its rows of weights are features.
+        """Hold a trained model.
 
         known: the words of the treebank.
         names: the names of features, without symbols.
-        keys: (F,) name (K + 1) + symbol + 1 of each feature, ascending, where a piece has symbol -1.
-        weights: (F, K).
+        keys: (F,) the key of each feature in ascending order: name (K + 1) + symbol + 1, with symbol -1 for a piece of
+        the spelling.
+        weights: (F, K) the weights W of the features.
         """
         self._known = known
         self._names = Vocabulary(names)
@@ -251,13 +256,13 @@ class SpellingModel:
     ) -> SpellingModel:
         """Learn from n observations of words with their symbols.
 
-        words: W distinct words; those without observations take no part.
+        words: W distinct words; words without observations are ignored.
         word: (n,) the word of each observation.
-        symbol: (n,) its symbol.
-        count: (n,) how often it occurs; once if not given.
-        opens: (n,) whether the word opens a sentence; none does if not given.
-        n_symbols: K; one more than the largest symbol if not given.
-        options: settings of training.
+        symbol: (n,) the symbol of each observation.
+        count: (n,) the number of times that each observation was made; 1 if not given.
+        opens: (n,) whether the word opens a sentence; no word does if not given.
+        n_symbols: K, the number of symbols; one more than the largest symbol if not given.
+        options: the settings of training.
         """
         options = options or SpellingOptions()
         count = np.ones(len(word)) if count is None else np.asarray(count, dtype=np.float64)
@@ -268,22 +273,24 @@ class SpellingModel:
         symbol = symbol[seen]
         count = count[seen]
         known = _KnownWords(words, _shares(len(words), size, word, symbol, count), size)
+        # The examples are the words within sentences (2 w for word w) and at the beginning of sentences (2 w + 1).
         places, row = np.unique(2 * word + first, return_inverse=True)
         total = np.bincount(word, count, minlength=len(words))
         target = np.zeros((len(places), size))
         np.add.at(target, (row, symbol), count / total[word])
         names: Vocabulary[str] = Vocabulary()
         entries = _entries([words[place // 2] for place in places], (places % 2 == 1).tolist(), known, names.add)
-        keys, column, having = np.unique(
+        keys, column, n_words = np.unique(
             entries.name * (size + 1) + entries.symbol + 1, return_inverse=True, return_counts=True
         )
         features = scipy.sparse.csr_array((entries.value, (entries.row, column)), shape=(len(places), len(keys)))
-        keep = np.flatnonzero(having >= options.min_count)
+        # Leave out rare features, and number the names of the others anew.
+        keep = np.flatnonzero(n_words >= options.min_count)
         weights = log_linear_weights(
             scipy.sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations, options.frequent
         )
         used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
-        # As precise as a file holds them in two bytes.
+        # Round the weights, so that a file holds each in two bytes.
         weights = weights.astype(np.float16).astype(np.float32)
         return SpellingModel(
             known, [names.names[name] for name in used], number * (size + 1) + keys[keep] % (size + 1), weights
@@ -297,8 +304,8 @@ class SpellingModel:
     def features(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> scipy.sparse.csr_array:
         """Compute the features φ (n, F) of n words.
 
-        words: known or not.
-        opens: (n,) whether each word opens a sentence; none does if not given.
+        words: n words, which need not be known.
+        opens: (n,) whether each word opens a sentence; no word does if not given.
         """
         first = [False] * len(words) if opens is None else [bool(flag) for flag in opens]
         entries = _entries(words, first, self._known, self._names.get)
@@ -312,8 +319,8 @@ class SpellingModel:
     def posterior(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> FloatArray:
         """Compute P(a | x) (n, K) of n words.
 
-        words: known or not.
-        opens: (n,) whether each word opens a sentence; none does if not given.
+        words: n words, which need not be known.
+        opens: (n,) whether each word opens a sentence; no word does if not given.
         """
         scores = self.features(words, opens).astype(np.float32) @ self.weights
         return np.asarray(scipy.special.softmax(scores.astype(np.float64), axis=1))
@@ -349,7 +356,7 @@ class SpellingModel:
         symbol = array_from("share_symbol", arrays, np.int64, word.shape, AtLeast(0), Below(size))
         share = array_from("share", arrays, np.float64, word.shape, Above(0.0), AtMost(1.0 + _TINY))
         if len(text) != ends.max(initial=0):
-            raise ValueError("the names of spellings have no end")
+            raise ValueError("the names of features do not fill their text")
         pieces = (text[start:end].tobytes() for start, end in itertools.pairwise([0, *ends.tolist()]))
         names = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
         return SpellingModel(_KnownWords(words, _Shares(word, symbol, share), size), names, keys, weights)

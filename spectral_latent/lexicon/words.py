@@ -5,7 +5,7 @@ A word that was never seen gets rules from its signature and its spelling:
 | here | meaning |
 | --- | --- |
 | p(a, s) | probability of a leaf rule a → s, s a signature: p(s \\| a) p(a) in the coarse grammar |
-| tag f of a | symbols over words share tags, such as `NN` and `NP\\|NN` |
+| tag f of a | the tag of a symbol over words; `NN` and `NP\\|NN` have the same tag |
 | p(f, s) / p(s) | `_share`: the probability of the tag f given s |
 | P(f \\| x) | the probability of the tag f given the spelling of a word x |
 | c∞(a, s) P(f \\| x) / (p(f, s) / p(s)) | the vector of a → x, for an unseen word x whose finest known signature is s |
@@ -66,7 +66,7 @@ class EncodedWords(NamedTuple):
 
 
 class _WordRules(NamedTuple):
-    """Columns of `EncodedWords`, in any order."""
+    """The leaf rules of words in any order, with the columns of `EncodedWords`."""
 
     word: IntArray
     source: IntArray
@@ -87,7 +87,7 @@ class WordEncoder:
     coarse: operators with one state per symbol.
     prior: (S,) the share of each symbol among the nodes of a treebank.
     tag_of_symbol: (S,) the tag of each symbol over words.
-    least: tags of an unseen word with a smaller probability are marked as unlikely, except its likeliest tag.
+    least: the smallest probability of a tag of an unseen word; other tags are marked as unlikely, except the likeliest.
     likely: (R0,) whether the rules of known words are likely enough for a chart; all are likely if not given.
 
     >>> from spectral_latent.trees import Rules
@@ -187,7 +187,7 @@ class WordEncoder:
         return unseen
 
     def _rules_of_known(self, keys: IntArray, number: IntArray, factor: float) -> _WordRules:
-        """List the rules of known words, given the words' keys (k,) and numbers (k,), and the factor of the rules."""
+        """List the rules of known words, given the keys (k,) and numbers (k,) of the words, and a factor."""
         # Without a tag, a terminal has the rules of all tags.
         width = np.where(keys % (self._n_tags + 1) == 0, self._n_tags + 1, 1)
         row, which = ranges(np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys + width))
@@ -199,20 +199,21 @@ class WordEncoder:
         every_tag = np.arange(self._n_tags)
         tag_of_word = np.array([tag for _, _, tag in words], dtype=np.int64)[:, None]
         signature = np.array([self.lexicon.signature(name) for name, _, _ in words], dtype=np.int64)
-        # For each word and tag, (words, tags), take the rules of the word's signature, or else of that of all words.
+        # For each word and tag, (words, tags), take the rules of the word's signature.  Without a rule with this tag,
+        # take the rules of the signature that all words share.
         signatures, which = np.unique(signature, return_inverse=True)
         first, end = self._rows_with(signatures[:, None], every_tag)
         first, end = np.where(first < end, [first, end], self._rows_with(np.array([[self.lexicon.unknown]]), every_tag))
         first = first[which]
         end = end[which]
         p = self._posterior([(name, opens) for name, opens, _ in words])
-        # A word with a given tag can have no other tag, and can always have this one.
+        # A word with a given tag has this tag at least with the probability _FLOOR, and has no other tag.
         only = (tag_of_word == every_tag) & (tag_of_word >= 0)
         p = np.where(only, np.maximum(p, _FLOOR), np.where(tag_of_word < 0, p, 0.0))
         first, end = np.where((first < end) | ~only, [first, end], self._rows_with(self._commonest[None, :], every_tag))
         p = np.where(first < end, p, 0.0)
         is_likely = p >= np.minimum(self.least, p.max(axis=1, keepdims=True))
-        # Divide the probability of a tag among its symbols.
+        # Divide the probability of a tag among its symbols, in the ratio of the rules of the signature.
         word, tag = np.nonzero(p > 0.0)
         row, pair = ranges(first[word, tag], end[word, tag])
         source = self._order[row]

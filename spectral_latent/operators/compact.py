@@ -93,7 +93,7 @@ class CompactOperators:
         """Make operators with leaf rules that are multiples of present ones; see `ObservableOperators.with_leaves`.
 
         rules: (n, 2) symbol and terminal of each new rule.
-        source: (n,) the present leaf rule whose vector it takes.
+        source: (n,) the present leaf rule whose vector each new rule takes.
         factor: (n,) the factor of this vector.
         """
         leaf = self.shares[self.vector[source]] * self.factor[source, None]

@@ -3,7 +3,7 @@
 Numbers are converted to the smallest type that holds them.  Their bytes are compressed by zlib, and stored as an array
 of bytes: first the lowest byte of every number, then the next byte of every number.  Equal arrays are stored once.
 
-Two entries of a file's settings are about the arrays:
+Two entries of the settings of a file describe the arrays:
 
 | entry | meaning |
 | --- | --- |
@@ -88,11 +88,11 @@ def _decompressed(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
     if smaller != kind and smaller not in _SMALLER[kind]:
         raise ValueError(f"numbers of {smaller} are not a smaller type of {kind}")
     if smaller not in _STORED or not all(type(length) is int and length >= 0 for length in shape):
-        raise ValueError("the type or the shape of an array is not one")
+        raise ValueError("an array has an unknown type or an impossible shape")
     itemsize = np.dtype(smaller).itemsize
     size = itemsize * math.prod(shape)
     if size > _MOST_COMPRESSED * (stored.size + 1):
-        raise ValueError("an array is larger than what it is made of")
+        raise ValueError("an array is larger than its compressed bytes can make")
     reader = zlib.decompressobj()
     content = reader.decompress(stored.tobytes(), size + 1)
     if len(content) != size or not reader.eof or reader.unused_data:
@@ -116,6 +116,6 @@ def unpack_arrays(stored: Mapping[str, NDArray[Any]], settings: dict[str, Any]) 
     table = settings.pop("arrays")
     copies = settings.pop("copies")
     if table.keys() != stored.keys() or copies.keys() & table.keys():
-        raise ValueError("the arrays are not those of the table")
+        raise ValueError("the stored arrays are not those of the table")
     arrays = {name: _decompressed(stored[name], entry).astype(entry[0], copy=False) for name, entry in table.items()}
     return arrays | {name: arrays[first] for name, first in copies.items()}

@@ -1,6 +1,6 @@
-"""Compare the contents of model files with declarations: arrays and settings.
+"""Compare the contents of model files, arrays and settings, with declarations.
 
-Types and limits are those of `Options`; this module adds a few.
+Declarations have the types and limits of `Options`, and a few more that this module defines.
 
 | declared | accepted |
 | --- | --- |
@@ -37,7 +37,7 @@ AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
 class Limit(Protocol):
-    """Limit of numbers or names, such as `AtLeast` of `Options`."""
+    """A limit of numbers or names, such as `AtLeast` of `Options`."""
 
     def accepts(self, value: Any, /) -> Any:
         """Tell whether a value is within the limit; for an array, the answer is one truth value, or one for each
@@ -142,7 +142,7 @@ def _fault(
     # Products of three numbers must not overflow: the limit is below the third root of the largest number.
     if array.size and np.issubdtype(dtype, np.floating):
         most = float(np.finfo(array.dtype).max) ** 0.3
-        if not (array.min() >= -most and array.max() <= most):  # NaN, too, is neither
+        if not (array.min() >= -most and array.max() <= most):  # NaN fails both comparisons
             return "has numbers that are not finite, or too large to be multiplied"
     broken = next((limit for limit in limits if not np.all(limit.accepts(array))), None)
     return None if broken is None else f"must be {broken}"
@@ -185,8 +185,8 @@ def _of_json(value: Any, declared: Any) -> Any:
             raise ValueError
         return made
     if kind in (Union, UnionType):
-        some = next(part for part in parts if part is not NoneType)
-        return None if value is None else _of_json(value, some)
+        wanted = next(part for part in parts if part is not NoneType)
+        return None if value is None else _of_json(value, wanted)
     if kind in (list, tuple):
         if not isinstance(value, list):
             raise TypeError

@@ -9,15 +9,16 @@
 | `likely` | T̂ = Σ_q w_q x_q ⊗ y_q ⊗ z_q, unfolded along leg k: (m_k, product of the other lengths) |
 | D(T, T̂) | Σ T log(T / T̂) - T + T̂, the divergence of Kullback and Leibler |
 
-Q terms take Q (m_a + m_b + m_c) numbers instead of m_a m_b m_c, and the time falls likewise (Cohen and Collins 2012,
-"Tensor decomposition for fast parsing with latent-variable PCFGs", who fit squared errors).  D suits probabilities
+Q terms take Q (m_a + m_b + m_c) numbers instead of m_a m_b m_c, and the time falls by the same factor (Cohen and
+Collins 2012, "Tensor decomposition for fast parsing with latent-variable PCFGs", who fit squared errors).  D suits
+probabilities
 better: its minimum is the maximum-likelihood mixture, whose terms are non-negative and normalised.
 
 The legs are updated in turn by expectation maximisation (Lee and Seung 2001, Theorem 2, for matrices; Chi and Kolda
 2012, Section 5, for tensors):  w_q x_q[i] ← w_q x_q[i] Σ_jk (T / T̂)[i, j, k] y_q[j] z_q[k].  No update raises D.
-After an update of leg k, the sums of T̂ over the other legs equal those of T.  Leg 0 is updated last, so that the rules
-of every state of a parent keep their probabilities.  If T is zero everywhere at an index of a leg, T̂ is zero there,
-too, and the index is left out: most tensors of counts have few other indices.
+After an update of leg k, the sums of T̂ over the other legs equal the same sums of T.  Leg 0 is updated last, so that
+the rules of every state of a parent keep their probabilities.  If T is zero everywhere at an index of a leg, T̂ is zero
+there, too, and the index is left out: most tensors of counts have few other indices.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from spectral_latent.trees import FloatArray
 __all__ = ["low_rank_tensor"]
 
 _ROUNDS = 10  # updates of every leg; ten times as many do not improve F1
-_SPREAD = 0.3  # the share of the sums that is added to every term at the start, because updates keep zeros
+_SPREAD = 0.3  # the share of the sums that is added to every term at the start, because an update never changes a zero
 _NEGLIGIBLE = 1e-12  # terms are only added for entries above this share of the largest entry
 
 
@@ -59,16 +60,16 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
         raise ValueError("a tensor with negative numbers has no non-negative terms; use an estimator of probabilities")
     used = [dense.any(axis=others) for others in ((1, 2), (0, 2), (0, 1))]
     factors = [np.zeros((rank, m)) for m in dense.shape]
-    found = _climbed(dense[np.ix_(*used)], rank)
-    for factor, indices, terms in zip(factors, used, found, strict=True):
+    fitted = _climbed(dense[np.ix_(*used)], rank)
+    for factor, indices, terms in zip(factors, used, fitted, strict=True):
         factor[: len(terms), indices] = terms
-    return Tensor(*(factor[: len(found[0])] for factor in factors))
+    return Tensor(*(factor[: len(fitted[0])] for factor in factors))
 
 
 def _climbed(dense: FloatArray, rank: int) -> list[FloatArray]:
     """Find terms by cross approximation, and update all their legs in turn.
 
-    dense: (m_a, m_b, m_c), with a positive number at every index of each leg.
+    dense: (m_a, m_b, m_c) the tensor T, with a positive number at every index of each leg.
     Returns factors (Q, m_a), (Q, m_b) and (Q, m_c).
     """
     legs = [np.zeros((rank, m)) for m in dense.shape]
@@ -96,8 +97,8 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
     This is adaptive cross approximation (Bebendorf 2000), but negative remainders count as zero.  The terms are exact
     if T has rank one, or if they have no index in common.
 
-    rest: (m_a, m_b, m_c) T; gets the remainder.
-    first, second, third: zeros (Q, m_a), (Q, m_b) and (Q, m_c); get the factors.
+    rest: (m_a, m_b, m_c) the tensor T, from which the terms are subtracted.
+    first, second, third: (Q, m_a), (Q, m_b) and (Q, m_c) zeros, which get the factors.
     Returns the number of terms.
     """
     m_a, m_b, m_c = rest.shape
@@ -111,7 +112,9 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
                 for c in range(m_c):
                     if rest[a, b, c] > top:
                         top = rest[a, b, c]
-                        i, j, k = a, b, c
+                        i = a
+                        j = b
+                        k = c
         if q == 0:
             least = _NEGLIGIBLE * top
         if top <= least:
@@ -137,7 +140,7 @@ def _add_crosses(rest: FloatArray, first: FloatArray, second: FloatArray, third:
 
 
 def _spread(factor: FloatArray, sums: FloatArray) -> FloatArray:
-    """Normalise a factor (Q, m) to distributions (Q, m), after a share of the sums is added to each.
+    """Normalise the rows of a factor (Q, m) to distributions (Q, m), after a share of the sums is added to each row.
 
     sums: (m,) the sums of T over the other legs.
     """
@@ -159,7 +162,7 @@ def _update(
 ) -> None:
     """Update the distributions of a leg and the masses of the terms.
 
-    unfolded: (m, m' m'') T, unfolded along the leg.
+    unfolded: (m, m' m'') the tensor T, unfolded along the leg.
     weights: (Q,) the masses of the terms.
     leg: (Q, m) the distributions of the leg.
     left, right: (Q, m') and (Q, m'') the distributions of the other legs.

@@ -56,7 +56,8 @@ def _view(column: NDArray[Any]) -> NDArray[Any]:
 def _check_leaves(rules: IntArray, leaf: FloatArray, n_symbols: int, m_max: int) -> None:
     """Raise ValueError unless leaf rules and their numbers fit together, and the rules have symbols that exist.
 
-    rules: (R0, 2), leaf: (R0, M).
+    rules: (R0, 2) the symbol and the terminal of each leaf rule.
+    leaf: (R0, M) the numbers of each leaf rule.
     """
     check_column("leaf rules", rules, (len(rules), 2), np.int64)
     check_column("numbers of leaf rules", leaf, (len(rules), m_max), np.float64)
@@ -67,9 +68,9 @@ def _check_leaves(rules: IntArray, leaf: FloatArray, n_symbols: int, m_max: int)
 class ObservableOperators(RuleTable):
     """Operators of S symbols, as a table of rules.
 
-    probabilities: whether the basis is that of the states, so that the numbers are probabilities.
-    singular_values: (S, K) those of each symbol's Ω̂, the largest first, and 0 where a symbol has fewer than K; K is at
-    least the largest number of states.  None if no decomposition has found the latent spaces.
+    probabilities: whether the numbers are probabilities, because the basis has a coordinate for each state.
+    singular_values: (S, K) the singular values of each symbol's Ω̂, the largest first, with zeros for a symbol that has
+    fewer than K; K is at least the largest number of states.  None if no decomposition has found the latent spaces.
     Raises ValueError if rules, states and arrays do not fit together, because compiled code does not check them.  For
     the same reason rules and states cannot be written to afterwards.
     """
@@ -107,7 +108,7 @@ class ObservableOperators(RuleTable):
         object.__setattr__(self, "rules", Rules(*map(read_only, (rules.leaf, rules.unary, rules.binary))))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Check a copy, too."""
+        """Check the arrays of a copy, too."""
         self.__dict__.update(state)
         self.__post_init__()
 
@@ -161,7 +162,7 @@ class ObservableOperators(RuleTable):
         return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary))
 
     def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
-        """Replace all leaf rules, for example by those of the terminals of one forest; the other rules are shared.
+        """Replace all leaf rules, for example by the rules of the terminals of one forest; other rules are shared.
 
         The other rules are not checked again, because they are read-only.
 
@@ -185,7 +186,7 @@ class ObservableOperators(RuleTable):
         """Replace all leaf rules by multiples of some of them; see `with_leaf_rules`.
 
         rules: (n, 2) symbol and terminal of each new rule.
-        source: (n,) the present leaf rule whose vector it takes.
+        source: (n,) the present leaf rule whose vector each new rule takes.
         factor: (n,) the factor of this vector.
         """
         return self.with_leaf_rules(rules, self.leaf[source] * factor[:, None])

@@ -1,14 +1,14 @@
 """Hold numbers for all roots and rules of a grammar with latent states: counts, moments and operators are such tables.
 
-| here | shape | of |
+| here | shape | what it has numbers for |
 | --- | --- | --- |
-| `root[a]` | (M,) | trees rooted in symbol a |
+| `root[a]` | (M,) | trees with the root symbol a |
 | `leaf[r]` | (M,) | rule r = a → x |
 | `unary[r]` | (M, M) | rule r = a → b |
 | `binary[r]` | (m_a, m_b, m_c) | rule r = a → b c |
 
-The first axis of each is the states of the parent a.  Vectors and matrices are padded with zeros to the largest state
-count M.
+The first axis of each array has the states of the parent a.  Vectors and matrices are padded with zeros to the largest
+state count M.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
 class RuleTable(ShortRepr):
     """Numbers for S symbols and their rules.
 
-    rules: the rules.
+    rules: the leaf, unary and binary rules.
     states: (S,) the number of latent states of each symbol, at least 1.
     root: (S, M) the numbers of root symbols.
     leaf: (R0, M) the numbers of leaf rules.
@@ -150,7 +150,7 @@ class RuleTable(ShortRepr):
 
     @staticmethod
     def of_counts(rules: Rules, root: FloatArray, leaf: FloatArray, unary: FloatArray, binary: FloatArray) -> RuleTable:
-        """Make the table of a grammar with one state a symbol from a number for each root and rule.
+        """Make the table of a grammar with one state per symbol, from one number for each root and rule.
 
         rules: the R0 leaf rules, R1 unary rules and R2 binary rules of the grammar.
         root: (S,) the number of each root symbol.
@@ -186,7 +186,7 @@ def _union(rows: IntArray, counts: FloatArray, other_rows: IntArray, other: Floa
     """Merge two tables of rules, and add the numbers of each rule.
 
     rows, other_rows: (R, k) and (R', k) the rules of the tables.
-    counts, other: (R, ...) and (R', ...) their numbers.
+    counts, other: (R, ...) and (R', ...) the numbers of the rules.
     """
     if np.array_equal(rows, other_rows):
         return rows, counts + other
@@ -218,7 +218,7 @@ def _union_of_tensors(
 
 
 def _sum_of_dense(n_rules: int, pairs: Sequence[tuple[IntArray, Tensors]]) -> Tensors:
-    """Add dense tensors of rules 0 ... n_rules - 1 without a loop over rules.
+    """Add dense tensors of rules 0 ... n_rules - 1, without a loop over rules.
 
     pairs: the rules (R,) of some tensors, each at most once, and these tensors.
     """

@@ -47,7 +47,7 @@ FORMAT = "spectral_latent"
 VERSION = 7
 _KEY = "model"
 _DIGEST = "digest"
-_BEGINNING = 1 << 12  # bytes of a file that show whether it is text
+_BEGINNING = 1 << 12  # the number of bytes that are read to tell whether a file is text
 Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
 
 
@@ -120,9 +120,9 @@ def _json(value: Any) -> str:
 
 def _write_whole(target: Path, content: bytes) -> None:
     """Write a temporary file beside the target, and rename it after it is on the disk."""
-    ours = f".{FORMAT}-{blake2b(platform.node().encode(), digest_size=4).hexdigest()}-"
-    _sweep(target.parent, ours)
-    part = target.with_name(f"{ours}{os.getpid()}-{secrets.token_hex(4)}")
+    prefix = f".{FORMAT}-{blake2b(platform.node().encode(), digest_size=4).hexdigest()}-"
+    _sweep(target.parent, prefix)
+    part = target.with_name(f"{prefix}{os.getpid()}-{secrets.token_hex(4)}")
     try:
         with part.open("xb") as file:  # a new file, which gets the permissions that the process gives to all its files
             if target.exists():
@@ -168,8 +168,8 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> Content
     path: the file to read.
     kind: the kind of model that the file must hold; None for any.
 
-    Raises ModelFileError, naming the file and what to do, if the file is missing, cut short, damaged, not a model, of
-    another kind or of another version.
+    Raises ModelFileError, which names the file and a remedy, if the file is missing, cut short, damaged, not a model,
+    of another kind or of another version.
     """
     if Path(path).is_dir():
         raise ModelFileError(f"{path}: a folder; give the file of a model")

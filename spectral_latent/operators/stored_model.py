@@ -115,7 +115,7 @@ class StoredModel(ShortRepr):
     def save(self, path: str | os.PathLike[str], record: Mapping[str, Any] | None = None) -> None:
         """Write the model to one file, whole or not at all.
 
-        path: the file.
+        path: the file of the model.
         record: a record of the training, which the file keeps and `record_of` returns; JSON can hold it.
         Raises ValueError as `contents` does.
         """
@@ -126,7 +126,7 @@ class StoredModel(ShortRepr):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
 
-        path: the file.
+        path: the file of the model.
         """
         with opened_model(path, cls.kind) as (arrays, settings):
             return cast(Self, cls.from_arrays(arrays, settings))

@@ -59,7 +59,7 @@ def arrays_of(prefix: str, compact: CompactOperators) -> dict[str, NDArray[Any]]
 
 
 def _are_states(vector: IntArray, symbol: IntArray, states: IntArray, m: int) -> BoolArray:
-    """Tell which numbers (V, m) of the vectors of leaf rules are those of states; the others are padding.
+    """Tell which numbers (V, m) of the vectors of leaf rules belong to states; the other numbers are padding.
 
     vector: (R,) the vector of each leaf rule.
     symbol: (R,) the symbol of each leaf rule.
@@ -82,7 +82,8 @@ def operators_from(
     prefix: the first part of the arrays' names, such as `latent`.
     arrays: the arrays of a model file, by name.
     n_terminals: the number of terminals; leaf rules have terminals 0 ... n_terminals - 1.
-    probabilities: whether the numbers are probabilities: then no number is negative, and those of roots sum to one.
+    probabilities: whether the numbers must be probabilities: no number is negative, and the numbers of roots sum to
+    one.
 
     Raises ModelFileError if arrays are missing or do not fit together.
     """

@@ -1,8 +1,8 @@
 """Hold third-order tensors of binary rules, factored or multiplied out, one by one or all in one flat array.
 
 The tensor of a rule that was seen at n nodes is Σ_i z_i ⊗ x_i ⊗ y_i: each factor has a row for each node.  Applied as
-zᵀ((X α_b) ∘ (Y α_c)) it costs n (m_a + m_b + m_c); multiplied out it costs m_a m_b m_c.  Both forms are exact, so that
-the cheaper one is kept.
+zᵀ((X α_b) ∘ (Y α_c)), it costs n (m_a + m_b + m_c); multiplied out, it costs m_a m_b m_c.  Both forms are exact, and
+the cheaper form is kept.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Tensor:
     def scale(self, factor: float) -> Tensor:
         """Multiply the tensor by a number.
 
-        factor: the number.
+        factor: the number to multiply by.
         """
         if self.dense is not None:
             return Tensor.of_dense(self.dense * factor)
@@ -154,7 +154,7 @@ class Tensors(Sequence[Tensor]):
     """Hold R tensors in one flat array, as compiled code reads them and files store them.
 
     Tensor r has the numbers data[offset[r]:offset[r+1]].  They begin with a matrix (m_a, Q), which maps the *pair
-    space* of the rule to the parent.  If the tensor is multiplied out (terms[r] = 0), the pair space is that of outer
+    space* of the rule to the parent.  If the tensor is multiplied out (terms[r] = 0), the pair space holds outer
     products, Q = m_b m_c, and there are no further numbers.  If it is factored, Q = terms[r], and the matrix is the
     transpose of the first factor.  The second factor (Q, m_b) and the third factor (Q, m_c) follow; they map the
     children to the pair space.
@@ -188,7 +188,7 @@ class Tensors(Sequence[Tensor]):
         object.__setattr__(self, "terms", read_only(self.terms))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Check a copy, too."""
+        """Check the arrays of a copy, too."""
         self.__dict__.update(state)
         self.__post_init__()
 

@@ -25,7 +25,7 @@ class AnchorWord:
     """A type that occurs with one tag alone.
 
     word: the type, in lower case.
-    count: its tokens.
+    count: the number of tokens of the type.
     rank: 1 for the most frequent type of the corpus; types equally frequent share the lower rank.
     """
 

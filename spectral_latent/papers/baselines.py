@@ -33,7 +33,7 @@ def train_cluster_hmm(types: WordTypes, n_states: int) -> HiddenMarkov:
 
     Every type is emitted by one state.  There are no more states than types.
 
-    types: the corpus.
+    types: the word types of the corpus.
     n_states: the number of states, m.
 
     Raises EstimationError if there are no types.
@@ -53,10 +53,10 @@ def train_baum_welch(
 ) -> HiddenMarkov:
     """Climb by expectation maximisation from random starts, and give the likeliest of the models found.
 
-    types: the corpus.
+    types: the word types of the corpus.
     n_states: the number of states, m.
     seeds: the seed of each random start.
-    iterations: the most iterations from each start.
+    iterations: the largest number of iterations from each start.
     tolerance: the least gain of log-likelihood per sentence; see `EstimatorOptions`.
 
     Raises EstimationError if there are no types, and ValueError if there are no seeds.
@@ -79,8 +79,8 @@ def train_baum_welch(
 def decode_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
     """Find the state (N,) with the largest marginal at every position; of equal ones, the first.
 
-    model: over the types of the sequences.
-    sequences: N positions in all.
+    model: a model over the types of the sequences.
+    sequences: the sequences, with N positions in all.
 
     >>> sure = HiddenMarkov(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.full(2, 0.5), np.ones((2, 1)))
     >>> decode_states(sure, Sequences.of([[0, 0, 0], [0]]))
@@ -94,8 +94,8 @@ def decode_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
 def score_per_word(model: HiddenMarkov, sequences: Sequences) -> float:
     """Compute the mean log-probability of a word, in nats; -inf if a sequence is impossible.
 
-    model: over the types of the sequences.
-    sequences: at least one.
+    model: a model over the types of the sequences.
+    sequences: one or more sequences.
 
     >>> coin = HiddenMarkov(np.array([1.0]), np.array([[1.0]]), np.array([0.5]), np.array([[0.5, 0.5]]))
     >>> round(score_per_word(coin, Sequences.of([[0, 1], [1]])), 4)  # log 1/4

@@ -121,7 +121,9 @@ def _weight(clusters: _Clusters, count: float, before: float, after: float) -> f
 @compiled_part
 def _term(clusters: _Clusters, i: int, j: int, d: int) -> float:
     """Compute the term of cluster d, neither i nor j, in loss[i, j]: w(i, d) + w(j, d) - w(i ∪ j, d) and its mirror."""
-    count, before, after = clusters.counts, clusters.before, clusters.after
+    count = clusters.counts
+    before = clusters.before
+    after = clusters.after
     return (
         _weight(clusters, count[i, d], before[i], after[d])
         + _weight(clusters, count[j, d], before[j], after[d])
@@ -135,7 +137,9 @@ def _term(clusters: _Clusters, i: int, j: int, d: int) -> float:
 @compiled_part
 def _set_losses(clusters: _Clusters, used: int, i: int) -> None:
     """Compute loss[i, j] and loss[j, i] anew for all clusters 0 < j < used."""
-    count, before, after = clusters.counts, clusters.before, clusters.after
+    count = clusters.counts
+    before = clusters.before
+    after = clusters.after
     for j in range(1, used):
         if j == i:
             continue
@@ -236,7 +240,7 @@ def _cluster(rows: _SparseRows, columns: _SparseRows, places: _Places, clusters:
 
     rows, columns: the bigrams of n > m types by their first and by their second type.
     places: the places of types that are not clusters yet; in the end, `slot` has the slot of each type's cluster.
-    clusters: m + 1 free slots.
+    clusters: the clusters, with m + 1 free slots.
     """
     m = len(clusters.before) - 1
     free = 0

@@ -66,9 +66,9 @@ _DELTA = 0.05  # the probability of a larger one
 def _measure_errors(estimated: ObservableOperators, truth: ObservableOperators, trees: SkeletalTrees) -> FloatArray:
     """Compute |p̂(τ) / p(τ) - 1| (T,) of T trees.
 
-    estimated: the operators of p̂.
-    truth: the operators of p.
-    trees: the T trees.
+    estimated: the operators that give p̂.
+    truth: the operators that give p.
+    trees: the T trees to weigh.
     """
     theirs, ours = (tree_weights(model, Forest.of_trees(trees, model.rules)) for model in (truth, estimated))
     return np.asarray(np.abs(ours.sign * np.exp(ours.log - theirs.log) - 1.0))
@@ -91,8 +91,8 @@ class _Marginals(NamedTuple):
 def _measure_marginals(estimated: ObservableOperators, truth: ObservableOperators, charts: Forest) -> float:
     """Compute the mean of |μ̂ / μ - 1| over the nodes that trees of the sentences have, by their true probabilities.
 
-    estimated: the operators of μ̂.
-    truth: the operators of μ.
+    estimated: the operators that give μ̂.
+    truth: the operators that give μ.
     charts: the charts of the sentences.
     """
     ours, theirs = (_Marginals.compute(model, charts) for model in (estimated, truth))
@@ -184,7 +184,7 @@ def _one_node_counted_once(shard: Shard, seed: int) -> ObservableOperators:
 class Variant(NamedTuple):
     """A way to estimate, and what its error is of.
 
-    estimate: from a shard, with a seed.
+    estimate: a function that estimates operators from a shard, with a seed.
     of_marginals: whether the error is of marginals, and not of trees.
     """
 
@@ -204,9 +204,9 @@ VARIANTS = {
 def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARIANTS) -> dict[str, FloatArray]:
     """Measure the errors (sizes, seeds) of every variant on independent samples.
 
-    sizes: numbers of trees.
-    seeds: samples of each size.
-    variants: names of `VARIANTS`.
+    sizes: the numbers of trees of the samples.
+    seeds: the number of samples of each size.
+    variants: the names of some `VARIANTS`.
 
     >>> draw_errors([1000], seeds=2, variants=["all nodes"])["all nodes"].shape
     (1, 2)
@@ -233,7 +233,7 @@ def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARI
 def print_exactness(grammars: int) -> None:
     """Print, for random grammars, the errors of estimates from the moments of all trees.
 
-    grammars: how many.
+    grammars: the number of random grammars.
     """
     click.echo(
         "Theorem 2: estimates from exact moments, on random grammars with finitely many trees.  The paper proves"
@@ -264,7 +264,7 @@ def print_exactness(grammars: int) -> None:
 def print_consistency(sizes: Sequence[int], found: dict[str, FloatArray]) -> None:
     """Print geometric means of errors for every sample size, and fitted slopes.
 
-    sizes: numbers of trees.
+    sizes: the numbers of trees of the samples.
     found: the errors (sizes, seeds) of each variant, as `draw_errors` gives them.
     """
     click.echo(
@@ -282,7 +282,7 @@ def draw_picture(sizes: Sequence[int], found: dict[str, FloatArray], path: Path)
 
     Raises ImportError without matplotlib.
 
-    sizes: numbers of trees.
+    sizes: the numbers of trees of the samples.
     found: the errors (sizes, seeds) of each variant.
     path: the file to write.
     """

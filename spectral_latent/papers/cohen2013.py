@@ -57,7 +57,7 @@ _PAPER_TIME = {("+ smoothing", 32): "< 10 h", ("EM", 32): "187 h"}
 def step_options(step: str, n_states: int) -> ConstituencyOptions:
     """Choose the options of a step; the additions of later steps are off.
 
-    step: one of `STEPS`.
+    step: the name of a step, one of `STEPS`.
     n_states: the number of states of a symbol, m.
 
     >>> step_options("+ scaling", 8).estimator.smoothing is None
@@ -86,8 +86,8 @@ def step_options(step: str, n_states: int) -> ConstituencyOptions:
 def train_step(trees: Sequence[Phrase], step: str, n_states: int) -> ConstituencyModel:
     """Train the model of a step; a plain PCFG parses with its own operators.
 
-    trees: the treebank.
-    step: one of `STEPS`.
+    trees: the trees of the treebank.
+    step: the name of a step, one of `STEPS`.
     n_states: the number of states of a symbol, m.
 
     >>> trees = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
@@ -120,8 +120,8 @@ def print_steps(train: str, evaluate: str, steps: Sequence[str], states: Sequenc
 
     train: the source of the trees to learn from.
     evaluate: the source of the trees to parse.
-    steps: names of `STEPS`.
-    states: numbers of states.
+    steps: the names of some `STEPS`.
+    states: the numbers of states to try.
     """
     trees = list(constituency_trees(train))
     gold = [tree for tree in map(GoldTree.of, constituency_trees(evaluate)) if tree is not None]

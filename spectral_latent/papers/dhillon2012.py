@@ -80,10 +80,10 @@ def _score_given_tree(
 ) -> Weight:
     """Compute p̂(tags | tree) by operators of the two symbols of `observable`.
 
-    operators: over the observations 0 ... V - 1.
-    sentences: with heads.
-    tags: the V observations.
-    column: where a sentence has its tags, "upos" or "xpos".
+    operators: operators over the observations 0 ... V - 1.
+    sentences: the sentences with their heads.
+    tags: the tags, which are the V observations.
+    column: the column of the tags of a sentence, "upos" or "xpos".
     """
     labels = Vocabulary([HeadSymbol("", "complete"), HeadSymbol("", "right"), HeadSymbol("", "left")])
     rows = [_tags_of(sentence, column) for sentence in sentences]
@@ -98,9 +98,9 @@ def _score_given_tree(
 class ObservedTreebank(NamedTuple):
     """A treebank whose observations are tags.
 
-    trees: with heads.
-    tags: all that may be observed.
-    column: where a sentence has its tags, "upos" or "xpos".
+    trees: the sentences with their heads.
+    tags: all tags that may be observed.
+    column: the column of the tags of a sentence, "upos" or "xpos".
     """
 
     trees: Sentences
@@ -110,8 +110,8 @@ class ObservedTreebank(NamedTuple):
     def embed(self, name: str, k: int) -> tuple[Observations, FloatArray]:
         """Make the observations and U (V, k).
 
-        name: one of `EMBEDDINGS`.
-        k: the dimensions.
+        name: the name of an embedding, one of `EMBEDDINGS`.
+        k: the number of dimensions.
         """
         rows = [[self.tags[tag] for tag in _tags_of(sentence, self.column)] for sentence in self.trees]
         heads = (sentence.heads or () for sentence in self.trees)
@@ -124,9 +124,9 @@ class ObservedTreebank(NamedTuple):
     def train_paper(self, algorithm: str, embedding: str, k: int) -> Callable[[Sentences], Weight]:
         """Estimate by Algorithm 1, and give what scores trees.
 
-        algorithm: one of `ALGORITHMS`, as printed or corrected.
-        embedding: one of `EMBEDDINGS`.
-        k: the dimensions.
+        algorithm: the name of one of `ALGORITHMS`, as printed or corrected.
+        embedding: the name of an embedding, one of `EMBEDDINGS`.
+        k: the number of dimensions.
         """
         operators = ALGORITHMS[algorithm](*self.embed(embedding, k))
         return lambda sentences: _score_given_tree(operators, sentences, self.tags, self.column)
@@ -144,7 +144,7 @@ class ObservedTreebank(NamedTuple):
     def scorers(self, states: Sequence[int]) -> Iterator[tuple[str, int, _Scorer]]:
         """Train the rows of the table, one after another.
 
-        states: k, dimensions and numbers of states.
+        states: the numbers of states, which are also the dimensions k.
         """
         for m in states:
             for embedding in EMBEDDINGS:
@@ -163,7 +163,7 @@ class _NBestLists(NamedTuple):
 
     candidates: the candidates of all sentences, one list after another.
     start: (L + 1,) the place of the first candidate of each list, and the number of candidates.
-    gold: the L right trees.
+    gold: the right tree of each of L lists.
     """
 
     candidates: list[DependencySentence]
@@ -229,7 +229,7 @@ def print_scores(train: str, evaluate: str, column: TagColumn, states: Sequence[
     train: the source of the trees to learn from.
     evaluate: the source of the trees to score.
     column: the tags that are observed, "upos" or "xpos".
-    states: k, dimensions and numbers of states.
+    states: the numbers of states, which are also the dimensions k.
     n_best: candidates of each sentence.
     """
     trees, gold = (_read(source, column) for source in (train, evaluate))

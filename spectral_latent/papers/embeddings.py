@@ -52,8 +52,8 @@ def embed_by_arcs(observations: Observations, k: int) -> FloatArray:
     With enough data its range is that of O.  Counts of heads alone would leave out the words that never head another.
     There are fewer than k columns if the counts have a lower rank.
 
-    observations: the trees.
-    k: at least 1; ValueError if it is less.
+    observations: the words of the trees, with their heads.
+    k: the number of dimensions, at least 1; ValueError if it is less.
 
     >>> the, dog, cat, barks = range(4)
     >>> trees = Observations.of([((the, dog, barks), (2, 3, 0)), ((the, cat, barks), (2, 3, 0))], n_words=4)
@@ -81,7 +81,7 @@ def embed_by_contexts(
 
     sentences: observations 0 ... V - 1; a negative number, as `Vocabulary.get` gives it, stands for any other word.
     n_words: the number of observations, V.
-    k: the dimensions.
+    k: the number of dimensions.
     steps: the number of steps of the method; see this module.
     window: h, the number of words before, and after, a word that are its context.
     smoothing: κ, a count that is added to that of each word.

@@ -58,8 +58,8 @@ class FeaturizedOptions(Options):
 def word_features(types: WordTypes, cutoff: int) -> sparse.csr_array:
     """Compute φ (n, s): the features of spelling (see `SpellingFeatures`), then one feature for each frequent type.
 
-    types: the corpus.
-    cutoff: how many tokens a frequent type has at least.
+    types: the word types of the corpus.
+    cutoff: the smallest number of tokens of a frequent type.
 
     >>> word_features(WordTypes.of([["a", "b"], ["a"]]), cutoff=2).toarray()[:, -1]
     array([1., 0.])
@@ -74,7 +74,7 @@ class HmmWeights(NamedTuple):
 
     initial: (m,) logits of the first state.
     step: (m, m + 1) logits of the next state, or of the end in the last column.
-    emission: (m, s) weights of features.
+    emission: (m, s) the weights of features.
     """
 
     initial: FloatArray
@@ -151,7 +151,7 @@ def train_featurized_hmm(
 ) -> HiddenMarkov:
     """Climb by L-BFGS from random weights; the same seed gives the same model.
 
-    types: the corpus.
+    types: the word types of the corpus.
     options: the defaults if not given.
     listener: is told the objective after every iteration.
 

@@ -68,7 +68,7 @@ def estimate_paper_operators(observations: Observations, u: FloatArray) -> Obser
     They are exact if range(U) = range(O) and T_d π = π.  Any basis of the range of U gives the same p̂.  In one
     dimension there is one state: words are independent, and uniform because of error 2.
 
-    observations: the trees.
+    observations: the words of the trees, with their heads.
     u: (V, k) the embeddings U.
 
     Raises ValueError if U does not fit, EstimationError if a matrix to be inverted is singular.
@@ -95,7 +95,7 @@ def estimate_corrected_operators(observations: Observations, u: FloatArray) -> O
     triples cancels out; c₁ is the mean of roots.  Words are fitted to their neighbours; see `_fitted_words`.  Any basis
     of the range of U gives the same p̂.
 
-    observations: the trees.
+    observations: the words of the trees, with their heads.
     u: (V, k) the embeddings U.
 
     Raises ValueError if U does not fit, EstimationError if a matrix to be inverted is singular or there is no root.

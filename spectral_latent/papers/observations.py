@@ -19,8 +19,8 @@ class Observations:
     """The n words of some sentences with their heads, one sentence after another, projective or not.
 
     word: (n,) the observation at each position, 0 ... V - 1.
-    head: (n,) the position of its head in these columns; -1 at a root.
-    weight: (n,) how often its sentence counts.
+    head: (n,) the position of the head of each word in these columns; -1 at a root.
+    weight: (n,) the weight of the sentence at each position.
     n_words: the number of observations, V.
     """
 
@@ -39,7 +39,7 @@ class Observations:
 
         sentences: the words and the heads of each; head 1 is the first word and 0 the root, as in CoNLL-U.
         n_words: the number of observations, V.
-        weights: how often each sentence counts; once if not given.
+        weights: the weight of each sentence; 1 if not given.
 
         Raises ValueError, with the number of the sentence, where columns differ in length, a word is not
         below V, a head is outside the sentence or the word itself, or a weight is negative or not finite.

@@ -106,7 +106,7 @@ _WARM = TaggedCorpus(
 class Method(NamedTuple):
     """A way to train a model, with the numbers of the paper, on English.
 
-    train: from a corpus.
+    train: a function that trains a model on a corpus.
     is_random: whether the seed makes a difference.
     paper: many-to-one accuracy in Tables 1 and 2.
     paper_log: log p per word in Table 6.
@@ -231,10 +231,10 @@ def print_methods(
 ) -> None:
     """Print the scores of methods on every corpus, and their means over several corpora.
 
-    corpora: at least one.
-    methods: by name.
-    setting: with the first seed.
-    seeds: how many runs of random methods; mean (standard deviation) are printed.
+    corpora: one or more corpora.
+    methods: the methods by their names.
+    setting: the settings of the first run; later runs have other seeds.
+    seeds: the number of runs of random methods; mean and standard deviation are printed.
     fine: whether the tags are those of Table 7; there are then as many states as the corpus has tags.
     """
     click.echo("Paper: English, whose treebank is not open; - where the text at hand has no number.\n")
@@ -264,7 +264,7 @@ def print_methods(
 def print_assumptions(corpora: Sequence[TaggedCorpus]) -> None:
     """Print Table 5: how many tags have an anchor, and how many words a single tag.
 
-    corpora: at least one.
+    corpora: one or more corpora.
     """
     candidates = AnchorOptions().candidates
     click.echo("Paper: all tags of all ten languages have an anchor, and more than 90 % of types are unambiguous.")

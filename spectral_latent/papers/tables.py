@@ -33,7 +33,7 @@ class MarkdownTable:
     def row(self, *cells: str) -> None:
         """Print a row.
 
-        cells: one for each column.
+        cells: a text for each column.
         """
         if len(cells) != self._n_columns:
             raise ValueError(f"a row of {len(cells)} cells in a table of {self._n_columns} columns")
@@ -43,9 +43,9 @@ class MarkdownTable:
 def timed(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[_T, float]:
     """Call a function on one thread, and give its result and the CPU seconds that it took.
 
-    work: the function.
-    args: its positional arguments.
-    kwargs: its keyword arguments.
+    work: the function to call.
+    args: the positional arguments of the function.
+    kwargs: the keyword arguments of the function.
 
     >>> timed(max, 3, 4)[0]
     4

@@ -36,8 +36,8 @@ def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> Fl
     8) draws the same way but counts every draw once; with N the nodes of a tree, that learns p(tree) / N instead of
     p(tree).
 
-    trees: with N nodes in all.
-    rng: draws the nodes.
+    trees: trees with N nodes in all.
+    rng: the source of random numbers.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0, 0, 1], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
@@ -73,8 +73,8 @@ class Projected(NamedTuple):
     """Projected inside and outside trees of N nodes.
 
     states: (S,) the number of states of each symbol.
-    y: (N, M) inside trees, zero beyond the states of a node's symbol.
-    z: (N, M) outside trees, likewise.
+    y: (N, M) the vectors of inside trees, zero beyond the states of a node's symbol.
+    z: (N, M) the vectors of outside trees, zero beyond the same states.
     sigma: (S, M) the singular values of each symbol, zero beyond its states.
     """
 
@@ -89,9 +89,9 @@ def project_nodes(
 ) -> Projected:
     """Project nodes by the singular vectors of Ω̂, a weighted mean of products of indicators (Figure 7, step 1).
 
-    trees: with N nodes in all.
+    trees: trees with N nodes in all.
     features: the templates of all nodes.
-    weights: (N,) how much each node counts.
+    weights: (N,) the weight of each node.
     options: the number of states, and the cutoff of singular values.
     """
     groups = trees.nodes_by_symbol()
@@ -114,7 +114,7 @@ def estimate_from_nodes(shard: Shard, weights: FloatArray, options: EstimatorOpt
     """Estimate operators by Figure 7 from nodes with weights; features are not scaled.
 
     shard: trees with N nodes in all, and their features.
-    weights: (N,) how much each node counts.
+    weights: (N,) the weight of each node.
     options: the number of states, the cutoff and the smoothing.
     """
     trees = shard.trees

@@ -68,7 +68,7 @@ class Candidate(NamedTuple):
     def rescored(self, score: float) -> Candidate:
         """Return the tree with one more score, which comes first.
 
-        score: the new score.
+        score: the new score of the candidate.
         """
         return Candidate.of(self.tree, (score, *self.scores))
 

@@ -35,7 +35,7 @@ def parses_to_nbest(parses: Sequence[Parse] | Sequence[DependencyParse], id: str
 def parser_nbest(model: Parser, trees: Iterable[Tree], n_best: int, *, jobs: int | None = 1) -> Iterator[NBest]:
     """Parse the sentences of gold trees to n-best lists, which are numbered from 1.
 
-    model: the parser.
+    model: the parser that makes the lists.
     trees: trees of the model's formalism.
     n_best: the largest number of candidates of a list.
     jobs: the number of processes.

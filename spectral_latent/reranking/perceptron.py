@@ -68,7 +68,7 @@ class PerceptronReranker:
 
     options: the settings of training.
     names: (d,) the names of the features.
-    weights: (d,) w̄.
+    weights: (d,) the averaged weights w̄ of the features.
     held_out: (options.epochs + 1,) the mean gain on held-out lists after 0, 1, ... epochs.
     epochs: the number of epochs that was chosen; 0 is the base parser.
     damping: the factor δ that was chosen.
@@ -203,7 +203,9 @@ def _averages(table: FeatureTable, gain: FloatArray, weights: FloatArray, option
     unit = gain / _deviation(gain[:, None], table.start)
     rows = Rows(table.values.indptr.astype(np.int64), table.values.indices.astype(np.int64), table.values.data)
     averages = np.tile(weights, (options.epochs + 1, 1))
-    w, early, delta = weights.copy(), np.zeros_like(weights), np.zeros_like(weights)
+    w = weights.copy()
+    early = np.zeros_like(weights)
+    delta = np.zeros_like(weights)
     visit(rows, table.start, unit, order, w, options.gain_weight, options.max_step, early, delta, averages[1:])
     return averages
 

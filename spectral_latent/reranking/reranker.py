@@ -305,7 +305,7 @@ def _check_models(needed: Mapping[str, str], given: LatentModels) -> None:
     """Raise ModelFileError if the given latent models are not those of training.
 
     needed: the fingerprints of the models of training, by their names.
-    given: the models.
+    given: the latent models that are given.
     """
     if missing := sorted(set(needed) - set(given)):
         raise ModelFileError(f"the reranker needs latent models named {', '.join(missing)}; give those of training")

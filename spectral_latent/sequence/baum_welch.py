@@ -90,11 +90,11 @@ def _shares(counts: FloatArray, total: FloatArray, otherwise: FloatArray) -> Flo
 class _Parameters(NamedTuple):
     """The probabilities of a hidden Markov model, in the order in which the loops read them.
 
-    initial: (m,) p(h_1).
-    step: (m, m) p(h_{i+1} = k, the sequence goes on | h_i = h).
+    initial: (m,) the probability p(h_1) of each first state.
+    step: (m, m) the probability that state h (row) is followed by state k (column), and not by the end.
     step_back: (m, m) the transpose of `step`.
-    stop: (m,) p(the sequence ends | h_i).
-    emission: (n, m) p(x | h), a row for each observation.
+    stop: (m,) the probability that the sequence ends after each state.
+    emission: (n, m) the probability p(x | h), with a row for each observation x.
     """
 
     initial: FloatArray

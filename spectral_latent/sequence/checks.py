@@ -18,7 +18,7 @@ def pairs_of(
 ) -> list[tuple[_Observed, Tag]]:
     """Return the tokens of a sentence.  Raises EstimationError if a token is not a pair of an observation and a tag.
 
-    sentence: tokens.
+    sentence: the tokens of the sentence.
     number: the number of the sentence, for the error.
     kind: the type of observations.
 
@@ -38,7 +38,7 @@ def pairs_of(
 def observations_of(sequence: Iterable[Hashable], number: int) -> list[Hashable]:
     """Return the observations of a sequence.  Raises EstimationError if an observation is not hashable, or is NaN.
 
-    sequence: observations.
+    sequence: the observations of the sequence.
     number: the number of the sequence, for the error.
 
     >>> observations_of("abca", number=1)

@@ -162,8 +162,8 @@ def choose_states_and_floor(
     best one is given up before all folds are used.  Of equally good choices, the fewest states and the largest ε are
     taken.  Sequences beyond the first half million positions are not used.
 
-    shards: the sequences.
-    alphabet: the observations.
+    shards: the sequences in shards.
+    alphabet: the observations by their numbers.
     options: the settings, which may leave the choices open.
     jobs: the number of threads; the result does not depend on it.
     listener: is told the progress.

@@ -71,7 +71,7 @@ def longest_grams(n_symbols: int, n_positions: int) -> int:
 def untagged_features(sequences: Sequences, longest: int) -> FeatureColumns:
     """Make features of sequences without tags: observations up to three positions away, and n-grams on either side.
 
-    sequences: observations.
+    sequences: sequences of observations without tags.
     longest: the length of the longest n-grams.
 
     >>> untagged_features(Sequences.of([[0, 1]]), longest=1).outside.tolist()

@@ -17,7 +17,7 @@ class Candidates(NamedTuple):
 
     start: (N + 1,) the first candidate of each position, and C.
     tag: (C,) the tag of each candidate.
-    rule: (C,) its leaf rule t → x.
+    rule: (C,) the leaf rule t → x of each candidate.
     """
 
     start: IntArray

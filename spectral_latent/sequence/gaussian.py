@@ -69,7 +69,7 @@ class GaussianMarkov:
     def log_densities(self, x: FloatArray) -> FloatArray:
         """Compute the natural logarithms (N, m) of the densities of observations in each state.
 
-        x: (N, d) the observations.
+        x: (N, d) the observations of all sequences.
         """
         d = x.shape[1]
         columns = []
@@ -86,7 +86,7 @@ class GaussianMarkov:
         Its emissions are the densities of a position, divided by the largest density.  All states have the same
         probability of an end.
 
-        x: (N, d) observations.
+        x: (N, d) the observations of all sequences.
         """
         log = self.log_densities(x)
         largest = log.max(axis=1)

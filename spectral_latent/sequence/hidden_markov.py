@@ -39,7 +39,7 @@ def untagged_rules(n_symbols: int) -> Rules:
 def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_states: int) -> RuleTable:
     """Count the rules of untagged sequences with known states; an emission has the state of its position.
 
-    sequences: N positions.
+    sequences: the sequences, with N positions in all.
     state: (N,) the state of each position.
     n_symbols: n, the number of different observations.
     n_states: m, the number of states.
@@ -190,7 +190,7 @@ class HiddenMarkov:
     def of_states(sequences: Sequences, state: IntArray, n_symbols: int, pseudo: float = 0.0) -> HiddenMarkov:
         """Estimate a model by relative frequencies, from sequences with known states.
 
-        sequences: N positions.
+        sequences: the sequences, with N positions in all.
         state: (N,) the state of each position.
         n_symbols: n, the number of different observations.
         pseudo: a pseudo-count for every parameter.

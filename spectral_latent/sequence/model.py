@@ -41,7 +41,7 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
 
     options: the settings of training.
     tags: the K tags.
-    observations: the words.
+    observations: the words by their numbers.
     parameters: operators with the rules of K tags.
     tagset: the name of the set of tags, such as `xpos` for that column of CoNLL-U; None if it is not known.
 
@@ -87,7 +87,7 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
 
         sentences: pairs of a word and its tag; tags are any hashable objects but None.
         options: the settings of training and tagging; None for those of the preset `fast`, see `presets`.
-        weights: for each sentence how many it stands for, a number of at least 0; 1 if not given.
+        weights: the weight of each sentence, at least 0: it counts as so many sentences; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
         listener: is told the progress.
 
@@ -205,7 +205,7 @@ class LatentHMM(SequenceModel, StoredModel):
     `tagger`.
 
     options: the settings of training.
-    observations: the alphabet.
+    observations: the observations by their numbers.
     parameters: operators with the rules of a single tag.
     floor: ε of `prediction`: that of the options, or the chosen one if they have none; 0 for probabilities.
     Raises ValueError if the options have another ε.
@@ -249,9 +249,9 @@ class LatentHMM(SequenceModel, StoredModel):
     ) -> LatentHMM:
         """Learn from sequences.  A stream longer than memory is kept in temporary files.
 
-        sequences: any hashable observations.
+        sequences: sequences of any hashable observations.
         options: the settings of training; None for `HMMOptions()`, which the preset `spectral` has (see `presets`).
-        weights: for each sequence how many it stands for, a number of at least 0; 1 if not given.
+        weights: the weight of each sequence, at least 0: it counts as so many sequences; 1 if not given.
         jobs: the number of threads; the result does not depend on it.
         listener: is told the progress.
 

@@ -111,7 +111,7 @@ def _add_outer(
     """Add to outer[d] the outside vector of the next spine, after the spine outer[c] and the emission leaf[rule].
 
     outer: (C, M) the outside vectors of spines.
-    data, at, terms, m_a, m_b, m_c, leaf, pair: as in `_add_inner`.
+    data, at, terms, m_a, m_b, m_c, leaf, pair: the rule, the vectors and the room of `_add_inner`.
     """
     width = terms if terms else m_b * m_c
     second = at + m_a * width
@@ -155,17 +155,22 @@ def _marginal_pass(
     operators: the operators as flat arrays.
     last: (K,) the unary rule of each tag, or -1.
     following: (K, K) the binary rule of each pair of tags, or -1.
-    ends: (T + 1,) as in `TrellisBuilder.build`.
-    start: (N + 1,) as in `Candidates`.
-    tag: (C,) as in `Candidates`.
-    rule: (C,) as in `Candidates`.
+    ends: (T + 1,) the first position of each sequence, and the number of all positions.
+    start: (N + 1,) the first candidate of each position, and the number of all candidates.
+    tag: (C,) the tag of each candidate.
+    rule: (C,) the leaf rule of each candidate.
     inner: (C, M) zeros; gets the inside vectors.
     outer: (C, M) zeros; gets the outside vectors.
     pair: (Q,) room for a vector in pair space.
     marginals: (C,) gets the marginals, with an unknown common factor at each position.
     """
-    states, root, leaf, unary = operators.states, operators.root, operators.leaf, operators.unary
-    offset, terms, data = operators.offset, operators.terms, operators.data
+    states = operators.states
+    root = operators.root
+    leaf = operators.leaf
+    unary = operators.unary
+    offset = operators.offset
+    terms = operators.terms
+    data = operators.data
     n_tags = len(last)
     for s in range(len(ends) - 1):
         # Backwards: the inside vectors of a position are sums over the candidates of the next position.

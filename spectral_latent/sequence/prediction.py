@@ -48,9 +48,9 @@ def _sizes(operators: ObservableOperators) -> tuple[int, int, int]:
 class _SequenceSums(NamedTuple):
     """Sums over all sequences; see the table of this module.
 
-    after: a.
-    events: W.
-    average: f̄.
+    after: (K·M,) the vector a.
+    events: (K·M, 2n) the matrix W.
+    average: (K·M,) the average state f̄.
     """
 
     after: FloatArray
@@ -94,8 +94,8 @@ class Predictor:
 
     operators: the operators of the model.
     builder: the builder that finds the tags of an observation.
-    sums: a, W and f̄.
-    least: (2n,) ε q(e) of each event.
+    sums: the sums a, W and f̄ over all sequences.
+    least: (2n,) the least probability ε q(e) of each event.
     """
 
     operators: ObservableOperators
@@ -156,8 +156,8 @@ class Predictor:
         """Compute the probability (T,) of one event of each sequence; zero if all events have probability zero.
 
         scaled: (T, K·M) the scaled states.
-        estimate: (T,) p̂ of the events.
-        event: (T,) the events.
+        estimate: (T,) the estimates p̂ of the events.
+        event: (T,) the event of each sequence.
         """
         total = np.zeros(len(scaled))
         for first in range(0, len(self.least), _EVENTS):
@@ -168,8 +168,8 @@ class Predictor:
     def _next(self, state: FloatArray, estimate: FloatArray, event: IntArray) -> FloatArray:
         """Compute f_{i+1} of each sequence, (T, K·M), up to a factor.
 
-        state: (T, K·M) f_i.
-        estimate: (T,) p̂ of the events.
+        state: (T, K·M) the states f_i.
+        estimate: (T,) the estimates p̂ of the events.
         event: (T,) the event at position i of each sequence, which is not its last position.
         """
         was_raised = estimate <= self.least[event]
@@ -223,7 +223,7 @@ class Predictor:
     def events(self, row: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Give the state (1, K·M) after each prefix of k observations, and the probabilities (2n,) of all events there.
 
-        row: (k,) the terminals.
+        row: (k,) the terminals of the sequence.
         """
         state = self._first(1)
         for i in range(len(row) + 1):

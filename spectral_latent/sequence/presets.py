@@ -28,7 +28,7 @@ _HMM_PRESETS: dict[PresetName, HMMOptions] = {
 def preset(name: PresetName) -> TaggerOptions:
     """Return the options of a tagger, for `LatentTagger.train`.
 
-    name: the preset.
+    name: the name of the preset.
 
     Raises ValueError for another name.
 
@@ -44,7 +44,7 @@ def hmm_preset(name: PresetName) -> HMMOptions:
     "fast" and "accurate" begin EM from the states of the spectral model.  "fast" makes at most 100 iterations,
     "accurate" continues until EM gains almost nothing.
 
-    name: the preset.
+    name: the name of the preset.
 
     Raises ValueError for another name.
 

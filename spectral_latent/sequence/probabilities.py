@@ -28,7 +28,7 @@ END = None  # the event after the last observation of a sequence
 class SequenceModel(ABC):
     """Base of models that give sequences of observations a probability.
 
-    parameters: the operators.
+    parameters: the latent and the coarse operators.
     observations: the numbers of observations.
     """
 

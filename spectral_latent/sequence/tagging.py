@@ -101,7 +101,7 @@ class TaggingModel(Tagger):
     def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
         """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
 
-        sequence: n observations.
+        sequence: the n observations of a sequence.
 
         Raises TypeError if a sentence of words is a string.
         """
@@ -110,7 +110,7 @@ class TaggingModel(Tagger):
     def draw_posteriors(self, sequence: Sequence[Any]) -> Html:
         """Draw the posteriors of tags as a table: a row for each observation, a column for each likely tag.
 
-        sequence: observations.
+        sequence: the observations of a sequence.
 
         Raises TypeError if a sentence of words is a string.
         """
@@ -123,7 +123,7 @@ class TaggingModel(Tagger):
         If tags have one state, paths are scored by the model itself.  If tags have several states, paths are scored by
         the Markov chain that has the model's marginals of pairs of tags.  An empty sequence has one empty path.
 
-        sequence: observations.
+        sequence: the observations of a sequence.
         n_best: the largest number of paths.
 
         Raises ValueError if n_best < 1, and TypeError if a sentence of words is a string.
@@ -137,7 +137,7 @@ class TaggingModel(Tagger):
     def draw(self, sequence: Sequence[Any], rng: np.random.Generator) -> list[Any]:
         """Draw the tags of a sequence from the Markov chain that scores `paths`.
 
-        sequence: observations.
+        sequence: the observations of a sequence.
         rng: the source of random numbers.
 
         Raises TypeError if a sentence of words is a string.

@@ -138,7 +138,7 @@ def train_tagged(
     """Learn tags, a lexicon and parameters from tagged sentences, which are read once.
 
     sentences: pairs of a word and its tag.
-    options: the settings.
+    options: the settings of training.
     weights: the weight of each sentence; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
     listener: is told the progress.
@@ -246,7 +246,7 @@ def train_untagged(
     Choices are made on the first half million positions.
 
     sequences: the observations of each sequence.
-    options: the settings.
+    options: the settings of training.
     weights: the weight of each sequence; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
     listener: is told the progress.

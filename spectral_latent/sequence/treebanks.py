@@ -73,7 +73,7 @@ def columns_of(sequences: Sequences) -> Columns:
 class StoredSequences:
     """The sequences of all shards; a shard in a file is read at each iteration.
 
-    shards: the shards.
+    shards: the sequences in shards.
     """
 
     shards: Sequence[SequenceShard]

@@ -326,7 +326,7 @@ def torn(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_n_best(run: Run, torn: Path) -> None:
     model = DependencyModel.load(torn)
-    parses = model.parse_nbest(DependencySentence.of(["a", "b", "c"], "ABC"), 3)
+    parses = model.parse_nbest(DependencySentence.of(["a", "b", "c"], ["A", "B", "C"]), 3)
     found = list(parse_conllu(run("parse", torn, "--n-best", "3", stdin="a/A b/B c/C\n\na/A b/B c/C\n").stdout))
     expected = [(parse.sentence.heads, f"score = {parse.log:.6f}") for parse in parses]
     assert len(expected) > 1

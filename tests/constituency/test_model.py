@@ -339,7 +339,7 @@ def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
         model.parse_nbest(["a"], 0)
     with pytest.raises(TypeError, match=r"not the string 'dogs run'; give 'dogs run'.split\(\)"):
         model.parse("dogs run")
-    with pytest.raises(TypeError, match=r"expected .*constituency\.phrase\.Phrase"):
+    with pytest.raises(TypeError, match="expected Phrase, got str"):
         model.subtree_log_probabilities("(NN word)")  # type: ignore[arg-type]
     with pytest.raises(EstimationError, match="no trees"):
         ConstituencyModel.train([])

@@ -178,7 +178,7 @@ def test_words_without_tags_get_the_likeliest() -> None:
             weights = numbers(model.score(trees)) * fits
             of_b = [sum(weights[[names[i] == "B" for _, names in every]]) for i in range(n)]
             expected = tuple("AB"[int(p > weights.sum() / 2)] for p in of_b)
-            parse = model.parse(DependencySentence.of(forms, given_tags))
+            parse = model.parse(DependencySentence.of(forms, list(given_tags)))
             assert parse.sentence.upos == expected
             assert parse.log == pytest.approx(model.score([parse.sentence]).log[0])
 

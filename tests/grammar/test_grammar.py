@@ -306,7 +306,7 @@ def test_many_sentences_that_are_not_derived_may_stand_before_a_short_one(gramma
 
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_permits_are_those_of_all_sentences(grammar: Grammar, n: int) -> None:
-    with pytest.raises(ValueError, match=f"permits are those of {n} sentences, and there are 2"):
+    with pytest.raises(ValueError, match=f"permits are given for {n} sentences, but there are 2"):
         grammar.charts([["ant", "bat"], ["ant"]], permits=[None] * n)
 
 

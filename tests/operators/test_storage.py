@@ -516,7 +516,7 @@ def test_numbers_that_do_not_fit_the_table_are_refused(entry: Any, body: bytes, 
 
 def test_an_array_that_is_not_in_the_table_is_refused(tmp_path: Path) -> None:
     tensors = {"x": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}
-    with pytest.raises(ModelFileError, match="the arrays are not those of the table"):
+    with pytest.raises(ModelFileError, match="the stored arrays are not those of the table"):
         load_model(raw(tmp_path / "m", GOOD, tensors, b"x"), "toy")
 
 
