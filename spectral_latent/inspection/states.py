@@ -126,7 +126,9 @@ def describe_states(named: NamedOperators, n: int = 8) -> Iterator[list[Describe
             continue
         share = expected[a, :m] / frequency[a]
         # p(x | h, a) of a word is in its leaf rule; of a rule, it is the sum over the states of the children.
-        of_leaf, of_binary, of_unary = leaves.get(a, []), binary.get(a, []), unary.get(a, [])
+        of_leaf = leaves.get(a, [])
+        of_binary = binary.get(a, [])
+        of_unary = unary.get(a, [])
         words = [named.terminals[x] for x in operators.rules.leaf[of_leaf, 1].tolist()]
         rules = [named.rule(row) for row in operators.rules.binary[of_binary].tolist()]
         rules += [named.rule(row) for row in operators.rules.unary[of_unary].tolist()]

@@ -87,7 +87,7 @@ class _Fold:
 
         first: the number of the first of these sequences.
         n_states: the number of states of the model.
-        floor: ε.
+        floor: ε, the least probability of an event, as a share of its coarse probability.
         """
         part = slice(first, first + _ROUND)
         rows = self.held_out.rows[part]
