@@ -29,7 +29,7 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.options import HMMOptions
 from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.sequence.treebanks import columns_of, untagged_shard, with_back_off
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["choose_states_and_floor"]
 
@@ -38,7 +38,7 @@ _FLOORS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # choices of ε
 _FLOOR = 0.01  # ε if there are too few sequences to choose it
 _FOLDS = 10  # every tenth sequence is held out in a fold
 _HELD_OUT = 6_000  # the least number of sequences held out in all folds together, if the data have so many
-_ROUND = 100  # the number of held-out sequences of a round, at most; and the least number before a choice is given up
+_ROUND = 100  # the least number of held-out sequences before a choice is given up
 _CLEAR = 4.0  # the number of standard errors by which a choice is clearly worse
 _LEAST = 20.0  # and the least difference in nats, because rare sequences that have not come yet may make up for less
 _CHOICE_POSITIONS = 1 << 19  # the number of positions, about, on which the choices are made
@@ -53,14 +53,16 @@ class _Fold:
     moments: the moments of the other sequences, with the largest number of states.
     priors: the priors of the operators.
     coarse: operators of one state.
-    held_out: the held-out sequences.
+    rows: the terminals of each held-out sequence.
+    weight: the weights of these sequences.
     n_terminals: the number of terminals, including the one for unseen observations.
     """
 
     moments: Moments
     priors: Priors
     coarse: ObservableOperators
-    held_out: Sequences
+    rows: list[IntArray]
+    weight: FloatArray
     n_terminals: int
 
     @staticmethod
@@ -80,30 +82,29 @@ class _Fold:
         projection = Projection.learn(treebank.shards, options.estimator, jobs)
         moments = spectral_moments(treebank, projection, jobs)
         coarse = relative_frequencies(treebank.counts, treebank.priors)
-        return _Fold(moments, treebank.priors, coarse, replace(held_out, terminal=terminal), alphabet.n_terminals)
+        rows = replace(held_out, terminal=terminal).rows
+        return _Fold(moments, treebank.priors, coarse, rows, held_out.weight, alphabet.n_terminals)
 
-    def log_likelihoods(self, first: int, n_states: int, floor: float) -> FloatArray:
-        """Compute the log-likelihoods of `_ROUND` held-out sequences; -inf if sequences of the model may never end.
+    def log_likelihoods(self, part: slice, n_states: int, floor: float) -> FloatArray:
+        """Compute the log-likelihoods of held-out sequences; -inf if sequences of the model may never end.
 
-        first: the number of the first of these sequences.
+        part: the numbers of these sequences.
         n_states: the number of states of the model.
         floor: ε, the least probability of an event, as a share of its coarse probability.
         """
-        part = slice(first, first + _ROUND)
-        rows = self.held_out.rows[part]
         moments = self.moments.truncated(np.minimum(self.moments.states, n_states))
         try:
             latent = operators_from_moments(moments, priors=self.priors)
             predictor = Predictor.of(latent, self.coarse, self.n_terminals, floor)
         except ValueError:
-            return np.full(len(rows), -np.inf)
-        return self.held_out.weight[part] * predictor.log_probabilities(rows)
+            return np.full(len(self.rows[part]), -np.inf)
+        return self.weight[part] * predictor.log_probabilities(self.rows[part])
 
 
 def _best(
     choices: Iterable[_Choice],
-    rounds: Sequence[tuple[int, int]],
-    log_likelihoods: Callable[[int, int, _Choice], FloatArray],
+    rounds: Sequence[tuple[int, slice]],
+    log_likelihoods: Callable[[int, slice, _Choice], FloatArray],
     listener: Listener = silent,
 ) -> _Choice:
     """Find the choice with the largest likelihood of held-out sequences; the first one of equals.
@@ -111,16 +112,16 @@ def _best(
     After each round of sequences, choices that are clearly worse than the best one are given up.
 
     choices: the choices.
-    rounds: the fold and the first held-out sequence of each round.
+    rounds: the fold and the held-out sequences of each round.
     log_likelihoods: the function from a round and a choice to the log-likelihoods of the sequences.
     listener: is told the progress.
     """
     found = {choice: np.zeros(0) for choice in choices}
     n_done = 0
-    for n_before, (fold, first) in enumerate(rounds):
+    for n_before, (fold, part) in enumerate(rounds):
         n_steps = n_done + len(found) * (len(rounds) - n_before)
         for choice in found:
-            found[choice] = np.append(found[choice], log_likelihoods(fold, first, choice))
+            found[choice] = np.append(found[choice], log_likelihoods(fold, part, choice))
             n_done += 1
             listener(Progress("states", n_done, n_steps))
         best = max(found, key=lambda choice: float(found[choice].sum()))
@@ -139,6 +140,22 @@ def _is_clearly_less(log: FloatArray, best: FloatArray) -> bool:
         return True
     difference = best - log
     return bool(difference.sum() > max(_LEAST, _CLEAR * difference.std() * np.sqrt(n)))
+
+
+def _rounds(n: int) -> list[tuple[int, slice]]:
+    """List the fold and the held-out sequences of each round; each round is about as large as all rounds before it.
+
+    n: the number of sequences.
+    """
+    rounds = []
+    size = _ROUND
+    for fold in range(min(-(-_HELD_OUT * _FOLDS // n), _FOLDS)):
+        first = 0
+        while first < len(range(fold, n, _FOLDS)):
+            rounds.append((fold, slice(first, first + size)))
+            first += size
+            size *= 2
+    return rounds
 
 
 def _first_positions(shards: Iterable[Sequences]) -> Sequences:
@@ -175,16 +192,13 @@ def choose_states_and_floor(
     floor = _FLOOR if options.floor is None else options.floor
     if n < 2 * _FOLDS or not (options.choose_states or chooses_floor):
         return 1 if options.choose_states else largest, floor
-    folds = range(min(-(-_HELD_OUT * _FOLDS // n), _FOLDS))
-    rounds = [(fold, first) for fold in folds for first in range(0, len(range(fold, n, _FOLDS)), _ROUND)]
+    rounds = _rounds(n)
     held_out = cache(lambda fold: _Fold.hold_out(sequences, fold, alphabet, options, jobs))
     chosen = largest
     if options.choose_states:
         supported = min(largest, int(held_out(0).moments.states.max()))
         numbers = [m for m in sorted({*_NUMBERS_OF_STATES, largest}) if m <= supported]
-        chosen = _best(
-            numbers, rounds, lambda fold, first, m: held_out(fold).log_likelihoods(first, m, floor), listener
-        )
+        chosen = _best(numbers, rounds, lambda fold, part, m: held_out(fold).log_likelihoods(part, m, floor), listener)
     if chooses_floor:
-        floor = _best(_FLOORS, rounds, lambda fold, first, each: held_out(fold).log_likelihoods(first, chosen, each))
+        floor = _best(_FLOORS, rounds, lambda fold, part, each: held_out(fold).log_likelihoods(part, chosen, each))
     return chosen, floor
