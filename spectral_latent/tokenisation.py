@@ -100,7 +100,10 @@ class Tokenisation:
         """Divide a text into sentences of at least one word.
 
         text: the text; an empty line ends a sentence, and another line end is a space.
+
+        Raises TypeError for anything but a string.
         """
+        _check_text(text)
         for paragraph, end in _between(text, [match.end() for match in _PARAGRAPH_END.finditer(text)]):
             for first, last in self._sentence_spans(text[paragraph:end]):
                 if tokens := self._tokens(text, paragraph + first, paragraph + last):
@@ -110,7 +113,10 @@ class Tokenisation:
         """Divide one sentence into words.
 
         sentence: the text of the sentence, which is not divided into several.
+
+        Raises TypeError for anything but a string.
         """
+        _check_text(sentence)
         return self._tokens(sentence, 0, len(sentence))
 
     def is_raw(self, words: Sequence[str]) -> bool:
@@ -190,7 +196,7 @@ class Tokenisation:
         """
         straight = "``" if opens else "''"
         written = straight if form == '"' else _SPELLINGS.get(form, form.replace("’", "'"))
-        return written if form not in self.known and written in self.known else form
+        return written if not self._has(form) and self._has(written) else form
 
     def _own_words(self, text: str) -> Iterator[str]:
         """Divide a sentence into words by the rule of this module."""
@@ -234,6 +240,12 @@ class Tokenisation:
                 end = first + len(_UNKNOWN_PIECE.match(text, first)[0])  # type: ignore[index]
             yield text[first:end]
             first = end
+
+
+def _check_text(text: object) -> None:
+    """Raise TypeError for anything but a string."""
+    if not isinstance(text, str):
+        raise TypeError(f"a raw text is a string, not {text!r:.60}; words that are divided need no tokenisation")
 
 
 def _treebank_words(text: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import string
 from pathlib import Path
+from typing import Any
 
 import nltk
 import pytest
@@ -44,6 +45,20 @@ def test_words_as_the_treebank_writes_them() -> None:
     ]
     assert tokens[0] == Token("``", "“", 0)
     assert [token.word for token in GERMAN.words('("So")')] == ["(", '"', "So", '"', ")"]
+
+
+def test_words_as_a_corpus_in_lower_case_writes_them() -> None:
+    lower = Tokenisation(frozenset(word.lower() for word in [*ENGLISH.known, "don't"]))
+    assert [token.word for token in lower.words("(Mr. X)")] == ["-LRB-", "Mr.", "X", "-RRB-"]
+    assert [token.word for token in Tokenisation(frozenset(["don't"])).words("Don’t")] == ["Don't"]
+
+
+@pytest.mark.parametrize("text", [None, 3, b"a b", ["a", "b"]])
+def test_a_text_is_a_string(text: Any) -> None:
+    with pytest.raises(TypeError, match="a raw text is a string, not "):
+        list(ENGLISH.sentences(text))
+    with pytest.raises(TypeError, match="a raw text is a string, not "):
+        ENGLISH.words(text)
 
 
 def test_sentences_without_data() -> None:

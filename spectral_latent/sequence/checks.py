@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import TypeVar
 
 from spectral_latent.estimation import EstimationError
 
-__all__ = ["Tag", "observations_of", "pairs_of"]
+__all__ = ["Tag", "check_sequence", "observations_of", "pairs_of"]
 
 Tag = Hashable
 _Observed = TypeVar("_Observed")
@@ -49,6 +49,25 @@ def observations_of(sequence: Iterable[Hashable], number: int) -> list[Hashable]
         if not _is_hashable(x) or x != x:
             raise EstimationError(f"sequence {number}, observation {place}: {x!r:.80} is not hashable, or is NaN")
     return row
+
+
+def check_sequence(sequence: object) -> None:
+    """Raise TypeError for an object that is not a sequence of hashable observations, such as an iterator.
+
+    sequence: the object to check.
+
+    >>> check_sequence([["a", "b"]])
+    Traceback (most recent call last):
+    TypeError: an observation is a hashable object, not ['a', 'b']; give the observations of one sequence alone
+    """
+    if not isinstance(sequence, Collection):
+        raise TypeError(f"a sequence is a list of observations, not {sequence!r:.60}; give a list")
+    for observation in sequence:
+        if not _is_hashable(observation):
+            raise TypeError(
+                f"an observation is a hashable object, not {observation!r:.60}; give the observations of one sequence "
+                f"alone"
+            )
 
 
 def _is_hashable(value: object) -> bool:

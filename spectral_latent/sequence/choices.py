@@ -31,12 +31,12 @@ from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.sequence.treebanks import columns_of, untagged_shard, with_back_off
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["choose_states_and_floor"]
+__all__ = ["choose_states_and_floor", "folds_of"]
 
 _NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # choices, besides the largest number allowed
 _FLOORS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # choices of ε
 _FLOOR = 0.01  # ε if there are too few sequences to choose it
-_FOLDS = 10  # every tenth sequence is held out in a fold
+_FOLDS = 10  # a tenth of the sequences is held out in a fold
 _HELD_OUT = 6_000  # the least number of sequences held out in all folds together, if the data have so many
 _ROUND = 100  # the least number of held-out sequences before a choice is given up
 _CLEAR = 4.0  # the number of standard errors by which a choice is clearly worse
@@ -67,11 +67,11 @@ class _Fold:
 
     @staticmethod
     def hold_out(sequences: Sequences, fold: int, alphabet: Alphabet, options: HMMOptions, jobs: int | None) -> _Fold:
-        """Hold out every tenth sequence, from number `fold` on, and take the moments of the others.
+        """Hold out the sequences of a fold, and take the moments of the others.
 
         Observations that only held-out sequences have become the terminal of unseen observations.
         """
-        is_held_out = np.arange(sequences.n_sequences) % _FOLDS == fold
+        is_held_out = folds_of(sequences.n_sequences) == fold
         kept = sequences.part(~is_held_out)
         held_out = sequences.part(is_held_out)
         is_seen = np.bincount(kept.terminal, minlength=alphabet.n_terminals) > 0
@@ -99,6 +99,17 @@ class _Fold:
         except ValueError:
             return np.full(len(self.rows[part]), -np.inf)
         return self.weight[part] * predictor.log_probabilities(self.rows[part])
+
+
+def folds_of(n: int) -> IntArray:
+    """Draw the fold (n,) of each of n sequences, always in the same way; the sequences may have an order that repeats.
+
+    n: the number of sequences.
+
+    >>> np.bincount(folds_of(23)).tolist()
+    [3, 3, 3, 2, 2, 2, 2, 2, 2, 2]
+    """
+    return np.random.default_rng(0).permutation(np.arange(n) % _FOLDS)
 
 
 def _best(

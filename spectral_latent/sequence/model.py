@@ -19,7 +19,7 @@ from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.operators import Distinct, StoredModel, plain_name, setting_from
 from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag, pairs_of
+from spectral_latent.sequence.checks import Tag, check_sequence, pairs_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, likely_rules, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -129,9 +129,10 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
         likely = likely_rules(coarse, prior, beam)
         return WordEncoder(self.observations, coarse, prior, np.arange(len(self.tags)), beam, likely)
 
+    def _check(self, sequence: Sequence[str]) -> None:
+        check_words(sequence)
+
     def _decoder(self, sequences: Sequence[Sequence[str]]) -> tuple[Decoder, IntArray]:
-        for sentence in sequences:
-            check_words(sentence)
         words = self._encoder.encode(sequences)
         coarse = words.restrict(self.parameters.coarse)
         latent = words.restrict(self.parameters.latent)
@@ -343,6 +344,9 @@ class StateTagger(TaggingModel, ShortRepr):
         operators = self.model.hidden.with_states_as_tags()
         likely = np.ones(len(operators.leaf), dtype=bool)
         return Decoder(operators, operators, len(self.tags), likely, threshold=0.0)
+
+    def _check(self, sequence: Sequence[Hashable]) -> None:
+        check_sequence(sequence)
 
     def _decoder(self, sequences: Sequence[Sequence[Hashable]]) -> tuple[Decoder, IntArray]:
         return self._states, np.concatenate(list(map(self.model.observations.terminals_of, sequences)))

@@ -37,7 +37,7 @@ class Tagger(ABC):
         sequences: the observations of each sequence.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
 
-        Raises TypeError if a sentence of words is a string.
+        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
 
     def tag(self, sequence: Sequence[Any]) -> list[Any]:
@@ -45,7 +45,7 @@ class Tagger(ABC):
 
         sequence: the observations.
 
-        Raises TypeError if a sentence of words is a string.
+        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
         (tags,) = self._tags_of([sequence])
         return tags
@@ -68,6 +68,8 @@ class WordTagger(Tagger):
 
         text: the text, which `tokenisation` divides into sentences and words.
         jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+
+        Raises TypeError if the text is not a string.
         """
         sentences, given = tee([token.word for token in tokens] for tokens in self.tokenisation.sentences(text))
         for words, tags in zip(sentences, self.tag_all(given, jobs=jobs), strict=True):
@@ -83,6 +85,10 @@ class TaggingModel(Tagger):
     tags: Sequence[Tag]
 
     @abstractmethod
+    def _check(self, sequence: Sequence[Any]) -> None:
+        """Raise TypeError for an object that is not a sequence of observations."""
+
+    @abstractmethod
     def _decoder(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray]:
         """Make a decoder for sequences, and look up the decoder's terminals (N,) for all positions."""
 
@@ -96,6 +102,8 @@ class TaggingModel(Tagger):
         return [self.tags[t] for t in tags.tolist()]
 
     def _tags_of(self, sequences: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        for sequence in sequences:
+            self._check(sequence)
         return in_batches(sequences, lambda batch: self._names(self._posteriors(batch).argmax(axis=1)))
 
     def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
@@ -103,8 +111,9 @@ class TaggingModel(Tagger):
 
         sequence: the n observations of a sequence.
 
-        Raises TypeError if a sentence of words is a string.
+        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
+        self._check(sequence)
         return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
 
     def draw_posteriors(self, sequence: Sequence[Any]) -> Html:
@@ -112,7 +121,7 @@ class TaggingModel(Tagger):
 
         sequence: the observations of a sequence.
 
-        Raises TypeError if a sentence of words is a string.
+        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
         posteriors = self.posteriors(sequence).tolist()
         return tags_heat_map([str(each) for each in sequence], [str(tag) for tag in self.tags], posteriors)
@@ -126,9 +135,10 @@ class TaggingModel(Tagger):
         sequence: the observations of a sequence.
         n_best: the largest number of paths.
 
-        Raises ValueError if n_best < 1, and TypeError if a sentence of words is a string.
+        Raises ValueError if n_best < 1, and TypeError for an object that is not a sequence.
         """
         checked("n_best", n_best, Count)
+        self._check(sequence)
         if not len(sequence):
             return [([], 0.0)]
         decoder, terminal = self._decoder([sequence])
@@ -140,8 +150,9 @@ class TaggingModel(Tagger):
         sequence: the observations of a sequence.
         rng: the source of random numbers.
 
-        Raises TypeError if a sentence of words is a string.
+        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
+        self._check(sequence)
         if not len(sequence):
             return []
         decoder, terminal = self._decoder([sequence])

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -73,6 +74,26 @@ def test_sentences_of_any_number_in_any_order(tagger: LatentTagger) -> None:
     assert [len(row) for row in found] == [len(row) for row in rows]
     assert found == [tagger.tag(row) for row in rows]
     assert tagger.tag([]) == [] and list(tagger.tag_all([])) == []
+
+
+def test_what_is_not_a_sequence_is_refused_by_all_methods(tagger: LatentTagger) -> None:
+    states = LatentHMM.train(["ab", "ba"] * 9, hmm_options("em")).tagger
+    wrong: list[tuple[Any, Any, str]] = [
+        (tagger, "", "not the string ''"),
+        (tagger, iter(["the"]), "give a list of words"),
+        (tagger, [["the"]], "a word is a string, not "),
+        (states, iter("ab"), "give a list"),
+        (states, None, "give a list"),
+        (states, [["a"]], "give the observations of one sequence alone"),
+    ]
+    for model, sequence, message in wrong:
+        for find in (model.tag, model.posteriors, model.paths, model.draw_posteriors):
+            with pytest.raises(TypeError, match=message):
+                find(sequence)
+        with pytest.raises(TypeError, match=message):
+            model.draw(sequence, np.random.default_rng(0))
+        with pytest.raises(TypeError, match=message):
+            list(model.tag_all([sequence]))
 
 
 def test_raw_text_is_divided_and_tagged(tagger: LatentTagger) -> None:

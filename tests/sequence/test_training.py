@@ -93,12 +93,15 @@ def test_choices_are_those_of_cross_validation(seed: int) -> None:
     """On data whose rare observations are in one sequence each, so that other folds have not seen them."""
     data: list[list[Any]] = [[*row, f"once {i}"] if i % 21 == 0 else row for i, row in enumerate(strings(1_000, seed))]
 
+    folds = choices.folds_of(len(data)).tolist()
+
     def likelihood(n_states: int, floor: float) -> float:
         options = HMMOptions(EstimatorOptions(n_states=n_states), choose_states=False, floor=floor)
         total = 0.0
         for fold in range(10):
-            model = LatentHMM.train([row for i, row in enumerate(data) if i % 10 != fold], options)
-            total += model.log_probabilities(data[fold::10]).sum()
+            model = LatentHMM.train([row for row, other in zip(data, folds, strict=True) if other != fold], options)
+            held_out = [row for row, own in zip(data, folds, strict=True) if own == fold]
+            total += model.log_probabilities(held_out).sum()
         return total
 
     told: list[Progress] = []
@@ -111,6 +114,16 @@ def test_choices_are_those_of_cross_validation(seed: int) -> None:
     assert [progress.done for progress in steps] == list(range(1, len(steps) + 1))
     assert steps[0].total == 10 * 5
     assert len(steps) < 50  # numbers of states that are clearly worse are given up
+
+
+def test_choices_do_not_depend_on_an_order_that_repeats() -> None:
+    """Every tenth sequence is of a kind of its own, and would be held out in a fold of its own."""
+    data = ["abcabc" if i % 10 == 0 else "xyzxyz" for i in range(1_000)]
+    repeating, by_kind = LatentHMM.train(data), LatentHMM.train(sorted(data))
+    assert repeating.parameters.n_states == by_kind.parameters.n_states >= 6
+    assert repeating.floor == by_kind.floor
+    folds = choices.folds_of(1_003)
+    assert sorted(Counter(folds.tolist()).values()) == [100] * 7 + [101] * 3
 
 
 @pytest.mark.usefixtures("two_folds")
