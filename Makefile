@@ -25,11 +25,17 @@ coverage docs pages test test-lowest: export OPENBLAS_NUM_THREADS := 1
 COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
   tests/constituency/test_forests.py tests/sequence/test_forests.py tests/dependency/test_forests.py \
   tests/reranking/test_perceptron.py
+
+# Tests of several kinds, some of which read corpora, and the way to run them with no setting of the user.
+BARE_TESTS := tests/operators/test_storage.py tests/corpora/test_tagged.py tests/sequence/test_accuracy.py \
+  tests/cli/test_train_tagger.py tests/adapters/test_latent_hmm_tagger.py
+BARE = env -i HOME="$$home" PATH="$$PATH" NUMBA_CACHE_DIR="$$home/numba" $(BIN)/python -m pytest -q -p no:cacheprovider
+
 OUTSIDE := $(VENV)/outside
 SITE := PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site
 
-.PHONY: demo compile collect test test-lowest test-wheel coverage mutants fuzz guided kill soak processors lint types \
-  docs pages lock dist licences bench clean
+.PHONY: demo compile collect test test-bare test-lowest test-wheel coverage mutants fuzz guided kill soak processors \
+  lint types docs pages lock dist licences bench clean
 
 demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
@@ -37,6 +43,11 @@ demo: $(LIBRARY)
 # The tests of one file stay in one process, because they share models; files that read corpora come first.
 test: $(INSTALLED) $(COMPILED)
 	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+
+# As on a new machine, without corpora and without compiled code: all tests that read corpora, which skip, and the files of
+# BARE_TESTS.
+test-bare: $(INSTALLED)
+	home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && $(BARE) -m corpus && $(BARE) $(BARE_TESTS)
 
 # All functions are compiled once, before several processes need them, and while tools are installed.
 compile: $(COMPILED)

@@ -12,6 +12,8 @@ import pytest
 hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.load_profile("default")
 
+DATA_FIXTURES = {"require_corpus", "shared_file"}
+
 
 @pytest.hookimpl(optionalhook=True)  # the tests of the wheel run without xdist
 def pytest_xdist_auto_num_workers() -> int:
@@ -40,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     These tests take longest: if several processes share the files, no process should begin with one at the end.
     """
     for item in items:
-        if not {"require_corpus", "shared_file"}.isdisjoint(getattr(item, "fixturenames", ())):
+        if not DATA_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.corpus)
     long = {item.path for item in items if item.get_closest_marker("corpus")}
     items.sort(key=lambda item: item.path not in long)

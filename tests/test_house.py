@@ -309,3 +309,22 @@ def test_hooks_of_plugins_are_optional() -> None:
     for name, hook in vars(conftest).items():
         if name.startswith("pytest_"):
             assert hasattr(hookspec, name) or getattr(hook, "pytest_impl", {}).get("optionalhook"), name
+
+
+def test_fixtures_of_data_are_called() -> None:
+    """They return functions, and a test skips only when it calls them: requested alone, they do nothing."""
+    uncalled = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                requested = {argument.arg for argument in node.args.args} & conftest.DATA_FIXTURES
+                called = {
+                    call.func.id
+                    for call in ast.walk(node)
+                    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+                }
+                uncalled += [f"{path.name}: {node.name}: {name}" for name in requested - called]
+            elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("usefixtures"):
+                names = {argument.value for argument in node.args if isinstance(argument, ast.Constant)}
+                uncalled += [f"{path.name}, line {node.lineno}: {name}" for name in names & conftest.DATA_FIXTURES]
+    assert uncalled == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,9 +41,9 @@ def test_other_languages(shared_file: Callable[[str], Path], language: str, floo
     assert score(train, test[: len(test) // 3]).accuracy >= floor
 
 
-@pytest.mark.usefixtures("require_corpus")
-def test_sequences_of_tags() -> None:
+def test_sequences_of_tags(require_corpus: Callable[[str], Any]) -> None:
     """From 800 sentences, with as many states as held-out sentences ask for; one state has a perplexity of 24.3."""
+    require_corpus("treebank")
     train, dev = (
         [[tag for _, tag in row] for row in tagged_sentences(f"nltk:treebank:{part}")] for part in ("train", "dev")
     )
