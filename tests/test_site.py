@@ -11,6 +11,9 @@ from tests.documents import ROOT, documents
 from tests.test_house import IN_ROOMS
 
 SITE = ROOT / "docs/_site"
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+# The marker of a list's item, a bold heading or two spaces after a sentence: there, two blocks have become one.
+JOINED = re.compile(r"[.:?!] +[-*+]\s|[.?!)]\s\*\*[^*]+[.?!]\*\*|[.:?!)]  +\S")
 HIDDEN = {
     "spectral_latent.cli",
     "spectral_latent.papers",
@@ -58,7 +61,16 @@ def test_links_between_pages_lead_to_files() -> None:
     lost = []
     for page, text in documents().items():
         folder = (ROOT / page).parent
-        for target in re.findall(r"\]\(([^)#]+)(?:#[\w-]*)?\)", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)):
+        for target in re.findall(r"\]\(([^)#]+)(?:#[\w-]*)?\)", CODE.sub("", text)):
             if not re.match(r"https?:", target) and not (folder / target).exists():
                 lost.append(f"{page}: {target}")
     assert lost == []
+
+
+def test_no_blocks_are_joined() -> None:
+    assert JOINED.search("One.  - Two") and JOINED.search("One. **Two.** Three") and JOINED.search("One. -\n  Two")
+    joined = []
+    for page, text in documents().items():
+        prose = re.sub(r"^[|>].*$", "", CODE.sub("", text), flags=re.M)
+        joined += [f"{page}: {prose[match.start() - 40 : match.end() + 20]!r}" for match in JOINED.finditer(prose)]
+    assert joined == []
