@@ -116,7 +116,8 @@ class RelationModel:
         times = np.repeat(np.ones(len(trees)) if weights is None else weights, length)[annotated]
         features, is_from_root, which = known.compute(trees)
         which = which[annotated]
-        learnt = _learn_weights(features[which], np.eye(len(names))[label], times, options or RelationOptions())
+        target = scipy.sparse.csr_array((times, label, np.arange(len(label) + 1)), shape=(len(label), len(names)))
+        learnt = _learn_weights(features[which], target, times, options or RelationOptions())
         possible = np.zeros((2, len(names)), dtype=np.bool_)
         possible[is_from_root[which].astype(np.int64), label] = True
         return RelationModel(known, names, learnt, possible | ~possible.any(axis=1, keepdims=True))
@@ -186,8 +187,10 @@ class RelationModel:
         return RelationModel(features, names, _Weights(feature, relation, weight), possible)
 
 
-def _learn_weights(features: IntArray, target: FloatArray, times: FloatArray, options: RelationOptions) -> _Weights:
-    """Learn weights from features (n, T) and relations (n, K) of arcs, which count as often as `times` (n,) says."""
+def _learn_weights(
+    features: IntArray, target: scipy.sparse.csr_array, times: FloatArray, options: RelationOptions
+) -> _Weights:
+    """Learn weights from features (n, T) of arcs, counts of their relations (n, K) and counts of the arcs (n,)."""
     known, column = np.unique(features.ravel(), return_inverse=True)
     count = np.bincount(column, np.repeat(times, features.shape[1]))
     frequent = count >= options.min_count
@@ -198,9 +201,8 @@ def _learn_weights(features: IntArray, target: FloatArray, times: FloatArray, op
     column = number[column[entry]]
     shape = (len(features), len(kept))
     phi = scipy.sparse.csr_array((value[column], (entry // features.shape[1], column)), shape=shape)
-    counted = target * times[:, None]
-    weights = log_linear_weights(phi, counted, options.penalty, options.iterations, frequent=np.inf)
+    weights = log_linear_weights(phi, target, options.penalty, options.iterations, frequent=np.inf).tocoo()
     # Round the weights to numbers of two bytes, as a file holds them.
-    scaled = (weights * value[:, None]).astype(np.float16).astype(np.float64)
-    feature, relation = np.nonzero(scaled)
-    return _Weights(kept[feature], relation, scaled[feature, relation])
+    scaled = (weights.data * value[weights.row]).astype(np.float16).astype(np.float64)
+    nonzero = np.flatnonzero(scaled)
+    return _Weights(kept[weights.row[nonzero]], weights.col[nonzero].astype(np.int64), scaled[nonzero])

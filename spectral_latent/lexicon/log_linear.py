@@ -4,9 +4,12 @@
 | --- | --- |
 | φ(x) | features (F,) of an example x |
 | W | weights (F, K) of K classes |
-| P(a \\| x) = exp(φ(x)·W)_a / Σ_b exp(φ(x)·W)_b | `log_softmax` of the scores φ(x)·W |
+| P(a \\| x) = exp(φ(x)·W)_a / Σ_b exp(φ(x)·W)_b | the probability of a class |
 | q(x, a) | target: the count of x in class a |
 | −Σ q(x, a) log P(a \\| x) + λ ‖W‖² / 2 | the loss, which `log_linear_weights` minimises; λ is `penalty` |
+
+Only the P weights that are free are stored; the others are 0.  The time and the memory of the loss grow with the number
+of free weights, not with F · K.
 
 At the optimum, the expectation of each feature under the model equals its sum in the data, less the penalty:
 Σ_x q(x) φ(x) P(a | x) = Σ_x φ(x) q(x, a) − λ W_a.  L-BFGS: Liu and Nocedal (1989).
@@ -15,43 +18,176 @@ At the optimum, the expectation of each feature under the model equals its sum i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from spectral_latent._compiled import compiled_exact_pass, exact_pass_part, place
 from spectral_latent.estimation import on_one_thread
 from spectral_latent.trees import FloatArray
 
-__all__ = ["Float32Array", "log_linear_weights", "minimise", "penalised_loss"]
-
-Float32Array = NDArray[np.float32]
+__all__ = ["Examples", "log_linear_weights", "minimise", "penalised_loss"]
 
 _MEMORY = 6  # the number of steps that L-BFGS remembers
 
+_LOWEST = -700.0  # scores that lie further below the best count as if they lay here: their probability is nothing
+_POWERS = 0.5 ** np.arange(1.0 - _LOWEST / np.log(2.0) + 1.0)  # 2^-k
+_POWERS.setflags(write=False)
 
-def penalised_loss(
-    weights: NDArray[Any], features: scipy.sparse.csr_array, target: NDArray[Any], penalty: float
-) -> tuple[float, NDArray[Any]]:
-    """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (F, K).
 
-    weights: (F, K) the weights W.
-    features: (n, F) the features φ of n examples.
-    target: (n, K) the counts q of the examples in each class.
+class Examples(NamedTuple):
+    """The features and classes of n examples, and the weights that are free.
+
+    start: (n + 1,) the first entry of each example, and the number of all entries.
+    feature: (N,) the feature of each entry.
+    value: (N,) the value φ of each entry.
+    times: (n,) Σ_a q(x, a) of each example.
+    first: (F + 1,) the first free weight of each feature, and the number P of free weights.
+    label: (P,) the class of each free weight.
+    observed: (P,) Σ_x φ(x) q(x, a) for each free weight.
+    n_labels: K, the number of classes.
+    """
+
+    start: NDArray[np.uint64]
+    feature: NDArray[np.uint32]
+    value: FloatArray
+    times: FloatArray
+    first: NDArray[np.uint64]
+    label: NDArray[np.uint32]
+    observed: FloatArray
+    n_labels: int
+
+    @staticmethod
+    def of(features: scipy.sparse.csr_array, target: scipy.sparse.csr_array, frequent: float) -> Examples:
+        """Find the weights that are free.
+
+        features: (n, F) the features φ of n examples; no number is negative.
+        target: (n, K) the counts q of the examples in each class; no number is negative.
+        frequent: a feature whose sum over the examples is smaller has weights only for the classes with which it was
+            seen.
+
+        >>> Examples.of(scipy.sparse.csr_array([[1.0, 2.0]]), scipy.sparse.csr_array([[3.0, 0.0]]), frequent=2.0).label
+        array([0, 0, 1], dtype=uint32)
+        """
+        n_features, n_labels = features.shape[1], target.shape[1]
+        sums = (features.T @ target).tocoo()
+        is_seen = sums.data > 0.0
+        seen = sums.row[is_seen].astype(np.int64) * n_labels + sums.col[is_seen]
+        all_labels = np.flatnonzero(np.asarray(features.sum(axis=0)).ravel() >= frequent)
+        free = np.union1d(seen, (all_labels[:, None] * n_labels + np.arange(n_labels)).ravel())
+        observed = np.zeros(len(free))
+        observed[np.searchsorted(free, seen)] = sums.data[is_seen]
+        return Examples(
+            features.indptr.astype(np.uint64),
+            features.indices.astype(np.uint32),
+            features.data.astype(np.float64),
+            np.asarray(target.sum(axis=1), dtype=np.float64),
+            np.searchsorted(free, np.arange(n_features + 1) * n_labels).astype(np.uint64),
+            (free % n_labels).astype(np.uint32),
+            observed,
+            n_labels,
+        )
+
+
+def penalised_loss(examples: Examples, weights: FloatArray, penalty: float) -> tuple[float, FloatArray]:
+    """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (P,).
+
+    examples: the features and classes of n examples.
+    weights: (P,) the free weights.
     penalty: λ, the weight of the squared norm of W.
 
-    >>> loss, gradient = penalised_loss(np.zeros((1, 2)), scipy.sparse.csr_array([[1.0]]), np.array([[1.0, 0.0]]), 2.0)
+    >>> examples = Examples.of(scipy.sparse.csr_array([[1.0]]), scipy.sparse.csr_array([[1.0, 0.0]]), frequent=0.0)
+    >>> loss, gradient = penalised_loss(examples, np.zeros(2), 2.0)
     >>> round(loss, 4), gradient.tolist()
-    (0.6931, [[-0.5, 0.5]])
+    (0.6931, [-0.5, 0.5])
     """
-    # Use double precision and no BLAS here, so that the result is the same on all kinds of processors.
-    log_p = scipy.special.log_softmax((features @ weights).astype(np.float64), axis=1)
-    loss = penalty / 2 * np.square(weights).sum(dtype=np.float64) - (target * log_p).sum()
-    excess = np.exp(log_p, out=log_p)
-    excess *= target.sum(axis=1, keepdims=True)
-    excess -= target
-    return float(loss), features.T @ excess.astype(weights.dtype) + penalty * weights
+    size = len(examples.times)
+    score = np.empty(examples.n_labels)
+    largest, total = np.empty(size), np.empty(size)
+    gradient = penalty * weights - examples.observed
+    # Σ q(x, a) log P(a | x) = Σ_P weight · observed − Σ_x q(x) log Σ_b exp(φ(x)·W)_b
+    _add_expected(*examples[:6], weights, _POWERS, score, largest, total, gradient)
+    log_total = largest + np.log(total)
+    # Use no BLAS here, so that sums are the same on all kinds of processors.
+    loss = (examples.times * log_total).sum() + (weights * (penalty / 2 * weights - examples.observed)).sum()
+    return float(loss), gradient
+
+
+@compiled_exact_pass
+def _add_expected(
+    start: NDArray[np.uint64],
+    feature: NDArray[np.uint32],
+    value: FloatArray,
+    times: FloatArray,
+    first: NDArray[np.uint64],
+    label: NDArray[np.uint32],
+    weights: FloatArray,
+    powers: FloatArray,
+    score: FloatArray,
+    largest: FloatArray,
+    total: FloatArray,
+    gradient: FloatArray,
+) -> None:
+    """Add Σ_x q(x) φ(x) P(a | x) to the gradient (P,), and find the parts of log Σ_b exp(score b) of each example.
+
+    The parts are the largest score of each example (n,) and the total Σ_b exp(score b − largest) (n,); `score` (K,) is
+    room for the scores of one example.
+    """
+    for x in range(len(times)):
+        for a in range(len(score)):
+            score[a] = 0.0
+        for entry in range(start[x], start[x + 1]):
+            begin = first[feature[entry]]
+            end = first[feature[entry] + 1]
+            if end - begin == len(score):  # all weights are free, so that the processor adds several at once
+                for a in range(len(score)):
+                    score[a] += value[entry] * weights[place(begin + a)]
+            else:
+                for weight in range(begin, end):
+                    score[label[weight]] += value[entry] * weights[weight]
+        best = score[0]
+        for a in range(len(score)):
+            if score[a] > best:
+                best = score[a]
+        # Most classes have no free weight among these features, and therefore the same score, 0.
+        unseen = _exp_below_zero(-best, powers)
+        sum_ = 0.0
+        for a in range(len(score)):
+            score[a] = unseen if score[a] == 0.0 else _exp_below_zero(score[a] - best, powers)
+            sum_ += score[a]
+        largest[x] = best
+        total[x] = sum_
+        for a in range(len(score)):
+            score[a] *= times[x] / sum_
+        for entry in range(start[x], start[x + 1]):
+            begin = first[feature[entry]]
+            end = first[feature[entry] + 1]
+            if end - begin == len(score):
+                for a in range(len(score)):
+                    gradient[place(begin + a)] += value[entry] * score[a]
+            else:
+                for weight in range(begin, end):
+                    gradient[weight] += value[entry] * score[label[weight]]
+
+
+@exact_pass_part
+def _exp_below_zero(x: float, powers: FloatArray) -> float:
+    """Compute exp(x) of x ≤ 0 to 14 digits by additions and multiplications alone, the same on every processor.
+
+    powers: (k,) the powers 2^-k.
+    """
+    if x < _LOWEST:
+        x = _LOWEST
+    # exp(x) = 2^-k exp(r) with |r| ≤ ln 2 / 2.  Here ln 2 is the sum of two numbers, and k times the first is exact.
+    k = int(0.5 - x * 1.4426950408889634)
+    r = (x + k * 6.93147180369123816490e-01) + k * 1.90821492927058770002e-10
+    # The Taylor series, from its term r^12 / 12! inwards.
+    series = 1.0
+    for n in range(12, 0, -1):
+        series = 1.0 + series * (r * (1.0 / n))
+    return float(series * powers[place(k)])
 
 
 def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, iterations: int) -> FloatArray:
@@ -72,33 +208,26 @@ def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: Floa
 
 
 def log_linear_weights(
-    features: scipy.sparse.csr_array, target: FloatArray, penalty: float, iterations: int, frequent: float = 0.0
-) -> Float32Array:
-    """Find W (F, K) by L-BFGS from 0.
-
-    Sums over examples are computed in single precision, which halves the time.
+    features: scipy.sparse.csr_array,
+    target: scipy.sparse.csr_array,
+    penalty: float,
+    iterations: int,
+    frequent: float = 0.0,
+) -> scipy.sparse.csr_array:
+    """Find W (F, K) by L-BFGS from 0; it stores the free weights.
 
     features: (n, F) the features of n examples; no number is negative.
-    target: (n, K) the counts q of the examples in each class.
+    target: (n, K) the counts q of the examples in each class; no number is negative.
     penalty: λ, the weight of the squared norm of W.
     iterations: the largest number of iterations.
     frequent: a feature whose sum over the examples is smaller has weights only for the classes with which it was seen.
 
-    >>> features = scipy.sparse.csr_array([[1.0]])
-    >>> log_linear_weights(features, np.array([[3.0, 1.0]]), penalty=1e-4, iterations=50).round(3)
-    array([[ 0.549, -0.549]], dtype=float32)
+    >>> features, target = scipy.sparse.csr_array([[1.0]]), scipy.sparse.csr_array([[3.0, 1.0]])
+    >>> log_linear_weights(features, target, penalty=1e-4, iterations=50).toarray().round(3)
+    array([[ 0.549, -0.549]])
     """
-    single = features.astype(np.float32)
-    q = target.astype(np.float32)
-    weights = np.zeros((features.shape[1], target.shape[1]), dtype=np.float32)
-    is_frequent = np.asarray(single.sum(axis=0), dtype=np.float64).ravel() >= frequent
-    free = np.flatnonzero((single.T @ q > 0.0) | is_frequent[:, None])
-
-    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
-        """Compute the loss and its gradient for the weights (n,) that are free."""
-        weights.ravel()[free] = flat
-        value, gradient = penalised_loss(weights, single, q, penalty)
-        return value, gradient.ravel()[free].astype(np.float64)
-
-    weights.ravel()[free] = minimise(loss, np.zeros(weights.ravel()[free].size), iterations)
-    return weights
+    examples = Examples.of(features, target, frequent)
+    start = np.zeros(len(examples.label))
+    weights = minimise(lambda free: penalised_loss(examples, free, penalty), start, iterations)
+    shape = (features.shape[1], target.shape[1])
+    return scipy.sparse.csr_array((weights, examples.label, examples.first), shape=shape)

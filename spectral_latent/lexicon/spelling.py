@@ -32,7 +32,7 @@ import scipy
 from numpy.typing import NDArray
 
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
-from spectral_latent.lexicon.log_linear import Float32Array, log_linear_weights
+from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.lexicon.signatures import character_classes, without_runs
 from spectral_latent.operators import Distinct, Sorted, array_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
@@ -230,7 +230,7 @@ class SpellingModel:
     [0, 1, 2]
     """
 
-    def __init__(self, known: _KnownWords, names: Iterable[str], keys: IntArray, weights: Float32Array) -> None:
+    def __init__(self, known: _KnownWords, names: Iterable[str], keys: IntArray, weights: NDArray[np.float32]) -> None:
         """Hold a trained model.
 
         known: the words of the treebank.
@@ -276,8 +276,7 @@ class SpellingModel:
         # The examples are the words within sentences (2 w for word w) and at the beginning of sentences (2 w + 1).
         places, row = np.unique(2 * word + first, return_inverse=True)
         total = np.bincount(word, count, minlength=len(words))
-        target = np.zeros((len(places), size))
-        np.add.at(target, (row, symbol), count / total[word])
+        target = scipy.sparse.csr_array((count / total[word], (row, symbol)), shape=(len(places), size))
         names: Vocabulary[str] = Vocabulary()
         entries = _entries([words[place // 2] for place in places], (places % 2 == 1).tolist(), known, names.add)
         keys, column, n_words = np.unique(
@@ -286,12 +285,12 @@ class SpellingModel:
         features = scipy.sparse.csr_array((entries.value, (entries.row, column)), shape=(len(places), len(keys)))
         # Leave out rare features, and number the names of the others anew.
         keep = np.flatnonzero(n_words >= options.min_count)
-        weights = log_linear_weights(
+        learnt = log_linear_weights(
             scipy.sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations, options.frequent
         )
         used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
         # Round the weights, so that a file holds each in two bytes.
-        weights = weights.astype(np.float16).astype(np.float32)
+        weights = learnt.toarray().astype(np.float16).astype(np.float32)
         return SpellingModel(
             known, [names.names[name] for name in used], number * (size + 1) + keys[keep] % (size + 1), weights
         )
