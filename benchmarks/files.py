@@ -1,6 +1,6 @@
 """Measure the size of model files, and the time and memory of loading them.
 
-    python benchmarks/files.py wsj.safetensors english.tagger
+    python benchmarks/files.py wsj.model tagger.model
 
 Prints for each model the megabytes of its file, the CPU milliseconds of loading it without imports and with them, and
 the peak megabytes of a process that has loaded it.

@@ -51,8 +51,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = ConstituencyModel.train(TREES, ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=2)))
     for name in ("wsj.model", "english.model"):
         model.save(folder / name)
-    LatentTagger.train(TAGGED).save(folder / "english.tagger")
-    DependencyModel.train(dependency_trees(folder / "en-train.conllu")).save(folder / "english.deps")
+    LatentTagger.train(TAGGED).save(folder / "tagger.model")
+    DependencyModel.train(dependency_trees(folder / "en-train.conllu")).save(folder / "deps.model")
     (folder / "dev.nbest").write_text("".join(write_nbest(parser_nbest(model, TREES, 3), "bllip")))
     return folder
 

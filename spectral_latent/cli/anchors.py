@@ -63,8 +63,8 @@ def anchors(
 
     \b
     Examples:
-      spectral-latent anchors anchors.safetensors --picture anchors.svg
-      spectral-latent anchors anchors.safetensors --label the=DET --label dog=NOUN ... -o english.tagger
+      spectral-latent anchors anchors.model --picture anchors.svg
+      spectral-latent anchors anchors.model --label the=DET --label dog=NOUN ... -o tagger.model
     """
     from spectral_latent.anchors.tables import anchor_rows, anchor_table, draw_anchors
 

@@ -111,29 +111,29 @@ def main() -> None:
 
     \b
     A parser in three lines:
-      spectral-latent train constituency nltk:treebank:train -o wsj.safetensors
-      echo "The cat sat on the mat ." | spectral-latent parse wsj.safetensors
-      spectral-latent evaluate wsj.safetensors nltk:treebank:dev
+      spectral-latent train constituency nltk:treebank:train -o wsj.model
+      echo "The cat sat on the mat ." | spectral-latent parse wsj.model
+      spectral-latent evaluate wsj.model nltk:treebank:dev
 
     \b
     A dependency parser:
-      spectral-latent train dependency nltk:dependency_treebank:train -o deps.safetensors
-      echo "The cat sat on the mat ." | spectral-latent parse deps.safetensors
+      spectral-latent train dependency nltk:dependency_treebank:train -o deps.model
+      echo "The cat sat on the mat ." | spectral-latent parse deps.model
 
     \b
     A tagger:
-      spectral-latent train tagger nltk:treebank:train -o tags.safetensors
-      echo "The cat sat on the mat ." | spectral-latent tag tags.safetensors
+      spectral-latent train tagger nltk:treebank:train -o tagger.model
+      echo "The cat sat on the mat ." | spectral-latent tag tagger.model
 
     \b
     Parts of speech from words alone:
-      spectral-latent train anchor nltk:brown -o anchors.safetensors
-      spectral-latent anchors anchors.safetensors
+      spectral-latent train anchor nltk:brown -o anchors.model
+      spectral-latent anchors anchors.model
 
     \b
     A reranker of the trees of any parser:
-      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.safetensors -o reranker.safetensors
-      spectral-latent rerank apply reranker.safetensors new.nbest --model wsj.safetensors
+      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model
+      spectral-latent rerank apply reranker.model new.nbest --model wsj.model
 
     Exit status: 0 for success; 1 for data or models that cannot be used; 2 for a wrong command line, such as an unknown
     option or a file that cannot be written; 130 for a command that was interrupted.  Input is UTF-8, or UTF-16 with a

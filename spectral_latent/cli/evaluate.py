@@ -107,8 +107,8 @@ def evaluate(
 
     \b
     Examples:
-      spectral-latent evaluate wsj.safetensors nltk:treebank:dev
-      spectral-latent evaluate english.tagger dev.conllu --json
+      spectral-latent evaluate wsj.model nltk:treebank:dev
+      spectral-latent evaluate tagger.model dev.conllu --json
     """
     if column is not None and is_universal:
         raise click.UsageError("--universal chooses the column; leave out --column")

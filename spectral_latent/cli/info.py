@@ -31,8 +31,8 @@ def info(model: str, as_json: bool) -> None:
 
     \b
     Examples:
-      spectral-latent info wsj.safetensors
-      spectral-latent info wsj.safetensors --json
+      spectral-latent info wsj.model
+      spectral-latent info wsj.model --json
     """
     description, summary = _descriptions(model)
     click.echo(json.dumps(description, ensure_ascii=False) if as_json else _table(summary))

@@ -80,9 +80,9 @@ def inspect(
 
     \b
     Examples:
-      spectral-latent inspect wsj.safetensors
-      spectral-latent inspect wsj.safetensors --symbol NP --symbol VBD --top 4
-      spectral-latent inspect wsj.safetensors nltk:treebank:dev --html report.html
+      spectral-latent inspect wsj.model
+      spectral-latent inspect wsj.model --symbol NP --symbol VBD --top 4
+      spectral-latent inspect wsj.model nltk:treebank:dev --html report.html
     """
     if page is not None:
         if symbols or as_json:

@@ -173,13 +173,13 @@ def parse(
 
     \b
     Examples:
-      echo "The cat sat on the mat." | spectral-latent parse wsj.safetensors --text
-      spectral-latent parse wsj.safetensors sentences.txt --n-best 5 -o trees.txt
-      spectral-latent parse wsj.safetensors sentences.txt --json
-      spectral-latent parse wsj.safetensors long.txt --shard 1/2 --resume -o first.jsonl.gz
-      spectral-latent parse deps.safetensors dev.conllu > parsed.conllu
-      echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.safetensors --partial
-      spectral-latent parse wsj.safetensors sentences.txt --svg trees/
+      echo "The cat sat on the mat." | spectral-latent parse wsj.model --text
+      spectral-latent parse wsj.model sentences.txt --n-best 5 -o trees.txt
+      spectral-latent parse wsj.model sentences.txt --json
+      spectral-latent parse wsj.model long.txt --shard 1/2 --resume -o first.jsonl.gz
+      spectral-latent parse deps.model dev.conllu > parsed.conllu
+      echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.model --partial
+      spectral-latent parse wsj.model sentences.txt --svg trees/
     """
     if rerank is None and (candidates or models):
         raise click.UsageError(f"{'--candidates' if candidates else '--model'} goes with --rerank")

@@ -148,7 +148,7 @@ def recipe() -> None:
     Examples:
       spectral-latent recipe list
       spectral-latent recipe run treebank -o english.model
-      spectral-latent recipe run ud-parser UD_English-EWT -o english.deps
+      spectral-latent recipe run ud-parser UD_English-EWT -o deps.model
     """
 
 

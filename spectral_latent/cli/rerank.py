@@ -58,15 +58,15 @@ def rerank() -> None:
 
     \b
     A reranker of another parser's trees:
-      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.safetensors -o reranker.safetensors
-      spectral-latent rerank evaluate reranker.safetensors test.nbest --gold test.mrg --model wsj.safetensors
-      spectral-latent rerank apply reranker.safetensors new.nbest --model wsj.safetensors
+      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model
+      spectral-latent rerank evaluate reranker.model test.nbest --gold test.mrg --model wsj.model
+      spectral-latent rerank apply reranker.model new.nbest --model wsj.model
 
     \b
     A reranker of the trees of a parser of this library:
-      spectral-latent rerank lists wsj.safetensors dev.mrg > dev.nbest
-      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.safetensors -o reranker.safetensors
-      spectral-latent parse wsj.safetensors new.txt --rerank reranker.safetensors
+      spectral-latent rerank lists wsj.model dev.mrg > dev.nbest
+      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model
+      spectral-latent parse wsj.model new.txt --rerank reranker.model
     """
 
 
@@ -98,7 +98,7 @@ def train(
 
     \b
     Example:
-      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.safetensors -o reranker.safetensors
+      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model
     """
     from spectral_latent.reranking import PerceptronOptions, Reranker
 
@@ -136,7 +136,7 @@ def apply(
 
     \b
     Example:
-      spectral-latent rerank apply reranker.safetensors new.nbest --model wsj.safetensors -o new.trees
+      spectral-latent rerank apply reranker.model new.nbest --model wsj.model -o new.trees
     """
     from spectral_latent.corpora.nbest_output import best_trees, write_nbest
 
@@ -176,7 +176,7 @@ def evaluate(
 
     \b
     Example:
-      spectral-latent rerank evaluate reranker.safetensors test.nbest --gold test.mrg --model wsj.safetensors
+      spectral-latent rerank evaluate reranker.model test.nbest --gold test.mrg --model wsj.model
     """
     loaded = _loaded(reranker, models)
     nbest = read_lists(lists, Console(quiet))
@@ -229,7 +229,7 @@ def features(
 
     \b
     Example:
-      spectral-latent rerank features dev.nbest --gold dev.mrg --model wsj.safetensors --map names.txt -o dev.svm
+      spectral-latent rerank features dev.nbest --gold dev.mrg --model wsj.model --map names.txt -o dev.svm
     """
     from spectral_latent.corpora.nbest_output import feature_map, svmlight
     from spectral_latent.reranking import CandidateFeatures
@@ -283,7 +283,7 @@ def lists(
 
     \b
     Example:
-      spectral-latent rerank lists wsj.safetensors dev.mrg -o dev.nbest
+      spectral-latent rerank lists wsj.model dev.mrg -o dev.nbest
     """
     from spectral_latent.corpora.nbest_output import write_nbest
     from spectral_latent.dependency import DependencyModel

@@ -41,7 +41,7 @@ def score(model: str, file: str, jobs: int, as_json: bool, output: Path | None, 
 
     \b
     Example:
-      spectral-latent score wsj.safetensors trees.mrg
+      spectral-latent score wsj.model trees.mrg
     """
     from spectral_latent.corpora import parse_brackets
     from spectral_latent.corpora.dependencies import entries_of_text

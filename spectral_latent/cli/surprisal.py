@@ -72,8 +72,8 @@ def surprisal(wanted: AnswerRequest, model: str, file: str, unit: Literal["bits"
 
     \b
     Examples:
-      echo "The horse raced past the barn fell ." | spectral-latent surprisal wsj.safetensors
-      spectral-latent surprisal wsj.safetensors sentences.txt --unit nats -o surprisal.tsv
+      echo "The horse raced past the barn fell ." | spectral-latent surprisal wsj.model
+      spectral-latent surprisal wsj.model sentences.txt --unit nats -o surprisal.tsv
     """
     console = wanted.begin()
     form_of_answers = wanted.form

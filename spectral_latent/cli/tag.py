@@ -73,8 +73,8 @@ def tag(
 
     \b
     Examples:
-      echo "The cat sat on the mat." | spectral-latent tag english.tagger --text
-      spectral-latent tag english.tagger dev.conllu > tagged.conllu
+      echo "The cat sat on the mat." | spectral-latent tag tagger.model --text
+      spectral-latent tag tagger.model dev.conllu > tagged.conllu
     """
     console = wanted.begin()
     is_text = wanted.form == "text"

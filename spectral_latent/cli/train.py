@@ -76,10 +76,10 @@ def constituency(
 
     \b
     Examples:
-      spectral-latent train constituency nltk:treebank:train -o wsj.safetensors
-      spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate
-      spectral-latent train constituency nltk:treebank:train -o wsj.safetensors --preset accurate --text news.tok
-      spectral-latent train constituency sections/ -o wsj.safetensors --estimator clusters-em --n-states 24 --jobs 4
+      spectral-latent train constituency nltk:treebank:train -o wsj.model
+      spectral-latent train constituency nltk:treebank:train -o wsj.model --preset accurate
+      spectral-latent train constituency nltk:treebank:train -o wsj.model --preset accurate --text news.tok
+      spectral-latent train constituency sections/ -o wsj.model --estimator clusters-em --n-states 24 --jobs 4
     """
     from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, prepare, preset, self_train
     from spectral_latent.evaluation import with_chosen_states
@@ -148,8 +148,8 @@ def dependency(
 
     \b
     Examples:
-      spectral-latent train dependency en-train.conllu -o deps.safetensors --column xpos
-      spectral-latent train dependency nltk:dependency_treebank:train -o deps.safetensors
+      spectral-latent train dependency en-train.conllu -o deps.model --column xpos
+      spectral-latent train dependency nltk:dependency_treebank:train -o deps.model
     """
     from spectral_latent.dependency import Attachment, DependencyModel, preset
 
@@ -177,8 +177,8 @@ def tagger(given: TrainingRequest[PresetName], column: str | None) -> None:
 
     \b
     Examples:
-      spectral-latent train tagger en-train.conllu -o english.tagger
-      spectral-latent train tagger nltk:brown -o brown.tagger --column universal
+      spectral-latent train tagger en-train.conllu -o tagger.model
+      spectral-latent train tagger nltk:brown -o tagger.model --column universal
     """
     from spectral_latent.corpora.tagged import column_of
     from spectral_latent.sequence import LatentTagger, preset
@@ -226,7 +226,7 @@ def anchor(
 
     \b
     Example:
-      spectral-latent train anchor nltk:brown -o anchors.safetensors
+      spectral-latent train anchor nltk:brown -o anchors.model
     """
     from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 

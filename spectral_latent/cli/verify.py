@@ -43,8 +43,8 @@ def verify(model: str, sources: tuple[str, ...], jobs: int, quiet: bool) -> None
 
     \b
     Examples:
-      spectral-latent verify wsj.safetensors
-      spectral-latent verify wsj.safetensors sections/
+      spectral-latent verify wsj.model
+      spectral-latent verify wsj.model sections/
     """
     from spectral_latent.operators import load_model
 

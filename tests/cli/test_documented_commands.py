@@ -19,16 +19,11 @@ Run = Callable[..., Any]
 
 ROW = "{}\t{}\t_\t{}\t_\t_\t{}\t{}\t_\t_\n"
 KINDS = {  # the kind of each model that documents name
-    "wsj.safetensors": "constituency",
     "wsj.model": "constituency",
-    "deps.safetensors": "dependency",
-    "english.deps": "dependency",
-    "tags.safetensors": "tagger",
-    "english.tagger": "tagger",
-    "brown.tagger": "tagger",
-    "anchors.safetensors": "anchor",
+    "deps.model": "dependency",
+    "tagger.model": "tagger",
     "anchors.model": "anchor",
-    "reranker.safetensors": "reranker",
+    "reranker.model": "reranker",
 }
 SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev.conllu", "anchor": "dev.conllu"}
 ELSEWHERE = ("spectral-latent demo", "spectral-latent recipe run treebank")  # long ones, tested by themselves
@@ -151,7 +146,7 @@ def test_the_command_lines_that_are_shown_run(
     shell = _Shell(run)
     for line in PAGES[page]:
         if page == "README.md" and "rerank" in line:
-            line = line.replace("MODEL", "wsj.safetensors")
+            line = line.replace("MODEL", "wsj.model")
         shell.do(line)
 
 
