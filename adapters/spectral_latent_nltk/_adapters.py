@@ -67,8 +67,10 @@ class ModelAdapter:
         """
         model = load(path)
         if not isinstance(model, cls.models):
-            needed = " or a ".join(kind.__name__ for kind in cls.models)
-            raise ModelFileError(f"{path}: a {type(model).__name__}, where a {needed} is needed")
+            adapters = (each for base in ModelAdapter.__subclasses__() for each in base.__subclasses__())
+            reader = next((f"{each.__name__}.load" for each in adapters if isinstance(model, each.models)), None)
+            remedy = f"load it with {reader or 'spectral_latent.load'}"
+            raise ModelFileError(f"{path}: {cls.__name__} cannot use a model of the kind {model.kind!r}; {remedy}")
         return cls(model)
 
     def __repr__(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 import click
 
 __all__ = ["Commands"]
@@ -20,7 +22,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command.  Raises UsageError, which lists the commands, for a command that does not exist.
+        """Find a command.  Raises UsageError, which names similar commands or all, for a command that does not exist.
 
         ctx: the command line.
         args: the words after the name of the group.
@@ -29,9 +31,14 @@ class Commands(click.Group):
         >>> group.resolve_command(click.Context(group), ["bake"])
         Traceback (most recent call last):
         click.exceptions.UsageError: No such command 'bake'. Give one of boil, fry.
+        >>> group.resolve_command(click.Context(group), ["boyl"])
+        Traceback (most recent call last):
+        click.exceptions.UsageError: No such command 'boyl'. Did you mean boil?
         """
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
-            names = ", ".join(self.list_commands(ctx))
-            raise click.UsageError(f"No such command {args[0]!r}. Give one of {names}.", ctx) from None
+            names = self.list_commands(ctx)
+            alike = get_close_matches(args[0], names)
+            remedy = f"Did you mean {' or '.join(alike)}?" if alike else f"Give one of {', '.join(names)}."
+            raise click.UsageError(f"No such command {args[0]!r}. {remedy}", ctx) from None

@@ -18,7 +18,7 @@ __all__ = ["info"]
 @click.argument("model")
 @json_option
 def info(model: str, as_json: bool) -> None:
-    """Tell what a model file holds.
+    """Show what is in a model file.
 
     The output is a table.  It has the kind of the model, its sizes, its labels, tags or anchors, the options that
     differ from the defaults, and the objective of every iteration of EM.  It has the version of the library that wrote

@@ -27,12 +27,14 @@ class CorpusSources(NamedTuple):
     get: the way to get it.
     training: the sources to learn from.  A source in a folder begins with `FOLDER`, and may be a pattern of file names.
     held_out: the sources to evaluate on, in the same form.
+    part: the name of what is evaluated on.
     """
 
     name: str
     get: str
     training: tuple[str, ...]
     held_out: tuple[str, ...]
+    part: str = "dev"
 
 
 class Recipe(NamedTuple):
@@ -42,7 +44,7 @@ class Recipe(NamedTuple):
     kind: the command of `train`, such as `tagger`.
     corpus: the corpus that the recipe needs.
     figure: the figure of `evaluate` that the recipe is for.
-    expected: the value of the figure that was measured; None if nobody has measured it.
+    expected: the value of the figure that was measured on the held-out part; None if nobody has measured it.
     seconds: the CPU seconds that training took; None if nobody has measured them.
     options: the options of the command of `train`.
     evaluation: the options of the command `evaluate`.
@@ -87,7 +89,7 @@ _BROWN = CorpusSources(
     ("nltk:brown:train",),
     ("nltk:brown:dev",),
 )
-_BROWN_TEXT = _BROWN._replace(training=("nltk:brown",), held_out=("nltk:brown",))  # tags serve only to evaluate
+_BROWN_TEXT = _BROWN._replace(training=("nltk:brown",), held_out=("nltk:brown",), part="all")  # its tags only evaluate
 _UD = CorpusSources(
     "a treebank of Universal Dependencies (the expected figures are for English EWT)",
     "https://universaldependencies.org; FOLDER: one treebank, with *-train.conllu and *-dev.conllu",
@@ -101,7 +103,7 @@ _CRAFT = CorpusSources(
     (f"{_FOLDER}/dev",),
 )
 _GUM = _CRAFT._replace(
-    name="the GUM corpus, trees in brackets",
+    name="the GUM corpus, trees in brackets (silver: made by a parser from gold tags)",
     get="https://github.com/amir-zeldes/gum; FOLDER: the trees of its folder const in two folders, train and dev",
 )
 _PENN = CorpusSources(
@@ -109,6 +111,7 @@ _PENN = CorpusSources(
     "https://catalog.ldc.upenn.edu/LDC99T42, with a licence; FOLDER: the sections, folders 00 to 24",
     tuple(f"{_FOLDER}/{section:02}" for section in range(2, 22)),
     (f"{_FOLDER}/22",),
+    "section 22",
 )
 _ACCURATE = ("--preset", "accurate")
 
@@ -156,15 +159,16 @@ def recipe() -> None:
 def list_recipes() -> None:
     """List all recipes.
 
-    A line has the name, the kind of model, the expected score and the corpus.
+    A line has the name, the kind of model, the expected score, the part of the corpus that it is measured on, and the
+    corpus. Most recipes evaluate on dev, and leave the test part for a final measurement.
 
     \b
     Example:
       spectral-latent recipe list
     """
     for each in RECIPES.values():
-        expected = "not measured" if each.expected is None else f"{each.figure} {each.expected:.1f}"
-        click.echo(f"{each.name:<20}{each.kind:<14}{expected:<18}{each.corpus.name}")
+        expected = "not measured" if each.expected is None else f"{each.figure} {each.expected:.1f}, {each.corpus.part}"
+        click.echo(f"{each.name:<20}{each.kind:<14}{expected:<23}{each.corpus.name}")
 
 
 _name_argument = click.argument("name", metavar="NAME", type=click.Choice(list(RECIPES)))
@@ -262,7 +266,7 @@ def _expectation(shown: Recipe) -> str:
     """
     if shown.expected is None:
         return "not measured"
-    return f"{shown.figure} {shown.expected:.1f} after {shown.seconds} CPU seconds of training"
+    return f"{shown.figure} {shown.expected:.1f} on {shown.corpus.part}, after {shown.seconds} CPU seconds of training"
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -5,8 +5,9 @@ grammars of each fold from the beginning.  The grammars of a preset have differe
 posteriors is best if the errors of the grammars differ: a symbol that remembers its parent has other information than a
 symbol that remembers a sibling.
 
-`spectral` uses only moments and linear algebra, so that no part of its training has local optima.  The grammars of all
-other presets are trained by EM, which starts from clusters.
+`spectral` finds its grammars by moments and linear algebra.  Only the model of spelling, which is log-linear, is found by
+iteration, and its loss is convex: no part of the training has local optima.  The grammars of all other presets are
+trained by EM, which starts from clusters.
 
 docs/accuracy.md has the gain of each step.  The options were chosen on the dev splits of NLTK's treebank sample, alpino
 and cess_esp with several seeds, the binarisations on the first two treebanks with one seed.

@@ -15,8 +15,9 @@ from nltk.tag.util import untag
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import many_to_one, score_tags
+from spectral_latent.operators import ModelFileError
 from spectral_latent.sequence import HMMOptions, LatentHMM, TaggerOptions, preset
-from spectral_latent_nltk import LatentHMMTagger
+from spectral_latent_nltk import AnchorTagger, LatentHMMTagger
 from tests.conformance.taggers import (
     HiddenMarkovTaggerConformance,
     LearntTaggerConformance,
@@ -227,6 +228,14 @@ def test_tags_are_anything_hashable(tags: tuple[Hashable, Hashable], tmp_path: P
     for each in (tagger, LatentHMMTagger.load(tmp_path / "model")):
         assert each.tag_sents(map(untag, sentences)) == sentences
         assert -math.inf < each.log_probability(sentences[0]) < 0.0
+
+
+def test_a_file_with_another_model_names_the_class_that_loads_it(tagger: LatentHMMTagger, tmp_path: Path) -> None:
+    tagger.save(tmp_path / "model")
+    with pytest.raises(
+        ModelFileError, match=r"AnchorTagger cannot use .*; load it with LatentHMMTagger\.load"
+    ):
+        AnchorTagger.load(tmp_path / "model")
 
 
 def test_log_probability_is_that_of_the_model(tagger: LatentHMMTagger) -> None:

@@ -102,7 +102,8 @@ ANSWERS = [
     Answer("train constituency nltk:treebank:trian -o new", 1, r"no part 'trian'; give nltk:treebank, or one of its"),
     Answer("train constituency one.mrg -o one", 0, r"^Training on 1 tree Warning: a useful model needs hundreds"),
     Answer("train parser trees.mrg -o new", 2, r"No such command 'parser'. Give one of constituency, dependency"),
-    Answer("prase wsj", 2, r"No such command 'prase'. Give one of .*parse"),
+    Answer("prase wsj", 2, r"No such command 'prase'. Did you mean parse"),
+    Answer("train constituency nltk:treebnk -o new", 1, r"NLTK has no such treebank; did you mean nltk:treebank\?"),
     # output
     Answer("train constituency trees.mrg -o nofolder/new", 2, r"nofolder/new: the folder does not exist; create it"),
     Answer("train constituency trees.mrg -o trees.mrg", 1, r"trees.mrg: a file to read, which would be lost"),

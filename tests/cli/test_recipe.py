@@ -22,7 +22,8 @@ SENTENCE = ROW.format(1, "Dogs", "NOUN", 2, "nsubj") + ROW.format(2, "bark", "VE
 def test_a_list_of_all(run: Run) -> None:
     lines = run("recipe", "list").stdout.splitlines()
     assert [line.split()[0] for line in lines] == list(RECIPES)
-    assert "f1 84.5" in lines[0] and "not measured" in lines[-1]
+    assert "f1 84.5, dev" in lines[0] and "not measured" in lines[-1]
+    assert "silver" in lines[list(RECIPES).index("gum")]
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
