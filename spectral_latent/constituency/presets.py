@@ -5,7 +5,7 @@ grammars of each fold from the beginning.  The grammars of a preset have differe
 posteriors is best if the errors of the grammars differ: a symbol that remembers its parent has other information than a
 symbol that remembers a sibling.
 
-`spectral` finds its grammars by moments and linear algebra.  Only the model of spelling, which is log-linear, is found by
+`spectral` finds its grammars by moments and linear algebra.  Only its log-linear model of spelling is found by
 iteration, and its loss is convex: no part of the training has local optima.  The grammars of all other presets are
 trained by EM, which starts from clusters.
 

@@ -232,9 +232,7 @@ def test_tags_are_anything_hashable(tags: tuple[Hashable, Hashable], tmp_path: P
 
 def test_a_file_with_another_model_names_the_class_that_loads_it(tagger: LatentHMMTagger, tmp_path: Path) -> None:
     tagger.save(tmp_path / "model")
-    with pytest.raises(
-        ModelFileError, match=r"AnchorTagger cannot use .*; load it with LatentHMMTagger\.load"
-    ):
+    with pytest.raises(ModelFileError, match=r"AnchorTagger cannot use .*; load it with LatentHMMTagger\.load"):
         AnchorTagger.load(tmp_path / "model")
 
 
