@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["maker"]
 
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 else:
 
     class maker(classmethod):
-        """A class method that makes an object.  It cannot be called on an object, because it would not change the
-        object.
+        """A class method that makes an object.  A call on an object is refused, because it would not change the object.
 
         >>> class Tagger:
         ...     @maker
@@ -20,12 +19,16 @@ else:
         >>> tagger = Tagger.train([])
         >>> tagger.train([])
         Traceback (most recent call last):
-        AttributeError: train makes a new Tagger and leaves this one as it is; call Tagger.train
+        TypeError: train makes a new Tagger and leaves this one as it is; call Tagger.train
         """
 
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
-            """Bind the method to its class.  Raises AttributeError for an object."""
-            if instance is not None:
-                name, kind = self.__func__.__name__, type(instance).__name__
-                raise AttributeError(f"{name} makes a new {kind} and leaves this one as it is; call {kind}.{name}")
-            return super().__get__(instance, owner)
+            """Bind the method to its class; for an object, return a function that raises TypeError when it is called."""
+            if instance is None:
+                return super().__get__(instance, owner)
+            name, kind = self.__func__.__name__, type(instance).__name__
+
+            def refuse(*_: Any, **__: Any) -> NoReturn:
+                raise TypeError(f"{name} makes a new {kind} and leaves this one as it is; call {kind}.{name}")
+
+            return refuse

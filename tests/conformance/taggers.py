@@ -124,6 +124,7 @@ class TaggerConformance:
     def test_objects_are_ordinary(self, tagger: Any) -> None:
         assert tagger in {tagger}
         assert type(tagger).__name__ in repr(tagger)
+        assert [name for name in dir(tagger) if not hasattr(tagger, name)] == []
         assert self.all_tags(pickle.loads(pickle.dumps(tagger))) == self.all_tags(tagger)
 
     def test_accuracy(self, tagger: Any) -> None:
@@ -259,7 +260,7 @@ class LearntTaggerConformance(TaggerConformance):
         """A call on an object, which the call would not change, is refused."""
         before = self.all_tags(tagger)
         for method in ("train", "load"):
-            with pytest.raises(AttributeError, match=f"call {type(tagger).__name__}.{method}"):
+            with pytest.raises(TypeError, match=f"call {type(tagger).__name__}.{method}"):
                 getattr(tagger, method)(self.examples())
         assert self.all_tags(tagger) == before
 
