@@ -82,7 +82,7 @@ def true_likelihood(problem: Problem) -> float:
     hmm.startprob_, hmm.transmat_, hmm.emissionprob_ = problem.truth
     hmm.categories_ = np.arange(problem.truth[2].shape[1])
     hmm.n_features_in_ = 1
-    return hmm.score(problem.test, lengths_of(problem.test))
+    return hmm.score(problem.test, lengths=lengths_of(problem.test))
 
 
 def learn_hmmlearn(m: int, n: int, training: IntArray, n_init: int) -> Any:
@@ -94,7 +94,9 @@ def learn_hmmlearn(m: int, n: int, training: IntArray, n_init: int) -> Any:
         CategoricalHMM(m, n_iter=1000, tol=TOLERANCE * len(training), random_state=start, n_features=n)
         for start in range(n_init)
     ]
-    return max((hmm.fit(training, lengths) for hmm in starts), key=lambda hmm: hmm.score(training, lengths))
+    return max(
+        (hmm.fit(training, lengths=lengths) for hmm in starts), key=lambda hmm: hmm.score(training, lengths=lengths)
+    )
 
 
 def measure(problem: Problem, learn: Any) -> tuple[float, float]:
@@ -102,7 +104,7 @@ def measure(problem: Problem, learn: Any) -> tuple[float, float]:
     begun = time.process_time()
     model = learn(problem.training)
     seconds = time.process_time() - begun
-    likelihood = model.score(problem.test, lengths_of(problem.test))
+    likelihood = model.score(problem.test, lengths=lengths_of(problem.test))
     return (true_likelihood(problem) - likelihood) / len(problem.test), seconds
 
 
@@ -120,7 +122,7 @@ def main() -> None:
         problem = draw_problem(seed)
         m, n = problem.truth[2].shape
         learners = {
-            name: lambda X, name=name, m=m: SpectralHMM(m, name, random_state=0).fit(X, lengths_of(X))
+            name: lambda X, name=name, m=m: SpectralHMM(m, name, random_state=0).fit(X, lengths=lengths_of(X))
             for name in ("hybrid", "em")
         }
         if arguments.hmmlearn:

@@ -23,7 +23,7 @@ else:
         """
 
         def __get__(self, instance: Any, owner: type | None = None) -> Any:
-            """Bind the method to its class; for an object, return a function that raises TypeError when it is called."""
+            """Bind the method to its class; for an object, return a function that refuses to be called."""
             if instance is None:
                 return super().__get__(instance, owner)
             name, kind = self.__func__.__name__, type(instance).__name__

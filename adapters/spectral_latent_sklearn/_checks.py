@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from sklearn.utils import check_random_state
 from spectral_latent.trees import IntArray
 
 __all__ = ["categories_in", "lengths_of", "list_of", "seed_of"]
+
+_EXACT = 2.0**53  # all whole numbers up to this one are floats
 
 
 def seed_of(random_state: Any) -> int:
@@ -25,11 +28,12 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def lengths_of(lengths: ArrayLike | None, n_rows: int) -> IntArray:
+def lengths_of(lengths: ArrayLike | None, n_rows: int, y: Any = None) -> IntArray:
     """Return the lengths (T,) of sequences that lie one after another.  Raises ValueError if they do not fit the rows.
 
     lengths: (T,) a positive integer for each sequence; None for one sequence of all rows.
     n_rows: the number of rows of all sequences together.
+    y: a column with one entry for each row, which scikit-learn hands to all estimators; only its length is looked at.
 
     >>> lengths_of(None, n_rows=3), lengths_of([1, 2], n_rows=3)
     (array([3]), array([1, 2]))
@@ -37,6 +41,8 @@ def lengths_of(lengths: ArrayLike | None, n_rows: int) -> IntArray:
     Traceback (most recent call last):
     ValueError: lengths must sum to the 3 rows of X, not to 2
     """
+    if y is not None and len(y) != n_rows:
+        raise ValueError(f"y has {len(y)} entries for the {n_rows} rows of X; give lengths by name: lengths=...")
     if lengths is None:
         return np.array([n_rows])
     given = np.asarray(lengths)
@@ -48,28 +54,31 @@ def lengths_of(lengths: ArrayLike | None, n_rows: int) -> IntArray:
 
 
 def categories_in(x: NDArray[Any]) -> NDArray[Any]:
-    """Return the categories (N,) of N rows.  Raises ValueError for more than one column, and for other objects.
+    """Return rows (N, d) of integers or of strings.  Raises ValueError for other objects.
 
-    x: (N, 1) the category of each row, an integer or a string.
+    x: (N, d) integers, numbers that are whole, or strings.
 
-    >>> categories_in(np.array([[3], [1]]))
-    array([3, 1])
+    >>> categories_in(np.array([[3.0], [1.0]]))
+    array([[3],
+           [1]])
     >>> categories_in(np.array([[0.5], [1.0]]))
     Traceback (most recent call last):
     ValueError: X must hold categories, integers or strings, not float64; sklearn.preprocessing.KBinsDiscretizer makes
     categories of numbers
     """
-    if x.shape[1] != 1:
-        raise ValueError(f"X must have one column, the category of each position, not {x.shape[1]} columns")
-    column = x[:, 0]
-    if column.dtype.kind == "O" and all(isinstance(value, str) for value in column):
-        column = column.astype(str)
-    if column.dtype.kind not in "iuU":
+    values = x
+    if x.dtype.kind == "O":
+        for kind in (str, Real):
+            if all(isinstance(value, kind) for value in x.flat):
+                values = np.array(x.tolist())
+    if values.dtype.kind == "f" and (np.abs(values) <= _EXACT).all() and (values == np.rint(values)).all():
+        values = values.astype(np.int64)
+    if values.dtype.kind not in "iuU":
         raise ValueError(
-            f"X must hold categories, integers or strings, not {column.dtype}; sklearn.preprocessing.KBinsDiscretizer "
+            f"X must hold categories, integers or strings, not {values.dtype}; sklearn.preprocessing.KBinsDiscretizer "
             f"makes categories of numbers"
         )
-    return column
+    return values
 
 
 def list_of(examples: Any, kind: str) -> list[Any]:

@@ -13,17 +13,16 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from spectral_latent._options import Count, checked
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.baum_welch import expectation
-from spectral_latent.sequence.decoding import Decoder
-from spectral_latent.sequence.gaussian import GaussianMarkov, gaussian_baum_welch, gaussian_moments, positions
+from spectral_latent.sequence.gaussian import GaussianMarkov, gaussian_baum_welch, gaussian_moments
 from spectral_latent.trees import FloatArray, IntArray
 from spectral_latent_sklearn._checks import lengths_of, seed_of
+from spectral_latent_sklearn._markov import MarkovEstimator
 
 __all__ = ["SpectralGaussianHMM"]
 
@@ -31,7 +30,7 @@ _ESTIMATORS = ("hybrid", "recovered")
 _COVARIANCES = ("diag", "full")
 
 
-class SpectralGaussianHMM(BaseEstimator):
+class SpectralGaussianHMM(MarkovEstimator):
     """A hidden Markov model with Gaussian emissions.
 
     n_components: m, the number of states.
@@ -76,16 +75,16 @@ class SpectralGaussianHMM(BaseEstimator):
         self.n_iter = n_iter
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, lengths: ArrayLike | None = None) -> Self:
-        """Learn from sequences.
+    def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+        """Learn from sequences.  Warns if the data support fewer states than `n_components`.
 
         X: (N, d) the observations of N positions, sequence after sequence.
+        y: an argument of the interface that is not used.
         lengths: (T,) the length of each sequence; None for one sequence.
 
         Raises ValueError for numbers that are not finite, for lengths that do not sum to N, for fewer positions than
         states, and for parameters out of range.
         """
-        checked("n_components", self.n_components, Count)
         checked("n_init", self.n_init, Count)
         for name, value, allowed in (
             ("estimator", self.estimator, _ESTIMATORS),
@@ -96,9 +95,8 @@ class SpectralGaussianHMM(BaseEstimator):
         if not self.min_covar > 0.0:
             raise ValueError(f"min_covar must be above 0, not {self.min_covar!r}")
         x = validate_data(self, X, dtype=np.float64)
-        if len(x) < self.n_components:
-            raise ValueError(f"{self.n_components} states need as many positions, not {len(x)}")
-        sizes = lengths_of(lengths, len(x))
+        self._check_counts(len(x))
+        sizes = lengths_of(lengths, len(x), y)
         seeds = seed_of(self.random_state) + np.arange(self.n_init)
         models = [self._learn(x, sizes, int(seed)) for seed in seeds]
         likelihoods = [_log_likelihood(model, x, sizes) for model in models]
@@ -107,6 +105,7 @@ class SpectralGaussianHMM(BaseEstimator):
         self.transmat_ = best.transition
         self.means_ = best.means
         self.covars_ = best.covars
+        self._warn_of_fewer(len(best.initial))
         return self
 
     def _learn(self, x: FloatArray, lengths: IntArray, seed: int) -> GaussianMarkov:
@@ -123,81 +122,19 @@ class SpectralGaussianHMM(BaseEstimator):
             model, _ = gaussian_baum_welch(x, lengths, model, options, self.covariance_type, self.min_covar)
         return model
 
-    def _read(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[Sequences, HiddenMarkov, float]:
-        """Number the positions of sequences, weigh them, and return the number to add to log-likelihoods."""
-        check_is_fitted(self)
+    def _over_positions(self, X: ArrayLike) -> tuple[HiddenMarkov, FloatArray]:
+        """Make a model that emits the number of each row with its density."""
         x = validate_data(self, X, dtype=np.float64, reset=False)
-        model = GaussianMarkov(self.startprob_, self.transmat_, self.means_, self.covars_)
-        hidden, lacking = model.over_positions(x)
-        return positions(lengths_of(lengths, len(x))), hidden, float(lacking.sum())
+        return GaussianMarkov(self.startprob_, self.transmat_, self.means_, self.covars_).over_positions(x)
 
-    def score(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
-        """Compute the natural logarithm of the density of all sequences.
-
-        X: (N, d) the observations of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-        """
-        return self.score_samples(X, lengths)[0]
-
-    def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, FloatArray]:
-        """Compute `score` and `predict_proba`.
-
-        X: (N, d) the observations of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-        """
-        sequences, hidden, lacking = self._read(X, lengths)
-        counts = expectation([sequences], hidden)
-        return counts.log_likelihood + lacking, counts.emitted
-
-    def predict_proba(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
-        """Compute the probability (N, m) of each state at each position, given the whole sequence.
-
-        X: (N, d) the observations of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-        """
-        return self.score_samples(X, lengths)[1]
-
-    def decode(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, IntArray]:
-        """Find the likeliest states (N,) of sequences (Viterbi), and the logarithm of their density with X.
-
-        X: (N, d) the observations of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-        """
-        sequences, hidden, lacking = self._read(X, lengths)
-        operators = hidden.with_states_as_tags()
-        all_likely = np.ones(len(operators.leaf), dtype=np.bool_)
-        decoder = Decoder(operators, operators, hidden.n_states, all_likely, threshold=0.0)
-        paths = [decoder.paths(row, n_best=1)[0] for row in sequences.rows]
-        log = expectation([sequences], hidden).log_likelihood + lacking + sum(path.log for path in paths)
-        return float(log), np.concatenate([path.tags for path in paths])
-
-    def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> IntArray:
-        """Find the likeliest states (N,) of sequences (Viterbi).
-
-        X: (N, d) the observations of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-        """
-        return self.decode(X, lengths)[1]
-
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[NDArray[Any], IntArray]:
-        """Draw one sequence: its observations (n, d), and its states (n,).
-
-        n_samples: n, the number of positions.
-        random_state: the source of random numbers; None for the `random_state` of the estimator.
-        """
-        check_is_fitted(self)
-        checked("n_samples", n_samples, Count)
-        rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
-        m, d = self.means_.shape
-        state = np.empty(n_samples, dtype=np.int64)
-        state[0] = rng.choice(m, p=self.startprob_)
-        for i in range(1, n_samples):
-            state[i] = rng.choice(m, p=self.transmat_[state[i - 1]])
+    def _emit(self, state: IntArray, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw the observations (n, d) of states (n,)."""
+        noise = rng.normal(size=(len(state), self.means_.shape[1]))
         roots = np.linalg.cholesky(self.covars_)
-        return self.means_[state] + np.einsum("nde,ne->nd", roots[state], rng.normal(size=(n_samples, d))), state
+        return np.asarray(self.means_[state] + np.einsum("nde,ne->nd", roots[state], noise))
 
 
 def _log_likelihood(model: GaussianMarkov, x: FloatArray, lengths: IntArray) -> float:
     """Compute the log-likelihood of observations (N, d) of sequences of some lengths (T,)."""
     hidden, lacking = model.over_positions(x)
-    return expectation([positions(lengths)], hidden).log_likelihood + float(lacking.sum())
+    return expectation([Sequences.of_lengths(lengths)], hidden).log_likelihood + float(lacking.sum())

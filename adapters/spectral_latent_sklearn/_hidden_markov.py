@@ -6,10 +6,6 @@
 | `startprob_`, `transmat_`, `emissionprob_` | the same, for estimators that have states |
 | `categories_` | 0 ... n_features - 1 |
 | `n_init` | none: one start |
-
-A model of the library also has a probability that a sequence ends after each state.  Likelihoods of this module leave
-it out, as hmmlearn's do: the operators of a model that stops after every state with probability ½ give p(x) ½ⁿ for n
-observations.
 """
 
 from __future__ import annotations
@@ -19,18 +15,16 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectral_latent._names import EstimatorName
 from spectral_latent._options import Count, checked
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.inference import tree_weights
-from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences
-from spectral_latent.sequence.decoding import Decoder, state_marginals
-from spectral_latent.trees import FloatArray, Forest, IntArray
+from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM
+from spectral_latent.trees import FloatArray, IntArray
 from spectral_latent_sklearn._checks import categories_in, lengths_of, seed_of
+from spectral_latent_sklearn._markov import MarkovEstimator
 
 __all__ = ["SpectralHMM"]
 
@@ -61,21 +55,23 @@ class _States(NamedTuple):
         return _States(hidden.initial, hidden.transition, emission / emission.sum(axis=1, keepdims=True))
 
 
-class SpectralHMM(BaseEstimator):
-    """A hidden Markov model of categorical observations; X has one column, of integers or strings.
+class SpectralHMM(MarkovEstimator):
+    """A hidden Markov model of categorical observations: integers or strings in the one column of X.
+
+    If X has several columns, a row is one category.
 
     n_components: m, the largest number of states.
-    estimator: the way to learn.  "hybrid" is Baum-Welch from one start, states that are recovered from moments.  "em"
-    is Baum-Welch from random starts.  "anchor" is the anchor method: it has no local optima, and is consistent if every
-    state has a category of its own.  "spectral" is the method of moments: it has no local optima either, but no states;
-    it predicts and samples observations.
-    n_init: the number of starts of "em", from which the likeliest model is kept.
+    estimator: the way to learn.  "hybrid" is Baum-Welch from one start, states that are recovered from moments; if
+    moments show fewer than m states, random starts join it.  "em" is Baum-Welch from random starts.  "anchor" is the
+    anchor method: it has no local optima, and is consistent if every state has a category of its own.  "spectral" is
+    the method of moments: it has no local optima either, but no states; it predicts and samples observations.
+    n_init: the number of random starts; the likeliest model is kept.
     tol: Baum-Welch ends when the mean log-likelihood of a position rises by less than `tol` in an iteration.
     n_iter: the largest number of iterations of Baum-Welch.
     random_state: the source of random starts.
 
-    Fitted, it has `categories_` (n,), the categories seen; `model_`, the library's model; and, if it has states,
-    `startprob_` (m,), `transmat_` (m, m) and `emissionprob_` (m, n), whose columns are in the order of `categories_`.
+    Fitted, it has `categories_` (n,) or (n, d), the categories seen; `model_`, the library's model; and, if it has
+    states, `startprob_` (m,), `transmat_` (m, m) and `emissionprob_` (m, n) with columns in the order of `categories_`.
 
     >>> X = [[0], [1], [0], [1], [0]] * 50
     >>> hmm = SpectralHMM(n_components=2, random_state=0).fit(X, lengths=[5] * 50)
@@ -110,28 +106,31 @@ class SpectralHMM(BaseEstimator):
         tags.input_tags.string = True
         return tags
 
-    def fit(self, X: ArrayLike, lengths: ArrayLike | None = None) -> Self:
-        """Learn from sequences.
+    def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+        """Learn from sequences.  Warns if the data support fewer states than `n_components`.
 
-        X: (N, 1) the categories of N positions, sequence after sequence.
+        X: (N, d) the categories of N positions, sequence after sequence.
+        y: an argument of the interface that is not used.
         lengths: (T,) the length of each sequence; None for one sequence.
 
-        Raises ValueError for objects that are not categories, lengths that do not sum to N, and parameters out of
-        range.
+        Raises ValueError for objects that are not categories, for lengths that do not sum to N, for fewer positions
+        than states, and for parameters out of range.
         """
-        checked("n_components", self.n_components, Count)
         checked("n_init", self.n_init, Count)
         if self.estimator not in _ESTIMATORS:
             raise ValueError(f"estimator must be one of {', '.join(_ESTIMATORS)}, not {self.estimator!r}")
-        column = categories_in(validate_data(self, X, dtype=None))
-        self.categories_, number = np.unique(column, return_inverse=True)
-        sequences = np.split(number, np.cumsum(lengths_of(lengths, len(column)))[:-1])
+        x = categories_in(validate_data(self, X, dtype=None))
+        self._check_counts(len(x))
+        categories, number = np.unique(x, axis=0, return_inverse=True)
+        self.categories_ = categories[:, 0] if x.shape[1] == 1 else categories
+        sequences = np.split(number.ravel(), np.cumsum(lengths_of(lengths, len(x), y))[:-1])
         states = self._learn([row.tolist() for row in sequences])
         if states:
             self.startprob_, self.transmat_, self.emissionprob_ = states
         else:
             for name in {"startprob_", "transmat_", "emissionprob_"} & vars(self).keys():
                 delattr(self, name)
+        self._warn_of_fewer(len(states.initial) if states else self.model_.parameters.n_states)
         return self
 
     def _learn(self, sequences: list[list[int]]) -> _States | None:
@@ -145,12 +144,11 @@ class SpectralHMM(BaseEstimator):
             case "spectral":
                 self.model_ = self._latent(sequences, "spectral", seed_of(self.random_state))
                 return None
-            case "hybrid":
-                self.model_ = self._latent(sequences, "hybrid", seed_of(self.random_state))
-            case _:
-                seeds = seed_of(self.random_state) + np.arange(self.n_init)
-                models = [self._latent(sequences, "em", int(seed)) for seed in seeds]
-                self.model_ = max(models, key=lambda model: model.objective[-1])
+        first = seed_of(self.random_state)
+        models = [self._latent(sequences, "hybrid", first)] if self.estimator == "hybrid" else []
+        if not models or models[0].hidden.n_states < self.n_components:
+            models += [self._latent(sequences, "em", first + start) for start in range(self.n_init)]
+        self.model_ = max(models, key=lambda model: model.objective[-1])
         return _States.of(self.model_.hidden, self.model_.observations.known)
 
     def _latent(self, sequences: list[list[int]], name: EstimatorName, seed: int) -> LatentHMM:
@@ -170,108 +168,65 @@ class SpectralHMM(BaseEstimator):
         """Whether the fitted model has states."""
         return hasattr(self, "transmat_")
 
-    def _hidden(self) -> HiddenMarkov:
-        """Make the model of `startprob_`, `transmat_` and `emissionprob_` that stops after all states alike.
+    def _numbers(self, X: ArrayLike) -> IntArray:
+        """Number the categories (N,) of rows.  Raises ValueError for a category that training has not seen."""
+        rows = categories_in(validate_data(self, X, dtype=None, reset=False)).tolist()
+        known = self.categories_.reshape(len(self.categories_), -1).tolist()
+        index = {tuple(category): number for number, category in enumerate(known)}
+        numbers = np.array([index.get(tuple(row), -1) for row in rows])
+        if (numbers < 0).any():
+            row = int(np.argmin(numbers))
+            category = ", ".join(map(repr, rows[row]))
+            raise ValueError(f"row {row} of X has the category {category}, which fit has not seen")
+        return numbers
+
+    def _over_positions(self, X: ArrayLike) -> tuple[HiddenMarkov, FloatArray]:
+        """Make a model that emits the number of each row with the probability of its category.
 
         Raises ValueError if the estimator has no states.
         """
         if not self._has_states:
             raise ValueError("the spectral estimator has no states; choose another estimator: hybrid, em or anchor")
+        numbers = self._numbers(X)
         stop = np.full(len(self.startprob_), _STOP)
-        return HiddenMarkov(self.startprob_, self.transmat_, stop, self.emissionprob_)
+        model = HiddenMarkov(self.startprob_, self.transmat_, stop, self.emissionprob_[:, numbers])
+        return model, np.full(len(numbers), -math.log(_STOP))
 
-    def _sequences(self, X: ArrayLike, lengths: ArrayLike | None) -> Sequences:
-        """Number the categories of sequences.  Raises ValueError for a category that training has not seen."""
-        check_is_fitted(self)
-        column = categories_in(validate_data(self, X, dtype=None, reset=False))
-        if column.dtype.kind != self.categories_.dtype.kind and "U" in (column.dtype.kind, self.categories_.dtype.kind):
-            raise ValueError(f"X must hold categories of {self.categories_.dtype}, as in fit, not of {column.dtype}")
-        number = np.minimum(np.searchsorted(self.categories_, column), len(self.categories_) - 1)
-        unseen = np.flatnonzero(self.categories_[number] != column)
-        if len(unseen):
-            row = unseen[0]
-            raise ValueError(f"row {row} of X has the category {column[row].item()!r}, which fit has not seen")
-        return Sequences.of(np.split(number, np.cumsum(lengths_of(lengths, len(column)))[:-1]))
-
-    def score(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
+    def score(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> float:
         """Compute the natural logarithm of the probability of all sequences.
 
-        X: (N, 1) the categories of N positions, sequence after sequence.
+        X: (N, d) the categories of N positions, sequence after sequence.
+        y: an argument of the interface that is not used.
         lengths: (T,) the length of each sequence; None for one sequence.
 
         Raises ValueError for a category that `fit` has not seen.
         """
-        sequences = self._sequences(X, lengths)
+        check_is_fitted(self)
         if self._has_states:
-            operators = self._hidden().operators()
-            forest = Forest.of_trees(sequences.trees(n_tags=1), operators.rules)
-            return float(tree_weights(operators, forest).log.sum() - len(sequences.terminal) * math.log(_STOP))
-        rows = (row.tolist() for row in sequences.rows)
-        return float(-sum(self.model_.surprisal(row, "nats").lexical.sum() for row in rows))
-
-    def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, FloatArray]:
-        """Compute `score` and `predict_proba`.
-
-        X: (N, 1) the categories of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-        """
-        return self.score(X, lengths), self.predict_proba(X, lengths)
-
-    def predict_proba(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
-        """Compute the probability (N, m) of each state at each position, given the whole sequence.
-
-        X: (N, 1) the categories of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-
-        Raises ValueError if the estimator has no states.
-        """
-        return state_marginals(self._sequences(X, lengths), self._hidden().operators())
-
-    def decode(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, IntArray]:
-        """Find the likeliest states (N,) of sequences (Viterbi), and the logarithm of their probability with X.
-
-        X: (N, 1) the categories of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-
-        Raises ValueError if the estimator has no states.
-        """
-        sequences = self._sequences(X, lengths)
-        operators = self._hidden().with_states_as_tags()
-        all_likely = np.ones(len(operators.leaf), dtype=np.bool_)
-        decoder = Decoder(operators, operators, len(self.startprob_), all_likely, threshold=0.0)
-        paths = [decoder.paths(row, n_best=1)[0] for row in sequences.rows]
-        log = self.score(X, lengths) + sum(path.log for path in paths)
-        return float(log), np.concatenate([path.tags for path in paths])
-
-    def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> IntArray:
-        """Find the likeliest states (N,) of sequences (Viterbi).
-
-        X: (N, 1) the categories of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-
-        Raises ValueError if the estimator has no states.
-        """
-        return self.decode(X, lengths)[1]
+            return super().score(X, y, lengths=lengths)
+        numbers = self._numbers(X)
+        rows = np.split(numbers, np.cumsum(lengths_of(lengths, len(numbers), y))[:-1])
+        return float(-sum(self.model_.surprisal(row.tolist(), "nats").lexical.sum() for row in rows))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[NDArray[Any], IntArray | None]:
-        """Draw one sequence: its categories (n, 1), and its states (n,), which are None for the spectral estimator.
+        """Draw one sequence: its categories (n, d), and its states (n,), which are None for the spectral estimator.
 
         n_samples: n, the number of positions.
         random_state: the source of random numbers; None for the `random_state` of the estimator.
         """
         check_is_fitted(self)
+        if self._has_states:
+            return super().sample(n_samples, random_state)
         checked("n_samples", n_samples, Count)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
-        if not self._has_states:
-            (drawn,) = self.model_.sample(1, rng, length=n_samples, max_length=n_samples + 1)
-            return self.categories_[drawn][:, None], None
-        m, n = self.emissionprob_.shape
-        state = np.empty(n_samples, dtype=np.int64)
-        state[0] = rng.choice(m, p=self.startprob_)
-        for i in range(1, n_samples):
-            state[i] = rng.choice(m, p=self.transmat_[state[i - 1]])
+        (drawn,) = self.model_.sample(1, rng, length=n_samples, max_length=n_samples + 1)
+        return self.categories_[drawn].reshape(n_samples, -1), None
+
+    def _emit(self, state: IntArray, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw the categories (n, d) of states (n,)."""
+        n = self.emissionprob_.shape[1]
         drawn = [rng.choice(n, p=self.emissionprob_[h]) for h in state]
-        return self.categories_[drawn][:, None], state
+        return self.categories_[drawn].reshape(len(state), -1)
 
 
 def _anchor_options(n_states: int) -> AnchorOptions:

@@ -1,35 +1,39 @@
-"""Offer the latent hidden Markov model of tagged words as an estimator over lists of sequences."""
+"""Offer the latent hidden Markov model of tagged words as a classifier of words."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from spectral_latent import sequence
 from spectral_latent.sequence import TaggerOptions
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import FloatArray, IntArray
 from spectral_latent_sklearn._base import LatentEstimator
-from spectral_latent_sklearn._checks import list_of
 
 __all__ = ["LatentTagClassifier"]
 
 
-class LatentTagClassifier(LatentEstimator):
-    """A tagger of sentences of words, whose tags have latent states; X and y are lists of lists.
+class LatentTagClassifier(ClassifierMixin, LatentEstimator):
+    """A tagger, whose tags have latent states, as a classifier of words in their sentences.
+
+    X has two columns: the sentence of each row, any value that its neighbours in other sentences do not have, and the
+    word.  Cross-validation leaves sentences whole with `GroupKFold` and the first column as `groups`.
 
     n_states: the largest number of latent states of a tag.
     estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it.
     random_state: the source of the starts of clusters and of random states.
 
-    Fitted, it has `classes_`, the tags, and `model_`, the library's tagger.
+    Fitted, it has `classes_` (K,), the tags, and `model_`, the library's tagger.
 
-    >>> X = [["dogs", "bark"], ["cats", "sleep", "well"]] * 5
-    >>> y = [["N", "V"], ["N", "V", "R"]] * 5
+    >>> X = [[1, "dogs"], [1, "bark"], [2, "cats"], [2, "sleep"], [2, "well"]] * 5
+    >>> y = ["N", "V", "N", "V", "R"] * 5
     >>> tagger = LatentTagClassifier(n_states=1).fit(X, y)
-    >>> tagger.predict([["cats", "bark"], []])
-    [['N', 'V'], []]
+    >>> tagger.predict([["a", "cats"], ["a", "bark"], ["b", "dogs"]]).tolist()
+    ['N', 'V', 'N']
     >>> round(tagger.score(X, y), 1)
     1.0
     """
@@ -38,63 +42,52 @@ class LatentTagClassifier(LatentEstimator):
         """Tell scikit-learn what the estimator takes."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.target_tags.required = True
         return tags
 
-    def fit(self, X: Sequence[Sequence[str]], y: Sequence[Sequence[Hashable]]) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from tagged sentences.
 
-        X: the words of each sentence.
-        y: the tags of each sentence, one for each word.
+        X: (N, 2) the sentence and the word of each row.
+        y: (N,) the tag of each word.
 
-        Raises ValueError if X and y do not fit together, or if a sentence is empty.
+        Raises ValueError if X and y do not fit together.
         """
         options = TaggerOptions(self._estimator_options())
-        pairs = [list(zip(words, tags, strict=True)) for words, tags in _pairs(X, y)]
+        words, start = self._sentences(X, reset=True)
+        tags = column_or_1d(y)
+        check_consistent_length(X, tags)
+        rows = zip(words, np.split(tags, start), strict=True)
+        pairs = [list(zip(sentence, of_words.tolist(), strict=True)) for sentence, of_words in rows]
         self.model_ = sequence.LatentTagger.train(pairs, options)
-        self.classes_ = self.model_.tags
+        self.classes_ = np.unique(tags)
         return self
 
-    def predict(self, X: Sequence[Sequence[str]]) -> list[list[Any]]:
-        """Find the likeliest tag of each word, given its sentence; an empty sentence has none.
+    def _sentences(self, X: ArrayLike, reset: bool = False) -> tuple[list[list[str]], IntArray]:
+        """Divide rows into the words of sentences; return the first row of each sentence but the first, too."""
+        rows = validate_data(self, X, dtype=object, reset=reset)
+        if rows.shape[1] != 2:
+            raise ValueError(f"X must have two columns, the sentence and the word, not {rows.shape[1]}")
+        for number, word in enumerate(rows[:, 1]):
+            if not isinstance(word, str):
+                raise ValueError(f"row {number} of X must have a word in its second column, not {word!r:.60}")
+        start = np.flatnonzero(rows[1:, 0] != rows[:-1, 0]) + 1
+        return [row.tolist() for row in np.split(rows[:, 1], start)], start
 
-        X: the words of each sentence.
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Find the likeliest tag (N,) of each word, given its sentence.
+
+        X: (N, 2) the sentence and the word of each row.
         """
         check_is_fitted(self)
-        return list(self.model_.tag_all(list_of(X, "sentence")))
+        words, _ = self._sentences(X)
+        return np.array([tag for tags in self.model_.tag_all(words) for tag in tags], dtype=self.classes_.dtype)
 
-    def predict_proba(self, X: Sequence[Sequence[str]]) -> list[FloatArray]:
-        """Compute the probability of each tag for each word; an array (n, K) for each sentence of n words.
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Compute the probability (N, K) of each tag for each word, given its sentence.
 
-        X: the words of each sentence; columns are in the order of `classes_`.
+        X: (N, 2) the sentence and the word of each row; columns of the result are in the order of `classes_`.
         """
         check_is_fitted(self)
-        return [self.model_.posteriors(words) for words in list_of(X, "sentence")]
-
-    def score(self, X: Sequence[Sequence[str]], y: Sequence[Sequence[Hashable]]) -> float:
-        """Compute the accuracy: the share of words with the right tag.
-
-        X: the words of each sentence.
-        y: the tags of each sentence.
-
-        Raises ValueError if X and y do not fit together, or have no word.
-        """
-        gold = [tags for _, tags in _pairs(X, y)]
-        found = self.predict(X)
-        right = [a == b for row, tags in zip(found, gold, strict=True) for a, b in zip(row, tags, strict=True)]
-        if not right:
-            raise ValueError("no words to score; all sentences of X are empty")
-        return right.count(True) / len(right)
-
-
-def _pairs(X: Any, y: Any) -> list[tuple[list[str], list[Hashable]]]:
-    """Pair sentences with their tags.  Raises ValueError if their numbers differ."""
-    sentences, tags = list_of(X, "sentence"), list_of(y, "list of tag")
-    if len(sentences) != len(tags):
-        raise ValueError(f"X has {len(sentences)} sentences, but y has {len(tags)}")
-    for number, (words, of_words) in enumerate(zip(sentences, tags, strict=True), start=1):
-        if isinstance(words, str) or isinstance(of_words, str):
-            raise ValueError(f"sentence {number} must be a list of words with a list of tags, not a string")
-        if len(words) != len(of_words):
-            raise ValueError(f"sentence {number} has {len(words)} words, but {len(of_words)} tags")
-    return list(zip(sentences, tags, strict=True))
+        words, _ = self._sentences(X)
+        column = [self.model_.tags.index(tag) for tag in self.classes_.tolist()]
+        return np.concatenate([self.model_.posteriors(sentence)[:, column] for sentence in words])

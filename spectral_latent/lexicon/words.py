@@ -120,7 +120,7 @@ class WordEncoder:
         key = self._key(terminal, tag)
         self._order = np.argsort(key, kind="stable")
         self._keys = key[self._order]
-        self._posteriors: dict[tuple[str, bool], FloatArray] = {}
+        self._posteriors: tuple[dict[str, FloatArray], dict[str, FloatArray]] = ({}, {})  # False and True: does it open
         if self.spelling is not None:
             joint = coarse.leaf[:, 0] * prior[self._symbol]
             of_tag = np.asarray(np.bincount(key, joint), dtype=np.float64)
@@ -223,10 +223,11 @@ class WordEncoder:
     def _posterior(self, places: Sequence[tuple[str, bool]]) -> FloatArray:
         """Compute P(f | x) (n, K) of words that open a sentence or not; the first _REMEMBERED results are kept."""
         assert self.spelling is not None
-        known = {place: self._posteriors.get(place) for place in places}
+        known = {(word, opens): self._posteriors[opens].get(word) for word, opens in places}
         if new := [place for place, row in known.items() if row is None]:
             computed = dict(zip(new, self.spelling.posterior(*zip(*new, strict=True)), strict=True))
             known |= computed
-            if len(self._posteriors) < _REMEMBERED:
-                self._posteriors |= computed
+            if sum(map(len, self._posteriors)) < _REMEMBERED:
+                for (word, opens), row in computed.items():
+                    self._posteriors[opens][word] = row
         return np.stack([row for place in places if (row := known[place]) is not None])

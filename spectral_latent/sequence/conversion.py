@@ -73,6 +73,19 @@ class Sequences:
         weight = np.ones(len(rows)) if weight is None else weight
         return Sequences(terminal, tag, np.concatenate([[0], np.cumsum(length)]), weight)
 
+    @staticmethod
+    def of_lengths(lengths: IntArray) -> Sequences:
+        """Make sequences in which every position has an observation of its own: its number.
+
+        lengths: (T,) the length of each sequence.
+
+        >>> Sequences.of_lengths(np.array([1, 2])).rows
+        [array([0]), array([1, 2])]
+        """
+        start = np.concatenate([[0], np.cumsum(lengths)])
+        n = int(start[-1])
+        return Sequences(np.arange(n), np.zeros(n, dtype=np.int64), start, np.ones(len(lengths)))
+
     @property
     def n_sequences(self) -> int:
         """The number of sequences, T."""

@@ -36,7 +36,7 @@ from spectral_latent.sequence.model import LatentHMM
 from spectral_latent.sequence.options import HMMOptions
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["CovarianceType", "GaussianMarkov", "gaussian_baum_welch", "gaussian_moments", "positions"]
+__all__ = ["CovarianceType", "GaussianMarkov", "gaussian_baum_welch", "gaussian_moments"]
 
 CovarianceType: TypeAlias = Literal["diag", "full"]
 
@@ -95,19 +95,6 @@ class GaussianMarkov:
         return HiddenMarkov(self.initial, self.transition, stop, emission), largest - np.log(_STOP)
 
 
-def positions(lengths: IntArray) -> Sequences:
-    """Number the positions of sequences from 0.
-
-    lengths: (T,) the length of each sequence.
-
-    >>> positions(np.array([1, 2])).terminal, positions(np.array([1, 2])).start
-    (array([0, 1, 2]), array([0, 1, 3]))
-    """
-    start = np.concatenate([[0], np.cumsum(lengths)])
-    n = int(start[-1])
-    return Sequences(np.arange(n), np.zeros(n, dtype=np.int64), start, np.ones(len(lengths)))
-
-
 def _positive(covars: FloatArray, kind: CovarianceType, least: float) -> FloatArray:
     """Raise the variances of covariances (m, d, d) in all directions to at least `least`; "diag" keeps a diagonal."""
     if kind == "diag":
@@ -143,7 +130,7 @@ def gaussian_moments(
     >>> np.sort(model.means[:, 0]).round()
     array([0., 9.])
     """
-    sequences = positions(lengths)
+    sequences = Sequences.of_lengths(lengths)
     cell = _cells(x, options.n_states, options.seed)
     rows = np.split(cell, sequences.start[1:-1])
     of_cells = LatentHMM.train((row.tolist() for row in rows), HMMOptions(options, choose_states=False))
@@ -189,7 +176,7 @@ def gaussian_baum_welch(
     >>> found.means, round(log_likelihood[-1], 3)
     (array([[1.]]), -2.838)
     """
-    sequences = positions(lengths)
+    sequences = Sequences.of_lengths(lengths)
     model = start
     log_likelihood: list[float] = []
     for _ in range(options.most_iterations + 1):

@@ -24,7 +24,7 @@ from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Te
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
-__all__ = ["HiddenMarkov", "position_counts", "untagged_rules"]
+__all__ = ["HiddenMarkov", "draw_states", "position_counts", "untagged_rules"]
 
 
 def untagged_rules(n_symbols: int) -> Rules:
@@ -56,6 +56,24 @@ def _shares(table: FloatArray, pseudo: float) -> FloatArray:
     total = table.sum(axis=1, keepdims=True) + pseudo * table.shape[1]
     uniform = np.full_like(table, 1.0 / table.shape[1])
     return np.asarray(np.divide(table + pseudo, total, out=uniform, where=total > 0))
+
+
+def draw_states(initial: FloatArray, transition: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
+    """Draw the states (n,) of a sequence of a given length.
+
+    initial: (m,) the probability that a sequence begins in each state.
+    transition: (m, m) the probability of each next state.
+    n: the number of positions.
+    rng: the source of random numbers.
+
+    >>> draw_states(np.array([0.0, 1.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), 3, np.random.default_rng(0))
+    array([1, 0, 1])
+    """
+    state = np.empty(n, dtype=np.int64)
+    state[0] = rng.choice(len(initial), p=initial)
+    for i in range(1, n):
+        state[i] = rng.choice(len(initial), p=transition[state[i - 1]])
+    return state
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +142,37 @@ class HiddenMarkov:
             binary=Tensors.scalars(((1.0 - self.stop)[:, None] * self.transition).ravel()),
             probabilities=True,
         )
+
+    def likeliest_states(self, sequences: Sequences) -> tuple[IntArray, float]:
+        """Find the likeliest states (N,) of sequences by Viterbi's algorithm, and log p(states, sequences).
+
+        sequences: the sequences, with N positions in all.
+
+        >>> chain = HiddenMarkov(np.array([0.5, 0.5]), np.array([[0.1, 0.9], [0.9, 0.1]]), np.ones(2) / 2, np.eye(2))
+        >>> states, log = chain.likeliest_states(Sequences.of([[0, 1, 0], [1]]))
+        >>> states, round(log, 3)
+        (array([0, 1, 0, 1]), -4.37)
+        """
+        with np.errstate(divide="ignore"):  # log 0 is -inf
+            initial, stop, emission = map(np.log, (self.initial, self.stop, self.emission))
+            step = np.log((1.0 - self.stop)[:, None] * self.transition)
+        total = 0.0
+        states: list[int] = []
+        for row in sequences.rows:
+            # best[h]: the likeliest way to reach state h; back: the state before each state on its likeliest way.
+            best = initial + emission[:, row[0]]
+            back = []
+            for x in row[1:].tolist():
+                reached = best[:, None] + step
+                back.append(reached.argmax(axis=0))
+                best = reached.max(axis=0) + emission[:, x]
+            state = int((best + stop).argmax())
+            total += float(best[state] + stop[state])
+            path = [state]
+            for before in reversed(back):
+                path.append(int(before[path[-1]]))
+            states += reversed(path)
+        return np.array(states), total
 
     @staticmethod
     def of_operators(operators: ObservableOperators) -> HiddenMarkov:

@@ -40,6 +40,15 @@ class Vocabulary(Generic[Name]):
         self.names: list[Name] = list(dict.fromkeys(names))
         self._index: dict[Name, int] = {name: index for index, name in enumerate(self.names)}
 
+    def __getstate__(self) -> dict[str, list[Name]]:
+        """Return the names alone, because formats such as JSON have no keys that are tuples."""
+        return {"names": self.names}
+
+    def __setstate__(self, state: dict[str, list[Name]]) -> None:
+        """Number the names of a copy again."""
+        self.names = state["names"]
+        self._index = {name: index for index, name in enumerate(self.names)}
+
     def add(self, name: Name) -> int:
         """Return the integer of a name, which is entered if it is new.
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from spectral_latent.estimation import EstimatorOptions
@@ -105,7 +107,7 @@ def test_answers_are_those_of_enumeration(fitted: SpectralGaussianHMM) -> None:
         total += of_sequence
         best_states += max(scores, key=scores.__getitem__)
         best_log += max(scores.values())
-    assert fitted.score(X, lengths) == pytest.approx(total)
+    assert fitted.score(X, lengths=lengths) == pytest.approx(total)
     np.testing.assert_allclose(fitted.predict_proba(X, lengths), posterior, atol=1e-9)
     log, states = fitted.decode(X, lengths)
     assert log == pytest.approx(best_log)
@@ -135,32 +137,32 @@ def test_requests_that_cannot_be_met(fitted: SpectralGaussianHMM, data: np.ndarr
     with pytest.raises(ValueError, match="3 states need as many positions, not 2"):
         clone(fitted).fit(data[:2])
     with pytest.raises(ValueError, match="lengths must sum to the 5 rows"):
-        fitted.score(data[:5], [2])
+        fitted.score(data[:5], lengths=[2])
     with pytest.raises(NotFittedError):
         SpectralGaussianHMM().score([[0.0]])
 
 
-class OfOneSequence(SpectralGaussianHMM):
-    """The estimator without lengths: scikit-learn's checks give classes in their place."""
+def test_pipelines_hand_on_lengths(data: np.ndarray) -> None:
+    lengths = [60, 60]
+    hmm = SpectralGaussianHMM(2, n_init=1, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), hmm).fit(data[:120], spectralgaussianhmm__lengths=lengths)
+    scaled = StandardScaler().fit_transform(data[:120])
+    np.testing.assert_array_equal(pipeline[-1].means_, clone(hmm).fit(scaled, lengths=lengths).means_)
+    with pytest.raises(ValueError, match="y has 2 entries for the 120 rows of X; give lengths by name"):
+        hmm.fit(scaled, lengths)
 
-    def fit(self, X: Any, y: Any = None) -> "OfOneSequence":
-        super().fit(X)
-        return self
 
-    def score(self, X: Any, y: Any = None) -> float:
-        return super().score(X)
-
-
-CANNOT_APPLY = {
-    "check_methods_sample_order_invariance": "states depend on the order of a sequence",
-    "check_methods_subset_invariance": "states depend on the whole sequence",
-}
+def test_a_model_with_fewer_states_than_asked_warns() -> None:
+    with pytest.warns(ConvergenceWarning, match="the data support 1 of the 3 states asked for"):
+        SpectralGaussianHMM(3, random_state=0).fit(np.zeros((50, 1)))
 
 
 def test_checks_of_scikit_learn() -> None:
     """All pass but those that know no order of rows; each is named."""
-    hmm = OfOneSequence(n_init=1, n_iter=5)
-    checks = check_estimator(hmm, expected_failed_checks=CANNOT_APPLY, on_fail=None, on_skip=None)
-    status = {check["check_name"]: (check["status"], str(check["exception"])) for check in checks}
-    assert {name: found for name, found in status.items() if found[0] == "failed"} == {}
-    assert {name for name, found in status.items() if found[0] == "xfail"} <= set(CANNOT_APPLY)
+    expected = {
+        "check_methods_sample_order_invariance": "the states of a sequence depend on the order of its rows",
+        "check_methods_subset_invariance": "the state of a row depends on the other rows of its sequence",
+    }
+    hmm = SpectralGaussianHMM(n_init=1, n_iter=5)
+    checks = check_estimator(hmm, expected_failed_checks=expected, on_fail=None, on_skip=None)
+    assert [check["check_name"] for check in checks if check["status"] == "failed"] == []

@@ -1,10 +1,12 @@
 """The latent tagger as an estimator of scikit-learn's."""
 
+from typing import Any
+
 import numpy as np
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError, SkipTestWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
@@ -15,63 +17,71 @@ from spectral_latent.sequence import TaggerOptions
 from spectral_latent_sklearn import LatentTagClassifier
 from tests.conformance.treebank import SENTENCES, TAGGED, TAGS
 
+X = np.array([(number, word) for number, words in enumerate(SENTENCES) for word in words], dtype=object)
+Y = np.array([tag for tags in TAGS for tag in tags])
+SENTENCE = X[:, 0].astype(int)
+
 
 @pytest.fixture(scope="module")
 def fitted() -> LatentTagClassifier:
-    return LatentTagClassifier(2, random_state=np.random.RandomState(0)).fit(SENTENCES, TAGS)
+    return LatentTagClassifier(2, random_state=np.random.RandomState(0)).fit(X, Y)
 
 
 def test_tags_are_those_of_the_library() -> None:
     seed = np.random.RandomState(7).randint(2**31 - 1)
     plain = sequence.LatentTagger.train(TAGGED, TaggerOptions(EstimatorOptions("em", n_states=2, seed=int(seed))))
-    tagger = LatentTagClassifier(2, estimator="em", random_state=7).fit(SENTENCES, TAGS)
-    assert tagger.predict(SENTENCES) == list(plain.tag_all(SENTENCES))
-    assert tagger.classes_ == plain.tags
-    for words, p in zip(SENTENCES, tagger.predict_proba(SENTENCES), strict=True):
-        np.testing.assert_array_equal(p, plain.posteriors(words))
+    tagger = LatentTagClassifier(2, estimator="em", random_state=7).fit(X, Y)
+    assert tagger.predict(X).tolist() == [tag for tags in plain.tag_all(SENTENCES) for tag in tags]
+    assert tagger.classes_.tolist() == sorted(plain.tags)
+    expected = np.concatenate([plain.posteriors(words) for words in SENTENCES])
+    for column, tag in enumerate(tagger.classes_):
+        np.testing.assert_array_equal(tagger.predict_proba(X)[:, column], expected[:, plain.tags.index(tag)])
 
 
-def test_scores_count_words(fitted: LatentTagClassifier) -> None:
-    found = fitted.predict(SENTENCES)
-    right = sum(a == b for row, tags in zip(found, TAGS, strict=True) for a, b in zip(row, tags, strict=True))
-    assert fitted.score(SENTENCES, TAGS) == pytest.approx(right / sum(map(len, TAGS)))
-    assert fitted.predict([[], ["dog"]])[0] == []
+def test_a_classifier_that_scikit_learn_can_cross_validate() -> None:
+    """With accuracy by name, whole sentences, and predictions of all parts."""
+    tagger = LatentTagClassifier(1, random_state=0)
+    assert is_classifier(tagger)
+    options: dict[str, Any] = {"cv": GroupKFold(3), "groups": SENTENCE}
+    scores = cross_val_score(tagger, X, Y, scoring="accuracy", **options)
+    found = cross_val_predict(tagger, X, Y, **options)
+    sizes = [len(test) for _, test in GroupKFold(3).split(X, Y, SENTENCE)]
+    assert np.average(scores, weights=sizes) == pytest.approx(np.mean(found == Y))
+    assert np.mean(found == Y) > 0.9
+    likely = cross_val_predict(tagger, X, Y, method="predict_proba", **options).argmax(axis=1)
+    np.testing.assert_array_equal(np.unique(Y)[likely], found)
 
 
 def test_clones_searches_and_pipelines(fitted: LatentTagClassifier) -> None:
     again = clone(fitted)
     assert again.get_params() == fitted.get_params() | {"random_state": again.random_state}
-    search = GridSearchCV(LatentTagClassifier(random_state=0), {"n_states": [1, 2]}, cv=2).fit(SENTENCES, TAGS)
-    assert search.best_params_["n_states"] in (1, 2)
-    assert search.best_score_ > 0.9
-    upper = FunctionTransformer(lambda rows: [[word.upper() for word in row] for row in rows])
-    scores = cross_val_score(make_pipeline(upper, LatentTagClassifier(1, random_state=0)), SENTENCES, TAGS, cv=2)
-    assert (scores > 0.8).all()
+    search = GridSearchCV(LatentTagClassifier(random_state=0), {"n_states": [1, 2]}, cv=GroupKFold(2))
+    assert search.fit(X, Y, groups=SENTENCE).best_score_ > 0.9
+    upper = FunctionTransformer(lambda rows: np.array([[number, word.upper()] for number, word in rows], dtype=object))
+    assert (cross_val_score(make_pipeline(upper, LatentTagClassifier(1, random_state=0)), X, Y, cv=2) > 0.8).all()
 
 
 def test_requests_that_cannot_be_met(fitted: LatentTagClassifier) -> None:
-    with pytest.raises(ValueError, match="sentence 2 has 2 words, but 1 tags"):
-        clone(fitted).fit([["a"], ["b", "c"]], [["A"], ["B"]])
-    with pytest.raises(ValueError, match="X has 1 sentences, but y has 2"):
-        clone(fitted).fit([["a"]], [["A"], ["B"]])
-    with pytest.raises(ValueError, match="sentence 1 must be a list of words"):
-        fitted.score(["dog"], [["N", "N", "N"]])
-    with pytest.raises(ValueError, match="not an empty one"):
-        clone(fitted).fit([], [])
-    with pytest.raises(ValueError, match="expected a list of sentences, not 'dog'"):
-        fitted.predict("dog")
-    with pytest.raises(ValueError, match="no words to score"):
-        fitted.score([[]], [[]])
+    for rows, tags, message in (
+        ([[1, "a"], [1, "b"]], ["A"], "inconsistent numbers of samples"),
+        ([["a"]], ["A"], "X must have two columns, the sentence and the word, not 1"),
+        ([[1, "a"], [1, 2.5]], ["A", "B"], "row 1 of X must have a word in its second column, not 2.5"),
+        ([["dogs", "bark"], ["cats", "sleep"]], [["N", "V"], ["N", "V"]], "y should be a 1d array"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clone(fitted).fit(rows, tags)
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        fitted.predict(["dog"])
     with pytest.raises(ValueError, match="n_states must be an integer of at least 1, not 0"):
-        LatentTagClassifier(0).fit([["a"]], [["A"]])
+        LatentTagClassifier(0).fit([[1, "a"]], ["A"])
     with pytest.raises(ValueError, match="estimator must be"):
-        LatentTagClassifier(estimator="nonsense").fit([["a"]], [["A"]])
+        LatentTagClassifier(estimator="nonsense").fit([[1, "a"]], ["A"])
     with pytest.raises(NotFittedError):
-        LatentTagClassifier().predict([["a"]])
+        LatentTagClassifier().predict([[1, "a"]])
 
 
 def test_checks_of_scikit_learn() -> None:
-    """Those of arrays do not apply to lists of lists, of which scikit-learn warns."""
+    """Those of numbers do not apply to words, of which scikit-learn warns."""
     with pytest.warns(SkipTestWarning, match="Can't test estimator LatentTagClassifier"):
         checks = check_estimator(LatentTagClassifier(), on_skip=None)
     assert [check["status"] for check in checks] == ["passed"]

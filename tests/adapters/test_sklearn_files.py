@@ -1,0 +1,56 @@
+"""Fitted estimators of scikit-learn's are written and read by skops, which runs no code of the file."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import skops.io
+
+from spectral_latent_sklearn import (
+    LatentTagClassifier,
+    LatentTreeClassifier,
+    LatentTreeTransformer,
+    SpectralGaussianHMM,
+    SpectralHMM,
+)
+
+
+def pair(left: str, right: str) -> nx.DiGraph:
+    graph = nx.DiGraph([(0, 1), (0, 2)])
+    for node, attributes in enumerate([{}, {"observation": left}, {"observation": right}]):
+        graph.add_node(node, label="leaf" if node else "pair", **attributes)
+    return graph
+
+
+WEATHER = [["rain"], ["rain"], ["sun"], ["sun"], ["sun"]] * 30
+WORDS = [[1, "dogs"], [1, "bark"], [2, "cats"], [2, "sleep"], [2, "well"]] * 5
+PAIRS = [pair("a", "a"), pair("a", "b"), pair("b", "b"), pair("b", "c")] * 5
+NUMBERS = np.arange(200.0)[:, None] % 2
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "y", "method"),
+    [
+        *(
+            (SpectralHMM(2, name, random_state=0), WEATHER, None, "predict_proba")
+            for name in ("hybrid", "em", "anchor")
+        ),
+        (SpectralHMM(2, "spectral"), WEATHER, None, "score"),
+        (SpectralGaussianHMM(2, random_state=0), NUMBERS, None, "predict_proba"),
+        (LatentTagClassifier(1), WORDS, ["N", "V", "N", "V", "R"] * 5, "predict_proba"),
+        (LatentTreeClassifier(1), PAIRS, ["early", "early", "late", "late"] * 5, "predict_proba"),
+        (LatentTreeTransformer(1), PAIRS, None, "transform"),
+    ],
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else "",
+)
+def test_files(estimator: Any, X: Any, y: Any, method: str) -> None:
+    """Before and after the first use, which may fill tables of what is known."""
+    estimator.fit(X, y)
+    for _ in range(2):
+        written = skops.io.dumps(estimator)
+        read = skops.io.loads(written, trusted=skops.io.get_untrusted_types(data=written))
+        np.testing.assert_array_equal(getattr(read, method)(X), getattr(estimator, method)(X))
+    if isinstance(estimator, LatentTagClassifier):
+        estimator.predict([[1, "birds"]])
+        skops.io.dumps(estimator)
