@@ -11,9 +11,9 @@ from nltk.grammar import PCFG
 from nltk.tree import Tree
 
 from spectral_latent._names import AnyPresetName
-from spectral_latent.constituency import FALLBACK, ConstituencyModel, ConstituencyOptions, self_train
+from spectral_latent.constituency import FALLBACK, Changes, ConstituencyModel, ConstituencyOptions, self_train
 from spectral_latent.constituency import preset as options_of_preset
-from spectral_latent.corpora import phrase_from_nltk
+from spectral_latent.corpora import phrase_from_nltk, phrases_from_nltk
 from spectral_latent.estimation.progress import shown
 from spectral_latent_nltk._adapters import ParserAdapter
 from spectral_latent_nltk._grammar import plain_pcfg
@@ -59,10 +59,11 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         text: Iterable[Iterable[str]] | None = None,
         jobs: int | None = 1,
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
+        changes: Changes | None = None,
     ) -> SpectralParser:
         """Learn from treebank trees: any iterable, read once.  The same trees give the same parser.
 
-        trees: treebank trees, which are cleaned first.
+        trees: treebank trees, which are cleaned first; `parsed_sents()` of a corpus of NLTK is read as by the command.
         n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate", "best" or
         "spectral"; see `spectral_latent.preset`.
@@ -73,6 +74,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         jobs: the number of threads, and of processes that parse while a model of spans is learnt, or with `text`; None
         for all workers of the engine that `joblib.parallel_config` names.  The result does not depend on it.
         options: the settings of one grammar, or of each of several, in the place of a preset.
+        changes: the counts to which reading and cleaning add what they change; None to count nothing.
 
         Raises TypeError or ValueError for an object that is not a treebank tree or a sentence, ValueError for a preset
         that does not exist or is given together with options, and EstimationError, a ValueError, if a tree has no words
@@ -84,12 +86,15 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         several = chosen(options_of_preset, preset, None if several is None else tuple(several))
         if n_states is not None:
             several = tuple(replace(one, estimator=replace(one.estimator, n_states=n_states)) for one in several)
-        phrases = each(trees, phrase_from_nltk, "tree")
+        if isinstance(trees, str | bytes):
+            raise TypeError(f"expected an iterable of trees, got {trees!r:.60}")
+        phrases = phrases_from_nltk(trees, changes)
         learn = ConstituencyModel.train
         if text is not None:
             learn = partial(self_train, sentences=list(each(text, tokens_of, "sentence")))
         with shown(progress) as listener:
-            return cls(learn(phrases, options=several, weights=weights, jobs=jobs, listener=listener))
+            model = learn(phrases, options=several, weights=weights, jobs=jobs, listener=listener, changes=changes)
+        return cls(model)
 
     def with_subtree_probs(self, tree: Tree) -> ParseTree:
         """Copy a tree, and give each of its subtrees a probability, as parsers of NLTK's do with a plain PCFG.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from textwrap import indent
 from typing import NamedTuple, TypeVar
 
 import click
@@ -29,6 +30,15 @@ class Console(NamedTuple):
         """
         if not self.quiet:
             click.echo(text, err=True)
+
+    def table(self, title: str, table: str) -> None:
+        """Print a table below its title, if it has a line.
+
+        title: the line above the table.
+        table: the lines of the table.
+        """
+        if table:
+            self.message(f"{title}\n{indent(table, '  ')}")
 
     def bar(self, items: Iterable[_T], label: str, length: int | None = None, done: int = 0) -> Iterator[_T]:
         """Return the items, with a progress bar if standard error is a terminal that can move its cursor.

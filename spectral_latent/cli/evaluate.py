@@ -195,9 +195,12 @@ def _perplexity(model: Any, sentences: Iterable[Any], lengths: list[int], consol
 
 def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int, with_perplexity: bool) -> Figures:
     """Compare the parses of sentences with gold trees in brackets."""
+    from spectral_latent.constituency import Changes
     from spectral_latent.evaluation import evaluate_parser
 
-    gold = sources.read(gold_trees(sources.names), "trees", lambda tree: len(tree.words))
+    changes = Changes()
+    gold = sources.read(gold_trees(sources.names, changes), "trees", lambda tree: len(tree.words))
+    sources.console.table("Changed in the gold trees:", changes.table())
     evaluation = evaluate_parser(parser, gold, jobs=jobs, progress=partial(sources.console.bar, label="Parsing"))
     scores = evaluation.score
     if scores.errors:

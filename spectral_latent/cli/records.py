@@ -25,6 +25,7 @@ class Record:
 
     kind: the name of the examples that are read, such as `trees`.
     examples: the number of examples that were read so far.
+    changes: the changes to the examples that were counted so far.
     """
 
     def __init__(self, context: click.Context, kind: str) -> None:
@@ -34,8 +35,11 @@ class Record:
             command must have the same contents.
         kind: the name of the examples that are read, such as `trees`.
         """
+        from spectral_latent.constituency import Changes
+
         self._context = context
         self.kind = kind
+        self.changes = Changes()
         self._sources: list[dict[str, str]] = []
         self._dev: dict[str, Any] = {}
         self.examples = 0
@@ -90,6 +94,7 @@ class Record:
             "sources": self._sources,
             self.kind: self.examples,
             "words": self._words,
+            **({"changes": changes} if (changes := self.changes.contents()) else {}),
             **self._dev,
         }
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from spectral_latent.cli.inputs import refuse_format
 
 if TYPE_CHECKING:
-    from spectral_latent.constituency import Phrase
+    from spectral_latent.constituency import Changes, Phrase
     from spectral_latent.corpora import Format
     from spectral_latent.corpora.dependencies import Entry
     from spectral_latent.evaluation import GoldTree
@@ -52,10 +52,11 @@ _T = TypeVar("_T")
 _BEGINNING = 1 << 16  # the number of bytes that are read to tell the format of a file
 
 
-def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
+def treebank(sources: Iterable[str], changes: Changes | None = None) -> Iterator[Phrase]:
     """Read the trees of sources, one source after the other.
 
     sources: the sources that the command line names; see `SOURCES`.
+    changes: the counts to add to; None to count nothing.
 
     Raises CorpusError for anything but trees with words, and ClickException for a file in another format.
 
@@ -68,17 +69,18 @@ def treebank(sources: Iterable[str]) -> Iterator[Phrase]:
     """
     from spectral_latent.corpora import constituency_trees
 
-    return _read(sources, constituency_trees, "brackets")
+    return _read(sources, partial(constituency_trees, changes=changes), "brackets")
 
 
-def gold_trees(sources: Iterable[str]) -> Iterator[GoldTree]:
+def gold_trees(sources: Iterable[str], changes: Changes | None = None) -> Iterator[GoldTree]:
     """Read the trees of sources, and their words without traces; errors are as for `treebank`.
 
     sources: the sources that the command line names; see `SOURCES`.
+    changes: the counts to add to; None to count nothing.
     """
     from spectral_latent.evaluation import GoldTree
 
-    yield from filter(None, map(GoldTree.of, treebank(sources)))
+    yield from filter(None, (GoldTree.of(tree, changes) for tree in treebank(sources, changes)))
 
 
 def dependency_entries(sources: Iterable[str]) -> Iterator[Entry]:

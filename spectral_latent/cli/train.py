@@ -98,9 +98,10 @@ def constituency(
         for own in options
     )
     training = given.training("trees", *held_out, *text)
-    trees = training.stream(treebank, given.sources, given.weights)
+    changes = training.record.changes
+    trees = training.stream(partial(treebank, changes=changes), given.sources, given.weights)
     if held_out:
-        (prepared,) = prepare(trees, options, weights=training.weights, jobs=given.jobs)
+        (prepared,) = prepare(trees, options, weights=training.weights, jobs=given.jobs, changes=changes)
         chosen_on = training.record.read(treebank, held_out)
         model = with_chosen_states(prepared, chosen_on, jobs=given.jobs, listener=training.on_progress)
     elif text:
@@ -113,10 +114,16 @@ def constituency(
             weights=training.weights,
             jobs=given.jobs,
             listener=training.on_progress,
+            changes=changes,
         )
     else:
         model = ConstituencyModel.train(
-            trees, options, weights=training.weights, jobs=given.jobs, listener=training.on_progress
+            trees,
+            options,
+            weights=training.weights,
+            jobs=given.jobs,
+            listener=training.on_progress,
+            changes=changes,
         )
     training.save(model, "parse")
 

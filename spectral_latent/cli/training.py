@@ -61,6 +61,7 @@ class TrainingRun:
         self._waiting: deque[float] = deque()
         self._start = time.perf_counter()
         self._line: ProgressLine | None = None
+        self._told = False
 
     def stream(
         self, read: Callable[[Sequence[str]], Iterable[_T]], sources: Sequence[str], weights: Sequence[float] = ()
@@ -113,6 +114,7 @@ class TrainingRun:
 
         progress: the step that an estimator reports.
         """
+        self._tell_changes()
         if progress.lowered:
             if self._line:
                 self._line.clear()
@@ -124,6 +126,12 @@ class TrainingRun:
             score = "" if progress.score is None else f": {progress.score:.2f}"
             self.console.message(f"{progress.stage} {progress.done}/{progress.total}{score}")
 
+    def _tell_changes(self) -> None:
+        """Print once what was changed in the trees: they are read and cleaned when training makes its first step."""
+        if not self._told:
+            self._told = True
+            self.console.table(f"Changed in the {self.record.kind}:", self.record.changes.table())
+
     def save(self, model: Any, use: str) -> None:
         """Write the model with the record of training, whole or not at all.
 
@@ -132,6 +140,7 @@ class TrainingRun:
         model: the model to save.
         use: the name of the command that uses the model.
         """
+        self._tell_changes()
         if self._line:
             self._line.clear()
         model.save(self._output, self.record.contents())

@@ -1,6 +1,6 @@
 """Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
-from spectral_latent.constituency.cleaning import base_label, clean
+from spectral_latent.constituency.cleaning import Changes, base_label, clean
 from spectral_latent.constituency.completion import completed, self_train
 from spectral_latent.constituency.constituents import Constituent
 from spectral_latent.constituency.constraints import Bracket, PartialPhrase, PhraseConstraints
@@ -18,6 +18,7 @@ __all__ = [
     "FALLBACK",
     "Binarisation",
     "Bracket",
+    "Changes",
     "ConstituencyModel",
     "ConstituencyOptions",
     "Constituent",

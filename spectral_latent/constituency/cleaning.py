@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from spectral_latent.constituency.phrase import Phrase, inner_first
 from spectral_latent.estimation import EstimationError
@@ -12,6 +16,7 @@ from spectral_latent.estimation import EstimationError
 __all__ = [
     "EMPTY_TAG",
     "TOPS",
+    "Changes",
     "base_label",
     "clean",
     "clean_together",
@@ -26,10 +31,86 @@ EMPTY_TAG = "-NONE-"
 _INDEX = re.compile(r"[-=]\d*(?=[-=]|$)")
 _STARRED = re.compile(r"\*([A-Z0-9?]+|pro)\*(-\d+)?")
 TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})  # labels of a bracket around a tree
+_PLACES = 3  # the places of trees that are told
+
+
+@dataclass
+class Changes:
+    """The changes that readers and cleaning made to a corpus: what they removed, cut and left out.
+
+    Functions that read or clean add to the counts of the object that they are given, so that one object can follow a
+    treebank from its files into a model.
+
+    counts: the number of changes of each kind, by a text that says what was done.
+    left_out: the places of the first three trees or sentences of each kind that was left out.
+
+    >>> changes = Changes()
+    >>> _ = clean(Phrase("NP-SBJ", (Phrase("NN", ("rain",)),)), changes=changes)
+    >>> print(changes.table())
+    1  function labels and indices cut from phrases
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+
+    def leave_out(self, kind: str, place: str) -> None:
+        """Count a tree or a sentence that is left out, and keep its place if it is one of the first.
+
+        kind: what was left out, and why, such as "trees without words left out".
+        place: the place in the corpus, such as a file and a line.
+        """
+        self.counts[kind] += 1
+        places = self.left_out.setdefault(kind, [])
+        if len(places) < _PLACES:
+            places.append(place)
+
+    def add(self, other: Changes) -> None:
+        """Add the counts of other changes, and their first places.
+
+        other: the changes to another part of the corpus.
+        """
+        self.counts.update(other.counts)
+        for kind, places in other.left_out.items():
+            self.left_out[kind] = [*self.left_out.get(kind, []), *places][:_PLACES]
+
+    def warn(self, stacklevel: int = 1) -> None:
+        """Warn of trees and sentences that were left out, with their number and the first places.
+
+        stacklevel: the number of callers between this call and the line that the warning names.
+        """
+        for kind, places in self.left_out.items():
+            warnings.warn(f"{self.counts[kind]:,} {kind}; the first: {'; '.join(places)}", stacklevel=stacklevel + 1)
+
+    def table(self) -> str:
+        """Write a line for each kind of change, with its number, and a line for the first places that were left out.
+
+        >>> changes = Changes(Counter({"empty elements removed": 1200}))
+        >>> changes.leave_out("trees without words left out", "old.psd, line 7")
+        >>> print(changes.table())
+        1,200  empty elements removed
+            1  trees without words left out
+               the first: old.psd, line 7
+        """
+        numbers = [f"{count:,}" for count in self.counts.values()]
+        width = max(map(len, numbers), default=0)
+        lines: list[str] = []
+        for number, kind in zip(numbers, self.counts, strict=True):
+            lines.append(f"{number:>{width}}  {kind}")
+            if kind in self.left_out:
+                lines.append(f"{'':{width}}  the first: {'; '.join(self.left_out[kind])}")
+        return "\n".join(lines)
+
+    def contents(self) -> dict[str, Any]:
+        """Return the counts, and the first places left out, as an object that JSON can hold.
+
+        >>> Changes(Counter({"empty elements removed": 3})).contents()
+        {'empty elements removed': 3}
+        """
+        return {**self.counts, **({"first left out": self.left_out} if self.left_out else {})}
 
 
 def without_functions(tree: Phrase) -> Phrase:
-    """Cut every label of a tree to its category.
+    """Cut the label of every phrase of a tree to its category; tags stay as they are.
 
     tree: a tree, such as a parse with function labels.
 
@@ -41,7 +122,8 @@ def without_functions(tree: Phrase) -> Phrase:
         if isinstance(node, str):
             done.append(node)
         else:
-            done.append(Phrase(base_label(node.label), tuple(done.pop() for _ in node.children)))
+            label = node.label if node.is_preterminal() else base_label(node.label)
+            done.append(Phrase(label, tuple(done.pop() for _ in node.children)))
     (made,) = done
     assert isinstance(made, Phrase)
     return made
@@ -111,29 +193,39 @@ def function_label(label: str) -> str:
     return base + _INDEX.sub("", label[len(base) :])
 
 
-def _rebuilt(label: str, children: list[Phrase | str], function_labels: bool) -> Phrase | None:
-    """Make a phrase of a label and cleaned children; None if there are no children."""
+def _rebuilt(phrase: Phrase, children: list[Phrase | str], function_labels: bool, changes: Changes) -> Phrase | None:
+    """Make a phrase of the label of a phrase and of its cleaned children; None if there are no children."""
+    counts = changes.counts
     if not children:
+        if isinstance(phrase.children[0], Phrase):
+            counts["phrases without words removed"] += 1
         return None
-    base = base_label(label)
     only = children[0]
-    label = function_label(label) if function_labels and isinstance(only, Phrase) else base
-    if len(children) == 1 and isinstance(only, Phrase):
-        if base in TOPS:
-            return only
-        if base_label(only.label) == base:
-            # X over X becomes one X with the function labels of the upper X; a tag has no function labels.
-            return only if label == base or only.is_preterminal() else Phrase(label, only.children)
+    if isinstance(only, str):
+        return Phrase(phrase.label, tuple(children))
+    base = base_label(phrase.label)
+    label = function_label(phrase.label) if function_labels else base
+    if len(children) == 1 and base in TOPS:
+        counts["top brackets removed"] += 1
+        return only
+    if label != phrase.label:
+        counts["function labels and indices cut from phrases"] += 1
+    if len(children) == 1 and base_label(only.label) == base and not only.is_preterminal():
+        # X over X becomes one X, with the function labels of the upper X if it has any.
+        counts["phrases over a phrase of their own label removed"] += 1
+        return only if label == base else Phrase(label, only.children)
     return Phrase(label or "TOP", tuple(children))
 
 
-def clean(phrase: Phrase, *, function_labels: bool = False) -> Phrase | None:
+def clean(phrase: Phrase, *, function_labels: bool = False, changes: Changes | None = None) -> Phrase | None:
     """Remove function labels, empty elements (`is_empty`), X over X, and a top bracket that holds one tree.
 
-    A phrase without words becomes None.  A top bracket over several trees stays, as `TOP`.
+    Tags stay as they are: what follows the hyphen in N-D or v-fin is no function.  A phrase over a tag of its own label
+    stays, too.  A phrase without words becomes None.  A top bracket over several trees stays, as `TOP`.
 
     phrase: a tree as a treebank has it.
-    function_labels: whether phrases keep their function labels; tags lose them, and indices are always removed.
+    function_labels: whether phrases keep their function labels; indices are always removed.
+    changes: the counts to add to; None to count nothing.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> subject = Phrase("NP-SBJ", (Phrase("NP", (leaf("NNS", "dogs"),)),))
@@ -143,47 +235,56 @@ def clean(phrase: Phrase, *, function_labels: bool = False) -> Phrase | None:
     >>> print(clean(tree, function_labels=True).bracketed())
     (S (NP-SBJ (NNS dogs)) (VP (VBP eat)))
     """
-    (cleaned_phrase,) = clean_together([phrase], function_labels=function_labels)
+    (cleaned_phrase,) = clean_together([phrase], function_labels=function_labels, changes=changes)
     return cleaned_phrase
 
 
-def clean_together(phrases: Sequence[Phrase], *, function_labels: bool = False) -> list[Phrase | None]:
+def clean_together(
+    phrases: Sequence[Phrase], *, function_labels: bool = False, changes: Changes | None = None
+) -> list[Phrase | None]:
     """Clean several phrases; an object that several phrases share is cleaned once, and stays shared.
 
     phrases: trees as a treebank has them.
     function_labels: whether phrases keep their function labels.
+    changes: the counts to add to; None to count nothing.
 
     >>> subject = Phrase("NP-SBJ", (Phrase("NNS", ("dogs",)),))
     >>> one, other = clean_together([Phrase(label, (subject, Phrase("VBP", ("bark",)))) for label in ("S", "SINV")])
     >>> one.children[0] is other.children[0]
     True
     """
+    changes = Changes() if changes is None else changes
     made: dict[int, Phrase | None] = {}  # the cleaned phrase of each phrase, by its `id`
     for phrase in inner_first(phrases):
         children: list[Phrase | str] = []
         for child in phrase.children:
             if isinstance(child, str):
-                if not is_empty(phrase.label, child):
+                if is_empty(phrase.label, child):
+                    changes.counts["empty elements removed"] += 1
+                else:
                     children.append(child)
             elif (kept := made[id(child)]) is not None:
                 children.append(kept)
-        made[id(phrase)] = _rebuilt(phrase.label, children, function_labels)
+        made[id(phrase)] = _rebuilt(phrase, children, function_labels, changes)
     return [made[id(phrase)] for phrase in phrases]
 
 
-def cleaned(phrases: Iterable[Phrase], *, function_labels: bool = False) -> Iterator[Phrase]:
+def cleaned(
+    phrases: Iterable[Phrase], *, function_labels: bool = False, changes: Changes | None = None
+) -> Iterator[Phrase]:
     """Clean phrases one by one.
 
     phrases: trees as a treebank has them.
     function_labels: whether phrases keep their function labels.
+    changes: the counts to add to; None to count nothing.
 
     Raises EstimationError at a phrase without words.
 
-    >>> [tree.label for tree in cleaned([Phrase("S1", (Phrase("NN-SBJ", ("rain",)),))])]
-    ['NN']
+    >>> [tree.label for tree in cleaned([Phrase("S1", (Phrase("NP-SBJ", (Phrase("NN", ("rain",)),)),))])]
+    ['NP']
     """
     for number, phrase in enumerate(phrases, start=1):
-        without_traces = clean(phrase, function_labels=function_labels)
+        without_traces = clean(phrase, function_labels=function_labels, changes=changes)
         if without_traces is None:
             raise EstimationError(f"tree {number} has no words: {phrase.bracketed()[:80]}")
         yield without_traces

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 
 from spectral_latent._options import AtLeast, Count, checked
+from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.constituency.constraints import PartialPhrase
 from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
@@ -63,6 +64,7 @@ def self_train(
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
+    changes: Changes | None = None,
 ) -> ConstituencyModel:
     """Learn from trees, parse sentences without trees, and learn once more from both.
 
@@ -76,6 +78,7 @@ def self_train(
     weights: the weight of each of `phrases`; 1 if not given.
     jobs: the number of threads, and of processes that parse; the result does not depend on it.
     listener: is told the progress.
+    changes: the counts to which the cleaning of `phrases` adds; None to count nothing.
     Raises ValueError for a weight below 0 or not finite, and TypeError for a string in place of a sentence, both before
     training; and the errors of `ConstituencyModel.train`.
 
@@ -88,7 +91,7 @@ def self_train(
     trees = list(phrases)
     sentences = list(check_sentences(sentences))
     times = [1.0] * len(trees) if weights is None else list(weights)
-    teacher = ConstituencyModel.train(trees, options, weights=times, jobs=jobs, listener=listener)
+    teacher = ConstituencyModel.train(trees, options, weights=times, jobs=jobs, listener=listener, changes=changes)
     unknown = [PartialPhrase.unknown(tuple(words)) for words in sentences if len(words)]
     listener(Progress("sentences without trees", 0, len(unknown)))
     for number, (tree, share) in enumerate(completed(teacher, unknown, jobs=jobs), start=1):

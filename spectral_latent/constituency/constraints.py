@@ -51,6 +51,21 @@ class Bracket(NamedTuple):
         """
         return self.first < other.first < self.end < other.end or other.first < self.first < other.end < self.end
 
+    def is_tag(self, tags: Container[str]) -> bool:
+        """Tell whether the bracket is over a single word, and its label is a tag.
+
+        tags: the tags of words.
+        """
+        return self.end - self.first == 1 and self.label in tags
+
+    def without_function(self) -> Bracket:
+        """Cut the label to its category.
+
+        >>> Bracket(0, 2, "NP-SBJ").without_function()
+        Bracket(first=0, end=2, label='NP')
+        """
+        return self._replace(label=base_label(self.label)) if self.label else self
+
 
 @dataclass(frozen=True)
 class PhraseConstraints:
@@ -94,6 +109,8 @@ class PhraseConstraints:
     def with_tags_apart(self, tags: Container[str]) -> PhraseConstraints:
         """Turn each bracket over a single word whose label is a tag into the tag of the word.
 
+        All other labels are cut to their categories, because constituents have no function labels.
+
         tags: the tags of words.
 
         Raises ValueError if a word has two different tags.
@@ -103,14 +120,15 @@ class PhraseConstraints:
         """
         tag_of = dict(self.tags)
         brackets: list[Bracket] = []
+        forbidden = [bracket if bracket.is_tag(tags) else bracket.without_function() for bracket in self.excluded]
         for bracket in self.required:
-            if bracket.end - bracket.first > 1 or bracket.label is None or bracket.label not in tags:
-                brackets.append(bracket)
-            elif tag_of.setdefault(bracket.first, bracket.label) != bracket.label:
+            if not bracket.is_tag(tags):
+                brackets.append(bracket.without_function())
+            elif tag_of.setdefault(bracket.first, str(bracket.label)) != bracket.label:
                 raise ValueError(
                     f"the word {bracket.first} has two tags, {tag_of[bracket.first]!r} and {bracket.label!r}"
                 )
-        return replace(self, brackets=brackets, tags=tag_of)
+        return replace(self, brackets=brackets, forbidden=forbidden, tags=tag_of)
 
     def check(self, n_words: int, labels: frozenset[str], tags: frozenset[str]) -> None:
         """Raise ValueError if the constraints are beyond a sentence, or name a label or a tag that no grammar has.
@@ -200,7 +218,7 @@ class PartialPhrase(NamedTuple):
     def of(phrase: Phrase) -> PartialPhrase:
         """Require the brackets of a phrase; within flat phrases, the tree is unknown.
 
-        Traces, function labels and the top bracket of treebanks are left out.
+        Traces and the top bracket of treebanks are left out.
 
         phrase: a phrase, in which words may be beside phrases.  An empty label means any label.  The label !NP forbids
         a constituent NP over these words, and the label ! forbids any constituent.
@@ -209,7 +227,7 @@ class PartialPhrase(NamedTuple):
         >>> subject = Phrase("NP-SBJ", (Phrase("DT", ("the",)), "dog"))
         >>> partial = PartialPhrase.of(Phrase("S", (subject, Phrase("", ("barks", Phrase("!ADVP", ("loudly",)))), ".")))
         >>> list(map(str, partial.constraints.brackets))
-        ["(0, 5, 'S')", "(0, 2, 'NP')", "(0, 1, 'DT')", '(2, 4)']
+        ["(0, 5, 'S')", "(0, 2, 'NP-SBJ')", "(0, 1, 'DT')", '(2, 4)']
         >>> list(map(str, partial.constraints.forbidden))
         ["(3, 4, 'ADVP')"]
         """
@@ -225,14 +243,14 @@ class PartialPhrase(NamedTuple):
                 stack += reversed(node.children)
             elif node is None:
                 label, first = begun.pop()
-                closed.append(Bracket(first, len(words), base_label(label) or None))
+                closed.append(Bracket(first, len(words), label or None))
             elif not is_empty(begun[-1][0], node):
                 words.append(node)
         required: list[Bracket] = []
         forbidden: list[Bracket] = []
         for bracket in sorted(reversed(closed), key=lambda bracket: (bracket.first, -bracket.end)):
             label = bracket.label or ""
-            is_top = bracket.end - bracket.first == len(words) and label in TOPS
+            is_top = bracket.end - bracket.first == len(words) and base_label(label) in TOPS
             if bracket.first == bracket.end or is_top:
                 continue
             if label.startswith(_FORBIDS):

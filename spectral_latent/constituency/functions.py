@@ -50,8 +50,9 @@ class FunctionLabeller:
 
     @property
     def names(self) -> list[str]:
-        """The labels that have a function."""
-        return [label for label in self._labels.names if label != base_label(label)]
+        """The labels of phrases that have a function."""
+        tags = frozenset(self.grammar.grammar.tags)
+        return [label for label in self._labels.names if label != base_label(label) and label not in tags]
 
     def label(self, trees: Sequence[Phrase], words: Sequence[str], constituents: Constituents) -> list[Phrase]:
         """Add function labels to trees of one sentence.
@@ -85,7 +86,8 @@ class FunctionLabeller:
         pairs = zip(parts.posterior.tolist(), parts.named(self._labels.names), strict=True)
         rising = sorted(pairs, key=lambda pair: pair[0])
         # Of several labels of one category, the dictionary keeps the last one, which is the likeliest.
-        return {part._replace(label=base_label(part.label)): part.label for _, part in rising}
+        phrases = (part for _, part in rising if not part.is_tag)
+        return {part._replace(label=base_label(part.label)): part.label for part in phrases}
 
 
 def _relabelled(tree: Phrase, labels: dict[Constituent, str], words: Sequence[str]) -> Phrase:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import Count, checked
-from spectral_latent.constituency.cleaning import cleaned, without_functions
+from spectral_latent.constituency.cleaning import Changes, cleaned, without_functions
 from spectral_latent.constituency.constituents import Constituent, spans_html
 from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints
 from spectral_latent.constituency.functions import FunctionLabeller
@@ -92,6 +92,7 @@ class ConstituencyModel(StoredModel):
         spans: SpanModel | None = None,
         jobs: int | None = 1,
         listener: Listener = silent,
+        changes: Changes | None = None,
     ) -> ConstituencyModel:
         """Learn from treebank trees.
 
@@ -107,14 +108,25 @@ class ConstituencyModel(StoredModel):
         of the engine that `joblib.parallel_config` names.  If it names a cluster, such as Dask, the cluster takes part
         for any number.  The result does not depend on it.
         listener: told how far the work is.
+        changes: the counts to which the cleaning adds what it removes and cuts; None to count nothing.
         Raises EstimationError if a tree has no word, or there is no tree; ValueError if there are no options, or if the
         span penalties, the models of spans or the `function_labels` of several grammars differ.
         """
         options = preset("fast") if options is None else options
         several = [options] if isinstance(options, ConstituencyOptions) else list(options)
         find = partial(_span_examples, jobs=jobs)
-        parts = train_parser(phrases, several, find, weights=weights, spans=spans, jobs=jobs, listener=listener)
-        return ConstituencyModel(*parts)
+        return ConstituencyModel(
+            *train_parser(
+                phrases,
+                several,
+                find,
+                weights=weights,
+                spans=spans,
+                jobs=jobs,
+                listener=listener,
+                changes=changes,
+            )
+        )
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
         """Replace the limits of the cost of a sentence under each grammar.

@@ -252,10 +252,11 @@ class PhraseParser:
         columns = trees.columns(derivations)
         weight = self._weight(columns, grammars) if scored else Weight.unknown(len(derivations))
         # Sort the trees by sentence, without trees that lack a required bracket.
+        known = [self.checked(*sentence) for sentence in sentences]
         obedient: list[list[Parse]] = [[] for _ in sentences]
         weighed = map(Parse, columns.trees(trees.words), weight.sign.tolist(), weight.log.tolist())
         for at, parse in zip(trees.sentence[derivations.component].tolist(), weighed, strict=True):
-            if _obeys(parse.tree, sentences[at].constraints):
+            if _obeys(parse.tree, known[at]):
                 obedient[at].append(parse)
         # Add function labels; a sentence without a tree gets the fallback.
         parses: list[Parses[Parse]] = []

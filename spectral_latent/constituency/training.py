@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from spectral_latent.constituency.cleaning import cleaned
+from spectral_latent.constituency.cleaning import Changes, cleaned
 from spectral_latent.constituency.conversion import Binarisation, PhraseSymbol, skeletal_trees
 from spectral_latent.constituency.features import FeatureSet, constituency_features
 from spectral_latent.constituency.functions import FunctionLabeller
@@ -82,6 +82,7 @@ def prepare(
     *,
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
+    changes: Changes | None = None,
 ) -> list[Training[PhraseGrammar]]:
     """Make a treebank and a coarse grammar for each of several options, from phrases that are read once.
 
@@ -92,6 +93,7 @@ def prepare(
     options: the options of each grammar.
     weights: the weight of each phrase; see `read_treebanks`.
     jobs: the number of threads; the result does not depend on it.
+    changes: the counts to which the cleaning adds; None to count nothing.
     Raises EstimationError if a phrase has no word, or if there is no phrase; TypeError for an object that is not a
     phrase.
     """
@@ -102,7 +104,7 @@ def prepare(
         for settings in options
     ]
     formalisms = {kind: _PhraseFormalism(*kind, terminals) for kind in kinds}
-    trees = cleaned(check_trees(phrases, Phrase), function_labels=keeps_functions)
+    trees = cleaned(check_trees(phrases, Phrase), function_labels=keeps_functions, changes=changes)
     read = read_treebanks(trees, [*formalisms.values()], weights=weights, jobs=jobs)
     treebanks = dict(zip(formalisms, read, strict=True))
 
@@ -133,6 +135,7 @@ def train_parser(
     spans: SpanModel | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
+    changes: Changes | None = None,
 ) -> tuple[tuple[PhraseGrammar, ...], SpanModel | None, FunctionLabeller | None]:
     """Train the grammars of a parser, and the model of spans and the labeller that the options ask for.
 
@@ -143,6 +146,7 @@ def train_parser(
     spans: a model of spans that is ready, for options that ask for one; None to learn the one that they ask for.
     jobs: the number of threads; the result does not depend on it.
     listener: is told the progress.
+    changes: the counts to which the cleaning adds; None to count nothing.
     Raises ValueError if the options do not fit together, and EstimationError as `prepare` does.
     """
     check_together(options)
@@ -154,7 +158,8 @@ def train_parser(
     if to_learn is not None:  # the trees are read again, fold by fold
         phrases = list(phrases)
         weights = None if weights is None else list(weights)
-    grammars = _train_grammars(phrases, weights, [*options, *labelling], jobs, listener)
+    trainings = prepare(phrases, [*options, *labelling], weights=weights, jobs=jobs, changes=changes)
+    grammars = _train_grammars(trainings, jobs, listener)
     members = grammars[: len(options)]
     functions = FunctionLabeller(grammars[-1]) if labelling else None
     if to_learn is None:
@@ -166,16 +171,12 @@ def train_parser(
 
 
 def _train_grammars(
-    phrases: Iterable[Phrase],
-    weights: Iterable[float] | None,
-    options: Sequence[ConstituencyOptions],
-    jobs: int | None,
-    listener: Listener,
+    trainings: Sequence[Training[PhraseGrammar]], jobs: int | None, listener: Listener
 ) -> tuple[PhraseGrammar, ...]:
-    """Train a grammar for each of several options."""
+    """Train the grammar of each of several prepared treebanks."""
     grammars = []
-    for number, training in enumerate(prepare(phrases, options, weights=weights, jobs=jobs), start=1):
-        of_all = f"grammar {number} of {len(options)}, " if len(options) > 1 else ""
+    for number, training in enumerate(trainings, start=1):
+        of_all = f"grammar {number} of {len(trainings)}, " if len(trainings) > 1 else ""
         grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
     return tuple(grammars)
 

@@ -1,5 +1,6 @@
 """Read and write treebanks, and tagged and plain sentences."""
 
+from spectral_latent.corpora._nltk import phrases_from_nltk
 from spectral_latent.corpora.alpino import parse_alpino
 from spectral_latent.corpora.brackets import parse_brackets, read_brackets
 from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, read_conllu, to_conllu
@@ -28,6 +29,7 @@ __all__ = [
     "partial_from_nltk",
     "phrase_from_nltk",
     "phrase_to_nltk",
+    "phrases_from_nltk",
     "plain_sentences",
     "read_brackets",
     "read_conllu",

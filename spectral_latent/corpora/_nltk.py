@@ -11,23 +11,26 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext, suppress
 from difflib import get_close_matches
 from itertools import chain
+from pathlib import PurePath
 from sys import intern  # one string per distinct word and tag
 from typing import Any, NamedTuple, TypeVar
 
-from spectral_latent.constituency.cleaning import is_empty, tagged_words
+from spectral_latent.constituency.cleaning import Changes, is_empty, tagged_words
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.corpora.alpino import parse_alpino
-from spectral_latent.corpora.brackets import parse_brackets
+from spectral_latent.corpora.brackets import LEMMAS, parse_brackets
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk
 from spectral_latent.corpora.text import CorpusError
+from spectral_latent.estimation import EstimationError
 
-__all__ = ["items_of_corpus", "phrases_of_file", "tagged_of_file", "words_of_file"]
+__all__ = ["items_of_corpus", "phrases_from_nltk", "phrases_of_file", "tagged_of_file", "words_of_file"]
 
 _T = TypeVar("_T")
 _PARTS = ("train", "dev", "test")
 _ONE_CHARACTER = re.compile(r"\(([^\s()])\)")  # (,)
 _UNLABELLED = re.compile(r"(?=\(\s*\()")  # the place before `( (`
 _WITH_LEMMA = re.compile(r"\(([^\s()]+) ([^\s()]+) [^\s()]+\)")  # (tag word lemma)
+_MENDED = "trees whose brackets do not match mended"
 _FRAME = re.compile(r"[\s*]+")  # the white space and asterisks that NLTK puts around its messages
 
 
@@ -95,19 +98,23 @@ def _reader(corpus: str, method: str, kind: str, example: str) -> Any:
 # Trees
 
 
-def phrases_of_file(reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
+def phrases_of_file(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
     """Read the trees of one file of a corpus.
 
+    changes: the counts to add to; None to count nothing.
     reader: NLTK's reader of the corpus.
     corpus: the name of the corpus.
     file: the name of the file in the corpus.
     """
-    phrases = _own_phrases(reader, corpus, file)
-    return _phrases_by_nltk(reader, file, _place(corpus, file)) if phrases is None else phrases
+    changes = Changes() if changes is None else changes
+    phrases = _own_phrases(reader, corpus, file, changes)
+    return _phrases_by_nltk(reader, file, _place(corpus, file), changes) if phrases is None else phrases
 
 
-def _own_phrases(reader: Any, corpus: str, file: str) -> Iterable[Phrase] | None:
+def _own_phrases(reader: Any, corpus: str, file: str, changes: Changes) -> Iterable[Phrase] | None:
     """Read the trees of one file without NLTK; return None if only NLTK can read them.
+
+    Brackets that do not match are mended with a warning.
 
     `parse_brackets` reads plain brackets.  It is faster than NLTK, and does not cut a tree in two where a line is not
     indented.  NLTK reads other brackets, such as those with comments.
@@ -120,14 +127,15 @@ def _own_phrases(reader: Any, corpus: str, file: str) -> Iterable[Phrase] | None
 
     where = _place(corpus, file)
     if type(reader) is AlpinoCorpusReader:
-        return parse_alpino(reader.raw(file), where)
+        return parse_alpino(reader.raw(file), where, changes)
     if type(reader) in (BracketParseCorpusReader, CategorizedBracketParseCorpusReader):
-        text = _one_word_per_tag(reader.raw(file))
+        own = Changes()
+        text = _one_word_per_tag(reader.raw(file), own)
         with suppress(CorpusError):
-            return list(parse_brackets(text))
-        with suppress(CorpusError):
-            trees = list(parse_brackets(_balanced(text)))
-            warnings.warn(f"{where}: brackets that do not match were mended at the end of their tree", stacklevel=3)
+            trees = list(parse_brackets(_balanced(text, own), where, own))
+            if own.counts[_MENDED]:
+                warnings.warn(f"{where}: brackets that do not match were mended at the end of their tree", stacklevel=3)
+            changes.add(own)
             return trees
     return None
 
@@ -137,17 +145,22 @@ def _place(corpus: str, file: str) -> str:
     return f"nltk:{corpus}, file {file}"
 
 
-def _one_word_per_tag(text: str) -> str:
+def _one_word_per_tag(text: str, changes: Changes) -> str:
     """Write (,) and (tag word lemma) as (, ,) and (tag word), as NLTK's bracket readers do."""
-    return _WITH_LEMMA.sub(r"(\1 \2)", _ONE_CHARACTER.sub(r"(\1 \1)", text))
+    text, n_lemmas = _WITH_LEMMA.subn(r"(\1 \2)", _ONE_CHARACTER.sub(r"(\1 \1)", text))
+    if n_lemmas:
+        changes.counts[LEMMAS] += n_lemmas
+    return text
 
 
-def _balanced(text: str) -> str:
+def _balanced(text: str, changes: Changes) -> str:
     """Add or remove closing brackets at the end of each tree, where a tree opens with `( (`."""
     before, *trees = _UNLABELLED.split(text)
     if before.strip():
         return text
     surplus = [tree.count(")") - tree.count("(") for tree in trees]
+    if mended := sum(map(bool, surplus)):
+        changes.counts[_MENDED] = mended
     # Remove the last `extra` closing brackets of a tree, or add the missing ones.
     return "".join(
         tree[::-1].replace(")", "", extra)[::-1] if extra > 0 else tree + ")" * -extra
@@ -155,18 +168,81 @@ def _balanced(text: str) -> str:
     )
 
 
-def _phrases_by_nltk(reader: Any, file: str, where: str) -> Iterator[Phrase]:
+def _phrases_by_nltk(reader: Any, file: str, where: str, changes: Changes) -> Iterator[Phrase]:
     """Read the trees of a file by NLTK."""
+    try:
+        yield from _converted(_read_by_nltk(reader, file, where), changes, f"{where}, sentence")
+    except (TypeError, ValueError) as error:
+        raise CorpusError(str(error)) from error
+
+
+def _read_by_nltk(reader: Any, file: str, where: str) -> Iterator[Any]:
+    """Return NLTK's trees of a file; raise CorpusError, which names the sentence, where NLTK cannot read one."""
     number = 1
     try:
-        for tree in reader.parsed_sents(file):
-            phrase = phrase_from_nltk(tree)
-            if not any(tagged_words(phrase)):
-                raise ValueError("the tree has no words; remove it")
-            yield phrase
+        for tree in _closing(reader.parsed_sents(file)):
+            yield tree
             number += 1
     except (TypeError, ValueError) as error:
         raise CorpusError(f"{where}, sentence {number}: {error}") from error
+
+
+def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> Iterator[Phrase]:
+    """Make phrases of the trees of a treebank, as they come, or as `parsed_sents` of a corpus of NLTK returns them.
+
+    The trees of a corpus are those of `constituency_trees("nltk:NAME")`.  In other trees, NLTK's readers make flat
+    trees of pairs of a word and its tag where brackets do not match, or where a line within a tree is not indented.
+    Such trees are left out, and a warning after the last tree counts them.
+
+    trees: objects of `nltk.Tree`; any iterable, read once.
+    changes: the counts to add to; None to count nothing.
+
+    Raises the errors of `phrase_from_nltk`, and EstimationError for a tree without words, with the number of the tree;
+    for trees of a corpus, the errors of `constituency_trees`.
+
+    >>> from nltk.tree import Tree
+    >>> changes = Changes()
+    >>> trees = [Tree("NN", ["rain"]), Tree("S", [("It", "PRP"), ("rains", "VBZ")])]
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     print(list(phrases_from_nltk(trees, changes)), changes.table(), sep="\\n")
+    [<Phrase: (NN rain)>]
+    1  trees that NLTK could not read left out
+       the first: tree 2
+    """
+    changes = Changes() if changes is None else changes
+    views = getattr(trees, "_pieces", [trees])  # the views of files that NLTK joins
+    files = list(filter(None, map(_file_of, views)))
+    if len(files) < len(views) or not files:
+        yield from _converted(trees, changes, "tree")
+        return
+    for reader, file in files:
+        yield from phrases_of_file(changes, reader, PurePath(str(reader.root)).name, file)
+
+
+def _file_of(view: Any) -> tuple[Any, str] | None:
+    """Find the reader and the file of NLTK's view of all trees of one file; None for other objects."""
+    reader = getattr(getattr(view, "read_block", None), "__self__", None)
+    if reader is None or view.read_block != getattr(reader, "_read_parsed_sent_block", None):
+        return None
+    return next(((reader, file) for file in reader.fileids() if str(reader.abspath(file)) == str(view.fileid)), None)
+
+
+def _converted(trees: Iterable[Any], changes: Changes, place: str) -> Iterator[Phrase]:
+    """Make phrases of trees, and leave out those that NLTK has flattened; errors name the number after the place."""
+    own = Changes()
+    for number, tree in enumerate(trees, start=1):
+        if isinstance(tree, list) and len(tree) and all(isinstance(child, tuple) for child in tree):
+            own.leave_out("trees that NLTK could not read left out", f"{place} {number}")
+            continue
+        try:
+            phrase = phrase_from_nltk(tree)
+            if not any(tagged_words(phrase)):
+                raise EstimationError("the tree has no words; remove it")
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{place} {number}: {error}") from None
+        yield phrase
+    own.warn(stacklevel=2)
+    changes.add(own)
 
 
 # Tags and words
@@ -214,7 +290,7 @@ def _tagged_tokens(reader: Any, corpus: str, file: str, column: str | None = Non
     In trees, NLTK takes a line that is not indented for another sentence.  In Alpino, it drops brackets, and leaves
     &apos; as it is.
     """
-    phrases = _own_phrases(reader, corpus, file) if column is None else None
+    phrases = _own_phrases(reader, corpus, file, Changes()) if column is None else None
     if phrases is not None:
         for tree in phrases:
             yield [_Token(leaf.children[0], leaf.label, leaf.label) for leaf in tree.preterminals()]

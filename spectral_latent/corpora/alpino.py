@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from io import StringIO
 from xml.etree import ElementTree
 
+from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.corpora.text import CorpusError
 
@@ -14,7 +15,7 @@ __all__ = ["parse_alpino"]
 _Block = tuple[int, int, Phrase]  # the place of the first word, the place after the last word, the phrase
 
 
-def parse_alpino(text: str, source: str = "<string>") -> Iterator[Phrase]:
+def parse_alpino(text: str, source: str = "<string>", changes: Changes | None = None) -> Iterator[Phrase]:
     """Read the trees of a text in Alpino's XML; the labels are the attributes `cat` and `pos`.
 
     The treebank keeps punctuation outside all constituents; here it is moved into the lowest constituent around it.  A
@@ -24,6 +25,7 @@ def parse_alpino(text: str, source: str = "<string>") -> Iterator[Phrase]:
 
     text: the XML.
     source: the name of the text in errors.
+    changes: the counts to add to; None to count nothing.
 
     Raises `CorpusError`, which names `source` and the place, for text that is not XML, a node without one of
     these attributes, and a sentence with missing words.
@@ -35,23 +37,26 @@ def parse_alpino(text: str, source: str = "<string>") -> Iterator[Phrase]:
     >>> print(tree.bracketed())
     (top (np (noun huis)) (verb is) (np (adj groot)))
     """
+    changes = Changes() if changes is None else changes
     number = 0
     try:
         for _, element in ElementTree.iterparse(StringIO(text)):
             if element.tag == "alpino_ds":
                 number += 1
-                yield _phrase(element)
+                yield _phrase(element, changes)
                 element.clear()
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise CorpusError(f"{source}, after sentence {number}: not Alpino's XML ({error}); restore the file") from error
 
 
-def _phrase(sentence: ElementTree.Element) -> Phrase:
+def _phrase(sentence: ElementTree.Element, changes: Changes) -> Phrase:
     """Make the tree of a sentence, from the last node to the first."""
     nodes = list(sentence.iter("node"))
     words = {node: _word(node) for node in nodes if "word" in node.attrib}
     # The punctuation that is in no constituent so far, by its place.
     loose = {block[0]: block for block in words.values() if _is_punctuation(block)}
+    if loose:
+        changes.counts["punctuation marks moved into constituents"] += len(loose)
     done: list[list[_Block]] = []  # the blocks of subtrees whose parents are still to come
     for node in reversed(nodes):
         below = [block for _ in node.findall("node") for block in done.pop()]
@@ -60,7 +65,11 @@ def _phrase(sentence: ElementTree.Element) -> Phrase:
         if block := words.get(node):
             done.append([] if _is_punctuation(block) else [block])
         else:  # a node that only mentions another one has nothing below, and no blocks
-            done.append([_constituent(node.attrib["cat"], run) for run in _runs(below, loose)])
+            runs = _runs(below, loose)
+            done.append([_constituent(node.attrib["cat"], run) for run in runs])
+            if len(runs) != 1:
+                kind = "discontinuous constituents divided" if runs else "second mentions of constituents removed"
+                changes.counts[kind] += 1
     ((_, _, phrase),) = done.pop()
     return phrase
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from sys import intern  # one string per distinct label and word
+from typing import NamedTuple
 
-from spectral_latent.constituency.cleaning import is_empty
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, tagged_words
+from spectral_latent.constituency.phrase import Phrase, inner_first
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 
-__all__ = ["parse_brackets", "read_brackets", "without_outer_bracket"]
+__all__ = ["LEMMAS", "parse_brackets", "read_brackets", "without_outer_bracket"]
 
 # A token is a tag with its word, an opening bracket with its label, a closing bracket, or bare text.  ASCII white space
 # separates tokens: a no-break or an ideographic space belongs to its word.
@@ -20,14 +22,32 @@ _TOKEN = re.compile(
 )
 _TAGGED, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5  # the last group that each alternative of _TOKEN sets
 
+LEMMAS = "lemmas cut from words"
+# Penn's format of historical corpora
+_METADATA = frozenset({"ID", "CODE"})  # labels of nodes that are no part of a tree
+_HISTORICAL_EMPTY = re.compile(r"0|\*(-\d+)?|\*[^*-]+\*(-\w+)?")  # 0, *, *-1, *con*, *T*-1
+_SAMPLE = 100  # trees that show whether the words of a text have lemmas
 
-def read_brackets(path: str | os.PathLike[str]) -> Iterator[Phrase]:
+
+class _Placed(NamedTuple):
+    """A tree as a text has it, and its place.
+
+    tree: the tree, with its outer bracket.
+    place: the place in the text, such as a file and a line.
+    """
+
+    tree: Phrase
+    place: Line
+
+
+def read_brackets(path: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[Phrase]:
     """Read the trees of a UTF-8 file; see `parse_brackets`.
 
     The call reads the file; each tree is parsed when the iterator comes to it.  Raises `CorpusError`, which names the
     file and the line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
+    changes: the counts to add to; None to count nothing.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -38,42 +58,53 @@ def read_brackets(path: str | os.PathLike[str]) -> Iterator[Phrase]:
     (NP (NNS dogs))
     (NP (NNS cats))
     """
-    return parse_brackets(read_text(path), os.fspath(path))
+    return parse_brackets(read_text(path), os.fspath(path), changes)
 
 
-def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
+def parse_brackets(text: str, source: str = "<string>", changes: Changes | None = None) -> Iterator[Phrase]:
     """Read the trees of a text in Penn Treebank brackets; line breaks have no meaning.
 
     Labels, words and traces are kept as they stand.  An unlabelled outermost bracket is dropped if it holds one
     tree; if it holds several, they are the children of a phrase with the label "".
 
+    A text whose first tree has a node ID in its outermost bracket is in the Penn format of historical corpora.  Nodes
+    ID and CODE are removed from its trees.  Its empty elements, such as `*con*` and `0`, get the tag -NONE-.  If most
+    words have the form word-lemma, lemmas are cut off.  A tree without words is left out.
+
     text: the trees.
     source: the name of the text in errors.
+    changes: the counts to add to; None to count nothing.
 
     Raises `CorpusError`, which names `source` and the line, for brackets that do not match, text outside brackets,
     an unlabelled bracket within a tree, a constituent that is empty, has several words, or words beside phrases,
-    and a text without trees.
+    a tree without words in another format, and a text without trees.
 
     >>> for tree in parse_brackets("( (S (NP (PRP It)) (VP (VBZ works)))) (FRAG (UH Yes))"):
     ...     print(tree.bracketed())
     (S (NP (PRP It)) (VP (VBZ works)))
     (FRAG (UH Yes))
+    >>> for tree in parse_brackets("( (IP-MAT (NP-SBJ *con*) (VBDI kom-koma) (. .-.)) (ID 1150.SAGA,.1))"):
+    ...     print(tree.bracketed())
+    (IP-MAT (NP-SBJ (-NONE- *con*)) (VBDI kom) (. .))
     """
+    yield from _without_markup(_trees(text, source), Changes() if changes is None else changes)
+
+
+def _trees(text: str, source: str) -> Iterator[_Placed]:
+    """Read the trees of a text as they stand."""
     labels: list[str] = []  # the labels of the open constituents, the outermost first
     families: list[list[Phrase]] = []  # the children so far of each open constituent
     begin = 0  # the index where the outermost constituent begins
+    line = 1  # the number of the line of that index
     phrase = None
-    has_word = False  # whether the outermost constituent has a word that is not a trace
     for token in _TOKEN.finditer(text):
         kind = token.lastindex
+        if not labels:
+            line += text.count("\n", begin, token.start())
+            begin = token.start()
         if kind == _TAGGED:
             phrase = Phrase(intern(token[1]), (intern(token[2]),))
-            has_word = has_word or not is_empty(token[1], token[2])
-            if not labels:
-                begin = token.start()
         elif kind == _OPEN:
-            if not labels:
-                begin = token.start()
             labels.append(intern(token[3]))
             families.append([])
             continue
@@ -86,15 +117,86 @@ def parse_brackets(text: str, source: str = "<string>") -> Iterator[Phrase]:
             raise _error(text, source, token.start(), _misplaced(token, labels))
         if families:
             families[-1].append(phrase)
-        elif has_word:
-            has_word = False
-            yield without_outer_bracket(phrase)
         else:
-            raise _error(text, source, begin, "the tree that begins here has no words; remove it")
+            yield _Placed(phrase, Line(source, line))
     if labels:
         raise _error(text, source, begin, "the bracket that opens here is never closed; add the missing bracket")
     if phrase is None:
         raise CorpusError(f"{source}: no trees; give text such as (S (NP (NNS dogs)) (VP (VBP bark)))")
+
+
+def _without_markup(trees: Iterator[_Placed], changes: Changes) -> Iterator[Phrase]:
+    """Take the outer bracket from trees, and what the Penn format of historical corpora adds; see `parse_brackets`.
+
+    trees: the trees as they stand.
+    changes: the counts to add to.
+
+    Raises `CorpusError` for a tree without words in another format.
+    """
+    beginning = list(islice(trees, 1))
+    is_historical = any(
+        isinstance(part, Phrase) and part.label == "ID" for tree, _ in beginning for part in tree.children
+    )
+    has_lemmas = False
+    if is_historical:
+        beginning += islice(trees, _SAMPLE - 1)
+        words = [word for tree, _ in beginning for tag, word in tagged_words(tree) if _is_word(tag, word)]
+        has_lemmas = 2 * sum(_form(word) != word for word in words) > len(words)
+    for tree, place in chain(beginning, trees):
+        plain = _modern(tree, has_lemmas, changes) if is_historical else tree
+        if plain is not None and any(tagged_words(plain)):
+            bare = without_outer_bracket(plain)
+            if bare is not plain:
+                changes.counts["top brackets removed"] += 1
+            yield bare
+        elif is_historical:
+            changes.leave_out("trees without words left out", f"{place.source}, line {place.number}")
+        else:
+            raise place.error("the tree that begins here has no words; remove it")
+
+
+def _modern(tree: Phrase, has_lemmas: bool, changes: Changes) -> Phrase | None:
+    """Take metadata and lemmas from a tree of a historical corpus, and tag its empty elements; None if nothing is left.
+
+    has_lemmas: whether words have the form word-lemma.
+    """
+    made: dict[int, Phrase | None] = {}  # the new phrase of each phrase, by its `id`
+    for phrase in inner_first([tree]):
+        label, children = phrase
+        if label in _METADATA:
+            changes.counts["nodes ID and CODE removed"] += 1
+            made[id(phrase)] = None
+        elif not phrase.is_preterminal():
+            kept = tuple([child for child in map(made.get, map(id, children)) if child is not None])
+            made[id(phrase)] = Phrase(label, kept) if kept else None
+        else:
+            word = str(children[0])
+            if not _is_word(label, word):
+                made[id(phrase)] = Phrase(label, (Phrase(EMPTY_TAG, (word,)),))
+            elif has_lemmas and (form := _form(word)) != word:
+                changes.counts[LEMMAS] += 1
+                made[id(phrase)] = Phrase(label, (intern(form),))
+            else:
+                made[id(phrase)] = phrase
+    return made[id(tree)]
+
+
+def _is_word(tag: str, word: str) -> bool:
+    """Tell whether a leaf of a historical corpus is a word: neither metadata nor an empty element."""
+    return tag not in _METADATA and not _HISTORICAL_EMPTY.fullmatch(word)
+
+
+def _form(word: str) -> str:
+    """Take the form from word-lemma; a word and its lemma have equally many hyphens.
+
+    >>> [_form(word) for word in ("menn-maður", "---", "fram-kvæmd-fram-kvæmd", "-")]
+    ['menn', '-', 'fram-kvæmd', '-']
+    """
+    parts = word.split("-")
+    half = len(parts) // 2
+    form = "-".join(parts[:half])
+    lemma = "-".join(parts[half:])
+    return form if form and lemma else word
 
 
 def without_outer_bracket(phrase: Phrase) -> Phrase:

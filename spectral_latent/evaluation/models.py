@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectral_latent.constituency import ConstituencyModel, Parse, Phrase, clean
+from spectral_latent.constituency import Changes, ConstituencyModel, Parse, Phrase, clean
 from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
 from spectral_latent.evaluation._scores import percentage
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
@@ -47,15 +47,16 @@ class GoldTree(NamedTuple):
     words: list[str]
 
     @staticmethod
-    def of(tree: Phrase) -> GoldTree | None:
+    def of(tree: Phrase, changes: Changes | None = None) -> GoldTree | None:
         """Find the words of a tree; return None if it has none.
 
         tree: a tree as the treebank has it.
+        changes: the counts to which the cleaning adds; None to count nothing.
 
         >>> GoldTree.of(Phrase("S", (Phrase("NN", ("dog",)), Phrase("-NONE-", ("*",))))).words
         ['dog']
         """
-        cleaned = clean(tree)
+        cleaned = clean(tree, changes=changes)
         return None if cleaned is None else GoldTree(tree, list(cleaned.words()))
 
 

@@ -13,7 +13,14 @@ from nltk.grammar import Nonterminal, ProbabilisticProduction
 from nltk.parse import ViterbiParser
 from nltk.tree import ParentedTree, Tree
 
-from spectral_latent.constituency import Binarisation, ConstituencyOptions, PhraseConstraints, preset, self_train
+from spectral_latent.constituency import (
+    Binarisation,
+    Changes,
+    ConstituencyOptions,
+    PhraseConstraints,
+    preset,
+    self_train,
+)
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent_nltk import FALLBACK, ParseTree, SpectralParser
@@ -99,13 +106,22 @@ def test_settings() -> None:
         ([Tree("S", [Tree("NN", ["rain"])]), Tree("S", [])], ValueError, "tree 2: the constituent S is empty"),
         ([Tree("S", ["rain", "falls"])], ValueError, "tree 1: the constituent S has several words"),
         ([Tree("S", [Tree("NN", [("rain", "NN")])])], TypeError, "tree 1: expected an nltk.Tree whose leaves"),
-        ([Tree("S", [Tree("-NONE-", ["*"])])], ValueError, "tree 1 has no words"),
+        ([Tree("S", [Tree("-NONE-", ["*"])])], ValueError, "tree 1: the tree has no words; remove it"),
         ([], ValueError, "no trees to learn from"),
     ],
 )
 def test_what_cannot_be_learnt_from(trees: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         SpectralParser.train(trees)
+
+
+def test_trees_that_nltk_could_not_read_are_left_out_and_counted() -> None:
+    flat = Tree("S", [("It", "PRP"), ("rains", "VBZ")])
+    changes = Changes()
+    with pytest.warns(UserWarning, match="1 trees that NLTK could not read left out; the first: tree 2"):
+        parser = SpectralParser.train([treebank()[0], flat, *treebank()[1:]], changes=changes)
+    assert parser.model.fingerprint == SpectralParser.train(treebank()).model.fingerprint
+    assert changes.contents()["first left out"] == {"trees that NLTK could not read left out": ["tree 2"]}
 
 
 def test_trees_of_weight_zero_are_left_out() -> None:

@@ -71,6 +71,12 @@ def test_the_record_of_training(run: Run, files: dict[str, Path], treebank: Path
     found = facts(run, files["constituency"])
     assert found["command"] == f"spectral-latent train constituency {treebank.name} --n-states 4"
     assert (found["trees"], found["words"]) == (18, 120)
+    # The trees as `conftest.TREES` writes them: each has an outer bracket and a trace.
+    assert found["changes"] == {
+        "top brackets removed": 18,
+        "empty elements removed": 18,
+        "function labels and indices cut from phrases": 6,
+    }
     of_dependency = facts(run, files["dependency"])
     columns = [["Dogs", "bark"], ["_"] * 2, ["NNS", "VBP"], ["NNS", "VBP"], ["_"] * 2, [2, 0], ["subj", "root"], []]
     digest = blake2b(f"{json.dumps(columns)}\n".encode(), digest_size=32).hexdigest()

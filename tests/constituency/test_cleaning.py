@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.constituency import Phrase, base_label, clean
-from spectral_latent.constituency.cleaning import clean_together, is_empty, tagged_words
+from spectral_latent.constituency import Changes, Phrase, base_label, clean
+from spectral_latent.constituency.cleaning import clean_together, is_empty, tagged_words, without_functions
 from spectral_latent.constituency.phrase import FlatPhrases
 from spectral_latent.corpora import constituency_trees, parse_brackets
 
@@ -76,7 +76,7 @@ def test_subtypes_after_dots_are_categories_and_functions_are_not() -> None:
         ),
         ("(S (NP-SBJ (NP (NN a) (-NONE- *ICH*-1))) (VB b))", "(S (NP-SBJ (NN a)) (VB b))"),
         ("(S (NP (NP-TMP (NN a))) (VB b))", "(S (NP-TMP (NN a)) (VB b))"),
-        ("(S (NN-SBJ (NN a)) (VB-HD b) (-RRB- -RRB-))", "(S (NN a) (VB b) (-RRB- -RRB-))"),
+        ("(S (NN-SBJ (NN a)) (VB-HD b) (-RRB- -RRB-))", "(S (NN-SBJ (NN a)) (VB-HD b) (-RRB- -RRB-))"),
         ("(TOP (S-IMP (VB go) (. .)))", "(S-IMP (VB go) (. .))"),
     ],
 )
@@ -108,9 +108,31 @@ def test_trees_with_function_labels_are_those_without_but_for_the_labels(tree: P
         return
     assert clean(kept) == plain
     assert clean(kept, function_labels=True) == kept
-    labels = [node.label for node in kept.nodes() if isinstance(node, Phrase)]
-    assert [base_label(label) for label in labels] == [node.label for node in plain.nodes() if isinstance(node, Phrase)]
-    assert not any(character.isdigit() for label in labels for character in label)
+    assert without_functions(kept) == plain
+    assert not any(character.isdigit() for node in kept.nodes() if isinstance(node, Phrase) for character in node.label)
+
+
+def test_tags_keep_their_hyphens_and_a_phrase_stays_over_a_tag_of_its_own_label() -> None:
+    """The cases of Icelandic, the verb forms of Portuguese and the clitics of French, which are no functions."""
+    assert cleaned("(NP-SBJ (NS-N menn) (v-fin veio) (-LRB- -LRB-))") == "(NP (NS-N menn) (v-fin veio) (-LRB- -LRB-))"
+    assert cleaned("(IP-MAT (CL-1 (CL i)) (NP (NP-2 (N a))))") == "(IP (CL (CL i)) (NP (N a)))"
+    assert without_functions(Phrase("NP-SBJ", (Phrase("N-D", ("a",)),))).bracketed() == "(NP (N-D a))"
+
+
+def test_changes_are_counted_each_once() -> None:
+    (tree,) = parse_brackets("(TOP (S-1 (NP-SBJ (NP (NP=2 (N-N a)))) (VP (V b) (NP (-NONE- *T*-1) (-NONE- *)))))")
+    changes = Changes()
+    result = clean(tree, changes=changes)
+    assert result is not None and result.bracketed() == "(S (NP (N-N a)) (VP (V b)))"
+    assert changes.counts == {
+        "empty elements removed": 2,
+        "phrases without words removed": 1,
+        "function labels and indices cut from phrases": 3,
+        "phrases over a phrase of their own label removed": 2,
+        "top brackets removed": 1,
+    }
+    clean(result, changes=changes)
+    assert changes.counts.total() == 9
 
 
 @given(st.lists(ANNOTATED, max_size=4), st.booleans())

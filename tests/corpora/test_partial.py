@@ -51,7 +51,7 @@ def test_brackets_may_be_forbidden() -> None:
     (partial,) = parse_partial("(S She saw (NP the man) (!PP-CLR with (!\n it)) (!NP (NN man) (-NONE- *T*)) .)")
     assert partial.words == ("She", "saw", "the", "man", "with", "it", "man", ".")
     assert partial.constraints.required == [Bracket(0, 8, "S"), Bracket(2, 4, "NP"), Bracket(6, 7, "NN")]
-    assert partial.constraints.excluded == [Bracket(4, 6, "PP"), Bracket(5, 6), Bracket(6, 7, "NP")]
+    assert partial.constraints.excluded == [Bracket(4, 6, "PP-CLR"), Bracket(5, 6), Bracket(6, 7, "NP")]
     assert partial == partial_from_nltk(
         Tree.fromstring("(S She saw (NP the man) (!PP-CLR with (! it)) (!NP (NN man)) .)")
     )
