@@ -56,7 +56,7 @@ class Changes:
     def leave_out(self, kind: str, place: str) -> None:
         """Count a tree or a sentence that is left out, and keep its place if it is one of the first.
 
-        kind: what was left out, and why, such as "trees without words left out".
+        kind: the text that says what is left out and why, such as "trees without words left out".
         place: the place in the corpus, such as a file and a line.
         """
         self.counts[kind] += 1
