@@ -1,12 +1,13 @@
 """Measure how cost grows: of training with the size of the treebank, of parsing with sentence length and with states.
 
     python benchmarks/scaling.py size --treebank craft/train    # and docs/scaling_size.png
-    python benchmarks/scaling.py length                         # and docs/scaling_length.png
+    python benchmarks/scaling.py length --treebank craft/train --dev craft/dev    # and docs/scaling_length.png
     python benchmarks/scaling.py states                         # and docs/scaling_states.png
 
-Grammars that parse are learnt from NLTK's treebank sample, and parse sentences of its dev split.  Seconds are CPU
-seconds after compilation.  Every row is a process of its own, so that its peak memory is its own.  Exponents are slopes
-of log cost on log size, by least squares: over all sizes, and over the upper half of them.
+Grammars that parse are learnt from NLTK's treebank sample and parse sentences of its dev split; step length can take
+other treebanks.  Seconds are CPU seconds after compilation.  Every row is a process of its own, so that its peak memory
+is its own.  Exponents are slopes of log cost on log size, by least squares: over all sizes, and over the upper half of
+them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ from spectral_latent.trees import IntArray
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TRAIN, DEV = "nltk:treebank:train", "nltk:treebank:dev"
 SIZES = (0.1, 0.3, 1.0, 3.0, 10.0)
-LENGTHS = (10, 20, 40, 80, 160, 250)
+LENGTHS = (10, 14, 20, 28, 40, 56, 80, 112, 160)
+STEP = 2**0.25  # half of the step, on a logarithmic scale, from one length to the next
+FEWEST = 4
 STATES = (4, 8, 16, 24, 32)
 RANK = 8
 STYLE = (("#0b5fa5", "o"), ("#c2571a", "s"))
@@ -184,51 +187,53 @@ def sizes(source: str) -> Iterator[Row]:
 # length
 
 
-def sentences() -> list[list[str]]:
-    """List the words of the trees of the dev split."""
-    cleaned = (clean(tree) for tree in constituency_trees(DEV))
+def sentences(source: str) -> list[list[str]]:
+    """List the words of the trees of a treebank."""
+    cleaned = (clean(tree) for tree in constituency_trees(source))
     return [list(tree.words()) for tree in cleaned if tree is not None]
 
 
-def of_length(length: int, most: int) -> list[list[str]]:
-    """Join sentences of the dev split into at most `most` texts, and cut each text to a length in words."""
-    cut: list[list[str]] = []
-    words: list[str] = []
-    for sentence in sentences():
-        words += sentence
-        if len(words) >= length:
-            cut.append(words[:length])
-            words = []
-    return cut[:most]
+def of_lengths(several: Sequence[list[str]], most: int) -> list[list[list[str]]]:
+    """Group sentences by length, at most `STEP` times shorter or longer than each of LENGTHS; keep `most` of each.
+
+    The sentences that are kept lie at equal distances in the treebank.  Groups of fewer than `FEWEST` are left out.
+    """
+    groups = ([words for words in several if length / STEP <= len(words) < length * STEP] for length in LENGTHS)
+    return [group[:: -(-len(group) // most)] for group in groups if len(group) >= FEWEST]
 
 
-def learnt(options: Sequence[ConstituencyOptions], path: Path) -> None:
+def learnt(source: str, options: Sequence[ConstituencyOptions], path: Path) -> None:
     """Train a model, and write it to a file."""
-    ConstituencyModel.train(constituency_trees(TRAIN), options).save(path)
+    ConstituencyModel.train(constituency_trees(source), options).save(path)
 
 
-def parsing(path: Path, length: int, most: int) -> dict[str, float]:
-    """Parse sentences of a length with a model that is read from its file."""
+def parsing(path: Path, group: Sequence[list[str]]) -> dict[str, float]:
+    """Parse sentences of about one length, each by a call of its own, with a model that is read from its file."""
     model = ConstituencyModel.load(path)
-    model.parse(["It", "works", "."])
+    for words in (["It", "works", "."], group[0]):  # read all compiled code, that for unseen words included
+        model.parse(words)
     seconds = []
     fallbacks = 0
-    for words in of_length(length, most):
+    for words in group:
         start = time.process_time()
         fallbacks += model.parse(words).is_fallback
         seconds.append(time.process_time() - start)
     mean = float(np.mean(seconds))
-    times = {"seconds": mean, "longest s": max(seconds), "words/s": length / mean}
-    return times | {"fallbacks": fallbacks, "peak MB": peak_megabytes()}
+    times = {"sentences": len(group), "ms": 1000 * mean, "longest ms": 1000 * max(seconds)}
+    words_per_second = sum(map(len, group)) / sum(seconds)
+    return times | {"words/s": words_per_second, "fallbacks": fallbacks, "peak MB": peak_megabytes()}
 
 
-def lengths(most: int) -> Iterator[Row]:
-    """Measure parsing by two presets for each length of a sentence."""
+def lengths(train: str, dev: str, presets: Iterable[str], most: int) -> Iterator[Row]:
+    """Measure parsing by presets for each length of a sentence."""
+    groups = of_lengths(sentences(dev), most)
     with TemporaryDirectory() as folder:
-        for name, options in {"fast": preset("fast"), "accurate": preset("accurate")}.items():
+        for name in presets:
             model = Path(folder, name)
-            in_new_process(learnt, options, model)
-            yield from (Row(name, length, in_new_process(parsing, model, length, most)) for length in LENGTHS)
+            in_new_process(learnt, train, preset(name), model)
+            for group in groups:
+                mean = round(float(np.mean([len(words) for words in group])))
+                yield Row(name, mean, in_new_process(parsing, model, group))
 
 
 # states
@@ -262,7 +267,7 @@ def both_ranks(states: int, most: int) -> list[Row]:
     model = ConstituencyModel.train(constituency_trees(TRAIN), options)
     (member,) = model.members
     low = member.with_operators(low_rank_operators(member.grammar.operators, RANK))
-    several = sentences()[:most]
+    several = sentences(DEV)[:most]
     models = {"full": model, f"rank {RANK}": ConstituencyModel((low,))}
     return [Row(kind, states, weighing(own, several)) for kind, own in models.items()]
 
@@ -277,8 +282,10 @@ def main() -> None:
     """Measure, print and draw one of the three costs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("size", "length", "states"))
-    parser.add_argument("--treebank", default=TRAIN, help="the treebank of step size: a file, a folder or nltk:NAME")
-    parser.add_argument("--sentences", type=int, help="of each length (8), or for each number of states (200)")
+    parser.add_argument("--treebank", default=TRAIN, help="the trees to learn from: a file, a folder or nltk:NAME")
+    parser.add_argument("--dev", default=DEV, help="the trees with the sentences of step length")
+    parser.add_argument("--presets", nargs="+", default=["fast", "accurate"], help="the parsers of step length")
+    parser.add_argument("--sentences", type=int, help="of each length (50), or for each number of states (200)")
     parser.add_argument("--plot", type=Path, help="the figure to write; docs/scaling_STEP.png if not given")
     arguments = parser.parse_args()
     path = arguments.plot or DOCS / f"scaling_{arguments.step}.png"
@@ -286,8 +293,10 @@ def main() -> None:
         rows = printed(sizes(arguments.treebank), "treebank", "nodes")
         report(rows[1:], ("training s", "peak MB"), "nodes of the treebank", path)
     elif arguments.step == "length":
-        rows = printed(lengths(arguments.sentences or 8), "preset", "words")
-        report(rows, ("seconds", "peak MB"), "words of a sentence", path)
+        rows = printed(
+            lengths(arguments.treebank, arguments.dev, arguments.presets, arguments.sentences or 50), "preset", "words"
+        )
+        report(rows, ("ms", "longest ms"), "words of a sentence", path)
     else:
         rows = printed(states(arguments.sentences or 200), "tensors", "m")
         report(rows, ("inside and outside ms", "parse ms"), "states m", path)
