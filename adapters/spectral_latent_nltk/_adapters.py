@@ -210,6 +210,8 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
     def surprisal(self, sent: _Sentence, unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each token after the tokens before it, and its lexical and syntactic parts.
 
+        The field `seen` tells the words of the training data, and the property `sentence` is the sum.
+
         sent: the words of the sentence.
         unit: the unit of surprisal, "bits" or "nats".
 

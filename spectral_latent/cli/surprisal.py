@@ -30,9 +30,11 @@ _COLUMNS: MappingProxyType[str, Column] = MappingProxyType(
         "sent_id": "string",
         "number": "integer",
         "word": "string",
+        "seen": "boolean",
         "surprisal": "number",
         "lexical": "number",
         "syntactic": "number",
+        "sentence": "number",
     }
 )
 
@@ -57,18 +59,20 @@ def surprisal(wanted: AnswerRequest, model: str, file: str, unit: Literal["bits"
     sequences without tags, by any estimator.  FILE has the formats that `parse` reads.  A dependency parser uses the
     tags in FILE.
 
-    The output has a line for each word: sent_id, number of the word, word, surprisal, lexical part, syntactic part,
-    with tabs between them.  sent_id is the name of the sentence in rows, else its number, or the number of its line.
-    An empty line has no output.  The syntactic part is the surprisal of the tags that the word may have; without tags,
-    it is the surprisal of any further word.  The lexical part is the rest.
+    The output is a table with a header, and tabs between its columns.  It has a line for each word: sent_id, number of
+    the word, word, seen, surprisal, lexical, syntactic, and sentence.  sent_id is the name of the sentence in rows,
+    else its number, or the number of its line.  An empty line has no output.  The syntactic part is the surprisal of
+    the tags that the word may have; without tags, it is the surprisal of any further word.  The lexical part is the
+    rest.  The column sentence is the surprisal of the whole sentence, all its words and its end.  Each
+    part of --shard has a header of its own.
 
-    A word that was never seen has the surprisal of an unseen word of its shape.  If no sentence begins with the words
-    up to a word, the word has surprisal inf, and so have the words after it.  In a sentence beyond the limits of the
-    model, all words have nan.
+    The column seen is false for a word that the training data do not have.  It has the surprisal of any unseen word of
+    its spelling.  If no sentence begins with the words up to a word, the word has surprisal inf, and so have the words
+    after it.  In a sentence beyond the limits of the model, all words have nan.
 
-    With --json, each line is a sentence: sent_id, words, the lists surprisal, lexical and syntactic, and end, the
-    surprisal of the end of the sentence.  In JSON, null stands for inf and nan.  In Parquet there is a row for each
-    word.
+    With --json, each line is a sentence: sent_id, words, the lists seen, surprisal, lexical and syntactic, end, the
+    surprisal of the end of the sentence, and sentence.  In JSON, null stands for inf and nan.  In Parquet there is a
+    row for each word.
 
     \b
     Examples:
@@ -84,7 +88,8 @@ def surprisal(wanted: AnswerRequest, model: str, file: str, unit: Literal["bits"
         for sentence, of_words in console.beside_output.bar(found, "Reading", given.length, answers.sentences):
             match form_of_answers:
                 case "text":
-                    text = _table(sentence, of_words)
+                    header = "" if answers.sentences else "\t".join(_COLUMNS) + "\n"
+                    text = header + _table(sentence, of_words)
                 case "json":
                     text = _json(sentence, of_words)
                 case "parquet":
@@ -113,19 +118,18 @@ def _surprisals(
     return zip(sentences, found, strict=True)
 
 
-def _rows(sentence: InputSentence, found: Surprisal) -> Iterator[tuple[str, int, str, float, float, float]]:
+def _rows(sentence: InputSentence, found: Surprisal) -> Iterator[tuple[Any, ...]]:
     """List the columns of each word."""
-    parts = (found.total.tolist(), found.lexical.tolist(), found.syntactic.tolist())
-    for number, (word, *of_word) in enumerate(zip(sentence.forms, *parts, strict=True), start=1):
-        total, lexical, syntactic = of_word
-        yield sentence.sent_id, number, word, total, lexical, syntactic
+    columns = (found.seen.tolist(), found.total.tolist(), found.lexical.tolist(), found.syntactic.tolist())
+    for number, (word, *of_word) in enumerate(zip(sentence.forms, *columns, strict=True), start=1):
+        yield sentence.sent_id, number, word, *of_word, found.sentence
 
 
 def _table(sentence: InputSentence, found: Surprisal) -> str:
     """Write a line for each word."""
     return "".join(
-        f"{sent_id}\t{number}\t{word}\t{total:.6f}\t{lexical:.6f}\t{syntactic:.6f}\n"
-        for sent_id, number, word, total, lexical, syntactic in _rows(sentence, found)
+        f"{sent_id}\t{number}\t{word}\t{str(seen).lower()}\t" + "\t".join(f"{bits:.6f}" for bits in numbers) + "\n"
+        for sent_id, number, word, seen, *numbers in _rows(sentence, found)
     )
 
 
@@ -138,9 +142,11 @@ def _json(sentence: InputSentence, found: Surprisal) -> str:
     entry = {
         "sent_id": sentence.sent_id,
         "words": sentence.forms,
+        "seen": found.seen.tolist(),
         "surprisal": finite(found.total.tolist()),
         "lexical": finite(found.lexical.tolist()),
         "syntactic": finite(found.syntactic.tolist()),
         "end": finite([found.end])[0],
+        "sentence": finite([found.sentence])[0],
     }
     return json.dumps(entry, ensure_ascii=False) + "\n"

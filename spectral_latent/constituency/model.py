@@ -222,7 +222,8 @@ class ConstituencyModel(StoredModel):
         >>> model.surprisal(["cats", "sleep"]).total.round(1)
         array([1., 1.])
         """
-        return Prefixes.mean([member.grammar.prefixes(words) for member in self.members]).surprisal(unit)
+        prefixes = Prefixes.mean([member.grammar.prefixes(words) for member in self.members])
+        return prefixes.surprisal(unit, self.members[0].grammar.lexicon.are_known(words))
 
     def entropy(self, words: Sequence[str], unit: Unit = "bits") -> FloatArray:
         """Compute the entropy (n + 1,) of the next event after each prefix of a sentence of n words: a word or the end.

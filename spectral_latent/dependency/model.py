@@ -173,8 +173,9 @@ class DependencyModel(StoredModel):
         array([1., 0.])
         """
         check_sentence(sentence)
-        found = self.grammar.prefixes(self.options.words_of(sentence), self.parser.tags_of_words([sentence]))
-        return found.surprisal(unit)
+        words = self.options.words_of(sentence)
+        found = self.grammar.prefixes(words, self.parser.tags_of_words([sentence]))
+        return found.surprisal(unit, self.grammar.lexicon.are_known(words))
 
     def entropy(self, sentence: DependencySentence, unit: Unit = "bits") -> FloatArray:
         """Compute the entropy (n + 1,) of the next event after each prefix of a sentence of n words: a word or the end.

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from spectral_latent._options import checked
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import BoolArray, FloatArray
 
 __all__ = ["NextWords", "Prefixes", "Surprisal", "Unit", "entropies"]
 
@@ -20,18 +20,26 @@ Unit: TypeAlias = Literal["bits", "nats"]
 class Surprisal(NamedTuple):
     """The surprisal of each of n words after the words before it, -log p(word | words before), and its two parts.
 
-    A word has infinite surprisal if no sentence begins with the words up to it; so have all words after it.
+    A word has infinite surprisal if no sentence begins with the words up to it; so have all words after it.  The
+    surprisal of an unseen word is that of any unseen word of its spelling, and says nothing of this particular word.
 
     total: (n,) the surprisal of each word.
     lexical: (n,) the surprisal of the word, given that its tag is one that it may have.
     syntactic: (n,) the surprisal of its tags: of a tag that the word may have.
     end: the surprisal of the end of the sentence after its last word.
+    seen: (n,) whether the word was seen in training.
     """
 
     total: FloatArray
     lexical: FloatArray
     syntactic: FloatArray
     end: float
+    seen: BoolArray
+
+    @property
+    def sentence(self) -> float:
+        """The surprisal of the whole sentence, -log p(sentence): the sum over its words and its end."""
+        return float(self.total.sum()) + self.end
 
 
 class Prefixes(NamedTuple):
@@ -60,16 +68,18 @@ class Prefixes(NamedTuple):
         words, tags, sentence = (np.logaddexp.reduce(np.stack(column)) - share for column in zip(*several, strict=True))
         return Prefixes(words, tags, float(sentence))
 
-    def surprisal(self, unit: Unit) -> Surprisal:
+    def surprisal(self, unit: Unit, seen: BoolArray) -> Surprisal:
         """Compute the surprisal of each word, of its tags, and of the end of the sentence.
 
         unit: the unit of the result: "bits" for logarithms to the base 2, "nats" for natural logarithms.
+        seen: (n,) whether each word was seen in training.
 
         Raises ValueError for another unit.
 
-        >>> surprisal = Prefixes(np.log([1.0, 0.25, 0.125]), np.log([0.5, 0.125]), np.log(0.125)).surprisal("bits")
-        >>> surprisal.total, surprisal.lexical, surprisal.syntactic, surprisal.end
-        (array([2., 1.]), array([1., 0.]), array([1., 1.]), 0.0)
+        >>> prefixes = Prefixes(np.log([1.0, 0.25, 0.125]), np.log([0.5, 0.125]), np.log(0.125))
+        >>> surprisal = prefixes.surprisal("bits", seen=np.array([True, True]))
+        >>> surprisal.total, surprisal.lexical, surprisal.syntactic, surprisal.sentence
+        (array([2., 1.]), array([1., 0.]), array([1., 1.]), 3.0)
         """
         base = _base(unit)
         before, after = self.words[:-1], self.words[1:]
@@ -78,6 +88,7 @@ class Prefixes(NamedTuple):
             _lost(self.tags, after) / base,
             _lost(before, self.tags) / base,
             float(_lost(after[-1:], np.array([self.sentence]))[0]) / base,
+            seen,
         )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from spectral_latent._options import AtLeast, AtMost, Options
 from spectral_latent.lexicon.signatures import DEPTH, Signature, signatures
 from spectral_latent.lexicon.spelling import SpellingModel
-from spectral_latent.trees import IntArray, Vocabulary
+from spectral_latent.trees import BoolArray, IntArray, Vocabulary
 
 __all__ = ["Lexicon", "LexiconOptions"]
 
@@ -76,6 +76,16 @@ class Lexicon:
         for at in np.flatnonzero(terminals < 0).tolist():
             terminals[at] = self.terminal(words[at], opens=at in first)
         return terminals
+
+    def are_known(self, words: Sequence[str]) -> BoolArray:
+        """Tell which of the n words of a sentence (n,) were seen in training, as `terminals_of` looks them up.
+
+        words: the words of the sentence.
+
+        >>> Lexicon(["trading", "the"]).are_known(["The", "walking"])
+        array([ True, False])
+        """
+        return self.terminals_of(words) < len(self.words)
 
     @property
     def known(self) -> list[str]:

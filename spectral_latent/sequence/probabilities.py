@@ -106,7 +106,7 @@ class SequenceModel(ABC):
                 "the tagger's estimates may be negative, so that prefixes have no probabilities; train with the preset "
                 "'fast' or 'accurate', or with another estimator than 'spectral'"
             )
-        return self._predictor.prefixes(row).surprisal(unit)
+        return self._predictor.prefixes(row).surprisal(unit, row < len(self.observations.known))
 
     def entropy(self, sequence: Sequence[Any], unit: Unit = "bits") -> FloatArray:
         """Compute the entropy (n + 1,) of the next event after each prefix of n observations: an observation or the

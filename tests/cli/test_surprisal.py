@@ -15,24 +15,33 @@ from spectral_latent.grammar import Limits
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger
 from tests.cli.conftest import Run
 
+HEADER = ["sent_id", "number", "word", "seen", "surprisal", "lexical", "syntactic", "sentence"]
 SENTENCES = [["They", "see", "it", "."], ["Cats", "left", "zebras", "."]]
 TEXT = "They see it .\n\nCats left zebras .\n"
 
 
 def test_a_row_for_each_word(run: Run, model: Path, tmp_path: Path) -> None:
-    """Empty lines have no rows, but numbers; parts of an output are the whole, whatever the number of processes."""
+    """Empty lines have no rows, but numbers; the rows of the parts of an output are those of the whole."""
     parser = ConstituencyModel.load(model)
-    rows = [line.split("\t") for line in run("surprisal", model, stdin=TEXT).stdout.splitlines()]
+    header, *rows = [line.split("\t") for line in run("surprisal", model, stdin=TEXT).stdout.splitlines()]
+    assert header == HEADER
     for number, words in zip((1, 3), SENTENCES, strict=True):
         own = [row for row in rows if row[0] == str(number)]
         assert [row[1:3] for row in own] == [[str(at), word] for at, word in enumerate(words, start=1)]
         found = parser.surprisal(words)
-        wanted = np.stack([found.total, found.lexical, found.syntactic], axis=1)
-        np.testing.assert_allclose([[float(x) for x in row[3:]] for row in own], wanted, atol=1e-6)
+        wanted = np.stack([found.total, found.lexical, found.syntactic, [found.sentence] * len(words)], axis=1)
+        np.testing.assert_allclose([[float(x) for x in row[4:]] for row in own], wanted, atol=1e-6)
+        known = set(parser.members[0].grammar.lexicon.known)
+        assert [row[3] for row in own] == ["true" if {word, word.lower()} & known else "false" for word in words]
+    assert {row[2] for row in rows if row[3] == "false"} >= {"zebras"}
     (tmp_path / "text").write_text(TEXT)
     assert run("surprisal", model, tmp_path / "text", "-o", tmp_path / "a.tsv").exit_code == 0
+    whole = (tmp_path / "a.tsv").read_text()
+    assert whole == run("surprisal", model, stdin=TEXT).stdout
     parts = [run("surprisal", model, tmp_path / "text", "--shard", f"{part}/2").stdout for part in (1, 2)]
-    assert (tmp_path / "a.tsv").read_text() == "".join(parts) == run("surprisal", model, stdin=TEXT).stdout
+    head = "\t".join(HEADER) + "\n"
+    assert all(part.startswith(head) for part in parts)
+    assert whole == head + "".join(part.removeprefix(head) for part in parts)
 
 
 def test_json(run: Run, model: Path, tmp_path: Path) -> None:
@@ -43,6 +52,8 @@ def test_json(run: Run, model: Path, tmp_path: Path) -> None:
     found = ConstituencyModel.load(model).surprisal(SENTENCES[0], "nats")
     assert entries[0]["surprisal"] == found.total.tolist() and entries[0]["end"] == found.end
     assert entries[0]["lexical"] == found.lexical.tolist() and entries[0]["syntactic"] == found.syntactic.tolist()
+    assert entries[0]["sentence"] == pytest.approx(sum(entries[0]["surprisal"]) + entries[0]["end"])
+    assert entries[1]["seen"][2] is False and entries[1]["seen"][3] is True
 
 
 def test_parquet(run: Run, model: Path, tmp_path: Path) -> None:
@@ -50,6 +61,7 @@ def test_parquet(run: Run, model: Path, tmp_path: Path) -> None:
     assert run("surprisal", model, "-o", tmp_path / "a.parquet", stdin=TEXT).exit_code == 0
     table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
     assert table["word"] == [word for words in SENTENCES for word in words] and table["number"] == [1, 2, 3, 4] * 2
+    assert table["seen"][-2:] == [False, True] and len(set(table["sentence"])) == 2
     assert table["surprisal"][:4] == ConstituencyModel.load(model).surprisal(SENTENCES[0]).total.tolist()
 
 
@@ -61,8 +73,8 @@ def test_sentences_beyond_the_limits(run: Run, model: Path, tmp_path: Path) -> N
     assert "has no surprisal" in found.stderr
     entry = json.loads(found.stdout.splitlines()[0])
     assert entry["surprisal"] == [None] * 4 and entry["end"] is None
-    row = run("surprisal", tmp_path / "model", "-q", stdin=TEXT).stdout.splitlines()[0].split("\t")
-    assert all(math.isnan(float(x)) for x in row[3:])
+    row = run("surprisal", tmp_path / "model", "-q", stdin=TEXT).stdout.splitlines()[1].split("\t")
+    assert all(math.isnan(float(x)) for x in row[4:])
 
 
 def test_tags_of_dependency_parsers(run: Run, tmp_path: Path) -> None:
@@ -75,6 +87,8 @@ def test_tags_of_dependency_parsers(run: Run, tmp_path: Path) -> None:
     found = run("surprisal", tmp_path / "model", "--json", stdin="dogs/NOUN run/VERB\n")
     wanted = parser.surprisal(DependencySentence.of(["dogs", "run"], ["NOUN", "VERB"]))
     assert json.loads(found.stdout)["surprisal"] == wanted.total.tolist()
+    assert json.loads(found.stdout)["seen"] == [True, True]
+    assert parser.surprisal(DependencySentence.of(["cats", "run"], ["NOUN", "VERB"])).seen.tolist() == [False, True]
 
 
 def test_models_without_probabilities(run: Run, treebank: Path, tmp_path: Path) -> None:
@@ -98,7 +112,7 @@ def test_taggers_and_models_of_sequences(run: Run, tagger: Path, tmp_path: Path)
             total = -sum(entry["surprisal"]) - entry["end"]
             assert total == pytest.approx(model.log_probabilities([words])[0], rel=1e-9)
         raw = run("surprisal", path, "--text", stdin="They see it.").stdout.splitlines()
-        assert [line.split("\t")[2] for line in raw] == ["They", "see", "it", "."]
+        assert [line.split("\t")[2] for line in raw] == ["word", "They", "see", "it", "."]
 
 
 def test_models_of_other_kinds(run: Run, tmp_path: Path) -> None:
