@@ -1,6 +1,7 @@
 """The package itself has the names of the front door, and `spectral_latent.load` reads any model."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -168,3 +169,11 @@ def test_the_package_is_the_command() -> None:
         [sys.executable, "-m", "spectral_latent", "-V"], cwd=root, capture_output=True, text=True, check=True
     )
     assert done.stdout == f"spectral-latent {spectral_latent.__version__}\n"
+
+
+@pytest.mark.parametrize("extra", ["sklearn", "spacy"])
+def test_an_adapter_names_the_extra_that_it_needs(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, extra, None)  # as if it were not installed
+    monkeypatch.delitem(sys.modules, f"spectral_latent_{extra}", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=rf'run `pip install "\.\[{extra}\]"` in a checkout'):
+        importlib.import_module(f"spectral_latent_{extra}")
