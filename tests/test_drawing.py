@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.parsing import Parse
-from spectral_latent.dependency import DependencyParse, DependencySentence
+from spectral_latent.dependency import DependencySentence
 from spectral_latent.drawing import arcs_svg, tree_svg
 from spectral_latent.drawing.svg import _width
+from spectral_latent.grammar import Parse
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 words = st.text(min_size=1, max_size=8)
@@ -101,7 +101,7 @@ def test_sentences_draw_their_arcs_if_they_have_heads() -> None:
     sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"])
     assert sentence._repr_svg_() is None
     parsed = sentence.with_heads((2, 0), ("nsubj", "root"))
-    picture = DependencyParse(parsed, 1, -1.0)._repr_svg_()
+    picture = Parse(parsed, 1, -1.0)._repr_svg_()
     assert picture == parsed._repr_svg_()
     at = {text: x for x, _, text in texts(picture or "")}
     assert at["Dogs"] < at["nsubj"] < at["bark"]

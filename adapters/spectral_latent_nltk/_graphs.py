@@ -11,7 +11,8 @@ from typing import Any
 from nltk.parse import DependencyGraph
 
 from spectral_latent.corpora import sentence_from_nltk, sentence_to_nltk
-from spectral_latent.dependency import DependencyParse
+from spectral_latent.dependency import DependencySentence
+from spectral_latent.grammar import Parse
 
 __all__ = ["ParseGraph"]
 
@@ -26,13 +27,13 @@ class ParseGraph(DependencyGraph):
     _logprob = 0.0
 
     @classmethod
-    def of(cls, parse: DependencyParse) -> ParseGraph:
+    def of(cls, parse: Parse[DependencySentence]) -> ParseGraph:
         """Convert a parse to a graph of NLTK's.
 
         parse: a parse by a model of this library.
         """
         graph = cls()
-        graph.__dict__.update(vars(sentence_to_nltk(parse.sentence)))
+        graph.__dict__.update(vars(sentence_to_nltk(parse.tree)))
         graph.is_fallback = parse.is_fallback
         graph._logprob = parse.log / math.log(2)
         return graph
@@ -65,9 +66,8 @@ class ParseGraph(DependencyGraph):
     def logprob(self) -> float:
         """Return log2 |p̂| of the estimated probability of the tree with its words; -inf for a fallback.
 
-        >>> from spectral_latent.dependency import DependencySentence
         >>> tree = DependencySentence.of(["Yes"]).with_heads((0,))
-        >>> round(ParseGraph.of(DependencyParse(tree, sign=1, log=math.log(0.25))).logprob(), 6)
+        >>> round(ParseGraph.of(Parse(tree, sign=1, log=math.log(0.25))).logprob(), 6)
         -2.0
         """
         return self._logprob

@@ -9,9 +9,10 @@ from typing import Any
 
 from nltk.tree import ProbabilisticTree, Tree
 
-from spectral_latent.constituency import Parse, Phrase
+from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import phrase_to_nltk
 from spectral_latent.drawing import tree_svg
+from spectral_latent.grammar import Parse
 
 __all__ = ["ParseTree"]
 
@@ -29,7 +30,7 @@ class ParseTree(ProbabilisticTree):
     """
 
     @classmethod
-    def of(cls, parse: Parse) -> ParseTree:
+    def of(cls, parse: Parse[Phrase]) -> ParseTree:
         """Convert a parse to a tree of NLTK's.
 
         parse: a parse by a model of this library.

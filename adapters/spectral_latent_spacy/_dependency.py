@@ -53,7 +53,7 @@ class SpectralDependency(Component):
         parses = self.latent.parse_all(map(_sentence_of, sentences), scored=False)
         for words, (parse,) in zip(sentences, parses, strict=True):
             doc = words[0].doc
-            found = parse.sentence
+            found = parse.tree
             for token, head, relation in zip(words, found.heads, found.relations, strict=True):
                 heads[doc][token.i] = words[head - 1].i if head else token.i
                 named = _OTHER if relation == BLANK else relation

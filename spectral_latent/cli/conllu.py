@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
-    from spectral_latent.dependency import DependencyParse
-    from spectral_latent.dependency.sentence import TagColumn
+    from spectral_latent.dependency.sentence import DependencySentence, TagColumn
+    from spectral_latent.grammar import Parse
 
 __all__ = ["filled_conllu", "in_conllu"]
 
@@ -41,7 +41,7 @@ def in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
     return given._replace(lines=tuple(lines), places=places)
 
 
-def filled_conllu(given: InputSentence, parse: DependencyParse, column: TagColumn, rank: int | None) -> str:
+def filled_conllu(given: InputSentence, parse: Parse[DependencySentence], column: TagColumn, rank: int | None) -> str:
     """Write the lines of a sentence with heads, relations, and tags of a column where they were missing.
 
     given: the sentence, with its lines.
@@ -49,9 +49,10 @@ def filled_conllu(given: InputSentence, parse: DependencyParse, column: TagColum
     column: the column of the parser's tags.
     rank: the rank of the tree among several trees of the sentence, which get names and scores; None for a single tree.
 
-    >>> from spectral_latent.dependency import DependencyParse, DependencySentence
+    >>> from spectral_latent.dependency import DependencySentence
+    >>> from spectral_latent.grammar import Parse
     >>> words = DependencySentence.of(["Yes"])
-    >>> parse = DependencyParse(words.with_heads((0,)), sign=1, log=-0.5)
+    >>> parse = Parse(words.with_heads((0,)), sign=1, log=-0.5)
     >>> table = in_conllu(InputSentence(words, 3), "upos")
     >>> print(filled_conllu(table, parse, "upos", rank=2).replace("\\t", " "), end="")
     # sent_id = 3-2
@@ -62,7 +63,7 @@ def filled_conllu(given: InputSentence, parse: DependencyParse, column: TagColum
     <BLANKLINE>
     """
     lines = list(given.lines)
-    tree = parse.sentence
+    tree = parse.tree
     at = _UPOS if column == "upos" else _XPOS
     for place, head, relation, tag in zip(
         given.places, tree.heads or (), tree.relations, getattr(tree, column), strict=True

@@ -48,10 +48,10 @@ def _of_brackets(text: str, source: str, model: ConstituencyModel) -> Iterator[I
 
     for number, (line, tree) in enumerate(parse_partial_with_lines(text, source), start=1):
         try:
-            model.parser.checked(tree.words, tree.constraints)
+            model.parser.checked(tree.sentence, tree.constraints)
         except ValueError as error:
             raise Line(source, line).error(str(error)) from None
-        yield InputSentence(DependencySentence.of(tree.words), number, constraints=tree.constraints)
+        yield InputSentence(DependencySentence.of(tree.sentence), number, constraints=tree.constraints)
 
 
 def _of_table(text: str, source: str, model: DependencyModel, projective: bool) -> Iterator[InputSentence]:
@@ -82,11 +82,11 @@ def known_tree(sentence: InputSentence, is_dependency: bool) -> Any:
     sentence: a sentence with known parts of its tree.
     is_dependency: whether the parser finds dependency trees.
     """
-    from spectral_latent import constituency, dependency
+    from spectral_latent.grammar import Partial
 
     if is_dependency:
         bare = sentence.sentence.without_tree()
-        return bare if sentence.constraints is None else dependency.PartialDependencies(bare, sentence.constraints)
+        return bare if sentence.constraints is None else Partial(bare, sentence.constraints)
     if sentence.constraints is None:
         return sentence.words
-    return constituency.PartialPhrase(sentence.sentence.forms, sentence.constraints)
+    return Partial(sentence.sentence.forms, sentence.constraints)

@@ -106,8 +106,8 @@ def _arc_errors(model: DependencyModel, gold: Sequence[Any]) -> _Errors:
     cases = []
     confused: Counter[tuple[str, str]] = Counter()
     for sentence, parse in zip(gold, evaluate_dependency_parser(model, gold).parses, strict=True):
-        is_right = np.equal(sentence.heads or (), parse.sentence.heads or ())
-        pairs = zip(sentence.relations, parse.sentence.relations, strict=True)
+        is_right = np.equal(sentence.heads or (), parse.tree.heads or ())
+        pairs = zip(sentence.relations, parse.tree.relations, strict=True)
         confused.update(pair for pair, right in zip(pairs, is_right, strict=True) if right)
 
         def draw(sentence: Any = sentence, parse: Any = parse) -> str:

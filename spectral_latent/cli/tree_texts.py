@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from spectral_latent.cli.conllu import filled_conllu, in_conllu
@@ -11,11 +10,10 @@ from spectral_latent.cli.outputs import OutputForm
 from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
-    from spectral_latent.constituency import Parse
+    from spectral_latent.constituency import Phrase
     from spectral_latent.corpora import Format
-    from spectral_latent.dependency import DependencyParse
     from spectral_latent.dependency.sentence import DependencySentence, TagColumn
-    from spectral_latent.grammar import Parses
+    from spectral_latent.grammar import Parse, Parses
 
 __all__ = ["dependency_text", "drawings_of", "phrase_text"]
 
@@ -28,7 +26,7 @@ def drawings_of(_: InputSentence, parses: Parses[Any]) -> list[tuple[str, str]]:
     return parses.drawings
 
 
-def phrase_text(sentence: InputSentence, parses: Parses[Parse], form: OutputForm, n_best: int) -> str:
+def phrase_text(sentence: InputSentence, parses: Parses[Phrase], form: OutputForm, n_best: int) -> str:
     """Write the trees of a sentence in brackets, in JSON, or as rows.
 
     sentence: the sentence of the input.
@@ -49,7 +47,7 @@ def phrase_text(sentence: InputSentence, parses: Parses[Parse], form: OutputForm
 
 def dependency_text(
     sentence: InputSentence,
-    parses: Parses[DependencyParse],
+    parses: Parses[DependencySentence],
     form: OutputForm,
     given: Format,
     column: TagColumn,
@@ -71,18 +69,18 @@ def dependency_text(
             return _json(parses, sentence)
         case "parquet":
             return "".join(
-                _row(sentence, rank, parse, **_columns(parse.sentence, column)) for rank, parse in enumerate(parses, 1)
+                _row(sentence, rank, parse, **_columns(parse.tree, column)) for rank, parse in enumerate(parses, 1)
             )
 
 
-def _bracketed(parses: Sequence[Parse], n_best: int) -> str:
+def _bracketed(parses: Parses[Phrase], n_best: int) -> str:
     """Write the trees of a sentence: one tree, or a block of trees with scores."""
     if n_best == 1:
         return "".join(parse.tree.bracketed() for parse in parses) + "\n"
     return "".join(f"{parse.log:.6f}\t{parse.tree.bracketed()}\n" for parse in parses) + "\n"
 
 
-def _json(parses: Sequence[Parse] | Sequence[DependencyParse], sentence: InputSentence) -> str:
+def _json(parses: Parses[Phrase] | Parses[DependencySentence], sentence: InputSentence) -> str:
     """Write the trees of a sentence as a line of JSON."""
     from spectral_latent.corpora.nbest_output import write_nbest
     from spectral_latent.reranking import parses_to_nbest
@@ -90,14 +88,14 @@ def _json(parses: Sequence[Parse] | Sequence[DependencyParse], sentence: InputSe
     return "".join(write_nbest([parses_to_nbest(parses, sentence.sent_id)], "json"))
 
 
-def _row(sentence: InputSentence, rank: int, parse: Parse | DependencyParse, **columns: Any) -> str:
+def _row(sentence: InputSentence, rank: int, parse: Parse[Any], **columns: Any) -> str:
     """Write a tree of a sentence as the row of a table."""
     row = {"sent_id": sentence.sent_id, "rank": rank, **columns, "score": parse.log, "fallback": parse.is_fallback}
     return json.dumps(row) + "\n"
 
 
 def _conllu(
-    sentence: InputSentence, form: Format, parses: Sequence[DependencyParse], column: TagColumn, n_best: int
+    sentence: InputSentence, form: Format, parses: Parses[DependencySentence], column: TagColumn, n_best: int
 ) -> str:
     """Write the trees of a sentence in CoNLL-U, with their ranks if several were asked for."""
     if not parses:

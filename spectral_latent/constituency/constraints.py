@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from spectral_latent.constituency.cleaning import TOPS, base_label, is_empty
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.grammar import Permits, check_words, crossed_cells
+from spectral_latent.grammar import Partial, Permits, check_words, crossed_cells
 from spectral_latent.trees import BoolArray
 
-__all__ = ["ANY_TREE", "Bracket", "PartialPhrase", "PhraseConstraints"]
+__all__ = ["ANY_TREE", "Bracket", "PartialPhrase", "PhraseConstraints", "partial_phrase", "unknown_phrase"]
 
 _FORBIDS = "!"  # before the label of a bracket that must not be in the tree
 
@@ -191,73 +191,65 @@ ANY_TREE = PhraseConstraints()
 """No constraints: every tree obeys them."""
 
 
-class PartialPhrase(NamedTuple):
-    """A sentence with constraints on its tree.
+PartialPhrase: TypeAlias = Partial[tuple[str, ...], PhraseConstraints]
+
+
+def unknown_phrase(words: Sequence[str]) -> PartialPhrase:
+    """Make a sentence of whose tree nothing is known.
 
     words: the words of the sentence.
-    constraints: the conditions that the tree must meet.
+    Raises TypeError for a string in place of a sentence.
+
+    >>> unknown_phrase(["it", "rains"]).constraints
+    PhraseConstraints(brackets=(), forbidden=(), tags={})
     """
+    check_words(words)
+    return Partial(tuple(words), ANY_TREE)
 
-    words: tuple[str, ...]
-    constraints: PhraseConstraints
 
-    @staticmethod
-    def unknown(words: Sequence[str]) -> PartialPhrase:
-        """Make a sentence without constraints.
+def partial_phrase(phrase: Phrase) -> PartialPhrase:
+    """Require the brackets of a phrase; within flat phrases, the tree is unknown.
 
-        words: the words of the sentence.
-        Raises TypeError for a string in place of a sentence.
+    Traces and the top bracket of treebanks are left out.
 
-        >>> PartialPhrase.unknown(["it", "rains"])
-        PartialPhrase(words=('it', 'rains'), constraints=PhraseConstraints(brackets=(), forbidden=(), tags={}))
-        """
-        check_words(words)
-        return PartialPhrase(tuple(words), ANY_TREE)
+    phrase: a phrase, in which words may be beside phrases.  An empty label means any label.  The label !NP forbids
+    a constituent NP over these words, and the label ! forbids any constituent.
+    Raises ValueError if a bracket is both required and forbidden.
 
-    @staticmethod
-    def of(phrase: Phrase) -> PartialPhrase:
-        """Require the brackets of a phrase; within flat phrases, the tree is unknown.
-
-        Traces and the top bracket of treebanks are left out.
-
-        phrase: a phrase, in which words may be beside phrases.  An empty label means any label.  The label !NP forbids
-        a constituent NP over these words, and the label ! forbids any constituent.
-        Raises ValueError if a bracket is both required and forbidden.
-
-        >>> subject = Phrase("NP-SBJ", (Phrase("DT", ("the",)), "dog"))
-        >>> partial = PartialPhrase.of(Phrase("S", (subject, Phrase("", ("barks", Phrase("!ADVP", ("loudly",)))), ".")))
-        >>> list(map(str, partial.constraints.brackets))
-        ["(0, 5, 'S')", "(0, 2, 'NP-SBJ')", "(0, 1, 'DT')", '(2, 4)']
-        >>> list(map(str, partial.constraints.forbidden))
-        ["(3, 4, 'ADVP')"]
-        """
-        words: list[str] = []
-        begun: list[tuple[str, int]] = []  # the label and the first word of each bracket that is open
-        closed: list[Bracket] = []
-        stack: list[Phrase | str | None] = [phrase]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, Phrase):
-                begun.append((node.label, len(words)))
-                stack.append(None)
-                stack += reversed(node.children)
-            elif node is None:
-                label, first = begun.pop()
-                closed.append(Bracket(first, len(words), label or None))
-            elif not is_empty(begun[-1][0], node):
-                words.append(node)
-        required: list[Bracket] = []
-        forbidden: list[Bracket] = []
-        for bracket in sorted(reversed(closed), key=lambda bracket: (bracket.first, -bracket.end)):
-            label = bracket.label or ""
-            is_top = bracket.end - bracket.first == len(words) and base_label(label) in TOPS
-            if bracket.first == bracket.end or is_top:
-                continue
-            if label.startswith(_FORBIDS):
-                forbidden.append(bracket._replace(label=label.removeprefix(_FORBIDS) or None))
-            else:
-                required.append(bracket)
-        return PartialPhrase(tuple(words), PhraseConstraints(required, forbidden))
+    >>> subject = Phrase("NP-SBJ", (Phrase("DT", ("the",)), "dog"))
+    >>> partial = partial_phrase(Phrase("S", (subject, Phrase("", ("barks", Phrase("!ADVP", ("loudly",)))), ".")))
+    >>> list(map(str, partial.constraints.brackets))
+    ["(0, 5, 'S')", "(0, 2, 'NP-SBJ')", "(0, 1, 'DT')", '(2, 4)']
+    >>> list(map(str, partial.constraints.forbidden))
+    ["(3, 4, 'ADVP')"]
+    """
+    words: list[str] = []
+    begun: list[tuple[str, int]] = []  # the label and the first word of each bracket that is open
+    closed: list[Bracket] = []
+    stack: list[Phrase | str | None] = [phrase]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Phrase):
+            begun.append((node.label, len(words)))
+            stack.append(None)
+            stack += reversed(node.children)
+        elif node is None:
+            label, first = begun.pop()
+            closed.append(Bracket(first, len(words), label or None))
+        elif not is_empty(begun[-1][0], node):
+            words.append(node)
+    required: list[Bracket] = []
+    forbidden: list[Bracket] = []
+    for bracket in sorted(reversed(closed), key=lambda bracket: (bracket.first, -bracket.end)):
+        label = bracket.label or ""
+        is_top = bracket.end - bracket.first == len(words) and base_label(label) in TOPS
+        if bracket.first == bracket.end or is_top:
+            continue
+        if label.startswith(_FORBIDS):
+            forbidden.append(bracket._replace(label=label.removeprefix(_FORBIDS) or None))
+        else:
+            required.append(bracket)
+    return Partial(tuple(words), PhraseConstraints(required, forbidden))
 
 
 def _listed(names: frozenset[str]) -> str:

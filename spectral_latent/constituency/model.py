@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from spectral_latent._options import Count, checked
 from spectral_latent.constituency.cleaning import Changes, cleaned, without_functions
 from spectral_latent.constituency.constituents import Constituent, spans_html
-from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints
+from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints, unknown_phrase
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions, check_together
-from spectral_latent.constituency.parsing import Parse, ParsesOfBatch, PhraseParser
+from spectral_latent.constituency.parsing import ParsesOfBatch, PhraseParser
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
@@ -29,7 +29,9 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import (
     Limits,
     NextWords,
+    Parse,
     Parses,
+    Partial,
     Prefixes,
     Surprisal,
     Unit,
@@ -168,7 +170,7 @@ class ConstituencyModel(StoredModel):
         words: the words of the sentence.
         Raises ValueError if there is no word.
         """
-        charts = self.parser.charts([PartialPhrase.unknown(words)])
+        charts = self.parser.charts([unknown_phrase(words)])
         parts = self.parser.found(charts, words).labelled
         return dict(zip(parts.named(self.parser.labels.names), parts.posterior.tolist(), strict=True))
 
@@ -202,7 +204,7 @@ class ConstituencyModel(StoredModel):
         sentences: the words of each sentence.
         Raises ValueError if a sentence has no word.
         """
-        batches = batches_of(map(PartialPhrase.unknown, sentences))
+        batches = batches_of(map(unknown_phrase, sentences))
         weights = ([charts.weight() for charts in self.parser.charts(batch)] for batch in batches)
         return np.concatenate([np.zeros(0), *(Weight.mean(several).log_if_positive for several in weights)])
 
@@ -243,7 +245,7 @@ class ConstituencyModel(StoredModel):
         following = [member.grammar.next_words(words) for member in self.members]
         return entropies(NextWords.mean(following).following, unit)
 
-    def parse(self, words: Sequence[str], *, constraints: PhraseConstraints = ANY_TREE) -> Parse:
+    def parse(self, words: Sequence[str], *, constraints: PhraseConstraints = ANY_TREE) -> Parse[Phrase]:
         """Find the tree with the largest gain; see `decoding`.
 
         words: the words of the sentence.
@@ -260,7 +262,7 @@ class ConstituencyModel(StoredModel):
 
     def parse_nbest(
         self, words: Sequence[str], n_best: int, *, constraints: PhraseConstraints = ANY_TREE
-    ) -> Parses[Parse]:
+    ) -> Parses[Phrase]:
         """Find up to `n_best` different trees of a sentence, by falling gain.
 
         A tree may combine any constituents, even if no grammar has all of them in one tree.  A sentence that no grammar
@@ -273,7 +275,7 @@ class ConstituencyModel(StoredModel):
         grammars.
         """
         checked("n_best", n_best, Count)
-        tree = PartialPhrase.unknown(words)._replace(constraints=constraints)
+        tree = unknown_phrase(words)._replace(constraints=constraints)
         (parses,) = self.parser.parses([tree], n_best)
         return parses
 
@@ -284,7 +286,7 @@ class ConstituencyModel(StoredModel):
         *,
         scored: bool = True,
         jobs: int | None = 1,
-    ) -> Iterator[Parses[Parse]]:
+    ) -> Iterator[Parses[Phrase]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has no trees.
 
         Sentences are read and parsed in batches, which takes less time than one by one.
@@ -299,7 +301,7 @@ class ConstituencyModel(StoredModel):
         checked("scored", scored, bool)
         return map_batches(_parses_of, self, sentences, jobs, n_best, scored)
 
-    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Parse]]:
+    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Phrase]]:
         """Find up to `n_best` trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
@@ -418,8 +420,8 @@ def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: Spa
 
 def _parses_of(
     model: ConstituencyModel, sentences: Sequence[Sequence[str] | PartialPhrase], n_best: int, scored: bool
-) -> list[Parses[Parse]]:
+) -> list[Parses[Phrase]]:
     """Find the trees of each of several sentences; a sentence without words has no trees."""
-    trees = [each if isinstance(each, PartialPhrase) else PartialPhrase.unknown(each) for each in sentences]
-    parses = iter(model.parser.parses([tree for tree in trees if tree.words], n_best, scored=scored))
-    return ParsesOfBatch(next(parses) if tree.words else Parses() for tree in trees)
+    trees = [cast(PartialPhrase, each) if isinstance(each, Partial) else unknown_phrase(each) for each in sentences]
+    parses = iter(model.parser.parses([tree for tree in trees if tree.sentence], n_best, scored=scored))
+    return ParsesOfBatch(next(parses) if tree.sentence else Parses() for tree in trees)

@@ -23,18 +23,18 @@ from spectral_latent.constituency.constituents import (
     LabelledConstituents,
     constituents_of,
 )
-from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints
+from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints, unknown_phrase
 from spectral_latent.constituency.decoding import PhraseForest, bracketings
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.items import PhraseItems
 from spectral_latent.constituency.phrase import FlatPhrases, Phrase
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
-from spectral_latent.grammar import Charts, Parses, SentenceGrammar, check_kind
+from spectral_latent.grammar import Charts, Parse, Parses, SentenceGrammar, check_kind
 from spectral_latent.inference import Weight, n_best_derivations
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
-__all__ = ["FALLBACK", "Parse", "ParsesOfBatch", "PhraseParser"]
+__all__ = ["FALLBACK", "ParsesOfBatch", "PhraseParser"]
 
 FALLBACK = "FALLBACK"
 """The label of the flat tree of a sentence that no grammar derives."""
@@ -42,26 +42,7 @@ FALLBACK = "FALLBACK"
 _REQUIRED = 1e3  # the additional gain of a required constituent, far above the sum of all other gains
 
 
-class Parse(NamedTuple):
-    """A tree for a sentence, and its estimated probability p̂.
-
-    tree: the tree of the sentence.
-    sign: the sign of p̂, which may be negative; 0 for a fallback, and if p̂ is not computed.
-    log: log |p̂|; -inf for p̂ = 0, and NaN if it is not computed.
-    is_fallback: whether no grammar derives the sentence, so that the tree is flat.
-    """
-
-    tree: Phrase
-    sign: int
-    log: float
-    is_fallback: bool = False
-
-    def _repr_svg_(self) -> str:
-        """Draw the tree, for notebooks."""
-        return self.tree._repr_svg_()
-
-
-class ParsesOfBatch(list[Parses[Parse]]):
+class ParsesOfBatch(list[Parses[Phrase]]):
     """The parses of several sentences, whose pickle has each phrase once."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -136,7 +117,7 @@ class PhraseParser:
         sentences: the sentences with their constraints.
         Raises ValueError if a sentence is empty, or if its constraints do not fit the sentence and the grammars.
         """
-        words = [sentence.words for sentence in sentences]
+        words = [tree.sentence for tree in sentences]
         known = [self.checked(*sentence) for sentence in sentences]
         tag_of_word = [each.tags.get(at, "") for each, of in zip(known, words, strict=True) for at in range(len(of))]
         charts = []
@@ -199,7 +180,7 @@ class PhraseParser:
         trees: cleaned trees, whose constituents are the correct ones.
         options: the settings of the model of spans.
         """
-        charts = self.charts([PartialPhrase.unknown(tuple(tree.words())) for tree in trees])
+        charts = self.charts([unknown_phrase(tuple(tree.words())) for tree in trees])
         start = charts[0].grammar.start
         places = pairwise(start.tolist())
         constituents = self.constituents(self.items(charts), start)
@@ -220,7 +201,7 @@ class PhraseParser:
         charts: Sequence[Charts] | None = None,
         *,
         scored: bool = True,
-    ) -> list[Parses[Parse]]:
+    ) -> list[Parses[Phrase]]:
         """Find up to `n_best` different trees of each sentence, by falling gain; see `ConstituencyModel.parse_nbest`.
 
         sentences: the sentences, none of them empty, with their constraints.
@@ -245,7 +226,7 @@ class PhraseParser:
                     f"each sentence"
                 )
         grammars = [charts_of.grammar for charts_of in charts]
-        words = list(chain.from_iterable(sentence.words for sentence in sentences))
+        words = list(chain.from_iterable(tree.sentence for tree in sentences))
         candidates = self.found(charts, words)
         trees = self._bracketings(sentences, candidates, grammars[0], words, n_best)
         derivations = n_best_derivations(trees.forest, trees.weight, n_best)
@@ -253,19 +234,19 @@ class PhraseParser:
         weight = self._weight(columns, grammars) if scored else Weight.unknown(len(derivations))
         # Sort the trees by sentence, without trees that lack a required bracket.
         known = [self.checked(*sentence) for sentence in sentences]
-        obedient: list[list[Parse]] = [[] for _ in sentences]
+        obedient: list[list[Parse[Phrase]]] = [[] for _ in sentences]
         weighed = map(Parse, columns.trees(trees.words), weight.sign.tolist(), weight.log.tolist())
         for at, parse in zip(trees.sentence[derivations.component].tolist(), weighed, strict=True):
             if _obeys(parse.tree, known[at]):
                 obedient[at].append(parse)
         # Add function labels; a sentence without a tree gets the fallback.
-        parses: list[Parses[Parse]] = []
+        parses: list[Parses[Phrase]] = []
         for at, (sentence, of_sentence, (first, end)) in enumerate(
             zip(sentences, obedient, pairwise(grammars[0].start.tolist()), strict=True)
         ):
             if of_sentence and self.functions is not None:
                 plain = [parse.tree for parse in of_sentence]
-                labelled = self.functions.label(plain, sentence.words, candidates.constituents.of_words(first, end))
+                labelled = self.functions.label(plain, sentence.sentence, candidates.constituents.of_words(first, end))
                 of_sentence = [parse._replace(tree=tree) for parse, tree in zip(of_sentence, labelled, strict=True)]
             parses.append(Parses(of_sentence or [self._fallback(sentence, grammars[0], at)]))
         return parses
@@ -323,10 +304,10 @@ class PhraseParser:
 
         lists: for each sentence of a batch, one or more cleaned trees over its words; see `score`.
         """
-        sentences = [PartialPhrase.unknown(tuple(trees[0].words())) for trees in lists]
+        sentences = [unknown_phrase(tuple(trees[0].words())) for trees in lists]
         charts = self.charts(sentences)
         columns = PhraseColumns.of(lists, charts[0].grammar.start.tolist())
-        parts = self.found(charts, list(chain.from_iterable(sentence.words for sentence in sentences))).labelled
+        parts = self.found(charts, list(chain.from_iterable(tree.sentence for tree in sentences))).labelled
         weight = self._weight(columns, [charts_of.grammar for charts_of in charts])
         return weight, columns.values(parts, self.labels.names)
 
@@ -335,14 +316,16 @@ class PhraseParser:
         pairs = zip(self.members, grammars, strict=True)
         return Weight.mean([member.score(columns, grammar) for member, grammar in pairs])
 
-    def _fallback(self, sentence: PartialPhrase, grammar: SentenceGrammar, at: int) -> Parse:
+    def _fallback(self, sentence: PartialPhrase, grammar: SentenceGrammar, at: int) -> Parse[Phrase]:
         """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag.
 
         grammar: the first member's grammar over the words of all sentences.
         at: the number of this sentence.
         """
         alone = grammar.of_sentences(np.array([at]))
-        leaves = [Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(alone), sentence.words, strict=True)]
+        leaves = [
+            Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(alone), sentence.sentence, strict=True)
+        ]
         return Parse(self.checked(*sentence).alone(leaves, FALLBACK), 0, -np.inf, is_fallback=True)
 
 

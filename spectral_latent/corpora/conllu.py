@@ -21,6 +21,7 @@ from spectral_latent._options import counted
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencyConstraints, DependencySentence, PartialDependencies
 from spectral_latent.dependency.sentence import BLANK
+from spectral_latent.grammar import Partial
 
 __all__ = [
     "CONLLU",
@@ -158,7 +159,7 @@ def parse_partial_conllu_with_lines(
             constraints = DependencyConstraints(heads, relations, forbidden)
         except ValueError as error:
             raise words[0][0].error(f"{error}; write _ for a head that is not known") from None
-        yield PartialDependencies(sentence.without_tree(), constraints), _line_numbers(words)
+        yield Partial(sentence.without_tree(), constraints), _line_numbers(words)
 
 
 def _line_numbers(words: list[_Row]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from spectral_latent.constituency import PartialPhrase, Phrase
+from spectral_latent.constituency import PartialPhrase, Phrase, partial_phrase
 from spectral_latent.corpora.brackets import without_outer_bracket
 
 __all__ = ["partial_from_nltk", "phrase_from_nltk", "phrase_to_nltk"]
@@ -51,8 +51,8 @@ def partial_from_nltk(tree: Any) -> PartialPhrase:
     """
     if _is_leaf(tree):
         raise TypeError(f"expected an nltk.Tree, got {tree!r:.80}")
-    partial = PartialPhrase.of(_converted(tree, _is_leaf))
-    if not partial.words:
+    partial = partial_phrase(_converted(tree, _is_leaf))
+    if not partial.sentence:
         raise ValueError("the tree has no words")
     return partial
 

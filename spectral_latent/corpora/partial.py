@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from sys import intern  # one string per distinct label and word
 
-from spectral_latent.constituency import PartialPhrase, Phrase
+from spectral_latent.constituency import PartialPhrase, Phrase, partial_phrase
 from spectral_latent.corpora.text import CorpusError, Line
 
 __all__ = ["parse_partial", "parse_partial_with_lines"]
@@ -36,7 +36,7 @@ def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialPhrase
     brackets that are both required and forbidden, sentences that have nothing but traces, and a text without sentences.
 
     >>> (sentence,) = parse_partial("She saw (NP the man) .")
-    >>> sentence.words, sentence.constraints.brackets
+    >>> sentence.sentence, sentence.constraints.brackets
     (('She', 'saw', 'the', 'man', '.'), (Bracket(first=2, end=4, label='NP'),))
     """
     return (sentence for _, sentence in parse_partial_with_lines(text, source))
@@ -72,10 +72,10 @@ def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tu
                 begun[-1][1].append(Phrase(label, tuple(children)))
         if len(begun) == 1 and begun[0][1]:
             try:
-                sentence = PartialPhrase.of(Phrase("", tuple(begun[0][1])))
+                sentence = partial_phrase(Phrase("", tuple(begun[0][1])))
             except ValueError as error:
                 raise Line(source, begin).error(str(error)) from None
-            if not sentence.words:
+            if not sentence.sentence:
                 raise Line(source, begin).error("the sentence that begins here has no words; remove it")
             yield begin, sentence
             is_empty = False

@@ -1,12 +1,10 @@
 """Learn latent dependency grammars from dependency trees, and parse with them."""
 
 from spectral_latent.dependency.arc_features import TaggedTree
-from spectral_latent.dependency.completion import completed
-from spectral_latent.dependency.constraints import DependencyConstraints, PartialDependencies
+from spectral_latent.dependency.constraints import DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import Attachment, HeadSymbol
 from spectral_latent.dependency.model import DependencyModel, prepare
 from spectral_latent.dependency.options import DependencyOptions
-from spectral_latent.dependency.parsing import DependencyParse
 from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel, RelationOptions
 from spectral_latent.dependency.sentence import DependencySentence
@@ -16,14 +14,13 @@ __all__ = [
     "DependencyConstraints",
     "DependencyModel",
     "DependencyOptions",
-    "DependencyParse",
     "DependencySentence",
     "HeadSymbol",
     "PartialDependencies",
     "RelationModel",
     "RelationOptions",
     "TaggedTree",
-    "completed",
     "prepare",
     "preset",
+    "unknown_tree",
 ]

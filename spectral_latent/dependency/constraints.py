@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
 from spectral_latent.dependency.sentence import DependencySentence
-from spectral_latent.grammar import Permits, cells
+from spectral_latent.grammar import Partial, Permits, cells
 from spectral_latent.trees import BoolArray, IntArray
 
-__all__ = ["ANY_TREE", "DependencyConstraints", "PartialDependencies"]
+__all__ = ["ANY_TREE", "DependencyConstraints", "PartialDependencies", "unknown_tree"]
 
 
 @dataclass(frozen=True)
@@ -163,23 +163,15 @@ ANY_TREE = DependencyConstraints()
 """No constraints: every tree obeys them."""
 
 
-class PartialDependencies(NamedTuple):
-    """A sentence with constraints on its tree.
+PartialDependencies: TypeAlias = Partial[DependencySentence, DependencyConstraints]
+
+
+def unknown_tree(sentence: DependencySentence) -> PartialDependencies:
+    """Make a sentence of whose tree nothing is known.
 
     sentence: the words, with tags or without.
-    constraints: the conditions that the tree must meet.
+
+    >>> unknown_tree(DependencySentence.of(["Yes"])).constraints
+    DependencyConstraints(heads={}, relations={}, forbidden=())
     """
-
-    sentence: DependencySentence
-    constraints: DependencyConstraints
-
-    @staticmethod
-    def unknown(sentence: DependencySentence) -> PartialDependencies:
-        """Make a sentence without constraints.
-
-        sentence: the words, with tags or without.
-
-        >>> PartialDependencies.unknown(DependencySentence.of(["Yes"])).constraints
-        DependencyConstraints(heads={}, relations={}, forbidden=())
-        """
-        return PartialDependencies(sentence, ANY_TREE)
+    return Partial(sentence, ANY_TREE)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import Count, checked
-from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies
+from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import HeadSymbol, require_heads
 from spectral_latent.dependency.options import DependencyOptions
-from spectral_latent.dependency.parsing import DependencyParse, DependencyParser
+from spectral_latent.dependency.parsing import DependencyParser
 from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
@@ -24,7 +24,9 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import (
     LatentGrammar,
     Limits,
+    Parse,
     Parses,
+    Partial,
     Surprisal,
     Training,
     Unit,
@@ -53,7 +55,7 @@ class DependencyModel(StoredModel):
     >>> trees = [tree(["big", noun, verb], ["JJ", "NNS", "VBP"], (2, 3, 0))
     ...     for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
     >>> model = DependencyModel.train(trees)
-    >>> model.parse(DependencySentence.of(["big", "mice", "sleep"])).sentence.heads
+    >>> model.parse(DependencySentence.of(["big", "mice", "sleep"])).tree.heads
     (2, 3, 0)
     """
 
@@ -152,8 +154,7 @@ class DependencyModel(StoredModel):
         Raises ValueError if a sentence is empty.
         """
         logs = (
-            self.parser.charts(batch).weight().log_if_positive
-            for batch in batches_of(map(PartialDependencies.unknown, sentences))
+            self.parser.charts(batch).weight().log_if_positive for batch in batches_of(map(unknown_tree, sentences))
         )
         return np.concatenate([np.zeros(0), *logs])
 
@@ -236,7 +237,7 @@ class DependencyModel(StoredModel):
 
     def parse(
         self, sentence: DependencySentence, *, projective: bool = True, constraints: DependencyConstraints = ANY_TREE
-    ) -> DependencyParse:
+    ) -> Parse[DependencySentence]:
         """Find the tree whose arcs have the largest sum of posteriors: the tree of minimum Bayes risk.
 
         sentence: the sentence; words without a tag get the likeliest tag.
@@ -249,16 +250,16 @@ class DependencyModel(StoredModel):
         >>> trees = [tree(["eat", "or", "sleep"], (0, 3, 1)), tree(["eat", "or", "sleep"], (0, 1, 1))]
         >>> model = DependencyModel.train(trees)
         >>> known = DependencyConstraints({2: 3})
-        >>> model.parse(DependencySentence.of(["sleep", "or", "eat"]), constraints=known).sentence.heads
+        >>> model.parse(DependencySentence.of(["sleep", "or", "eat"]), constraints=known).tree.heads
         (0, 3, 1)
         """
         checked("projective", projective, bool)
-        ((parse,),) = self.parser.parses([PartialDependencies(sentence, constraints)], 1, projective=projective)
+        ((parse,),) = self.parser.parses([Partial(sentence, constraints)], 1, projective=projective)
         return parse
 
     def parse_nbest(
         self, sentence: DependencySentence, n_best: int, *, constraints: DependencyConstraints = ANY_TREE
-    ) -> Parses[DependencyParse]:
+    ) -> Parses[DependencySentence]:
         """Find up to `n_best` projective trees, by falling sum of their arcs' posteriors.
 
         A sentence that the grammar does not derive under the constraints gets a tree that is flat, except for the
@@ -271,7 +272,7 @@ class DependencyModel(StoredModel):
         parser, and if the arcs of known heads cross.
         """
         checked("n_best", n_best, Count)
-        (parses,) = self.parser.parses([PartialDependencies(sentence, constraints)], n_best)
+        (parses,) = self.parser.parses([Partial(sentence, constraints)], n_best)
         return parses
 
     def parse_all(
@@ -282,7 +283,7 @@ class DependencyModel(StoredModel):
         projective: bool = True,
         scored: bool = True,
         jobs: int | None = 1,
-    ) -> Iterator[Parses[DependencyParse]]:
+    ) -> Iterator[Parses[DependencySentence]]:
         """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` or `parse` does.
 
         Sentences are read and parsed in batches, which takes less time than one by one.
@@ -302,7 +303,7 @@ class DependencyModel(StoredModel):
             raise ValueError(f"n_best must be 1 for trees that need not be projective, not {n_best}")
         return map_batches(_parses_of, self, sentences, jobs, n_best, projective, scored)
 
-    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[DependencyParse]]:
+    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[DependencySentence]]:
         """Find up to `n_best` projective trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
@@ -388,9 +389,9 @@ def _parses_of(
     n_best: int,
     projective: bool,
     scored: bool,
-) -> list[Parses[DependencyParse]]:
+) -> list[Parses[DependencySentence]]:
     """Find the trees of each of several sentences; a sentence without words has no trees."""
-    trees = [each if isinstance(each, PartialDependencies) else PartialDependencies.unknown(each) for each in given]
+    trees = [each if isinstance(each, Partial) else unknown_tree(each) for each in given]
     for tree in trees:
         check_sentence(tree.sentence)
     with_words = [tree for tree in trees if tree.sentence.forms]

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies
+from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import HeadSymbol, heads_are_right, skeletal_trees
 from spectral_latent.dependency.decoding import ArcMarginals, arc_marginals, maximum_heads, n_best_heads
 from spectral_latent.dependency.floors import floored_weights
@@ -22,33 +21,23 @@ from spectral_latent.dependency.forests import headed
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
-from spectral_latent.grammar import Charts, LatentGrammar, Parses, SentenceGrammar, check_kind, mean_inside_vectors
+from spectral_latent.grammar import (
+    Charts,
+    LatentGrammar,
+    Parse,
+    Parses,
+    Partial,
+    SentenceGrammar,
+    check_kind,
+    mean_inside_vectors,
+)
 from spectral_latent.grammar.batches import batches_of
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
-__all__ = ["DependencyParse", "DependencyParser"]
+__all__ = ["DependencyParser"]
 
 _LEAST = 1e-8  # trees have no arcs with smaller marginals
-
-
-class DependencyParse(NamedTuple):
-    """A tree for a sentence, and its estimated probability p̂.
-
-    sentence: the words with their annotation, and the heads of the tree.
-    sign: the sign of p̂, which may be negative; 0 for a fallback, and if p̂ is not computed.
-    log: log |p̂|; -inf for p̂ = 0, and NaN if it is not computed.
-    is_fallback: whether the tree is a flat one, because the grammar does not derive the sentence.
-    """
-
-    sentence: DependencySentence
-    sign: int
-    log: float
-    is_fallback: bool = False
-
-    def _repr_svg_(self) -> str | None:
-        """Draw the arcs, for notebooks."""
-        return self.sentence._repr_svg_()
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +125,7 @@ class DependencyParser:
         Raises ValueError if a sentence is empty.
         """
         posteriors: list[FloatArray] = []
-        for batch in batches_of(map(PartialDependencies.unknown, sentences)):
+        for batch in batches_of(map(unknown_tree, sentences)):
             for tree, marginals in zip(batch, self.arcs(batch)[1], strict=True):
                 n = len(tree.sentence.forms)
                 if marginals is None:
@@ -188,7 +177,7 @@ class DependencyParser:
 
     def parses(
         self, trees: Sequence[PartialDependencies], n_best: int, *, projective: bool = True, scored: bool = True
-    ) -> list[Parses[DependencyParse]]:
+    ) -> list[Parses[DependencySentence]]:
         """Find up to `n_best` trees of each sentence; see `DependencyModel.parse_nbest` and `DependencyModel.parse`.
 
         trees: the sentences, none of them empty, with their constraints.
@@ -202,9 +191,7 @@ class DependencyParser:
         for tree in trees:
             self.check(tree, projective=projective)
         # Charts have only projective trees, so that constraints with crossing arcs are left out here.
-        charted = [
-            PartialDependencies(tree.sentence, ANY_TREE) if tree.constraints.crossing() else tree for tree in trees
-        ]
+        charted = [Partial(tree.sentence, ANY_TREE) if tree.constraints.crossing() else tree for tree in trees]
         grammar, marginals = self.arcs(charted)
         tagged = [self._tagged(tree.sentence, arcs) for tree, arcs in zip(trees, marginals, strict=True)]
         unlabelled: list[list[DependencySentence]] = []
@@ -226,7 +213,7 @@ class DependencyParser:
             )
         weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         return [
-            Parses([DependencyParse(each, *next(weights)) for each in of_sentence] or [self._fallback(tree)])
+            Parses([Parse(each, *next(weights)) for each in of_sentence] or [self._fallback(tree)])
             for tree, of_sentence in zip(trees, known, strict=True)
         ]
 
@@ -258,7 +245,7 @@ class DependencyParser:
         filled = tuple(new if tag == BLANK else tag for tag, new in zip(tags, likeliest, strict=True))
         return sentence.with_tags(column, filled)
 
-    def _fallback(self, tree: PartialDependencies) -> DependencyParse:
+    def _fallback(self, tree: PartialDependencies) -> Parse[DependencySentence]:
         """Make a tree that is flat below the first word, except for required and forbidden arcs."""
         sentence, constraints = tree
         weights = constraints.allowed(len(sentence.forms)).astype(float)
@@ -269,7 +256,7 @@ class DependencyParser:
         if heads is None:
             raise ValueError("every tree has a forbidden arc; allow some of these arcs")
         (flat,) = self.labelled([sentence.with_heads(heads)])
-        return DependencyParse(constraints.with_known_relations(flat), 0, -np.inf, is_fallback=True)
+        return Parse(constraints.with_known_relations(flat), 0, -np.inf, is_fallback=True)
 
     def labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
         """Give trees the likeliest relations; `_` if the model has no relations.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from spectral_latent.constituency import ConstituencyModel, PartialPhrase, Phrase, PhraseGrammar, clean
+from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseGrammar, clean, unknown_phrase
 from spectral_latent.estimation import (
     Listener,
     Moments,
@@ -49,7 +49,7 @@ class HeldOut:
         pairs = []
         for gold, words, built in self.items:
             charts = built._replace(grammar=built.grammar.with_latent(operators))
-            ((parse,),) = model.parser.parses([PartialPhrase.unknown(words)], 1, [charts])
+            ((parse,),) = model.parser.parses([unknown_phrase(words)], 1, [charts])
             pairs.append((gold, parse.tree))
         return score_brackets(pairs).f1
 

@@ -10,12 +10,13 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectral_latent.constituency import Changes, ConstituencyModel, Parse, Phrase, clean
-from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
+from spectral_latent.constituency import Changes, ConstituencyModel, Phrase, clean
+from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.evaluation._scores import percentage
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.tagging import TaggingScore, score_tags
+from spectral_latent.grammar import Parse
 from spectral_latent.grammar.batches import map_batches
 
 __all__ = [
@@ -32,7 +33,7 @@ __all__ = [
 _BATCH = 1000  # sentences tagged at once
 _LEAST = 1e-9  # seconds, so that no speed is divided by zero
 _Progress = Callable[[Sequence[Any]], Iterable[Any]]
-_AnyParse = TypeVar("_AnyParse", Parse, DependencyParse)
+_Tree = TypeVar("_Tree", Phrase, DependencySentence)
 _AnyScore = TypeVar("_AnyScore", BracketScores, AttachmentScore)
 
 
@@ -61,7 +62,7 @@ class GoldTree(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Evaluation(Generic[_AnyParse, _AnyScore]):
+class _Evaluation(Generic[_Tree, _AnyScore]):
     """The evaluation of a parser.
 
     parses: the parses of the gold sentences, without their probabilities.
@@ -69,7 +70,7 @@ class _Evaluation(Generic[_AnyParse, _AnyScore]):
     seconds: the CPU time of parsing, in seconds.
     """
 
-    parses: list[_AnyParse]
+    parses: list[Parse[_Tree]]
     score: _AnyScore
     seconds: float
 
@@ -85,7 +86,7 @@ class _Evaluation(Generic[_AnyParse, _AnyScore]):
 
 
 @dataclass(frozen=True)
-class ParserEvaluation(_Evaluation[Parse, BracketScores]):
+class ParserEvaluation(_Evaluation[Phrase, BracketScores]):
     """The evaluation of a parser of phrases: its parses, their score, and the CPU seconds that they took.
 
     function_score: the score of labels with their function labels; None if the model has no function labels.
@@ -95,7 +96,7 @@ class ParserEvaluation(_Evaluation[Parse, BracketScores]):
 
 
 @dataclass(frozen=True)
-class DependencyEvaluation(_Evaluation[DependencyParse, AttachmentScore]):
+class DependencyEvaluation(_Evaluation[DependencySentence, AttachmentScore]):
     """The evaluation of a dependency parser: its parses, their score, and the CPU seconds that they took.
 
     has_relations: whether gold trees and parses have relations; if not, labelled scores have no meaning.
@@ -178,7 +179,7 @@ def evaluate_dependency_parser(
     """
     sentences = [sentence.without_tree() for sentence in gold]
     parses, seconds = _parse_all(model, sentences, jobs, progress, projective=projective)
-    parsed = [parse.sentence for parse in parses]
+    parsed = [parse.tree for parse in parses]
     signs = model.score(sentence for sentence in gold if len(sentence.roots) == 1).sign
     nonpositive = len(gold) - int((signs > 0).sum())
     has_relations = _has_relations(gold) and _has_relations(parsed)

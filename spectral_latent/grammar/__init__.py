@@ -4,7 +4,7 @@ from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.mean_inside import mean_inside_vectors
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
-from spectral_latent.grammar.parses import Parses
+from spectral_latent.grammar.parses import Parse, Parses, Partial, complete
 from spectral_latent.grammar.permits import Permits, cells, crossed_cells
 from spectral_latent.grammar.requests import check_kind, check_sentences, check_trees, check_words
 from spectral_latent.grammar.sentence import Charts, SentenceGrammar
@@ -18,7 +18,9 @@ __all__ = [
     "Limits",
     "MarginalName",
     "NextWords",
+    "Parse",
     "Parses",
+    "Partial",
     "Permits",
     "Prefixes",
     "SentenceGrammar",
@@ -31,6 +33,7 @@ __all__ = [
     "check_sentences",
     "check_trees",
     "check_words",
+    "complete",
     "crossed_cells",
     "entropies",
     "mean_inside_vectors",

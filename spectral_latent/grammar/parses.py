@@ -1,47 +1,62 @@
-"""Hold the parses of a sentence, as parsers of both kinds return them."""
+"""Hold what parsers of all formalisms are asked for and return: sentences with known parts, and parses."""
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from spectral_latent.drawing import Html, captioned_html
 
-__all__ = ["Parses"]
+__all__ = ["Parse", "Parses", "Partial", "complete"]
+
+Tree = TypeVar("Tree")
+Sentence = TypeVar("Sentence")
+Constraints = TypeVar("Constraints")
 
 
-class _Drawn(Protocol):
-    """A parse that can be drawn."""
+class Partial(NamedTuple, Generic[Sentence, Constraints]):
+    """A sentence whose tree is partly known.
 
-    @property
-    def sign(self) -> int:
-        """The sign of its estimated probability."""
+    sentence: the sentence, as the parser takes it.
+    constraints: the conditions that its tree must meet.
+    """
 
-    @property
-    def log(self) -> float:
-        """log |p̂| of its estimated probability."""
-
-    @property
-    def is_fallback(self) -> bool:
-        """Whether no grammar derives the sentence."""
-
-    def _repr_svg_(self) -> str | None: ...
+    sentence: Sentence
+    constraints: Constraints
 
 
-_Parse = TypeVar("_Parse", bound=_Drawn)
+class Parse(NamedTuple, Generic[Tree]):
+    """A tree for a sentence, and its estimated probability p̂.
+
+    tree: the tree.
+    sign: the sign of p̂, which may be negative; 0 for a fallback, and if p̂ is not computed.
+    log: log |p̂|; -inf for p̂ = 0, and NaN if it is not computed.
+    is_fallback: whether no grammar derives the sentence, so that the tree is flat.
+    """
+
+    tree: Tree
+    sign: int
+    log: float
+    is_fallback: bool = False
+
+    def _repr_svg_(self) -> str:
+        """Draw the tree, for notebooks."""
+        drawing: Any = self.tree
+        return drawing._repr_svg_() or ""
 
 
-def _caption(rank: int, parse: _Drawn) -> str:
+def _caption(rank: int, parse: Parse[Any]) -> str:
     """Name a parse by its rank, with its score if that was computed."""
     score = "" if np.isnan(parse.log) else f": log |p̂| = {parse.log:.2f}"
     return f"Tree {rank}{', FALLBACK' * parse.is_fallback}{score}"
 
 
-class Parses(list[_Parse]):
+class Parses(list[Parse[Tree]]):
     """The parses of a sentence, the best first: a list that notebooks draw, each parse under its score.
 
-    >>> from spectral_latent.constituency import Parse, Phrase
+    >>> from spectral_latent.constituency import Phrase
     >>> parses = Parses([Parse(Phrase("UH", ("Yes",)), 1, -1.5)])
     >>> parses == list(parses), parses.drawings[0][0], "<svg" in parses._repr_html_()
     (True, 'Tree 1: log |p̂| = -1.50', True)
@@ -50,7 +65,7 @@ class Parses(list[_Parse]):
     @property
     def drawings(self) -> list[tuple[str, str]]:
         """The caption of each parse, and its drawing as SVG."""
-        return [(_caption(rank, parse), parse._repr_svg_() or "") for rank, parse in enumerate(self, start=1)]
+        return [(_caption(rank, parse), parse._repr_svg_()) for rank, parse in enumerate(self, start=1)]
 
     @property
     def shares(self) -> list[float]:
@@ -61,7 +76,7 @@ class Parses(list[_Parse]):
 
         Raises ValueError if there are several parses whose probabilities were not computed.
 
-        >>> from spectral_latent.constituency import Parse, Phrase
+        >>> from spectral_latent.constituency import Phrase
         >>> tree = Phrase("UH", ("Yes",))
         >>> [round(share, 2) for share in Parses([Parse(tree, 1, -1.0), Parse(tree, 1, -2.0)]).shares]
         [0.73, 0.27]
@@ -79,3 +94,29 @@ class Parses(list[_Parse]):
     def _repr_html_(self) -> Html:
         """Draw the parses, for notebooks."""
         return captioned_html(self.drawings)
+
+
+def complete(parses_of_each: Iterable[Parses[Tree]]) -> Iterator[tuple[Tree, float]]:
+    """Yield the trees of sentences that are partly known, or not known at all, with weights, so that a parser can train
+    on them.
+
+    This is the E-step of EM over whole trees: a tree has the weight p̂(tree) / Σ p̂(tree'), where the sum is over the
+    parses of its sentence.  Training on these trees with their weights, beside a treebank, is the M-step.  The weights
+    of a sentence's trees sum to 1; a sentence that no grammar derives has no trees.
+
+    parses_of_each: the parses of each sentence, as `parse_all` finds them for sentences with constraints.
+
+    Raises ValueError if a sentence has several parses whose probabilities were not computed.
+
+    >>> from spectral_latent.constituency import ConstituencyModel
+    >>> from spectral_latent.corpora import parse_partial
+    >>> from spectral_latent.corpora.embedded import embedded_treebank
+    >>> model = ConstituencyModel.train(embedded_treebank(60))
+    >>> known = parse_partial("the dog saw (NP a cat (PP in the garden))")
+    >>> [(tree.bracketed().count("(NP"), round(weight, 1)) for tree, weight in complete(model.parse_all(known))]
+    [(4, 1.0)]
+    """
+    for parses in parses_of_each:
+        for parse, share in zip(parses, parses.shares, strict=True):
+            if share > 0.0:
+                yield parse.tree, share

@@ -174,7 +174,7 @@ class _NBestLists(NamedTuple):
     def parse(model: DependencyModel, gold: Sentences, n_best: int) -> _NBestLists:
         """Parse sentences, and keep the n best trees of each."""
         lists = [
-            [sentence.with_heads(parse.sentence.heads) for parse in model.parse_nbest(sentence, n_best)]
+            [sentence.with_heads(parse.tree.heads) for parse in model.parse_nbest(sentence, n_best)]
             for sentence in gold
         ]
         start = np.concatenate([[0], np.cumsum([len(each) for each in lists])])

@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeAlias, TypeVar
 
-from spectral_latent.constituency import ConstituencyModel, Parse, Phrase
-from spectral_latent.dependency import DependencyModel, DependencyParse, DependencySentence
+from spectral_latent.constituency import ConstituencyModel, Phrase
+from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.grammar import Parse
 from spectral_latent.reranking.candidates import Candidate, NBest, Tree, words_of
 
 __all__ = ["Parser", "jackknife", "jackknifed_nbest", "parser_nbest", "parses_to_nbest"]
@@ -17,7 +18,7 @@ Parser: TypeAlias = ConstituencyModel | DependencyModel
 _Item = TypeVar("_Item")
 
 
-def parses_to_nbest(parses: Sequence[Parse] | Sequence[DependencyParse], id: str = "1") -> NBest:
+def parses_to_nbest(parses: Sequence[Parse[Phrase]] | Sequence[Parse[DependencySentence]], id: str = "1") -> NBest:
     """Make the n-best list of a sentence from its parses; scores are log |p̂|.
 
     parses: the parses of one sentence, the best first.
@@ -28,8 +29,7 @@ def parses_to_nbest(parses: Sequence[Parse] | Sequence[DependencyParse], id: str
     >>> nbest.words, len(nbest)
     (('dogs', 'run'), 1)
     """
-    trees = ((parse.tree if isinstance(parse, Parse) else parse.sentence, parse.log) for parse in parses)
-    return NBest.of((Candidate(tree, log) for tree, log in trees), id)
+    return NBest.of((Candidate(parse.tree, parse.log) for parse in parses), id)
 
 
 def parser_nbest(model: Parser, trees: Iterable[Tree], n_best: int, *, jobs: int | None = 1) -> Iterator[NBest]:

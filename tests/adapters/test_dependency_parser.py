@@ -88,7 +88,7 @@ def test_is_the_model(parser: SpectralDependencyParser) -> None:
     for graph in treebank():
         parses = model.parse_nbest(sentence_from_nltk(graph).without_tree(), 4)
         found = parser.parse_all(graph, n_best=4)
-        assert [sentence_from_nltk(other) for other in found] == [parse.sentence for parse in parses]
+        assert [sentence_from_nltk(other) for other in found] == [parse.tree for parse in parses]
         assert [other.logprob() for other in found] == [parse.log / math.log(2) for parse in parses]
 
 

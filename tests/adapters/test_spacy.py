@@ -88,7 +88,7 @@ def test_annotations_are_those_of_the_models(nlp: Language, models: Models) -> N
     for sent, sentence in zip(doc.sents, words, strict=True):
         tags = models.spectral_tagger.tag(sentence)
         assert [token.tag_ for token in sent] == tags
-        parse = models.spectral_dependency.parse(DependencySentence.of(sentence, tags)).sentence
+        parse = models.spectral_dependency.parse(DependencySentence.of(sentence, tags)).tree
         assert parse.heads is not None
         heads = [0 if token.head == token else token.head.i - sent.start + 1 for token in sent]
         assert heads == list(parse.heads)

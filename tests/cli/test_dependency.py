@@ -245,7 +245,7 @@ def test_text(run: Run, parser: Path, tmp_path: Path, text: str) -> None:
 
 def test_conllu_is_given_back(run: Run, parser: Path, loaded: DependencyModel, tmp_path: Path) -> None:
     parses = [loaded.parse(sentence) for sentence in parse_conllu(CONLLU)]
-    rows = itertools.chain(*(zip(p.sentence.heads or (), p.sentence.relations, strict=True) for p in parses))
+    rows = itertools.chain(*(zip(p.tree.heads or (), p.tree.relations, strict=True) for p in parses))
     lines = [line.split("\t") for line in CONLLU.split("\n")]
     expected = "\n".join(
         "\t".join([*line[:6], *map(str, next(rows)), *line[8:]]) if line[0].isdigit() else "\t".join(line)
@@ -328,7 +328,7 @@ def test_n_best(run: Run, torn: Path) -> None:
     model = DependencyModel.load(torn)
     parses = model.parse_nbest(DependencySentence.of(["a", "b", "c"], ["A", "B", "C"]), 3)
     found = list(parse_conllu(run("parse", torn, "--n-best", "3", stdin="a/A b/B c/C\n\na/A b/B c/C\n").stdout))
-    expected = [(parse.sentence.heads, f"score = {parse.log:.6f}") for parse in parses]
+    expected = [(parse.tree.heads, f"score = {parse.log:.6f}") for parse in parses]
     assert len(expected) > 1
     assert [(tree.heads, tree.comments[-1]) for tree in found] == expected * 2
     ranks = range(1, len(parses) + 1)
@@ -362,7 +362,7 @@ def test_evaluation_on_several_processes(run: Run, parser: Path, trees: Path) ->
 def test_non_projective(run: Run, parser: Path, loaded: DependencyModel) -> None:
     parse = loaded.parse(DependencySentence.of(gold()[0].forms, gold()[0].xpos), projective=False)
     found = run("parse", parser, "--non-projective", stdin=TAGGED.splitlines()[0])
-    assert heads_of(found.stdout) == [parse.sentence.heads]
+    assert heads_of(found.stdout) == [parse.tree.heads]
     result = run("parse", parser, "--non-projective", "--n-best", "2", stdin=TAGGED)
     assert (result.exit_code, "leave out --n-best" in result.stderr) == (2, True)
 

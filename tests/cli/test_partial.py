@@ -28,7 +28,7 @@ def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_brackets(run: Run, model: Path, tmp_path: Path) -> None:
     """Parses are those of Python, from a file, from standard input, and from both halves of the file."""
     parser = ConstituencyModel.load(model)
-    parses = [parser.parse(tree.words, constraints=tree.constraints) for tree in parse_partial(SENTENCES)]
+    parses = [parser.parse(tree.sentence, constraints=tree.constraints) for tree in parse_partial(SENTENCES)]
     expected = [f"{parse.tree.bracketed()}\n" for parse in parses]
     assert "(PRN (-LRB- -LRB-) (NNS pets))" in expected[0] or parses[0].is_fallback
     (tmp_path / "text").write_text(SENTENCES)
@@ -61,10 +61,10 @@ def test_heads_and_relations(run: Run, dependencies: Path, tmp_path: Path) -> No
     assert output.startswith(head + "".join(filled) + "\n# another\n1\ta")
     parser = DependencyModel.load(dependencies)
     words = DependencySentence.of(list("abc"), ["X"] * 3)
-    assert [sentence.heads for sentence in parse_conllu(output)] == [(0, 1, 2), parser.parse(words).sentence.heads]
+    assert [sentence.heads for sentence in parse_conllu(output)] == [(0, 1, 2), parser.parse(words).tree.heads]
     parses = parser.parse_nbest(words, 5, constraints=DependencyConstraints({3: 2}))
     several = run("parse", dependencies, tmp_path / "a.conllu", "--partial", "--n-best", "5", "--shard", "1/2").stdout
-    assert [sentence.heads for sentence in parse_conllu(several)] == [parse.sentence.heads for parse in parses]
+    assert [sentence.heads for sentence in parse_conllu(several)] == [parse.tree.heads for parse in parses]
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_a_forbidden_head_is_in_no_tree(run: Run, dependencies: Path) -> None:
     for heads, forbidden in ((("_", "_", "!2"), [(2, 3)]), (("!0|3", "_", "_"), [(0, 1), (3, 1)])):
         text = "".join(ROW.format(word, "abc"[word - 1], head, "_") for word, head in enumerate(heads, start=1))
         (found,) = parse_conllu(run("parse", dependencies, "--partial", stdin=text).stdout)
-        expected = parser.parse(words, constraints=DependencyConstraints(forbidden=forbidden)).sentence.heads
-        assert found.heads == expected != parser.parse(words).sentence.heads
+        expected = parser.parse(words, constraints=DependencyConstraints(forbidden=forbidden)).tree.heads
+        assert found.heads == expected != parser.parse(words).tree.heads
 
 
 @pytest.mark.parametrize(

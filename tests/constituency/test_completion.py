@@ -11,16 +11,15 @@ from spectral_latent.constituency import (
     Binarisation,
     ConstituencyModel,
     ConstituencyOptions,
-    PartialPhrase,
     PhraseConstraints,
     PhraseSymbol,
     SpanOptions,
-    completed,
     self_train,
 )
 from spectral_latent.constituency.conversion import skeletal_trees
 from spectral_latent.corpora import parse_brackets, parse_partial
 from spectral_latent.estimation import EstimatorOptions, Progress, TreebankCounts
+from spectral_latent.grammar import Partial, complete
 from spectral_latent.inference import expected_counts
 from spectral_latent.trees import Rules, Vocabulary
 from tests.constituency.test_constraints import TREES, WORDS
@@ -47,11 +46,11 @@ def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
     model: ConstituencyModel, constraints: PhraseConstraints
 ) -> None:
     """Binary rules, summed over latent states, as the E-step of the core counts them in the forest."""
-    (chart,) = model.parser.charts([PartialPhrase(tuple(WORDS), constraints)])
+    (chart,) = model.parser.charts([Partial(tuple(WORDS), constraints)])
     assert chart.is_derived.all()
     table = expected_counts(chart.grammar.latent, chart.joined().forest).table
     expected = np.array([table.binary[r].multiplied_out().sum() for r in range(len(table.rules.binary))])
-    pairs = list(completed(model, [PartialPhrase(tuple(WORDS), constraints)], 10_000))
+    pairs = list(complete(model.parse_all([Partial(tuple(WORDS), constraints)], 10_000)))
     trees, weights = zip(*pairs, strict=True)
     assert sum(weights) == pytest.approx(1.0)
     member = model.members[0]
@@ -66,12 +65,12 @@ def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
 
 
 def test_one_tree_weighs_one_and_sentences_without_a_tree_are_left_out(model: ConstituencyModel) -> None:
-    known = [*parse_partial("(NP a a) b c"), PartialPhrase(tuple(WORDS), PhraseConstraints([(2, 4, "X")]))]
-    ((tree, weight),) = completed(model, known)
+    known = [*parse_partial("(NP a a) b c"), Partial(tuple(WORDS), PhraseConstraints([(2, 4, "X")]))]
+    ((tree, weight),) = complete(model.parse_all(known))
     assert "(NP (" in tree.bracketed()
     assert weight == 1.0
     with pytest.raises(ValueError, match="n_best must be an integer of at least 1"):
-        next(completed(model, known, 0))
+        next(complete(model.parse_all(known, 0)))
 
 
 def test_self_training_is_training_on_what_a_first_parser_finds(model: ConstituencyModel) -> None:

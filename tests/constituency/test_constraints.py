@@ -8,12 +8,12 @@ from spectral_latent.constituency import (
     Bracket,
     ConstituencyModel,
     ConstituencyOptions,
-    PartialPhrase,
     Phrase,
     PhraseConstraints,
 )
 from spectral_latent.corpora import parse_brackets, parse_partial
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.grammar import Partial
 
 TREES = """
 (S (A a) (S (A a) (B b)) (C c))
@@ -100,7 +100,7 @@ def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, cons
     every = [parse for parse in model.parse_nbest(WORDS, 10_000) if parse.sign]
     wanted = {parse.tree: parse.log for parse in every if obeys(parse.tree, constraints)}
     assert 0 < len(wanted) < len(every)
-    (chart,) = model.parser.charts([PartialPhrase(tuple(WORDS), constraints)])
+    (chart,) = model.parser.charts([Partial(tuple(WORDS), constraints)])
     assert chart.weight().log[0] == pytest.approx(np.logaddexp.reduce(list(wanted.values())), rel=1e-9)
     found = model.parse_nbest(WORDS, 10_000, constraints=constraints)
     assert {parse.tree: parse.log for parse in found if parse.sign} == pytest.approx(wanted)
@@ -196,7 +196,7 @@ def test_partial_trees_leave_out_what_cleaning_removes(model: ConstituencyModel)
     """Traces and top brackets, and function labels when tags are known; whole trees are found again."""
     annotated = "( (S-1 (NP-SBJ (A a) (A a)) (NP (-NONE- *T*-1)) (S (B b) (C c))) )"
     (tree,) = parse_partial(annotated)
-    assert tree.words == tuple(WORDS)
+    assert tree.sentence == tuple(WORDS)
     assert set(tree.constraints.with_tags_apart(()).required) == {
         *[Bracket(0, 4, "S"), Bracket(0, 2, "NP"), Bracket(2, 4, "S")],
         *[Bracket(0, 1, "A"), Bracket(1, 2, "A"), Bracket(2, 3, "B"), Bracket(3, 4, "C")],

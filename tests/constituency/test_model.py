@@ -16,18 +16,18 @@ from spectral_latent.constituency import (
     ConstituencyModel,
     ConstituencyOptions,
     Constituent,
-    PartialPhrase,
     Phrase,
     PhraseConstraints,
     clean,
     prepare,
     preset,
+    unknown_phrase,
 )
 from spectral_latent.constituency.features import FeatureSet
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import score_brackets
-from spectral_latent.grammar import Limits
+from spectral_latent.grammar import Limits, Partial
 from spectral_latent.lexicon import WordEncoder
 from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.streams import Watch, make_shards
@@ -321,10 +321,8 @@ def test_sentences_do_not_depend_on_their_batch(model: ConstituencyModel) -> Non
     """Two grammars give up sentences of different lengths, and some sentences have constraints."""
     (member,) = model.members
     both = ConstituencyModel(tuple(member.with_limits(Limits(max_words=most)) for most in (1, 3)))
-    every = [PartialPhrase.unknown(("dog",) * n) for n in (5, 4, 5, 2, 4, 3, 5, 1)]
-    every += [
-        PartialPhrase(("dog",) * n, PhraseConstraints([(0, min(n, 2))], [(1, 3)][: n // 3])) for n in (5, 3, 2, 1)
-    ]
+    every = [unknown_phrase(("dog",) * n) for n in (5, 4, 5, 2, 4, 3, 5, 1)]
+    every += [Partial(("dog",) * n, PhraseConstraints([(0, min(n, 2))], [(1, 3)][: n // 3])) for n in (5, 3, 2, 1)]
     with pytest.warns(RuntimeWarning, match="its limit, and has no parse"):
         for of_batch in (every[:8], every[::-1]):
             alone = [both.parse_nbest(words, 2, constraints=constraints) for words, constraints in of_batch]
@@ -446,17 +444,17 @@ def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
         assert set(leaf[:, 1]) == set(chart.grammar.words.word)
-        assert model.parser.parses([PartialPhrase.unknown(words)], 1, [chart]) == [[model.parse(words)]]
+        assert model.parser.parses([unknown_phrase(words)], 1, [chart]) == [[model.parse(words)]]
 
 
 def test_charts_are_one_for_each_grammar_and_sentence(model: ConstituencyModel) -> None:
     charts = [member.grammar.charts([AMBIGUOUS]) for member in model.members]
     for wrong in ([], charts * 2):
         with pytest.raises(ValueError, match=f"charts of {len(wrong)} grammars for a parser of 1; give"):
-            model.parser.parses([PartialPhrase.unknown(AMBIGUOUS)], 1, wrong)
+            model.parser.parses([unknown_phrase(AMBIGUOUS)], 1, wrong)
     with pytest.raises(ValueError, match="charts of 2 sentences for 1; give"):
         charts = [model.members[0].grammar.charts([AMBIGUOUS] * 2)]
-        model.parser.parses([PartialPhrase.unknown(AMBIGUOUS)], 1, charts)
+        model.parser.parses([unknown_phrase(AMBIGUOUS)], 1, charts)
 
 
 @pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])

@@ -35,7 +35,7 @@ def test_brackets_may_stand_anywhere_in_a_line() -> None:
     found = list(parse_partial_with_lines(text))
     assert [line for line, _ in found] == [1, 3, 5]
     first, second, third = (tree for _, tree in found)
-    assert first.words == ("She", "saw", "the", "man", "with", "-LRB-", "it", ".")
+    assert first.sentence == ("She", "saw", "the", "man", "with", "-LRB-", "it", ".")
     assert set(first.constraints.required) == {
         Bracket(2, 4, "NP"),
         Bracket(3, 4),
@@ -43,13 +43,13 @@ def test_brackets_may_stand_anywhere_in_a_line() -> None:
         Bracket(4, 7),
     }
     assert second.constraints.required == [Bracket(0, 3, "S"), Bracket(0, 2, "NP")]
-    assert third.words == ("Yes",)
+    assert third.sentence == ("Yes",)
     assert not third.constraints.required
 
 
 def test_brackets_may_be_forbidden() -> None:
     (partial,) = parse_partial("(S She saw (NP the man) (!PP-CLR with (!\n it)) (!NP (NN man) (-NONE- *T*)) .)")
-    assert partial.words == ("She", "saw", "the", "man", "with", "it", "man", ".")
+    assert partial.sentence == ("She", "saw", "the", "man", "with", "it", "man", ".")
     assert partial.constraints.required == [Bracket(0, 8, "S"), Bracket(2, 4, "NP"), Bracket(6, 7, "NN")]
     assert partial.constraints.excluded == [Bracket(4, 6, "PP-CLR"), Bracket(5, 6), Bracket(6, 7, "NP")]
     assert partial == partial_from_nltk(

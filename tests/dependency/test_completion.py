@@ -9,9 +9,8 @@ from spectral_latent.dependency import (
     DependencyConstraints,
     DependencyModel,
     DependencySentence,
-    PartialDependencies,
-    completed,
 )
+from spectral_latent.grammar import Partial, complete
 from tests.dependency.test_constraints import CONSTRAINTS, WORDS, exact_model, obeys
 from tests.dependency.trees import projective_trees
 
@@ -27,9 +26,7 @@ def test_weights_are_shares_of_all_trees_that_obey(model: DependencyModel, const
     trees = [heads for heads in projective_trees(4) if obeys(heads, constraints)]
     p = np.exp(model.score([sentence.with_heads(heads) for heads in trees]).log)
     expected = dict(zip(trees, p / p.sum(), strict=True))
-    found = {
-        tree.heads: weight for tree, weight in completed(model, [PartialDependencies(sentence, constraints)], 1000)
-    }
+    found = {tree.heads: weight for tree, weight in complete(model.parse_all([Partial(sentence, constraints)], 1000))}
     assert sum(found.values()) == pytest.approx(1.0)
     assert found == pytest.approx({heads: expected[heads] for heads in found}, abs=1e-6)
     assert sum(expected[heads] for heads in found) == pytest.approx(1.0, abs=1e-6)  # rarer arcs are in no tree
@@ -42,9 +39,9 @@ def test_trees_that_are_known_are_themselves(model: DependencyModel) -> None:
     known = DependencyConstraints(
         dict(enumerate(crossing.heads, start=1)), dict(enumerate(crossing.relations, start=1))
     )
-    trees = [PartialDependencies(crossing.without_tree(), known)]
-    assert list(completed(model, trees, projective=False)) == [(crossing, 1.0)]
+    trees = [Partial(crossing.without_tree(), known)]
+    assert list(complete(model.parse_all(trees, projective=False))) == [(crossing, 1.0)]
     with pytest.raises(ValueError, match="cross"):
-        next(completed(model, trees))
+        next(complete(model.parse_all(trees)))
     with pytest.raises(ValueError, match="n_best must be an integer of at least 1"):
-        next(completed(model, trees, 0))
+        next(complete(model.parse_all(trees, 0)))

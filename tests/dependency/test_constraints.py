@@ -11,9 +11,9 @@ from spectral_latent.dependency import (
     DependencyModel,
     DependencyOptions,
     DependencySentence,
-    PartialDependencies,
 )
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.grammar import Partial
 from tests.dependency.trees import Heads, projective_trees, random_tree
 
 WORDS = ("b", "a", "b", "c")
@@ -72,11 +72,11 @@ def test_arcs_have_the_posteriors_of_the_trees_that_obey(
         expected = np.zeros((5, 4))
         for heads, share in zip(trees, p / p.sum(), strict=True):
             expected[list(heads), np.arange(4)] += share
-        _, (found,) = model.parser.arcs([PartialDependencies(sentence, constraints)])
+        _, (found,) = model.parser.arcs([Partial(sentence, constraints)])
         assert found is not None
         np.testing.assert_allclose(found.arcs, expected, atol=1e-9)
     parses = model.parse_nbest(sentence, 100, constraints=constraints)
-    assert {parse.sentence.heads for parse in parses} <= set(trees)
+    assert {parse.tree.heads for parse in parses} <= set(trees)
     assert not any(parse.is_fallback for parse in parses)
     assert model.parse(sentence, constraints=constraints) == parses[0]
 
@@ -88,8 +88,8 @@ def test_known_heads_survive_pruning() -> None:
     options = DependencyOptions(estimator=EstimatorOptions("clusters-em", n_states=1), threshold=0.2)
     model = DependencyModel.train([common] * 200 + [rare], options)
     bare = common.without_tree()
-    assert model.parse(bare).sentence.heads == (0, 1, 2)
-    assert model.parse(bare, constraints=DependencyConstraints({2: 3})).sentence.heads == (0, 3, 1)
+    assert model.parse(bare).tree.heads == (0, 1, 2)
+    assert model.parse(bare, constraints=DependencyConstraints({2: 3})).tree.heads == (0, 3, 1)
 
 
 def test_arcs_that_cross(model: DependencyModel) -> None:
@@ -97,17 +97,17 @@ def test_arcs_that_cross(model: DependencyModel) -> None:
     sentence = DependencySentence.of(WORDS)
     with pytest.raises(ValueError, match="the arcs 3 → 1 and 4 → 2 cross"):
         model.parse(sentence, constraints=crossing)
-    heads = model.parse(sentence, projective=False, constraints=crossing).sentence.heads
+    heads = model.parse(sentence, projective=False, constraints=crossing).tree.heads
     assert heads is not None
     assert heads[:2] == (3, 4)
 
 
 def test_known_relations_are_kept(model: DependencyModel) -> None:
-    tree = PartialDependencies(DependencySentence.of(WORDS), DependencyConstraints({1: 2}, {1: "left"}))
+    tree = Partial(DependencySentence.of(WORDS), DependencyConstraints({1: 2}, {1: "left"}))
     ((parse,),) = model.parse_all([tree])
-    assert parse.sentence.relations[0] == "left"
+    assert parse.tree.relations[0] == "left"
     ((same,),) = model.parse_all([tree], projective=False)
-    assert same.sentence.relations[0] == "left"
+    assert same.tree.relations[0] == "left"
 
 
 def test_constraints_that_contradict_each_other_are_refused() -> None:
@@ -146,8 +146,8 @@ def test_fallbacks_are_flat_but_for_the_constraints() -> None:
     model = DependencyModel.train([tree] * 9, DependencyOptions(unseen=0.0))
     parse = model.parse(tree, constraints=DependencyConstraints({2: 3}, {2: "y"}, [(0, 1)]))
     assert parse.is_fallback
-    assert (parse.sentence.heads, parse.sentence.relations[1]) == ((3, 3, 0), "y")
-    assert model.parse(tree, constraints=DependencyConstraints({1: 2})).sentence.heads == (2, 0, 2)
+    assert (parse.tree.heads, parse.tree.relations[1]) == ((3, 3, 0), "y")
+    assert model.parse(tree, constraints=DependencyConstraints({1: 2})).tree.heads == (2, 0, 2)
 
 
 def test_constraints_of_lists_and_of_tuples_are_equal() -> None:

@@ -78,9 +78,9 @@ def model(trees: list[DependencySentence]) -> DependencyModel:
 def test_training_sentences_are_parsed_as_seen(model: DependencyModel, trees: list[DependencySentence]) -> None:
     for number, tree in enumerate(trees[:6]):
         parse = model.parse(tree)
-        assert parse.sentence.forms == tree.forms and parse.sign == 1
-        assert parse.sentence.is_projective()
-        assert (parse.sentence.heads == tree.heads) == (number != CROSSING)
+        assert parse.tree.forms == tree.forms and parse.sign == 1
+        assert parse.tree.is_projective()
+        assert (parse.tree.heads == tree.heads) == (number != CROSSING)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -179,8 +179,8 @@ def test_words_without_tags_get_the_likeliest() -> None:
             of_b = [sum(weights[[names[i] == "B" for _, names in every]]) for i in range(n)]
             expected = tuple("AB"[int(p > weights.sum() / 2)] for p in of_b)
             parse = model.parse(DependencySentence.of(forms, list(given_tags)))
-            assert parse.sentence.upos == expected
-            assert parse.log == pytest.approx(model.score([parse.sentence]).log[0])
+            assert parse.tree.upos == expected
+            assert parse.log == pytest.approx(model.score([parse.tree]).log[0])
 
 
 def test_posteriors_are_those_of_the_arcs_of_trees(unpruned: DependencyModel) -> None:
@@ -233,11 +233,11 @@ def test_parses_are_the_trees_of_least_risk(unpruned: DependencyModel, given_tag
         sentence = sentence_of(rng, n) if given_tags else DependencySentence.of(rng.choice(WORDS, n).tolist())
         mu = unpruned.posteriors(sentence)
         spanning = [heads for heads in itertools.product(range(n + 1), repeat=n) if is_tree(heads)]
-        assert unpruned.parse(sentence).sentence.heads == best(mu, projective_trees(n))[1]
-        assert unpruned.parse(sentence, projective=False).sentence.heads == best(mu, spanning)[1]
-        found = [parse.sentence.heads for parse in unpruned.parse_nbest(sentence, 6)]
+        assert unpruned.parse(sentence).tree.heads == best(mu, projective_trees(n))[1]
+        assert unpruned.parse(sentence, projective=False).tree.heads == best(mu, spanning)[1]
+        found = [parse.tree.heads for parse in unpruned.parse_nbest(sentence, 6)]
         sums = [float(np.abs(mu)[heads, range(n)].sum()) for heads in found if heads is not None]
-        assert found[0] == unpruned.parse(sentence).sentence.heads
+        assert found[0] == unpruned.parse(sentence).tree.heads
         assert len(set(found)) == len(found) == min(6, len(projective_trees(n)))
         assert sums == sorted(sums, reverse=True)
 
@@ -253,8 +253,8 @@ def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(name: Marg
         weights = model.posteriors(sentence)
         n_negative += np.count_nonzero(signed(model).posteriors(sentence) < -1e-8)
         possible = {heads for heads in projective_trees(4) if weights[heads, range(4)].min() > 1e-8}
-        assert {parse.sentence.heads for parse in model.parse_nbest(sentence, 100)} == possible
-        assert model.parse(sentence).sentence.heads == best(np.maximum(weights, 0.0), possible)[1]
+        assert {parse.tree.heads for parse in model.parse_nbest(sentence, 100)} == possible
+        assert model.parse(sentence).tree.heads == best(np.maximum(weights, 0.0), possible)[1]
         (row,) = model.part_posteriors([sentence.with_heads((0, 1, 2, 3))])
         assert row.tolist() == weights[range(4), range(4)].tolist()
     assert n_negative > 5
@@ -267,7 +267,7 @@ def test_marginals_are_taken_by_absolute_value_unless_asked_otherwise(name: Marg
 def test_scores_of_parses_are_scores_of_their_trees(model: DependencyModel, trees: list[DependencySentence]) -> None:
     for tree in trees[:5]:
         parses = model.parse_nbest(tree, 10)
-        weight = model.score(parse.sentence for parse in parses)
+        weight = model.score(parse.tree for parse in parses)
         np.testing.assert_array_equal(weight.sign, [parse.sign for parse in parses])
         np.testing.assert_allclose(weight.log, [parse.log for parse in parses], rtol=1e-9)
 
@@ -281,7 +281,7 @@ def test_trees_that_are_not_projective_are_learnt_from_and_scored(
     straight = crossing.with_heads((2, 4, 4, 0, 4, 5, 4, 4))
     weight = model.score([crossing, straight])
     assert weight.sign.tolist() == [1, 1] and weight.log[0] > weight.log[1]
-    assert model.parse(crossing).sentence.is_projective()
+    assert model.parse(crossing).tree.is_projective()
 
 
 def test_the_order_of_words_counts_by_the_side_of_the_head_alone(model: DependencyModel) -> None:
@@ -400,12 +400,12 @@ def test_every_sentence_gets_a_projective_tree_over_its_words(
     """Words seen or not, with tags seen or not, or with tags that they never had."""
     sentence = DependencySentence.of([word for word, _ in tokens], [tag for _, tag in tokens])
     for parse in (model.parse(sentence), *model.parse_nbest(sentence, 3)):
-        assert parse.sentence.forms == sentence.forms
-        for tag, found in zip(sentence.upos, parse.sentence.upos, strict=True):
+        assert parse.tree.forms == sentence.forms
+        for tag, found in zip(sentence.upos, parse.tree.upos, strict=True):
             assert found == tag if tag != "_" else found in model.grammar.tags
-        assert parse.sentence.is_projective() and len(parse.sentence.roots) == 1
+        assert parse.tree.is_projective() and len(parse.tree.roots) == 1
         assert not parse.is_fallback
-    assert is_tree(model.parse(sentence, projective=False).sentence.heads or ())
+    assert is_tree(model.parse(sentence, projective=False).tree.heads or ())
 
 
 def test_a_tag_never_seen_says_nothing(model: DependencyModel) -> None:
@@ -416,7 +416,7 @@ def test_a_tag_never_seen_says_nothing(model: DependencyModel) -> None:
 def test_tags_decide(model: DependencyModel) -> None:
     """Of the same words, also where a word never had the tag."""
     for words in ("Mary {} ./.", "unheard {} ./."):
-        verb, noun = (model.parse(plain(words.format(tagged))).sentence for tagged in ("house/VBZ", "house/NNP"))
+        verb, noun = (model.parse(plain(words.format(tagged))).tree for tagged in ("house/VBZ", "house/NNP"))
         assert verb.heads == (2, 0, 2)
         assert noun.heads != (2, 0, 2)
 
@@ -478,7 +478,7 @@ def test_a_word_is_parsed_with_the_tag_that_it_was_learned_with() -> None:
     assert model.unknown_tags(gap) == []
     assert model.score([gap]).sign == [1]
     assert model.log_probabilities([gap]) == pytest.approx(model.log_probabilities([tagged({"upos": "X W"})]))
-    assert model.parse(gap.without_tree()).sentence.upos == ("X", "W")
+    assert model.parse(gap.without_tree()).tree.upos == ("X", "W")
 
 
 def test_an_empty_sentence_decides_no_column() -> None:
@@ -491,8 +491,8 @@ def test_tags_may_take_the_place_of_words(trees: list[DependencySentence], words
     model = DependencyModel.train(trees, DependencyOptions(words=words))
     one, other = plain("the/DT dog/NN sees/VBZ a/DT cat/NN"), plain("these/DT are/NN other/VBZ words/DT here/NN")
     np.testing.assert_array_equal(model.posteriors(one), model.posteriors(other))
-    assert model.parse(other).sentence.heads == (2, 3, 0, 5, 3)
-    assert model.score([model.parse(other).sentence]).sign.tolist() == [1]
+    assert model.parse(other).tree.heads == (2, 3, 0, 5, 3)
+    assert model.score([model.parse(other).tree]).sign.tolist() == [1]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -501,14 +501,14 @@ def test_tags_may_take_the_place_of_words(trees: list[DependencySentence], words
 
 def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree() -> None:
     alone = DependencyModel.train(read("yes/UH/0\nno/UH/0"))
-    assert alone.parse(plain("yes/UH")).sentence.heads == (0,)
+    assert alone.parse(plain("yes/UH")).tree.heads == (0,)
     for parse in (
         alone.parse(plain("yes/UH no/UH yes")),
         alone.parse(plain("yes no yes"), projective=False),
         alone.parse_nbest(plain("yes/UH no/UH yes/UH"), 4)[0],
     ):
         assert parse.is_fallback and (parse.sign, parse.log) == (0, -np.inf)
-        assert parse.sentence.heads == (0, 1, 1)
+        assert parse.tree.heads == (0, 1, 1)
     assert not alone.posteriors(plain("yes no")).any()
     assert [row.tolist() for row in alone.part_posteriors(read("yes/UH/0 no/UH/1"))] == [[0.0, 0.0]]
 
@@ -518,9 +518,9 @@ def test_one_tree_is_enough_to_train_on(text: str) -> None:
     (tree,) = read(text)
     model = DependencyModel.train([tree])
     assert model.score([tree]).sign.tolist() == [1]
-    assert model.parse(tree).sentence.is_projective()
+    assert model.parse(tree).tree.is_projective()
     if tree.is_projective():
-        assert model.parse(tree).sentence.heads == tree.heads
+        assert model.parse(tree).tree.heads == tree.heads
 
 
 @pytest.mark.parametrize("estimator", ["spectral", "clusters-em"])
@@ -529,7 +529,7 @@ def test_long_sentences_neither_under_nor_overflow(trees: list[DependencySentenc
     long = plain("the/DT dog/NN sees/VBZ " + " ".join(f"a/DT new{i}/NN of/IN" for i in range(82)) + " Mary/NNP")
     assert len(long.forms) == 250
     parse = model.parse(long)
-    assert parse.sentence.is_projective() and not parse.is_fallback
+    assert parse.tree.is_projective() and not parse.is_fallback
     assert parse.sign == 1 and np.isfinite(parse.log) and parse.log < -700
     mu = model.posteriors(long)
     np.testing.assert_allclose(mu.sum(axis=0), 1.0, atol=1e-8)
@@ -552,7 +552,7 @@ def test_all_sentences_are_parsed_as_each_one(model: DependencyModel, trees: lis
     crossing = [[model.parse(sentence, projective=False)] if sentence.forms else [] for sentence in sentences]
     assert list(model.parse_all(sentences, projective=False, jobs=2)) == crossing
     for scored, alone in zip(model.parse_all(sentences, 3), model.parse_all(sentences, 3, scored=False), strict=True):
-        assert [parse.sentence for parse in alone] == [parse.sentence for parse in scored]
+        assert [parse.tree for parse in alone] == [parse.tree for parse in scored]
         assert all(parse.is_fallback or (parse.sign == 0 and np.isnan(parse.log)) for parse in alone)
     with pytest.raises(ValueError, match="n_best must be 1 for trees that need not be projective, not 2"):
         model.parse_all(sentences, 2, projective=False)
@@ -714,7 +714,7 @@ def trained(training: Training[DependencyModel], options: EstimatorOptions) -> D
 
 def uas(model: DependencyModel, gold: list[DependencySentence]) -> float:
     parses = model.parse_all(tree.without_tree() for tree in gold)
-    return score_attachments(gold, [parse.sentence for parse, *_ in parses]).uas_no_punctuation
+    return score_attachments(gold, [parse.tree for parse, *_ in parses]).uas_no_punctuation
 
 
 @pytest.mark.corpus

@@ -392,13 +392,13 @@ def parser() -> DependencyModel:
 def test_parses_have_relations(parser: DependencyModel) -> None:
     probe = DependencySentence.of(["big", "mice", "chase", "cats"], ["A", "N", "V", "N"])
     parse = parser.parse(probe._replace(relations=("x",) * 4))
-    assert parse.sentence.heads == (2, 3, 0, 3)
-    assert parse.sentence.relations == ("amod", "nsubj", "root", "obj")
+    assert parse.tree.heads == (2, 3, 0, 3)
+    assert parse.tree.relations == ("amod", "nsubj", "root", "obj")
     for other in parser.parse_nbest(probe, 5):
-        tree = other.sentence
+        tree = other.tree
         assert tree.heads is not None and parser.relations is not None
         assert [tree.relations] == parser.relations.relations([TaggedTree(tree.forms, tree.xpos, tree.heads)])
-    assert prepare(TREES, OPTIONS).estimate().parse(probe).sentence == parse.sentence
+    assert prepare(TREES, OPTIONS).estimate().parse(probe).tree == parse.tree
 
 
 def test_a_sentence_without_derivation_has_relations() -> None:
@@ -407,13 +407,13 @@ def test_a_sentence_without_derivation_has_relations() -> None:
         [seen] * 3, DependencyOptions(estimator=EstimatorOptions(n_states=1), fragments=0.0, unseen=0.0)
     )
     parse = parser.parse(DependencySentence.of(["dogs", "mice"], ["N", "N"]))
-    assert parse.is_fallback and parse.sentence.relations[0] == "root" and parse.sentence.relations[1] != "root"
+    assert parse.is_fallback and parse.tree.relations[0] == "root" and parse.tree.relations[1] != "root"
 
 
 def test_without_annotation_parses_have_none(tmp_path: Path) -> None:
     plain = DependencyModel.train([tree._replace(relations=("_",) * len(tree.forms)) for tree in TREES], OPTIONS)
     assert plain.relations is None
-    assert plain.parse(TREES[0]).sentence.relations == ("_", "_", "_")
+    assert plain.parse(TREES[0]).tree.relations == ("_", "_", "_")
     plain.save(tmp_path / "model")
     assert DependencyModel.load(tmp_path / "model").relations is None
 

@@ -78,16 +78,16 @@ def test_a_dependency_parser() -> None:
 
     found = evaluate_dependency_parser(model, [*gold, *odd], progress=progress)
     assert seen == [*words, words[0], odd[1].without_tree()]  # no parser is shown heads or relations
-    assert [parse.sentence for parse in found.parses] == [model.parse(sentence).sentence for sentence in seen]
-    assert found.score == score_attachments([*gold, *odd], [parse.sentence for parse in found.parses])
+    assert [parse.tree for parse in found.parses] == [model.parse(sentence).tree for sentence in seen]
+    assert found.score == score_attachments([*gold, *odd], [parse.tree for parse in found.parses])
     assert (found.nonpositive, found.nonpositive_share) == (2, 25.0)
     assert (found.fallbacks, found.sentences_per_second > 0) == (sum(p.is_fallback for p in found.parses), True)
     assert not evaluate_dependency_parser(model, [tree._replace(relations=("_",) * 3) for tree in gold]).has_relations
     crossing = evaluate_dependency_parser(model, gold, projective=False)
-    sentences = [parse.sentence for parse in crossing.parses]
-    assert sentences == [model.parse(sentence, projective=False).sentence for sentence in words]
+    sentences = [parse.tree for parse in crossing.parses]
+    assert sentences == [model.parse(sentence, projective=False).tree for sentence in words]
     on_two = evaluate_dependency_parser(model, gold, projective=False, jobs=2)
-    assert [parse.sentence for parse in on_two.parses] == sentences
+    assert [parse.tree for parse in on_two.parses] == sentences
     assert replace(on_two, seconds=0.0, parses=[]) == replace(crossing, seconds=0.0, parses=[])
     assert evaluate_dependency_parser(model, []).score == score_attachments([], [])
 

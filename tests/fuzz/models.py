@@ -73,7 +73,7 @@ def _sentences() -> list[DependencySentence]:
 def _ask_dependencies(model: DependencyModel) -> Iterator[Any]:
     for words in QUESTIONS:
         for parse in model.parse_nbest(DependencySentence.of(words), 2):
-            assert parse.sentence.forms == tuple(words) and parse.sentence.is_tree()
+            assert parse.tree.forms == tuple(words) and parse.tree.is_tree()
             yield parse.log
     yield model.score(_sentences()[:4]).log
 

@@ -38,7 +38,7 @@ def test_dependency_trees_are_parsed_without_their_heads() -> None:
     gold = [sentence.with_heads((0, 1)) for sentence in HEADS]
     for sentence, nbest in zip(gold, parser_nbest(model, gold, 2), strict=True):
         parses = model.parse_nbest(sentence.without_tree(), 2)
-        assert list(nbest.candidates) == [Candidate(parse.sentence, parse.log) for parse in parses]
+        assert list(nbest.candidates) == [Candidate(parse.tree, parse.log) for parse in parses]
 
 
 def test_a_sentence_that_cannot_be_derived(model: ConstituencyModel) -> None:

@@ -1,58 +1,25 @@
-"""Complete trees that are partly known, or not known at all, so that a parser can learn from them, too.
+"""Train on sentences without trees, whose trees a first parser finds.
 
-Completion is the E-step of EM over whole trees.  A tree that obeys the constraints of its sentence has the weight
-p̂(tree) / Σ p̂(tree'), where the sum is over the trees that the parser finds.  Training on the completed trees with
-these weights, beside the trees of a treebank, is the M-step.
-
-Self-training completes sentences without constraints.  It only helps if a second model judges the trees, so that they
-are better than the trees of the grammars alone: a reranker (McClosky, Charniak and Johnson 2006), or here the model of
-spans.  Both learn from the treebank alone.  The second parser keeps the model of spans.
+Self-training only helps if a second model judges the trees, so that they are better than the trees of the grammars
+alone: a reranker (McClosky, Charniak and Johnson 2006), or here the model of spans.  Both learn from the treebank
+alone.  The second parser keeps the model of spans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
-from spectral_latent._options import AtLeast, Count, checked
+from spectral_latent._options import AtLeast, checked
 from spectral_latent.constituency.cleaning import Changes
-from spectral_latent.constituency.constraints import PartialPhrase
+from spectral_latent.constituency.constraints import unknown_phrase
 from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import Listener, Progress, silent
-from spectral_latent.grammar import check_sentences
+from spectral_latent.grammar import check_sentences, complete
 
-__all__ = ["completed", "self_train"]
-
-
-def completed(
-    model: ConstituencyModel, trees: Iterable[PartialPhrase], n_best: int = 1, *, jobs: int | None = 1
-) -> Iterator[tuple[Phrase, float]]:
-    """Find the best trees of each sentence that obey its constraints, and the weight of each tree.
-
-    The weights of the trees of a sentence sum to 1.  A sentence has no trees if no grammar derives it under its
-    constraints.
-
-    model: the parser that completes the trees.
-    trees: the sentences with their constraints.
-    n_best: the largest number of trees of a sentence.
-    jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
-
-    Raises ValueError if n_best < 1, or for constraints that do not fit the sentence and the parser.
-
-    >>> from spectral_latent.corpora import parse_partial
-    >>> from spectral_latent.corpora.embedded import embedded_treebank
-    >>> model = ConstituencyModel.train(embedded_treebank(60))
-    >>> known = list(parse_partial("the dog saw (NP a cat (PP in the garden))"))
-    >>> [(tree.bracketed().count("(NP"), round(weight, 1)) for tree, weight in completed(model, known)]
-    [(4, 1.0)]
-    """
-    checked("n_best", n_best, Count)
-    for parses in model.parse_all(trees, n_best, scored=n_best > 1, jobs=jobs):
-        for parse, share in zip(parses, parses.shares, strict=True):
-            if share > 0.0:
-                yield parse.tree, share
+__all__ = ["self_train"]
 
 
 def self_train(
@@ -92,9 +59,10 @@ def self_train(
     sentences = list(check_sentences(sentences))
     times = [1.0] * len(trees) if weights is None else list(weights)
     teacher = ConstituencyModel.train(trees, options, weights=times, jobs=jobs, listener=listener, changes=changes)
-    unknown = [PartialPhrase.unknown(tuple(words)) for words in sentences if len(words)]
+    unknown = [unknown_phrase(tuple(words)) for words in sentences if len(words)]
     listener(Progress("sentences without trees", 0, len(unknown)))
-    for number, (tree, share) in enumerate(completed(teacher, unknown, jobs=jobs), start=1):
+    parsed = teacher.parse_all(unknown, scored=False, jobs=jobs)
+    for number, (tree, share) in enumerate(complete(parsed), start=1):
         trees.append(tree)
         times.append(weight * share)
         listener(Progress("sentences without trees", number, len(unknown)))
