@@ -18,10 +18,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from spectral_latent._options import Count, checked
+from spectral_latent.inference import tree_weights
 from spectral_latent.sequence import HiddenMarkov, Sequences
-from spectral_latent.sequence.baum_welch import expectation
+from spectral_latent.sequence.decoding import state_marginals
 from spectral_latent.sequence.hidden_markov import draw_states
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray, Forest, IntArray
 from spectral_latent_sklearn._checks import lengths_of, seed_of
 
 __all__ = ["MarkovEstimator"]
@@ -78,7 +79,9 @@ class MarkovEstimator(BaseEstimator):
         Raises ValueError if X or the lengths do not fit the model, as all methods do.
         """
         model, sequences, lacking = self._read(X, lengths, y)
-        return expectation([sequences], model).log_likelihood + lacking
+        operators = model.operators()
+        forest = Forest.of_trees(sequences.trees(n_tags=1), operators.rules)
+        return float(tree_weights(operators, forest).log.sum()) + lacking
 
     def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, FloatArray]:
         """Compute `score` and `predict_proba`.
@@ -86,20 +89,18 @@ class MarkovEstimator(BaseEstimator):
         X: (N, d) the observations of N positions, sequence after sequence.
         lengths: (T,) the length of each sequence; None for one sequence.
         """
-        model, sequences, lacking = self._read(X, lengths)
-        counts = expectation([sequences], model)
-        total = counts.emitted.sum(axis=1, keepdims=True)
-        uniform = np.full_like(counts.emitted, 1.0 / model.n_states)  # of the positions of impossible sequences
-        posteriors = np.divide(counts.emitted, total, out=uniform, where=total > 0)
-        return counts.log_likelihood + lacking, posteriors
+        return self.score(X, lengths=lengths), self.predict_proba(X, lengths)
 
     def predict_proba(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
         """Compute the probability (N, m) of each state at each position, given the whole sequence.
 
+        The states of a sequence that is impossible under the model have equal probabilities.
+
         X: (N, d) the observations of N positions, sequence after sequence.
         lengths: (T,) the length of each sequence; None for one sequence.
         """
-        return self.score_samples(X, lengths)[1]
+        model, sequences, _ = self._read(X, lengths)
+        return state_marginals(sequences, model.operators())
 
     def decode(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, IntArray]:
         """Find the likeliest states (N,) of sequences (Viterbi), and the logarithm of their probability with X.

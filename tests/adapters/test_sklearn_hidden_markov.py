@@ -146,6 +146,18 @@ def test_probabilities_may_be_set_by_hand(fitted: SpectralHMM) -> None:
     assert hmm.score(X, lengths=lengths) == pytest.approx(log_likelihood(CHAIN, X, lengths), rel=1e-10)
 
 
+def test_impossible_sequences(fitted: SpectralHMM) -> None:
+    """The likelihood is zero, and the states are as likely as one another."""
+    hmm = clone(fitted)
+    hmm.categories_, hmm.n_features_in_ = np.arange(2), 1
+    hmm.startprob_, hmm.transmat_, hmm.emissionprob_ = np.array([1.0, 0.0]), np.eye(2)[::-1], np.eye(2)
+    X, lengths = [[0], [1], [0], [0]], [2, 2]
+    log, posteriors = hmm.score_samples(X, lengths)
+    assert log == -np.inf and hmm.decode(X, lengths)[0] == -np.inf
+    np.testing.assert_array_equal(posteriors, [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.5, 0.5]])
+    assert hmm.score(X[:2]) == pytest.approx(0.0)
+
+
 def test_categories_may_be_strings_or_far_apart(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
     X, lengths = data
     names = np.array(["e", "a", "d", "b", "c"])
