@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from spectral_latent.constituency import (
 from spectral_latent.constituency.features import FeatureSet
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
-from spectral_latent.evaluation import score_brackets
+from spectral_latent.evaluation import GoldTree, evaluate_parser, score_brackets
 from spectral_latent.grammar import Limits, Partial
 from spectral_latent.lexicon import WordEncoder
 from spectral_latent.operators import ModelFileError, load_model, save_model
@@ -503,6 +504,24 @@ def test_treebank_sample_dev_floor(require_corpus: Callable[[str], Any]) -> None
         assert scores.f1 > floor
         assert scores.tagging_accuracy > 95.0
         assert sum(parse.is_fallback for parse in parses) <= 2
+
+
+@pytest.mark.corpus
+def test_icepahc_dev_floor(shared_file: Callable[[str], Path]) -> None:
+    """Guards the first 3,000 training trees, read as they are, on every tenth dev tree of other texts and centuries.
+
+    Measured: F1 70.7, tags 80.6.  File n of the sorted files is dev if n mod 10 = 8, and test if n mod 10 = 9.
+    """
+    files = enumerate(sorted(shared_file("treebanks/icepahc").glob("*.psd")), start=1)
+    parts: dict[str, list[Path]] = {"train": [], "dev": [], "test": []}
+    for number, file in files:
+        parts[{8: "dev", 9: "test"}.get(number % 10, "train")].append(file)
+    train = chain.from_iterable(map(constituency_trees, parts["train"]))
+    model = ConstituencyModel.train(islice(train, 3000))
+    gold = [GoldTree.of(tree) for file in parts["dev"] for tree in constituency_trees(file)][::10]
+    score = evaluate_parser(model, [tree for tree in gold if tree is not None]).score
+    assert score.f1 > 70.0
+    assert score.tagging_accuracy > 80.0
 
 
 @pytest.mark.parametrize("words", [["*0*"], ["*T*-1", "sleeps", "."], ["Mary", "*sigh*", "*PRO*"]])
