@@ -33,7 +33,7 @@ from spectral_latent.cli.sources import (
 )
 
 if TYPE_CHECKING:
-    from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.constituency import Changes, ConstituencyModel
     from spectral_latent.dependency import DependencyModel
 
 __all__ = ["evaluate"]
@@ -114,7 +114,7 @@ def evaluate(
         raise click.UsageError("--universal chooses the column; leave out --column")
     if with_perplexity and unsupervised:
         raise click.UsageError("--perplexity is for parsers and taggers; leave out --unsupervised")
-    from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.constituency import Changes, ConstituencyModel
     from spectral_latent.dependency import DependencyModel
 
     console = Console(quiet)
@@ -127,7 +127,7 @@ def evaluate(
         option = "--universal" if is_universal else "--column"
         raise click.UsageError(f"{option} is for taggers, and {model} is a parser")
 
-    sources = _Sources(gold, max_length, console)
+    sources = _Sources(gold, max_length, console, Changes())
     if isinstance(loaded, ConstituencyModel):
         figures = _evaluate_parser(loaded, sources, jobs, with_perplexity)
     elif isinstance(loaded, DependencyModel):
@@ -147,12 +147,14 @@ class _Sources(NamedTuple):
 
     names: the names of the sources on the command line.
     limit: the largest number of words in a sentence; None for any number.
-    console: shows progress bars.
+    console: shows progress bars, and the changes.
+    changes: the changes that readers count.
     """
 
     names: tuple[str, ...]
     limit: int | None
     console: Console
+    changes: Changes
 
     def read(self, examples: Iterable[_T], kind: str, length: Callable[[_T], int]) -> list[_T]:
         """Read the examples that are not too long.  Raises ClickException if there is none.
@@ -163,6 +165,7 @@ class _Sources(NamedTuple):
         """
         shown = self.console.bar(examples, f"Reading {kind}")
         examples_of_length = [example for example in shown if self.limit is None or length(example) <= self.limit]
+        self.console.table(f"Changed in the gold {kind}:", self.changes.table())
         if not examples_of_length:
             of_at_most = "" if self.limit is None else f" of at most {self.limit} words"
             raise click.ClickException(f"{' '.join(self.names)}: no {kind}{of_at_most} to evaluate on")
@@ -175,8 +178,9 @@ class _Sources(NamedTuple):
         is_universal: whether to map the tags to universal ones.
         default: the column of sources that have it; None for upos.
         """
-        sentences = universal(self.names) if is_universal else tagged(self.names, column, default)
-        return self.read(sentences, "sentences", len)
+        if is_universal:
+            return self.read(universal(self.names, self.changes), "sentences", len)
+        return self.read(tagged(self.names, column, default, self.changes), "sentences", len)
 
 
 def _perplexity(model: Any, sentences: Iterable[Any], lengths: list[int], console: Console) -> Figures:
@@ -195,12 +199,9 @@ def _perplexity(model: Any, sentences: Iterable[Any], lengths: list[int], consol
 
 def _evaluate_parser(parser: ConstituencyModel, sources: _Sources, jobs: int, with_perplexity: bool) -> Figures:
     """Compare the parses of sentences with gold trees in brackets."""
-    from spectral_latent.constituency import Changes
     from spectral_latent.evaluation import evaluate_parser
 
-    changes = Changes()
-    gold = sources.read(gold_trees(sources.names, changes), "trees", lambda tree: len(tree.words))
-    sources.console.table("Changed in the gold trees:", changes.table())
+    gold = sources.read(gold_trees(sources.names, sources.changes), "trees", lambda tree: len(tree.words))
     evaluation = evaluate_parser(parser, gold, jobs=jobs, progress=partial(sources.console.bar, label="Parsing"))
     scores = evaluation.score
     if scores.errors:
@@ -229,7 +230,7 @@ def _evaluate_dependency_parser(
     """Compare the parses of sentences with gold dependency trees."""
     from spectral_latent.evaluation import evaluate_dependency_parser
 
-    sentences = (entry.sentence for entry in dependency_entries(sources.names))
+    sentences = (entry.sentence for entry in dependency_entries(sources.names, sources.changes))
     gold = sources.read(sentences, "trees", lambda sentence: len(sentence.forms))
     evaluation = evaluate_dependency_parser(
         parser,

@@ -83,10 +83,11 @@ def gold_trees(sources: Iterable[str], changes: Changes | None = None) -> Iterat
     yield from filter(None, (GoldTree.of(tree, changes) for tree in treebank(sources, changes)))
 
 
-def dependency_entries(sources: Iterable[str]) -> Iterator[Entry]:
+def dependency_entries(sources: Iterable[str], changes: Changes | None = None) -> Iterator[Entry]:
     """Read the dependency trees of sources, one source after the other.
 
     sources: the sources that the command line names; see `DEPENDENCY_SOURCES`.
+    changes: the counts to add to; None to count nothing.
 
     Raises CorpusError as `corpora.dependency_trees`, and ClickException for a file in another format.
 
@@ -99,15 +100,18 @@ def dependency_entries(sources: Iterable[str]) -> Iterator[Entry]:
     """
     from spectral_latent.corpora.dependencies import tree_entries
 
-    return _read(sources, tree_entries, "conllu", "malt-tab")
+    return _read(sources, partial(tree_entries, changes=changes), "conllu", "malt-tab")
 
 
-def tagged(sources: Iterable[str], column: str | None, default: str | None = None) -> Iterator[list[tuple[str, str]]]:
+def tagged(
+    sources: Iterable[str], column: str | None, default: str | None = None, changes: Changes | None = None
+) -> Iterator[list[tuple[str, str]]]:
     """Read the tagged sentences of sources, one source after the other.
 
     sources: the sources that the command line names; see `TAGGED_SOURCES`.
     column: the column with the tags; None for the default.
     default: the column of sources that have it; None for upos.
+    changes: the counts to add to; None to count nothing.
 
     Raises CorpusError as `corpora.tagged_sentences`, and ClickException for a file in another format.
 
@@ -120,14 +124,15 @@ def tagged(sources: Iterable[str], column: str | None, default: str | None = Non
     """
     from spectral_latent.corpora import tagged_sentences
 
-    read = partial(tagged_sentences, column=column, default=default)
+    read = partial(tagged_sentences, column=column, default=default, changes=changes)
     return _read(sources, read, "tagged", "conllu", "malt-tab")
 
 
-def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
+def untagged(sources: Iterable[str], changes: Changes | None = None) -> Iterator[list[str]]:
     """Read the sentences of sources without their tags, one source after the other.
 
     sources: the sources that the command line names; see `TEXT_SOURCES`.
+    changes: the counts to add to; None to count nothing.
 
     Raises CorpusError as `corpora.sentences`, and ClickException for a file in another format.
 
@@ -140,13 +145,14 @@ def untagged(sources: Iterable[str]) -> Iterator[list[str]]:
     """
     from spectral_latent.corpora import sentences
 
-    return _read(sources, sentences, "tokens", "tagged", "conllu", "malt-tab")
+    return _read(sources, partial(sentences, changes=changes), "tokens", "tagged", "conllu", "malt-tab")
 
 
-def universal(sources: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
+def universal(sources: Iterable[str], changes: Changes | None = None) -> Iterator[list[tuple[str, str]]]:
     """Read sentences with universal tags, which are made of UPOS tags, or by NLTK of the tags of a corpus.
 
     sources: the sources that the command line names; see `TAGGED_SOURCES`.
+    changes: the counts to add to; None to count nothing.
 
     Raises CorpusError as `tagged`, and for a tag that is neither a UPOS tag nor a universal one.
 
@@ -160,7 +166,8 @@ def universal(sources: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
     from spectral_latent.corpora import CorpusError, universal_tag
 
     for source in sources:
-        for sentence in tagged([source], "universal" if source.startswith("nltk:") else None):
+        column = "universal" if source.startswith("nltk:") else None
+        for sentence in tagged([source], column, changes=changes):
             try:
                 yield [(word, universal_tag(tag)) for word, tag in sentence]
             except ValueError as error:

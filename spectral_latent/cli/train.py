@@ -29,7 +29,7 @@ from spectral_latent.cli.training_options import MODEL_FILE, TrainingRequest, tr
 if TYPE_CHECKING:
     from spectral_latent.anchors.options import SpellingName
     from spectral_latent.cli.console import Console
-    from spectral_latent.constituency import Phrase
+    from spectral_latent.constituency import Changes, Phrase
     from spectral_latent.dependency import DependencySentence
 
 __all__ = ["train"]
@@ -165,7 +165,7 @@ def dependency(
         options, tags=column, attachment=Attachment(first), estimator=given.estimator_options(options.estimator)
     )
     training = given.training("trees")
-    trees = training.stream(_rooted_sentences, given.sources, given.weights)
+    trees = training.stream(partial(_rooted_sentences, training.record.changes), given.sources, given.weights)
     model = DependencyModel.train(
         trees, options, weights=training.weights, jobs=given.jobs, listener=training.on_progress
     )
@@ -193,7 +193,9 @@ def tagger(given: TrainingRequest[PresetName], column: str | None) -> None:
     options = preset(given.preset)
     options = replace(options, estimator=given.estimator_options(options.estimator))
     training = given.training("sentences")
-    sentences = training.stream(partial(tagged, column=column), given.sources, given.weights)
+    sentences = training.stream(
+        partial(tagged, column=column, changes=training.record.changes), given.sources, given.weights
+    )
     model = LatentTagger.train(
         sentences, options, weights=training.weights, jobs=given.jobs, listener=training.on_progress
     )
@@ -238,7 +240,7 @@ def anchor(
     from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 
     training = TrainingRun(output, sources, "sentences", quiet)
-    sentences = training.stream(untagged, sources)
+    sentences = training.stream(partial(untagged, changes=training.record.changes), sources)
     spelling: SpellingName = "none" if no_spelling else "regression"
     options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))
     model = AnchorHMM.train(sentences, options, listener=training.on_progress)
@@ -277,6 +279,6 @@ def _checked(sentences: Iterable[list[str]], words: set[str], console: Console) 
         yield sentence
 
 
-def _rooted_sentences(sources: Sequence[str]) -> Iterator[DependencySentence]:
+def _rooted_sentences(changes: Changes, sources: Sequence[str]) -> Iterator[DependencySentence]:
     """Read the dependency trees of sources, with one root each."""
-    return (entry.rooted().sentence for entry in dependency_entries(sources))
+    return (entry.rooted().sentence for entry in dependency_entries(sources, changes))

@@ -261,36 +261,45 @@ class _Token(NamedTuple):
     tag: Any
 
 
-def tagged_of_file(column: str | None, reader: Any, corpus: str, file: str) -> Iterator[list[tuple[str, str]]]:
+def tagged_of_file(
+    changes: Changes | None, column: str | None, reader: Any, corpus: str, file: str
+) -> Iterator[list[tuple[str, str]]]:
     """Read the tagged sentences of one file of a corpus, without empty elements.
 
+    changes: the counts to add to; None to count nothing.
     column: the tag set of NLTK that tags are mapped to, such as `universal`; None for the corpus's own tags.
     reader: NLTK's reader of the corpus.
     corpus: the name of the corpus.
     file: the name of the file in the corpus.
     """
-    tokens = _tagged_tokens(reader, corpus, file, column)
-    return _without_empty(tokens, _checked_pair, _place(corpus, file), column)
+    changes = Changes() if changes is None else changes
+    tokens = _tagged_tokens(reader, corpus, file, changes, column)
+    return _without_empty(tokens, _checked_pair, _place(corpus, file), changes, column)
 
 
-def words_of_file(reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
+def words_of_file(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
     """Read the words of the sentences of one file of a corpus, without empty elements.
 
+    changes: the counts to add to; None to count nothing.
     reader: NLTK's reader of the corpus.
     corpus: the name of the corpus.
     file: the name of the file in the corpus.
     """
-    tokens = _tagged_tokens(reader, corpus, file) if hasattr(reader, "tagged_sents") else _untagged_tokens(reader, file)
-    return _without_empty(tokens, _checked_word, _place(corpus, file))
+    changes = Changes() if changes is None else changes
+    has_tags = hasattr(reader, "tagged_sents")
+    tokens = _tagged_tokens(reader, corpus, file, changes) if has_tags else _untagged_tokens(reader, file)
+    return _without_empty(tokens, _checked_word, _place(corpus, file), changes)
 
 
-def _tagged_tokens(reader: Any, corpus: str, file: str, column: str | None = None) -> Iterator[list[_Token]]:
+def _tagged_tokens(
+    reader: Any, corpus: str, file: str, changes: Changes, column: str | None = None
+) -> Iterator[list[_Token]]:
     """Read tagged sentences: `_own_phrases` reads those of trees if it can, and NLTK reads all others.
 
     In trees, NLTK takes a line that is not indented for another sentence.  In Alpino, it drops brackets, and leaves
     &apos; as it is.
     """
-    phrases = _own_phrases(reader, corpus, file, Changes()) if column is None else None
+    phrases = _own_phrases(reader, corpus, file, changes) if column is None else None
     if phrases is not None:
         for tree in phrases:
             yield [_Token(leaf.children[0], leaf.label, leaf.label) for leaf in tree.preterminals()]
@@ -316,14 +325,23 @@ def _closing(view: Any) -> Iterator[Any]:
 
 
 def _without_empty(
-    sentences: Iterable[list[_Token]], check: Callable[[_Token], _T], where: str, column: str | None = None
+    sentences: Iterable[list[_Token]],
+    check: Callable[[_Token], _T],
+    where: str,
+    changes: Changes,
+    column: str | None = None,
 ) -> Iterator[list[_T]]:
     """Check each word that is not an empty element, and leave out sentences without words."""
     number = 1
     try:
         for sentence in sentences:
-            if items := [check(token) for token in sentence if not is_empty(token.own_tag, token.word)]:
+            items = [check(token) for token in sentence if not is_empty(token.own_tag, token.word)]
+            if len(items) < len(sentence):
+                changes.counts["empty elements removed"] += len(sentence) - len(items)
+            if items:
                 yield items
+            else:
+                changes.leave_out("sentences without words left out", f"{where}, sentence {number}")
             number += 1
     except (LookupError, TypeError, ValueError) as error:
         if column and not isinstance(error, ValueError):

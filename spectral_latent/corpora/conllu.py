@@ -18,6 +18,7 @@ from itertools import chain, groupby
 from sys import intern  # one string per distinct word, tag and label
 
 from spectral_latent._options import counted
+from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencyConstraints, DependencySentence, PartialDependencies
 from spectral_latent.dependency.sentence import BLANK
@@ -26,6 +27,7 @@ from spectral_latent.grammar import Partial
 __all__ = [
     "CONLLU",
     "MALT_TAB",
+    "count_no_words",
     "parse_conllu",
     "parse_partial_conllu",
     "parse_partial_conllu_with_lines",
@@ -44,6 +46,7 @@ _READ = _COLUMNS[: _COLUMNS.index("DEPREL") + 1]  # the columns that are read
 _FORBIDS = "!"  # before the heads that a word must not have
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _NO_WORD = re.compile(r"([0-9]{1,9})([-.])([1-9][0-9]{0,8})")  # 3-4, a token of two words; 3.1, an empty node
+_NO_WORD_LINE = re.compile(r"^[0-9]+([-.])[0-9]+\t", re.MULTILINE)
 _HEAD_REMEDY = "give the number of another word of the sentence, or 0 for the root"
 _Row = tuple[Line, list[str]]  # a line, and its columns
 
@@ -107,6 +110,22 @@ def parse_with_lines(
     """
     for words, comments in _sentences(text, source, line):
         yield _sentence(words, comments, _all_heads(words)), _line_numbers(words)
+
+
+def count_no_words(text: str, changes: Changes) -> None:
+    """Count the lines of a table in CoNLL-U that readers leave out, because they are no words.
+
+    text: the table.
+    changes: the counts to add to.
+
+    >>> changes = Changes()
+    >>> count_no_words("1-2\\tdel\\t_\\n1\\tde\\t_\\n2\\tel\\t_\\n2.1\\tsol\\t_\\n", changes)
+    >>> print(changes.table())
+    1  tokens of several words left out, whose words stay
+    1  empty nodes left out
+    """
+    kinds = {"-": "tokens of several words left out, whose words stay", ".": "empty nodes left out"}
+    changes.counts.update(kinds[mark] for mark in _NO_WORD_LINE.findall(text))
 
 
 def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[PartialDependencies]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.corpora._folders import items_of_files
 from spectral_latent.corpora._nltk import items_of_corpus
+from spectral_latent.corpora.conllu import count_no_words
 from spectral_latent.corpora.formats import TABLE_ENDINGS, TABLE_READERS, sniff_format
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
@@ -16,7 +19,7 @@ from spectral_latent.dependency import DependencySentence
 __all__ = ["Entry", "dependency_trees", "entries_of_text", "tree_entries"]
 
 
-def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySentence]:
+def dependency_trees(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[DependencySentence]:
     """Read the trees of a dependency treebank.
 
     source: one of
@@ -27,6 +30,8 @@ def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySente
     - `nltk:NAME`, a dependency treebank of NLTK, or a part of the treebank: `nltk:NAME:train`, `:dev`, `:test`.
       The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
       test, those whose number ends in 8 are dev, all others are train.
+
+    changes: the counts to add to; None to count nothing.
 
     Several words may have the head 0, as in many treebanks in CoNLL-X; `DependencySentence.roots` tells which.
 
@@ -41,15 +46,16 @@ def dependency_trees(source: str | os.PathLike[str]) -> Iterator[DependencySente
     ...     [sentence.heads for sentence in dependency_trees(file)]
     [(2, 0)]
     """
-    return (entry.sentence for entry in tree_entries(source))
+    return (entry.sentence for entry in tree_entries(source, changes))
 
 
-def tree_entries(source: str | os.PathLike[str]) -> Iterator[Entry]:
+def tree_entries(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[Entry]:
     """Read the trees of a dependency treebank, with their places in it.
 
     source: a treebank that `dependency_trees` takes.
+    changes: the counts to add to; None to count nothing.
     """
-    return map(Entry.tree, _entries(os.fspath(source)))
+    return map(Entry.tree, _entries(os.fspath(source), changes))
 
 
 class Entry(NamedTuple):
@@ -96,38 +102,45 @@ class Entry(NamedTuple):
         return self
 
 
-def _entries(name: str) -> Iterator[Entry]:
+def _entries(name: str, changes: Changes | None) -> Iterator[Entry]:
     """Read the sentences of a source."""
     if name.startswith("nltk:"):
         return items_of_corpus(
-            name, "parsed_sents", "dependency treebank", _entries_of_nltk, example="dependency_treebank"
+            name,
+            "parsed_sents",
+            "dependency treebank",
+            partial(_entries_of_nltk, changes),
+            example="dependency_treebank",
         )
-    return items_of_files(name, "dependency treebank", _entries_of_file, TABLE_ENDINGS)
+    return items_of_files(name, "dependency treebank", partial(_entries_of_file, changes), TABLE_ENDINGS)
 
 
-def _entries_of_file(path: Path) -> Iterator[Entry]:
+def _entries_of_file(changes: Changes | None, path: Path) -> Iterator[Entry]:
     """Read the sentences of a file."""
-    return entries_of_text(read_text(path), os.fspath(path))
+    return entries_of_text(read_text(path), os.fspath(path), changes)
 
 
-def _entries_of_nltk(reader: Any, corpus: str, file: str) -> Iterator[Entry]:
+def _entries_of_nltk(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterator[Entry]:
     """Read the sentences of one file of a corpus of NLTK."""
     from nltk.corpus.reader import DependencyCorpusReader
 
     if not isinstance(reader, DependencyCorpusReader):
         raise CorpusError(f"nltk:{corpus}: no dependency treebank; give one such as nltk:dependency_treebank")
-    return entries_of_text(reader.raw(file), f"nltk:{corpus}, file {file}")
+    return entries_of_text(reader.raw(file), f"nltk:{corpus}, file {file}", changes)
 
 
-def entries_of_text(text: str, source: str) -> Iterator[Entry]:
+def entries_of_text(text: str, source: str, changes: Changes | None = None) -> Iterator[Entry]:
     """Read the sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB; heads may be missing.
 
     text: the sentences.
     source: the name of the text, whose ending may tell the format; see `sniff_format`.
+    changes: the counts to add to; None to count nothing.
 
     >>> [entry.lines for entry in entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")]
     [[1, 2]]
     """
     read = TABLE_READERS.get(sniff_format(source, text), TABLE_READERS["conllu"])
+    if changes is not None:
+        count_no_words(text, changes)
     parsed = read(text, source)
     return (Entry(sentence, source, number, lines) for number, (sentence, lines) in enumerate(parsed, start=1))

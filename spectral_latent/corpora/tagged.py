@@ -10,8 +10,10 @@ from pathlib import Path
 from string import whitespace
 from sys import intern  # one string per distinct word and tag
 
+from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.corpora._folders import items_of_files
 from spectral_latent.corpora._nltk import items_of_corpus, tagged_of_file, words_of_file
+from spectral_latent.corpora.conllu import count_no_words
 from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, Format, sniff_format
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
@@ -26,7 +28,10 @@ _TOKEN = re.compile(r"\S+", re.ASCII)  # as in bracketed trees, a no-break space
 
 
 def tagged_sentences(
-    source: str | os.PathLike[str], column: str | None = None, default: str | None = None
+    source: str | os.PathLike[str],
+    column: str | None = None,
+    default: str | None = None,
+    changes: Changes | None = None,
 ) -> Iterator[_Tagged]:
     """Read sentences with their tags; a sentence is a list of pairs of word and tag.
 
@@ -45,6 +50,7 @@ def tagged_sentences(
         corpus's own tags.  If not given, the default decides.
     default: the tags to read from sources that have them.  From other sources the only tags are read, and from tables
         `upos`.
+    changes: the counts to add to; None to count nothing.
 
     If a word of a table has no tag in the column, it gets its tag from the other column, or the tag X; a warning counts
     these words.  If no word has a tag in the column, the other column is read.
@@ -64,8 +70,8 @@ def tagged_sentences(
         if column not in (None, "universal"):
             raise CorpusError(f"{name}: no column {column!r} in NLTK's corpora; give none, or universal")
         column = column or ("universal" if default == "universal" else None)
-        return items_of_corpus(name, "tagged_sents", "tagged corpus", partial(tagged_of_file, column))
-    return items_of_files(name, "tagged", lambda path: _tagged_of_file(path, column, default), _TAGGED_ENDINGS)
+        return items_of_corpus(name, "tagged_sents", "tagged corpus", partial(tagged_of_file, changes, column))
+    return items_of_files(name, "tagged", lambda path: _tagged_of_file(path, column, default, changes), _TAGGED_ENDINGS)
 
 
 def column_of(source: str | os.PathLike[str], preferred: str | None = None) -> TagColumn | None:
@@ -89,7 +95,7 @@ def column_of(source: str | os.PathLike[str], preferred: str | None = None) -> T
     return next(items_of_files(name, "tagged", partial(_column_of_file, preferred), _TAGGED_ENDINGS), None)
 
 
-def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
+def sentences(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[list[str]]:
     """Read sentences without tags; a sentence is a list of words.
 
     source: a source that `tagged_sentences` takes, whose tags are left out and may be missing from CoNLL-U; or
@@ -98,6 +104,8 @@ def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
       words with tags;
     - a folder of such files named *.tok or *.txt, in which no file has a name that `tagged_sentences` reads;
     - `nltk:NAME`, a corpus of NLTK that has `sents`.
+
+    changes: the counts to add to; None to count nothing.
 
     Raises `CorpusError` as `tagged_sentences` does, and for a text without words.
 
@@ -110,8 +118,8 @@ def sentences(source: str | os.PathLike[str]) -> Iterator[list[str]]:
     """
     name = os.fspath(source)
     if name.startswith("nltk:"):
-        return items_of_corpus(name, "sents", "corpus", words_of_file)
-    return items_of_files(name, "text", _words_of_text_file, _TAGGED_ENDINGS, ENDINGS["tokens"])
+        return items_of_corpus(name, "sents", "corpus", partial(words_of_file, changes))
+    return items_of_files(name, "text", partial(_words_of_text_file, changes), _TAGGED_ENDINGS, ENDINGS["tokens"])
 
 
 def parse_tagged(text: str, source: str = "<string>", line: int = 1) -> Iterator[_Tagged]:
@@ -153,14 +161,14 @@ def plain_sentences(lines: Iterable[str]) -> Iterator[list[str]]:
     return map(_TOKEN.findall, lines)
 
 
-def _tagged_of_file(path: Path, column: str | None, default: str | None) -> Iterator[_Tagged]:
+def _tagged_of_file(path: Path, column: str | None, default: str | None, changes: Changes | None) -> Iterator[_Tagged]:
     """Read the tagged sentences of a file."""
     text, form = _read(path)
     if form in TABLE_READERS:
         if column not in (None, "upos", "xpos"):
             raise CorpusError(f"{path}: no tags in a column {column!r}; give upos, or xpos")
         preferred = column or default
-        return _with_tags(_table(text, form, path), "xpos" if preferred == "xpos" else "upos", path)
+        return _with_tags(_table(text, form, path, changes), "xpos" if preferred == "xpos" else "upos", path)
     if column is not None:
         raise CorpusError(f"{path}: no columns as in CoNLL-U; leave out the column {column!r}")
     return parse_tagged(text, os.fspath(path))
@@ -184,8 +192,10 @@ def _read(path: Path) -> tuple[str, Format]:
     return text, form
 
 
-def _table(text: str, form: Format, path: Path) -> Iterator[DependencySentence]:
+def _table(text: str, form: Format, path: Path, changes: Changes | None = None) -> Iterator[DependencySentence]:
     """Read the sentences of a table."""
+    if changes is not None:
+        count_no_words(text, changes)
     return (sentence for sentence, _ in TABLE_READERS[form](text, os.fspath(path)))
 
 
@@ -198,11 +208,11 @@ def _with_tags(sentences: Iterator[DependencySentence], preferred: TagColumn, pa
         yield list(zip(sentence.forms, getattr(sentence, column), strict=True))
 
 
-def _words_of_text_file(path: Path) -> Iterator[list[str]]:
+def _words_of_text_file(changes: Changes | None, path: Path) -> Iterator[list[str]]:
     """Read the sentences of a file without their tags."""
     text, form = _read(path)
     if form in TABLE_READERS:
-        return (list(sentence.forms) for sentence in _table(text, form, path))
+        return (list(sentence.forms) for sentence in _table(text, form, path, changes))
     if not text.strip(whitespace):
         raise CorpusError(f"{path}: no words; give a sentence a line, with spaces between the words")
     if form == "tagged":

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nltk.corpus.reader import DependencyCorpusReader
 from nltk.parse import DependencyGraph
 
+from spectral_latent.constituency import Changes
 from spectral_latent.corpora import (
     CorpusError,
     dependency_trees,
@@ -20,6 +21,7 @@ from spectral_latent.corpora import (
     tagged_sentences,
     to_conllu,
 )
+from spectral_latent.corpora import sentences as sentences_of
 from spectral_latent.corpora.conllu import parse_tab_with_lines
 from spectral_latent.dependency import DependencySentence
 from tests.corpora.annotated import sentences, written
@@ -33,6 +35,23 @@ def heads_of(trees: Any) -> list[Any]:
 
 def first_forms(trees: Any) -> list[str]:
     return [tree.forms[0] for tree in trees]
+
+
+def test_lines_that_are_no_words_are_counted(tmp_path: Path) -> None:
+    rows = ["1-2\tdel", "1\tde", "2\tel", "2.1\tsol", "3\tx-1.2"]
+    heads = ["_", "0", "1", "_", "1"]
+    lines = [f"{row}\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for row, head in zip(rows, heads, strict=True)]
+    (tmp_path / "a.conllu").write_text("# 1-2\ttext\n" + "".join(lines) + "\n")
+    readers: list[Callable[[Path, Changes], Any]] = [
+        dependency_trees,
+        sentences_of,
+        lambda path, changes: tagged_sentences(path, changes=changes),
+    ]
+    for read in readers:
+        changes = Changes()
+        (sentence,) = read(tmp_path, changes)
+        assert len(getattr(sentence, "forms", sentence)) == 3
+        assert list(changes.counts.values()) == [1, 1]
 
 
 def conll(*heads: str, form: str = "dog") -> str:

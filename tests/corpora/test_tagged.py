@@ -22,6 +22,7 @@ from nltk.corpus.reader import (
 )
 from nltk.tag import map_tag, str2tuple
 
+from spectral_latent.constituency import Changes
 from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
@@ -265,7 +266,10 @@ def test_traces_are_left_out(install: Install) -> None:
     install(
         {"a.mrg": "( (S (NP (-NONE- *)) (VB go)))\n( (X (-NONE- *T*-1)))\n( (S (NP *pro*) (VB stop)))\n"}, tagset="wsj"
     )
-    assert list(tagged_sentences("nltk:toy")) == [[("go", "VB")], [("stop", "VB")]]
+    changes = Changes()
+    assert list(tagged_sentences("nltk:toy", changes=changes)) == [[("go", "VB")], [("stop", "VB")]]
+    assert changes.counts == {"empty elements removed": 3, "sentences without words left out": 1}
+    assert changes.left_out["sentences without words left out"] == ["nltk:toy, file a.mrg, sentence 2"]
     assert list(sentences("nltk:toy")) == [["go"], ["stop"]]
 
 
