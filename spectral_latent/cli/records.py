@@ -89,12 +89,16 @@ class Record:
 
     def contents(self) -> dict[str, Any]:
         """Return the record as an object that JSON can hold."""
+        from spectral_latent.constituency import Changes
+
+        left_out = {kind: list(map(_name, places)) for kind, places in self.changes.left_out.items()}
+        changes = Changes(self.changes.counts, left_out).contents()
         return {
             "command": shlex.join(_command(self._context)),
             "sources": self._sources,
             self.kind: self.examples,
             "words": self._words,
-            **({"changes": changes} if (changes := self.changes.contents()) else {}),
+            **({"changes": changes} if changes else {}),
             **self._dev,
         }
 

@@ -79,7 +79,7 @@ class Changes:
         stacklevel: the number of callers between this call and the line that the warning names.
         """
         for kind, places in self.left_out.items():
-            warnings.warn(f"{self.counts[kind]:,} {kind}; the first: {'; '.join(places)}", stacklevel=stacklevel + 1)
+            warnings.warn(f"{kind}: {self.counts[kind]:,}; the first: {'; '.join(places)}", stacklevel=stacklevel + 1)
 
     def table(self) -> str:
         """Write a line for each kind of change, with its number, and a line for the first places that were left out.

@@ -54,6 +54,14 @@ def test_every_kind_of_model_has_a_table_and_json(run: Run, files: dict[str, Pat
         assert max(map(len, result.stdout.splitlines())) < 400
 
 
+def test_places_of_what_was_left_out_are_without_folders(run: Run, tmp_path: Path) -> None:
+    """The record holds no folder, so that the same training makes the same file anywhere."""
+    (tmp_path / "old.psd").write_text("( (NP (N dog-dog)) (ID A,.1))\n( (CODE x) (ID A,.2))\n")
+    assert run("train", "constituency", tmp_path / "old.psd", "-o", tmp_path / "model", "-q").exit_code == 0
+    changes = facts(run, tmp_path / "model")["changes"]
+    assert changes["first left out"] == {"trees without words left out": ["old.psd, line 2"]}
+
+
 def test_labels_tags_and_models(run: Run, files: dict[str, Path]) -> None:
     assert facts(run, files["constituency"])["labels"] == ["NP", "PP", "PRN", "S", "VP"]
     assert "VBP" in facts(run, files["constituency"])["tags"]
