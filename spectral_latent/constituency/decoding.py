@@ -271,9 +271,10 @@ def bracketings(
     of_cell = np.append(0, np.cumsum(np.bincount(cell, minlength=of_sentence[-1])))
     last = np.full(len(words), -1, dtype=np.int64)
     np.maximum.at(last, first[width > 1], end[width > 1])
-    most = int(length.max(initial=0))
+    charted = length[has_trees]
+    most = int(charted.max(initial=0))
     phrase, row = np.empty((2, most + 1, most + 1), dtype=np.int64)
-    items, starts = np.empty((2, len(order) + int((length * (length + 1)).sum())), dtype=np.int64)
+    items, starts = np.empty((2, len(order) + int((charted * (charted + 1)).sum())), dtype=np.int64)
     edges = np.empty((_ROOM * max(len(length), 1), 2), dtype=np.int64)
     rooms = (start, of_sentence, of_cell, last, phrase, row)
     done = 0

@@ -123,7 +123,7 @@ class PhraseParser:
         charts = []
         for member in self.members:
             permits = [
-                None if each == ANY_TREE else each.permits(len(of), member.symbols)
+                None if each == ANY_TREE or member.grammar.is_too_long(of) else each.permits(len(of), member.symbols)
                 for each, of in zip(known, words, strict=True)
             ]
             charts.append(member.grammar.charts(words, Vocabulary(member.grammar.tags).numbers(tag_of_word), permits))

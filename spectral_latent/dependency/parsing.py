@@ -167,6 +167,11 @@ class DependencyParser:
         if constraints == ANY_TREE:
             return
         check_kind(constraints, DependencyConstraints)
+        if self.grammar.is_too_long(sentence.forms):
+            raise ValueError(
+                f"a sentence of {len(sentence.forms)} words has constraints, and is longer than the "
+                f"{self.options.limits.max_words} of its limit; divide it, raise the limit, or leave out its constraints"
+            )
         constraints.check(len(sentence.forms), [] if self.relations is None else self.relations.names)
         if projective and (arcs := constraints.crossing()):
             (head, word), (other_head, other_word) = arcs
@@ -248,11 +253,13 @@ class DependencyParser:
     def _fallback(self, tree: PartialDependencies) -> Parse[DependencySentence]:
         """Make a tree that is flat below the first word, except for required and forbidden arcs."""
         sentence, constraints = tree
-        weights = constraints.allowed(len(sentence.forms)).astype(float)
-        weights[1] *= 2.0
-        weights[0, 0] *= 2.0
-        projective_heads = n_best_heads(weights, 1)
-        heads = projective_heads[0] if projective_heads else maximum_heads(weights)
+        heads: tuple[int, ...] | None = (0, *[1] * (len(sentence.forms) - 1))
+        if constraints != ANY_TREE:
+            weights = constraints.allowed(len(sentence.forms)).astype(float)
+            weights[1] *= 2.0
+            weights[0, 0] *= 2.0
+            projective_heads = n_best_heads(weights, 1)
+            heads = projective_heads[0] if projective_heads else maximum_heads(weights)
         if heads is None:
             raise ValueError("every tree has a forbidden arc; allow some of these arcs")
         (flat,) = self.labelled([sentence.with_heads(heads)])

@@ -208,6 +208,13 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
                 return chart
         return None
 
+    def is_too_long(self, words: Sequence[str]) -> bool:
+        """Tell whether a sentence has more words than its limit, so that it gets no chart.
+
+        words: the words of the sentence.
+        """
+        return len(words) > self.options.limits.max_words
+
     def _check_length(self, n: int) -> None:
         """Raise LimitError if n words are more than a sentence may have."""
         if n > self.options.limits.max_words:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.grammar import Limits
@@ -64,3 +66,26 @@ def test_a_model_keeps_its_limits(parser: Any, tmp_path: Path) -> None:
     limited = parser[0].with_limits(Limits(max_words=7, seconds=None))
     limited.save(tmp_path / "model")
     assert type(limited).load(tmp_path / "model").options.limits == Limits(max_words=7, seconds=None)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the limit of memory is that of POSIX")
+def test_a_hundred_thousand_words_have_a_fallback_in_four_gigabytes(tmp_path: Path) -> None:
+    """A fallback costs as little as its words, and the sentence after it is parsed, in every form of the output."""
+    ConstituencyModel.train(embedded_treebank(60), preset("accurate")).save(tmp_path / "phrases")
+    _dependencies().save(tmp_path / "dependencies")
+    (tmp_path / "text").write_text("the " * 100_000 + "\n" + " ".join(WORDS[0]) + "\n")
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)); "
+        "from spectral_latent.cli import run; run()"
+    )
+    for model, *options in [
+        ("phrases", "--n-best", "3"),
+        ("phrases", "--json", "--jobs", "2"),
+        ("dependencies",),
+    ]:
+        arguments = ["parse", model, "text", "--quiet", *options]
+        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, cwd=tmp_path, text=True)
+        assert done.returncode == 0, done.stderr
+        assert "longer than the 1000 of its limit" in done.stderr
+        assert done.stdout.count("FALLBACK") == 1
+        assert WORDS[0][-1] in done.stdout
