@@ -196,9 +196,10 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         return float(log) / math.log(2)
 
     def log_prob(self, sent: _Sentence) -> float:
-        """Compute log2 p̂ of the estimated probability of a sentence, the sum over its trees.
+        """Compute log2 p̂ of the estimated probability of a sentence: the sum over the trees in its pruned chart.
 
-        The logarithm is -inf if the model derives no tree, or if the estimate is not above zero.
+        The trees' own `logprob()` is computed without pruning, so that the likeliest trees of a sentence may have more
+        probability together than this sum; see `log_probabilities` of the model.  The logarithm is -inf if the model derives no tree, or if the estimate is not above zero.
 
         sent: the words of the sentence.
 

@@ -146,9 +146,10 @@ class DependencyModel(StoredModel):
     def log_probabilities(self, sentences: Iterable[DependencySentence]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences with their tags.
 
-        A probability is the sum over all trees in the pruned chart.  The logarithm is -inf if the grammar does not
-        derive the sentence, or if the estimate is not above zero, which is possible for spectral models.  A word that
-        was never seen is replaced by its signature.
+        A probability is the sum over the trees in the pruned chart, whose arcs all occurred in training if they suffice
+        for a tree.  `score` prunes nothing, and counts all trees, so that the sum of its probabilities may be larger.
+        The logarithm is -inf if the grammar does not derive the sentence, or if the estimate is not above zero, which
+        is possible for spectral models.  A word that was never seen is replaced by its signature.
 
         sentences: the sentences; words without a tag, or with an unseen tag, may have any tag.  Heads are ignored.
         Raises ValueError if a sentence is empty.

@@ -41,6 +41,11 @@ class Parse(NamedTuple, Generic[Tree]):
     log: float
     is_fallback: bool = False
 
+    @property
+    def is_impossible(self) -> bool:
+        """Whether the tree was found although its p̂ is 0, because a word has a tag that it never had in training."""
+        return self.sign == 0 and bool(np.isneginf(self.log)) and not self.is_fallback
+
     def _repr_svg_(self) -> str:
         """Draw the tree, for notebooks."""
         drawing: Any = self.tree
@@ -50,7 +55,7 @@ class Parse(NamedTuple, Generic[Tree]):
 def _caption(rank: int, parse: Parse[Any]) -> str:
     """Name a parse by its rank, with its score if that was computed."""
     score = "" if np.isnan(parse.log) else f": log |p̂| = {parse.log:.2f}"
-    return f"Tree {rank}{', FALLBACK' * parse.is_fallback}{score}"
+    return f"Tree {rank}{', FALLBACK' * parse.is_fallback}{', impossible' * parse.is_impossible}{score}"
 
 
 class Parses(list[Parse[Tree]]):

@@ -566,3 +566,15 @@ def test_surprisal_of_a_parser_of_several_grammars(trees: list[Phrase]) -> None:
 def test_surprisal_needs_probabilities(model: ConstituencyModel) -> None:
     with pytest.raises(ValueError, match=r"'spectral' gives estimates that may be negative.* preset 'fast'"):
         model.surprisal(["John", "sleeps", "."])
+
+
+def test_a_tree_with_a_tag_that_a_word_never_had_is_marked() -> None:
+    """It is found in a chart where any word may have any tag, and p̂ without this licence is 0."""
+    trees = list(parse_brackets("(S (A a) (B b)) (S (A c) (B d))"))
+    model = ConstituencyModel.train(trees, weights=[5000.0] * 2)
+    (swapped,) = parses = model.parse_nbest(["b", "a"], 1)
+    assert swapped.tree.bracketed() == "(S (A b) (B a))"
+    assert swapped.is_impossible and not swapped.is_fallback
+    assert "impossible" in parses.drawings[0][0]
+    assert model.score([swapped.tree]).sign.tolist() == [0]
+    assert not model.parse(["a", "b"]).is_impossible
