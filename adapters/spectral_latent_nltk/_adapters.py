@@ -199,7 +199,8 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Compute log2 p̂ of the estimated probability of a sentence: the sum over the trees in its pruned chart.
 
         The trees' own `logprob()` is computed without pruning, so that the likeliest trees of a sentence may have more
-        probability together than this sum; see `log_probabilities` of the model.  The logarithm is -inf if the model derives no tree, or if the estimate is not above zero.
+        probability together than this sum; see `log_probabilities` of the model.  The logarithm is -inf if the model
+        derives no tree, or if the estimate is not above zero.
 
         sent: the words of the sentence.
 

@@ -21,8 +21,8 @@ class ParseTree(ProbabilisticTree):
     """A parse: a `ProbabilisticTree` that keeps its log probability when it is copied.
 
     `logprob()` is log2 |p̂| of the estimated probability, and -inf for a fallback and for a tree of probability 0;
-    `prob()` is 0 if the probability underflows.  NLTK's own copies take `prob()`, and their `logprob()` would then raise
-    an error.  Subtrees are plain trees; `SpectralParser.with_subtree_probs` makes a tree whose subtrees have
+    `prob()` is 0 if the probability underflows.  NLTK's own copies take `prob()`, and their `logprob()` would then
+    raise an error.  Subtrees are plain trees; `SpectralParser.with_subtree_probs` makes a tree whose subtrees have
     probabilities.
 
     >>> tree = ParseTree("S", ["word"], logprob=-4000.0)

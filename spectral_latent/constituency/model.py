@@ -197,12 +197,12 @@ class ConstituencyModel(StoredModel):
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of sentences: the mean over the grammars.
 
-        The probability under a grammar is the sum over the derivations in the sentence's pruned chart.  `score` computes
-        another distribution: it prunes nothing, and has the rules of `ConstituencyOptions.rows`, which charts lack; and
-        where only a chart in which any word may have any tag derives a sentence, that chart is summed here.  So a few
-        trees may have more probability by `score` than their sentence has here.  The logarithm is -inf if no grammar
-        derives the sentence, or if the estimate is not above zero, which is possible for spectral models.  A word that
-        was never seen is replaced by its signature.
+        The probability under a grammar is the sum over the derivations in the sentence's pruned chart.  `score`
+        computes another distribution: it prunes nothing, and has the rules of `ConstituencyOptions.rows`, which charts
+        lack; and where only a chart in which any word may have any tag derives a sentence, that chart is summed here.
+        So a few trees may have more probability by `score` than their sentence has here.  The logarithm is -inf if no
+        grammar derives the sentence, or if the estimate is not above zero, which is possible for spectral models.  A
+        word that was never seen is replaced by its signature.
 
         sentences: the words of each sentence.
         Raises ValueError if a sentence has no word.

@@ -170,7 +170,7 @@ class DependencyParser:
         if self.grammar.is_too_long(sentence.forms):
             raise ValueError(
                 f"a sentence of {len(sentence.forms)} words has constraints, and is longer than the "
-                f"{self.options.limits.max_words} of its limit; divide it, raise the limit, or leave out its constraints"
+                f"{self.options.limits.max_words} of its limit; divide it, raise the limit, or leave out constraints"
             )
         constraints.check(len(sentence.forms), [] if self.relations is None else self.relations.names)
         if projective and (arcs := constraints.crossing()):
