@@ -14,6 +14,8 @@ language = "en"
 html_title = f"spectral_latent {release}"
 html_theme = "furo"
 html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx_gallery.gen_gallery"]
 exclude_patterns = ["_build", "_site", "GALLERY_HEADER.rst"]
 templates_path = [str(Path(__file__).parent / "templates")]
@@ -56,13 +58,15 @@ def _write_docstring(_app: Sphinx, _what: str, _name: str, _object: object, _opt
     lines[:] = to_restructured_text(lines)
 
 
-def _skip_field(_app: Sphinx, _what: str, _name: str, value: object, _skip: bool, _options: object) -> bool | None:
-    """Leave out the fields of named tuples, which the docstrings of their classes describe."""
-    return True if (getattr(value, "__doc__", None) or "").startswith("Alias for field number") else None
+def _skip_member(_app: Sphinx, _what: str, name: str, value: object, _skip: bool, _options: object) -> bool | None:
+    """Leave out the fields of named tuples, which their classes describe, and scikit-learn's requests of metadata."""
+    is_field = (getattr(value, "__doc__", None) or "").startswith("Alias for field number")
+    is_request = name.startswith("set_") and name.endswith("_request")
+    return True if is_field or is_request else None
 
 
 def setup(app: Sphinx) -> None:
     """Register the translations."""
     app.connect("source-read", _link_pages)
     app.connect("autodoc-process-docstring", _write_docstring)
-    app.connect("autodoc-skip-member", _skip_field)
+    app.connect("autodoc-skip-member", _skip_member)
