@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from spectral_latent.operators import ModelFileError, opened_model
+from spectral_latent.operators import MAX_BYTES, ModelFileError, opened_model
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
@@ -48,10 +48,11 @@ _CLASSES = MappingProxyType(
 )  # the room and the name of the class for each kind of model file
 
 
-def load(path: str | os.PathLike[str]) -> Model:
+def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Model:
     """Read a model of any kind from its file.
 
     path: a file that a model's `save` or the command `spectral-latent train` has written.
+    max_bytes: the largest memory of the model's arrays, in bytes: 4 GB if not given.
 
     A reranker's file does not hold the latent models that it may need; with these, use `Reranker.load`.
 
@@ -66,7 +67,7 @@ def load(path: str | os.PathLike[str]) -> Model:
     ...     load(file).tag(["dogs", "bark"])
     ['N', 'V']
     """
-    with opened_model(path) as (arrays, settings):
+    with opened_model(path, max_bytes=max_bytes) as (arrays, settings):
         model: Model = make_model(arrays, settings)
         return model
 

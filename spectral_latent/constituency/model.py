@@ -393,7 +393,7 @@ class ConstituencyModel(StoredModel):
         grammars = []
         for at, of_grammar in enumerate(settings["members"]):
             prefix = f"{at}."
-            named = {name.removeprefix(prefix): x for name, x in arrays.items() if name.startswith(prefix)}
+            named = {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
             grammars.append(PhraseGrammar.from_arrays(named, of_grammar))
         members = tuple(grammar for grammar in grammars if not grammar.options.function_labels)
         labelling = [grammar for grammar in grammars if grammar.options.function_labels]

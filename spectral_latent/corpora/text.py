@@ -19,6 +19,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SIGNATURES = (_GZIP, *_UTF_16)
 
 _LONGEST = 600  # characters of a message
+_LONGEST_LINE = 128 << 20  # bytes
 
 
 class CorpusError(ValueError):
@@ -97,13 +98,27 @@ def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     chunks: the bytes of the text, in parts; the first bytes show the encoding.
     source: the name of the text in errors.
 
-    Raises `CorpusError` for compressed text or UTF-16 that is damaged, and for binary data.
+    Raises `CorpusError` for compressed text or UTF-16 that is damaged, for binary data, and for a line of more than
+    128 MB, which a small compressed file may hold.
 
     >>> import gzip
     >>> compressed = gzip.compress("¡hola!".encode("utf-16"))
     >>> b"".join(utf8_chunks([compressed], "greeting")).decode()
     '¡hola!'
     """
+    line = 1
+    length = 0  # of the part of the line that has been read
+    for chunk in _in_utf8(chunks, source):
+        end = chunk.find(b"\n")
+        if length + (len(chunk) if end < 0 else end) > _LONGEST_LINE:
+            raise Line(source, line).error(f"a line of more than {_LONGEST_LINE >> 20} MB; divide it")
+        line += chunk.count(b"\n")
+        length = length + len(chunk) if end < 0 else len(chunk) - chunk.rfind(b"\n") - 1
+        yield chunk
+
+
+def _in_utf8(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
+    """Convert text as `utf8_chunks` does, with lines of any length."""
     rest = iter(chunks)
     beginning = b""
     # The first chunk of a pipe may end within a signature, so that another is read; other text is passed on at once.
@@ -113,7 +128,7 @@ def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
         beginning += chunk
     whole = chain([beginning], rest)
     if beginning.startswith(_GZIP):
-        yield from utf8_chunks(_decompressed(whole, source), source)
+        yield from _in_utf8(_decompressed(whole, source), source)
     elif beginning.startswith(_UTF_16):
         yield from _from_utf_16(whole, source)
     elif _is_binary(beginning):

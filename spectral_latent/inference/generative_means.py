@@ -15,8 +15,9 @@ import scipy
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import FloatArray
 
-__all__ = ["collapse", "mean_children", "mean_node_counts"]
+__all__ = ["collapse", "factorise", "mean_children", "mean_node_counts"]
 
+_INFINITE = "the grammar's trees are infinite on average"
 _ROUNDING = 1e-12  # the largest rounding error of a count of zero, as a share of the largest count
 
 
@@ -44,6 +45,19 @@ def mean_children(
         blocks.append([scipy.sparse.csc_array(rows.reshape(m, -1)) for rows in children])
     to_left, to_right = (scipy.sparse.csc_array(scipy.sparse.vstack(rows)) for rows in zip(*blocks, strict=True))
     return to_left, to_right
+
+
+def factorise(equations: scipy.sparse.csc_array) -> scipy.sparse.linalg.SuperLU:
+    """Factorise linear equations (n, n) about a grammar, for its `solve`.
+
+    equations: the coefficients.
+
+    Raises ValueError if the equations are singular.
+    """
+    try:
+        return scipy.sparse.linalg.splu(equations)
+    except RuntimeError:
+        raise ValueError(_INFINITE) from None
 
 
 def _only_children(operators: ObservableOperators) -> scipy.sparse.coo_array:
@@ -81,13 +95,10 @@ def mean_node_counts(operators: ObservableOperators) -> FloatArray:
         seen = grown
     # Solve counts = π + counts · B.  If trees are infinite on average, there is no solution without negative numbers.
     counts = np.zeros(len(root))
-    try:
-        equations = scipy.sparse.csc_array(scipy.sparse.eye_array(seen.sum()) - to_child[seen][:, seen])
-        counts[seen] = scipy.sparse.linalg.splu(equations).solve(root[seen])
-    except RuntimeError:  # the equations are singular
-        counts[seen] = -np.inf
+    equations = scipy.sparse.csc_array(scipy.sparse.eye_array(seen.sum()) - to_child[seen][:, seen])
+    counts[seen] = factorise(equations).solve(root[seen])
     if not counts.min() >= -_ROUNDING * counts.max():
-        raise ValueError("the grammar's trees are infinite on average")
+        raise ValueError(_INFINITE)
     return np.maximum(counts, 0.0).reshape(operators.root.shape)
 
 

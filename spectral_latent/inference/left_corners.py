@@ -28,7 +28,7 @@ import scipy
 from spectral_latent._compiled import ZERO, check_column, check_range, compiled_pass, place
 from spectral_latent.inference._blocks import RuleRoom, block_of, parent_to_pair
 from spectral_latent.inference._matrices import multiply, multiply_transposed
-from spectral_latent.inference.generative_means import mean_children
+from spectral_latent.inference.generative_means import factorise, mean_children
 from spectral_latent.operators import ObservableOperators, PackedOperators, row_sums
 from spectral_latent.trees import FloatArray, IntArray
 
@@ -86,7 +86,7 @@ class LeftCorners:
         leaf_total = row_sums(operators.rules.leaf[:, 0], operators.leaf, operators.n_symbols)
         total = _finite(operators, leaf_total)
         to_left, _ = mean_children(operators, total)
-        factors = scipy.sparse.linalg.splu(scipy.sparse.csc_array((scipy.sparse.eye_array(total.size) - to_left).T))
+        factors = factorise(scipy.sparse.csc_array((scipy.sparse.eye_array(total.size) - to_left).T))
         first = factors.solve(operators.root.ravel()).reshape(total.shape)
         left = operators.rules.binary[:, 1]
         by_left = np.argsort(left, kind="stable")
@@ -128,7 +128,7 @@ def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArra
     for _ in range(_STEPS):
         to_left, to_right = mean_children(operators, total.reshape(leaf_total.shape))
         missing = leaf_total.ravel() + to_left @ total - total
-        step = scipy.sparse.linalg.splu(unit - to_left - to_right).solve(missing)
+        step = factorise(unit - to_left - to_right).solve(missing)
         total += step
         if np.abs(step).max() < _PRECISE:
             break

@@ -158,5 +158,5 @@ class Lexicon:
         words: the words seen in training.
         arrays: the result of `arrays`; other arrays are ignored.
         """
-        stored = {name.removeprefix(_PREFIX): x for name, x in arrays.items() if name.startswith(_PREFIX)}
+        stored = {name.removeprefix(_PREFIX): arrays[name] for name in arrays if name.startswith(_PREFIX)}
         return Lexicon(words, SpellingModel.from_arrays(words, stored) if stored else None)

@@ -13,12 +13,13 @@ from spectral_latent.operators.contents import (
 from spectral_latent.operators.low_rank import low_rank_tensor
 from spectral_latent.operators.operators import ObservableOperators, PackedOperators
 from spectral_latent.operators.rule_table import RuleTable, row_sums
-from spectral_latent.operators.storage import ModelFileError, load_model, opened_model, save_model
+from spectral_latent.operators.storage import MAX_BYTES, ModelFileError, load_model, opened_model, save_model
 from spectral_latent.operators.stored_model import StoredModel
 from spectral_latent.operators.stored_operators import arrays_of, operators_from
 from spectral_latent.operators.tensors import Tensor, Tensors
 
 __all__ = [
+    "MAX_BYTES",
     "CompactOperators",
     "Distinct",
     "ModelFileError",

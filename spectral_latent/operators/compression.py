@@ -21,12 +21,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["pack_arrays", "unpack_arrays"]
+__all__ = ["TooLargeError", "pack_arrays", "unpack_arrays"]
 
 _FLOATS = ("float16", "float32")
 _SMALLER = {"int64": ("uint8", "uint16", "uint32"), "float32": _FLOATS[:1], "float64": _FLOATS}  # the smallest first
 _STORED = {"bool", *_SMALLER, *_SMALLER["int64"], *_FLOATS}
+_MOST_AXES = 4
+_LONGEST_AXIS = 1 << 48
 _MOST_COMPRESSED = 1100  # the largest number of bytes that zlib can make from one compressed byte
+
+
+class TooLargeError(ValueError):
+    """An error for arrays that would be larger than the memory that they may have.
+
+    n_bytes: the size of the arrays.
+    """
+
+    def __init__(self, n_bytes: int) -> None:
+        super().__init__(f"the arrays have {n_bytes} bytes")
+        self.n_bytes = n_bytes
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -78,21 +91,26 @@ def _compressed(array: NDArray[Any]) -> NDArray[np.uint8]:
     return np.frombuffer(zlib.compress(places.T.tobytes()), dtype=np.uint8)
 
 
-def _decompressed(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
-    """Make an array, in its smaller type, from its compressed bytes and its entry in the settings.
-
-    stored: (n,) the compressed bytes.
-    Raises ValueError, TypeError, KeyError, AttributeError or zlib.error if the bytes are not those of the array.
-    """
+def _n_numbers(entry: Any, n_stored: int) -> int:
+    """Count the numbers of an array, by its entry in the settings and the number of its compressed bytes."""
     kind, smaller, shape = entry
     if smaller != kind and smaller not in _SMALLER[kind]:
         raise ValueError(f"numbers of {smaller} are not a smaller type of {kind}")
-    if smaller not in _STORED or not all(type(length) is int and length >= 0 for length in shape):
+    if smaller not in _STORED or len(shape) > _MOST_AXES:
         raise ValueError("an array has an unknown type or an impossible shape")
+    if not all(type(length) is int and 0 <= length < _LONGEST_AXIS for length in shape):
+        raise ValueError("an array has an impossible shape")
+    n_numbers = math.prod(shape)
+    if n_numbers * np.dtype(smaller).itemsize > _MOST_COMPRESSED * (n_stored + 1):
+        raise ValueError("an array is larger than its compressed bytes can make")
+    return int(n_numbers)
+
+
+def _decompressed(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
+    """Make an array, in its smaller type, from its compressed bytes (n,) and its checked entry in the settings."""
+    _, smaller, shape = entry
     itemsize = np.dtype(smaller).itemsize
     size = itemsize * math.prod(shape)
-    if size > _MOST_COMPRESSED * (stored.size + 1):
-        raise ValueError("an array is larger than its compressed bytes can make")
     reader = zlib.decompressobj()
     content = reader.decompress(stored.tobytes(), size + 1)
     if len(content) != size or not reader.eof or reader.unused_data:
@@ -102,20 +120,29 @@ def _decompressed(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
     return numbers
 
 
-def unpack_arrays(stored: Mapping[str, NDArray[Any]], settings: dict[str, Any]) -> dict[str, NDArray[Any]]:
+def unpack_arrays(
+    stored: Mapping[str, NDArray[Any]], settings: dict[str, Any], max_bytes: int
+) -> dict[str, NDArray[Any]]:
     """Restore the arrays that `pack_arrays` compressed, and remove the entries about them from the settings.
 
     stored: the compressed arrays by name.
     settings: the settings of the file, with the entries `arrays` and `copies`.
+    max_bytes: the largest size of all arrays in memory, which is checked before the first one is decompressed.
 
-    Raises ValueError, TypeError, KeyError, AttributeError or zlib.error if the entries do not fit the stored arrays.
+    Raises TooLargeError if the arrays are larger than max_bytes.  Raises ValueError, TypeError, KeyError,
+    AttributeError or zlib.error if the entries do not fit the stored arrays.
 
-    >>> unpack_arrays(*pack_arrays({"a": np.array([1, 2])}))
+    >>> unpack_arrays(*pack_arrays({"a": np.array([1, 2])}), max_bytes=100)
     {'a': array([1, 2])}
     """
     table = settings.pop("arrays")
     copies = settings.pop("copies")
     if table.keys() != stored.keys() or copies.keys() & table.keys():
         raise ValueError("the stored arrays are not those of the table")
+    n_bytes = 0
+    for name, entry in table.items():
+        n_bytes += _n_numbers(entry, stored[name].size) * np.dtype(entry[0]).itemsize
+    if n_bytes > max_bytes:
+        raise TooLargeError(n_bytes)
     arrays = {name: _decompressed(stored[name], entry).astype(entry[0], copy=False) for name, entry in table.items()}
     return arrays | {name: arrays[first] for name, first in copies.items()}

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _ROUNDING = 1e-6  # the largest rounding error of a sum of shares
+_DEEPEST = 20  # the deepest nesting of a name
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)
 
@@ -248,10 +249,11 @@ def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
         raise ModelFileError(f"{error}; train the model again") from None
 
 
-def plain_name(name: Hashable) -> Any:
+def plain_name(name: Hashable, depth: int = 0) -> Any:
     """Convert a name to an object that JSON can hold; tuples become lists.  Raises ValueError for any other object.
 
-    name: a string, a number, None, or a tuple of these.
+    name: a string, a number, None, or a tuple of these, nested at most 20 deep.
+    depth: the number of tuples around the name.
 
     >>> plain_name(("a", (1, None)))
     ['a', [1, None]]
@@ -259,14 +261,16 @@ def plain_name(name: Hashable) -> Any:
     if isinstance(name, np.generic):
         name = name.item()
     if isinstance(name, tuple):
-        return [plain_name(part) for part in name]
+        if depth > _DEEPEST:
+            raise ValueError(f"a name of more than {_DEEPEST} nested tuples cannot be saved")
+        return [plain_name(part, depth + 1) for part in name]
     if not isinstance(name, str | int | float | None) or name != name:
         raise ValueError(f"{name!r} cannot be saved: names must be strings, numbers, None or tuples of them")
     return name
 
 
-def _name_of(plain: Any) -> Hashable:
-    """Convert the result of `plain_name` back to a name.  Raises TypeError for a table."""
-    if isinstance(plain, dict):
-        raise TypeError("a name must not be a table")
-    return tuple(_name_of(part) for part in plain) if isinstance(plain, list) else plain
+def _name_of(plain: Any, depth: int = 0) -> Hashable:
+    """Convert the result of `plain_name` back to a name.  Raises TypeError for a table, and for too many lists."""
+    if isinstance(plain, dict) or depth > _DEEPEST:
+        raise TypeError("a name must not be a table, nor nested too deep")
+    return tuple(_name_of(part, depth + 1) for part in plain) if isinstance(plain, list) else plain

@@ -31,9 +31,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from spectral_latent import __version__
-from spectral_latent.operators.compression import pack_arrays, unpack_arrays
+from spectral_latent._options import Count, checked
+from spectral_latent.operators.compression import TooLargeError, pack_arrays, unpack_arrays
 
 __all__ = [
+    "MAX_BYTES",
     "Contents",
     "MissingModelError",
     "ModelFileError",
@@ -45,6 +47,7 @@ __all__ = [
 
 FORMAT = "spectral_latent"
 VERSION = 7
+MAX_BYTES = 4 << 30  # the largest memory of the arrays of a model, unless its reader asks for more
 _KEY = "model"
 _DIGEST = "digest"
 _BEGINNING = 1 << 12  # the number of bytes that are read to tell whether a file is text
@@ -162,15 +165,17 @@ def _sweep(folder: Path, prefix: str) -> None:
             continue
 
 
-def load_model(path: str | os.PathLike[str], kind: str | None = None) -> Contents:
+def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes: int = MAX_BYTES) -> Contents:
     """Read the arrays and settings of a model of the given kind, or of any kind.
 
     path: the file to read.
     kind: the kind of model that the file must hold; None for any.
+    max_bytes: the largest memory of its arrays, in bytes.
 
     Raises ModelFileError, which names the file and a remedy, if the file is missing, cut short, damaged, not a model,
-    of another kind or of another version.
+    of another kind or of another version, or if its arrays need more memory.
     """
+    checked("max_bytes", max_bytes, Count)
     if Path(path).is_dir():
         raise ModelFileError(f"{path}: a folder; give the file of a model")
     try:
@@ -200,7 +205,12 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None) -> Content
         raise ModelFileError(f"{path}: the model is damaged (it names no version of the library); train it again")
     del settings[_DIGEST]
     try:
-        arrays = unpack_arrays(arrays, settings)
+        arrays = unpack_arrays(arrays, settings, max_bytes)
+    except TooLargeError as error:
+        raise ModelFileError(
+            f"{path}: the model needs {error.n_bytes} bytes of memory, and may have {max_bytes}; load it with a larger "
+            f"max_bytes if you trust its source"
+        ) from None
     except (*_DAMAGE, zlib.error) as error:
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
     if kind is not None and settings.get("kind") != kind:
@@ -224,12 +234,29 @@ def _infinity(name: str) -> float:
     return float(name)
 
 
+class _Arrays(dict[str, NDArray[Any]]):
+    """Arrays that note which of them are used."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        super().__init__(arrays)
+        self.used: set[str] = set()
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        self.used.add(name)
+        return super().__getitem__(name)
+
+
 @contextmanager
-def opened_model(path: str | os.PathLike[str], kind: str | None = None) -> Iterator[Contents]:
+def opened_model(
+    path: str | os.PathLike[str], kind: str | None = None, max_bytes: int = MAX_BYTES
+) -> Iterator[Contents]:
     """Load the arrays and settings of a model; an error in the `with` block becomes a ModelFileError.
+
+    A file with further arrays is refused if the block uses any array.
 
     path: the file to read.
     kind: the kind of model that the file must hold; None for any.
+    max_bytes: the largest memory of its arrays, in bytes.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -239,9 +266,12 @@ def opened_model(path: str | os.PathLike[str], kind: str | None = None) -> Itera
     ...         settings["names"]
     ['a']
     """
-    parts = load_model(path, kind)
+    loaded, settings = load_model(path, kind, max_bytes)
+    arrays = _Arrays(loaded)
     try:
-        yield parts
+        yield arrays, settings
+        if arrays.used and (unknown := arrays.keys() - arrays.used):
+            raise ValueError(f"it has an array {min(unknown)!r:.60}, which is of no part of such a model")
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
     except _DAMAGE as error:

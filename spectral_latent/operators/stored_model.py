@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr
-from spectral_latent.operators.storage import Contents, digest_of, opened_model, save_model
+from spectral_latent.operators.storage import MAX_BYTES, Contents, digest_of, opened_model, save_model
 
 __all__ = ["StoredModel"]
 
@@ -123,10 +123,13 @@ class StoredModel(ShortRepr):
         save_model(path, arrays, {"kind": self.kind, **settings, **({} if record is None else {_RECORD: record})})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model.  Raises ModelFileError if the file is not a whole model of this kind and version.
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Self:
+        """Read a model.
 
         path: the file of the model.
+        max_bytes: the largest memory of its arrays, in bytes: 4 GB if not given.
+
+        Raises ModelFileError if the file is not a whole model of this kind and version, or needs more memory.
         """
-        with opened_model(path, cls.kind) as (arrays, settings):
+        with opened_model(path, cls.kind, max_bytes) as (arrays, settings):
             return cast(Self, cls.from_arrays(arrays, settings))

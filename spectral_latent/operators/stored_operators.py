@@ -19,11 +19,16 @@ from spectral_latent.operators.compact import CompactOperators
 from spectral_latent.operators.contents import Shares, Sorted, array_from
 from spectral_latent.operators.operators import ObservableOperators
 from spectral_latent.operators.rounding import divided
+from spectral_latent.operators.rule_table import row_sums
 from spectral_latent.operators.storage import ModelFileError
 from spectral_latent.operators.tensors import Tensors
-from spectral_latent.trees import BoolArray, IntArray, Rules
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 
 __all__ = ["arrays_of", "operators_from"]
+
+_ROUNDING = 2.0**-9  # a number of a tensor is a product of three shares, each of 11 binary digits
+_COARSE = 2.0**10
+_MOST_NUMBERS = 1 << 28  # the largest table of vectors, padded to one length
 
 
 def arrays_of(prefix: str, compact: CompactOperators) -> dict[str, NDArray[Any]]:
@@ -74,6 +79,18 @@ def _are_states(vector: IntArray, symbol: IntArray, states: IntArray, m: int) ->
     return are_states
 
 
+def _check_sums(sums: FloatArray, states: IntArray) -> None:
+    """Check that the rules of each state are a distribution, given their sums (S, M); raise ValueError if not.
+
+    Rounding changes a sum by less than _ROUNDING.  Coarse probabilities, of one state a symbol, smooth each emission by
+    itself, so that their sums only have the size of one.
+    """
+    is_state = np.arange(sums.shape[1]) < states[:, None]
+    low, high = (1 / _COARSE, _COARSE) if (states == 1).all() else (1.0 - _ROUNDING, 1.0 + _ROUNDING)
+    if not ((sums >= low) & (sums <= high))[is_state].all():
+        raise ValueError("the rules of a state do not sum to one")
+
+
 def operators_from(
     prefix: str, arrays: Mapping[str, NDArray[Any]], n_terminals: int, *, probabilities: bool
 ) -> CompactOperators:
@@ -118,6 +135,8 @@ def operators_from(
         n = len(rules.leaf)
         vector = array_from(f"{prefix}.leaf_vector", arrays, np.int64, (n,), AtLeast(0), Below(max(n, 1)))
         leaf_factor = array_from(f"{prefix}.leaf_factor", arrays, np.float64, (n,), AtLeast(0.0))
+        if (int(vector.max(initial=0)) + 1) * root.shape[1] > _MOST_NUMBERS:
+            raise ValueError("the vectors of leaf rules are too large")
         is_state = _are_states(vector, rules.leaf[:, 0], states, root.shape[1])
         leaf_share = numbers("leaf_share", int(is_state.sum()))
         shares = np.zeros(is_state.shape)
@@ -139,8 +158,18 @@ def operators_from(
             probabilities,
             array_from(sigma, arrays, np.float64, (len(states), None), AtLeast(0.0)) if sigma in arrays else None,
         )
-        if probabilities and not Shares().accepts(root.ravel()):
-            raise ValueError("the roots do not sum to one")
+        if probabilities:
+            if not Shares().accepts(root.ravel()):
+                raise ValueError("the roots do not sum to one")
+            symbol = np.zeros(len(shares), dtype=np.int64)
+            symbol[vector] = rules.leaf[:, 0]
+            leaves = shares * np.bincount(vector, leaf_factor, minlength=len(shares))[:, None]
+            sums = row_sums(symbol, leaves, len(states)) + row_sums(
+                rules.unary[:, 0], rest.unary.sum(axis=2), len(states)
+            )
+            tensor, state, of_state = rest.binary.row_sums()
+            np.add.at(sums, (rules.binary[tensor, 0], state), of_state)
+            _check_sums(sums, states)
     except (IndexError, ValueError) as error:
         raise ModelFileError(f"the operators `{prefix}` of the model are damaged ({error}); train it again") from None
     return CompactOperators(rest, rules.leaf, vector, leaf_factor, shares)

@@ -17,7 +17,7 @@ from typing import Any, overload
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, read_only
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray, ranges
 
 __all__ = ["Tensor", "Tensors"]
 
@@ -271,6 +271,32 @@ class Tensors(Sequence[Tensor]):
     def parts(self) -> IntArray:
         """The size of each part of each tensor; see `parts_of`."""
         return self.parts_of(self.shapes, self.terms)
+
+    def row_sums(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Sum each tensor over its second and third leg: the tensor, the place on the first leg, and the sum, (Σ m_a,).
+
+        >>> tensors = [Tensor.of_dense(np.arange(4.0).reshape(2, 1, 2)), Tensor.of_dense(np.ones((1, 1, 3)))]
+        >>> Tensors.of(tensors).row_sums()
+        (array([0, 0, 1]), array([0, 1, 0]), array([1., 5., 3.]))
+        """
+        m_a, m_b, m_c = self.shapes.T
+        width = self.widths
+        end = np.cumsum(width)
+        # The weight of each column of each matrix: Σ second · Σ third of a term, and 1 without terms.
+        weight = np.ones(int(width.sum()))
+        column = ranges(end - self.terms, end)[0]
+        start = self.offset[:-1] + self.terms * m_a
+        for m in (m_b, m_c):
+            place = ranges(start, start + self.terms * m)[0]
+            rows = np.repeat(m, self.terms)
+            weight[column] *= np.add.reduceat(self.data[place], np.cumsum(rows) - rows) if len(rows) else 1.0
+            start = start + self.terms * m
+        place = ranges(self.offset[:-1], self.offset[:-1] + m_a * width)[0]
+        tensor = np.repeat(np.arange(len(self)), m_a)
+        products = self.data[place] * weight[ranges((end - width)[tensor], end[tensor])[0]]
+        row = np.cumsum(width[tensor])
+        sums = np.add.reduceat(products, row - width[tensor]) if len(tensor) else np.zeros(0)
+        return tensor, ranges(np.zeros_like(m_a), m_a)[0], sums
 
     def with_data(self, data: FloatArray) -> Tensors:
         """Replace the numbers; the layout stays.

@@ -19,7 +19,15 @@ from spectral_latent._options import AtLeast, Below, Count, ShortRepr, checked, 
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel
 from spectral_latent.grammar import Parses, check_kind
-from spectral_latent.operators import Distinct, ModelFileError, StoredModel, array_from, opened_model, setting_from
+from spectral_latent.operators import (
+    MAX_BYTES,
+    Distinct,
+    ModelFileError,
+    StoredModel,
+    array_from,
+    opened_model,
+    setting_from,
+)
 from spectral_latent.reranking.candidates import NBest, check_formalism
 from spectral_latent.reranking.features import BaseFeatures
 from spectral_latent.reranking.latent import LatentFeatures
@@ -253,17 +261,23 @@ class Reranker(StoredModel):
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], models: LatentModels | None = None, *, parser: Parser | None = None
+        cls,
+        path: str | os.PathLike[str],
+        models: LatentModels | None = None,
+        *,
+        parser: Parser | None = None,
+        max_bytes: int = MAX_BYTES,
     ) -> Reranker:
         """Read a reranker.
 
         path: a file that `save` has written.
         models: the latent models of training, by the same names.
         parser: the model named `latent`, if training had such a model and it is not among the given ones.
+        max_bytes: the largest memory of the reranker's arrays, in bytes.
 
         Raises ModelFileError if the file is not a whole reranker of this version, or if other models are given.
         """
-        with opened_model(path, cls.kind) as (arrays, settings):
+        with opened_model(path, cls.kind, max_bytes) as (arrays, settings):
             given = dict(models or {})
             if parser is not None and LATENT in settings["models"]:
                 given.setdefault(LATENT, parser)

@@ -165,7 +165,10 @@ class Decoder:
             mu = np.where(is_lost[position], mu, latent)
         rows = np.zeros((len(terminal), self.n_tags))
         rows[position, candidates.tag] = mu
-        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+        total = rows.sum(axis=1, keepdims=True)
+        if not (total > 0.0).all():
+            raise ValueError("the model gives probability zero to every tag of a word")
+        return np.asarray(rows / total)
 
     def _chain(self, terminal: IntArray) -> tuple[Forest, FloatArray]:
         """Build the forest of one sequence, and compute the logarithm (E,) of each edge's factor in the chain."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import time
+from pathlib import Path
 
 import pytest
 
 from spectral_latent.corpora import CorpusError, parse_brackets
 from spectral_latent.corpora.nbest import parse_nbest
-from spectral_latent.corpora.text import decode
+from spectral_latent.corpora.text import decode, read_text
 
 
 def test_messages_are_short_and_can_be_printed() -> None:
@@ -56,3 +58,9 @@ def test_numbers_of_all_notations() -> None:
     for text in (".", "1..5", "e5", "1e", "nan", "1_0"):
         with pytest.raises(CorpusError, match="is not a number"):
             list(parse_nbest(f"1 a\n{text}\n(S (NN run))\n", form="bllip"))
+
+
+def test_a_line_without_end_in_a_small_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.gz").write_bytes(gzip.compress(b"short\n" + b"x" * (129 << 20), 1))
+    with pytest.raises(CorpusError, match=r"text.gz, line 2: a line of more than 128 MB; divide it"):
+        read_text(tmp_path / "text.gz")

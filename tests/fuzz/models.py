@@ -47,6 +47,14 @@ class Kind(NamedTuple):
     answers: Callable[[Any], Iterator[Any]]
 
 
+def _expectations(model: Any, words: list[str]) -> Iterator[Any]:
+    """Ask a model of probabilities for what it expects of each prefix of a sentence."""
+    yield np.exp(-model.surprisal(words, "nats").total)
+    entropy = model.entropy(words)
+    assert (entropy >= -1e-9).all()
+    yield np.exp(-entropy)
+
+
 def _phrases(estimator: str) -> ConstituencyModel:
     options = ConstituencyOptions(estimator=EstimatorOptions(estimator, n_states=3, iterations=2))
     return ConstituencyModel.train(TREES, [options, options])
@@ -57,7 +65,11 @@ def _ask_phrases(model: ConstituencyModel) -> Iterator[Any]:
         for parse in model.parse_nbest(words, 3):
             assert list(parse.tree.words()) == words
             yield parse.log
+        yield np.array(list(model.posteriors(words).values()))
+        if model.options.estimator.estimator != "spectral":
+            yield from _expectations(model, words)
     yield model.score(TREES[:4]).log
+    yield model.log_probabilities(QUESTIONS)
 
 
 def _sentences() -> list[DependencySentence]:
@@ -75,17 +87,21 @@ def _ask_dependencies(model: DependencyModel) -> Iterator[Any]:
         for parse in model.parse_nbest(DependencySentence.of(words), 2):
             assert parse.tree.forms == tuple(words) and parse.tree.is_tree()
             yield parse.log
+        yield model.posteriors(DependencySentence.of(words))
     yield model.score(_sentences()[:4]).log
+    yield model.log_probabilities(map(DependencySentence.of, QUESTIONS))
 
 
 def _ask_sequences(model: LatentHMM | LatentTagger) -> Iterator[Any]:
     rows = [*QUESTIONS, []] * 3
     tags = list((model if isinstance(model, LatentTagger) else model.tagger).tag_all(rows))
     assert [len(row) for row in tags] == [len(row) for row in rows]
+    yield from ((model if isinstance(model, LatentTagger) else model.tagger).posteriors(row) for row in QUESTIONS)
     log = model.score(QUESTIONS).log
     yield log
     if np.isfinite(log).all():  # what follows the impossible is not known
         yield sum(model.following(QUESTIONS[0][:2]).values())
+        yield np.exp(-model.entropy(QUESTIONS[0]))
 
 
 def _ask_automata(model: WeightedAutomaton) -> Iterator[Any]:

@@ -10,6 +10,7 @@ import os
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field, replace
@@ -43,7 +44,7 @@ from spectral_latent.operators import (
     setting_from,
 )
 from spectral_latent.trees import Forest, Rules
-from tests.oracles import columns, random_numbers, rules_of
+from tests.oracles import columns, random_lpcfg, random_numbers, rules_of
 
 TREES = [(0, (1, (2, 0), (2, 1)), (0, (2, 1))), (0, (0, (2, 0)), (0, (2, 0))), (1, (2, 1), (1, (2, 0), (0, 2)))]
 STATES = [3, 2, 4]
@@ -512,6 +513,47 @@ def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
 def test_numbers_that_do_not_fit_the_table_are_refused(entry: Any, body: bytes, copies: Any, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="m: the model is damaged"):
         load_model(by_hand(tmp_path / "m", entry, body, copies), "toy")
+
+
+def test_a_shape_of_many_axes_is_refused_at_once(tmp_path: Path) -> None:
+    """To multiply its lengths would take minutes."""
+    path = by_hand(tmp_path / "m", ["float64", "float16", [1 << 31] * 300_000], QUARTERS)
+    start = time.process_time()
+    with pytest.raises(ModelFileError, match="m: the model is damaged"):
+        load_model(path, "toy")
+    assert time.process_time() - start < 5.0
+
+
+def test_a_model_may_be_as_large_as_its_reader_allows(tmp_path: Path) -> None:
+    bomb = by_hand(tmp_path / "m", ["int64", "uint8", [1 << 30]], zlib.compress(bytes(1 << 30), 1))
+    with pytest.raises(ModelFileError, match=rf"m: the model needs {8 << 30} bytes .* larger max_bytes"):
+        load_model(bomb, "toy")
+    saved(tmp_path / "toy")
+    needed = sum({array.tobytes(): array.nbytes for array in load_model(tmp_path / "toy")[0].values()}.values())
+    assert load_model(tmp_path / "toy", max_bytes=needed)
+    with pytest.raises(ModelFileError, match="may have"):
+        load_model(tmp_path / "toy", max_bytes=needed - 1)
+
+
+def test_an_array_of_no_part_of_the_model_is_refused(tmp_path: Path) -> None:
+    save_model(tmp_path / "m", {**toy_arrays(), "extra": np.arange(3)}, SETTINGS)
+    with (
+        pytest.raises(ModelFileError, match=r"m: the model is damaged .*'extra'"),
+        opened_model(tmp_path / "m") as parts,
+    ):
+        operators_from("latent", parts[0], 100, probabilities=False)
+
+
+@pytest.mark.parametrize("name", ["leaf_factor", "data_factor", "unary"])
+@pytest.mark.parametrize("factor", [0.0, 5e-324, 0.99, 1.01, 1e15])
+def test_rules_that_are_no_distribution_are_refused(name: str, factor: float, tmp_path: Path) -> None:
+    rules = {"leaf": [(0, 0), (1, 1), (2, 2)], "unary": [(1, 2)], "binary": [(0, 1, 2), (2, 2, 1)]}
+    operators = replace(random_lpcfg(np.random.default_rng(0), STATES, rules).operators(), probabilities=True)
+    arrays = arrays_of("latent", CompactOperators.of(operators.rounded()))
+    assert operators_from("latent", arrays, 100, probabilities=True).operators.probabilities
+    changed = {**arrays, f"latent.{name}": arrays[f"latent.{name}"] * factor}
+    with pytest.raises(ModelFileError, match="damaged"):
+        operators_from("latent", changed, 100, probabilities=True)
 
 
 def test_an_array_that_is_not_in_the_table_is_refused(tmp_path: Path) -> None:
