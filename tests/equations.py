@@ -148,7 +148,7 @@ CLAIMS = {
     ("slides", "Slide 20"): _claim("F1 out of the box: marginals with their signs", *_STEPS),
     ("slides", "Slide 21"): _claim("negative marginals", "test_the_sign_of_a_negative_weight_is_kept"),
     ("slides", "Slide 22"): _claim("F1 with absolute values of marginals", *_STEPS),
-    ("slides", "Slide 23"): _claim("scaling of features", "test_scaled_indicators_are_those_of_slide_23"),
+    ("slides", "Slide 23"): _claim("scaling of features", "test_scaled_indicators_are_those_of_slide_23", _STEPS[1]),
     ("slides", "Slide 24"): _claim("F1 with scaling", *_STEPS),
     ("slides", "Slide 25"): _claim("smoothing", "test_binary_operators_back_off_as_slide_25_says"),
     **{
@@ -158,6 +158,7 @@ CLAIMS = {
             (26, "F1 with smoothing"),
             (27, "F1 of EM and spectral learning, by states"),
             (28, "F1 with simple features, and of annotation"),
+            (31, "F1 of the hybrid of moments and EM"),
         )
     },
     (_DHILLON, "Algorithm 1"): _claim(

@@ -22,9 +22,11 @@ _STEPS = (
     "out of the box",
     "+ absolute marginals",
     "+ scaling",
+    "κ = 1",
     "+ smoothing",
     "simple features",
     "EM",
+    "hybrid",
 )
 _METHODS = (
     "Baum-Welch",

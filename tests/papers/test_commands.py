@@ -164,11 +164,14 @@ def test_cohen2013(treebank: Path) -> None:
 
 
 def test_steps_add_one_thing_each() -> None:
-    plain, absolute, scaled, smoothed, simple = (cohen2013.step_options(step, 4) for step in cohen2013.STEPS[2:7])
+    plain, absolute, scaled, ours, smoothed, simple = (cohen2013.step_options(step, 4) for step in cohen2013.STEPS[2:8])
     assert (plain.marginals, absolute.marginals, scaled.marginals) == ("undivided", "absolute", "absolute")
-    assert (absolute.estimator.scaling, scaled.estimator.scaling is not None) == (None, True)
-    assert (scaled.estimator.smoothing, smoothed.estimator.smoothing is not None) == (None, True)
+    assert (absolute.estimator.scaling, scaled.estimator.scaling) == (None, 5.0)
+    assert ours == replace(scaled, estimator=replace(scaled.estimator, scaling=ConstituencyOptions().estimator.scaling))
+    assert (ours.estimator.smoothing, smoothed.estimator.smoothing is not None) == (None, True)
     assert (smoothed.features, simple.features) == ("all", "simple")
+    em, hybrid = (cohen2013.step_options(step, 4).estimator for step in cohen2013.STEPS[8:])
+    assert (em.estimator, hybrid.estimator, em.n_states, hybrid.n_states) == ("em", "hybrid", 4, 4)
 
 
 def test_dhillon2012(dependencies: Path) -> None:
