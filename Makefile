@@ -27,7 +27,7 @@ COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/
   tests/reranking/test_perceptron.py
 
 # Tests of several kinds, some of which read corpora, and the way to run them with no setting of the user.
-BARE_TESTS := tests/operators/test_storage.py tests/corpora/test_tagged.py tests/sequence/test_accuracy.py \
+BARE_TESTS := tests/files/test_storage.py tests/corpora/test_tagged.py tests/sequence/test_accuracy.py \
   tests/cli/test_train_tagger.py tests/adapters/test_latent_hmm_tagger.py
 BARE = env -i HOME="$$home" PATH="$$PATH" NUMBA_CACHE_DIR="$$home/numba" $(BIN)/python -m pytest -q -p no:cacheprovider
 

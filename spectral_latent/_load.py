@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import NDArray
 
-from spectral_latent.operators import MAX_BYTES, ModelFileError, opened_model
+from spectral_latent.files import MAX_BYTES, ModelFileError, opened_model
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM

@@ -23,7 +23,7 @@ from spectral_latent.constituency.presets import preset
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel
 from spectral_latent.dependency.presets import preset as dependency_preset
-from spectral_latent.operators import load_model
+from spectral_latent.files import load_model
 from spectral_latent.sequence import LatentHMM, LatentTagger
 from spectral_latent.sequence.presets import hmm_preset
 from spectral_latent.sequence.presets import preset as tagger_preset

@@ -28,7 +28,7 @@ from spectral_latent import (
 from spectral_latent._load import _CLASSES
 from spectral_latent.constituency import Phrase
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.operators import ModelFileError, load_model, save_model
+from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.reranking import Candidate, NBest
 
 TREES = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "mice", "men")]

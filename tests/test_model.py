@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from spectral_latent._names import EstimatorName
 from spectral_latent.estimation import EstimationError, EstimatorOptions, Shard, Treebank
+from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.model import LatentTreeModel, neighbourhoods
 from spectral_latent.model import model as model_module
 from spectral_latent.model.features import GivenFeature
-from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
 from tests.oracles import (
     Lpcfg,

@@ -41,9 +41,9 @@ from spectral_latent.dependency import (
 )
 from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.estimation import EstimationError, EstimatorOptions
+from spectral_latent.files import options_from
 from spectral_latent.grammar import GrammarOptions, Limits
 from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
-from spectral_latent.operators import options_from
 from spectral_latent.papers.featurized import FeaturizedOptions, train_featurized_hmm
 from spectral_latent.reranking import PerceptronOptions
 from spectral_latent.reranking.perceptron import PerceptronReranker

@@ -13,8 +13,8 @@ from nltk.parse.api import ParserI
 from nltk.tag.sequential import SequentialBackoffTagger
 
 from spectral_latent import constituency, dependency, load
+from spectral_latent.files import ModelFileError
 from spectral_latent.grammar import Surprisal, Unit
-from spectral_latent.operators import ModelFileError
 from spectral_latent.reranking import Reranker
 from spectral_latent.tokenisation import Token
 from spectral_latent_nltk._making import maker

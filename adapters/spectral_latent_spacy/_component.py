@@ -13,8 +13,8 @@ from spacy.tokens import Doc, Token
 from spacy.util import minibatch
 
 from spectral_latent import load
-from spectral_latent.operators import ModelFileError, StoredModel
-from spectral_latent.operators.storage import MissingModelError
+from spectral_latent.files import ModelFileError, StoredModel
+from spectral_latent.files.storage import MissingModelError
 
 __all__ = ["Component", "words_of"]
 

@@ -24,18 +24,11 @@ from spectral_latent.anchors.training import (
 )
 from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.files import Distinct, Shares, StoredModel, array_from, plain_name, setting_from
 from spectral_latent.grammar import check_sentences, check_words
 from spectral_latent.grammar.batches import map_batches
 from spectral_latent.inference import tree_weights
-from spectral_latent.operators import (
-    Distinct,
-    ObservableOperators,
-    Shares,
-    StoredModel,
-    array_from,
-    plain_name,
-    setting_from,
-)
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import in_batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov

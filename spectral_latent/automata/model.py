@@ -17,16 +17,8 @@ from spectral_latent.automata.balancing import Balanced, forward_factor
 from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, counts_of
 from spectral_latent.automata.options import AutomatonOptions
 from spectral_latent.estimation import EstimationError
-from spectral_latent.operators import (
-    Distinct,
-    ObservableOperators,
-    StoredModel,
-    Tensor,
-    Tensors,
-    array_from,
-    plain_name,
-    setting_from,
-)
+from spectral_latent.files import Distinct, StoredModel, array_from, plain_name, setting_from
+from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import (
     Alphabet,
     LatentHMM,

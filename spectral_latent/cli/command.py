@@ -94,7 +94,7 @@ def _users_error(error: Exception) -> str | None:
         return None
     from spectral_latent.corpora import CorpusError
     from spectral_latent.estimation import EstimationError
-    from spectral_latent.operators import ModelFileError
+    from spectral_latent.files import ModelFileError
 
     return str(error) if isinstance(error, CorpusError | EstimationError | ModelFileError) else None
 

@@ -42,7 +42,7 @@ def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Read the description of a model, and its summary."""
     from spectral_latent._load import make_model
     from spectral_latent._options import counted
-    from spectral_latent.operators import opened_model
+    from spectral_latent.files import opened_model
 
     record = record_of(file) or {}
     with opened_model(file) as (arrays, settings):

@@ -66,7 +66,7 @@ def load_model(file: str, *kinds: str) -> Any:
     ['N', 'V']
     """
     from spectral_latent._load import make_model
-    from spectral_latent.operators import ModelFileError, opened_model
+    from spectral_latent.files import ModelFileError, opened_model
 
     with opened_model(file) as (arrays, settings):
         kind = str(settings.get("kind"))
@@ -94,7 +94,7 @@ def load_of_prefixes(file: str) -> tuple[Any, Tokenisation]:
 
     Raises ModelFileError as `load_model`, and for a model of sequences whose observations are not strings.
     """
-    from spectral_latent.operators import ModelFileError
+    from spectral_latent.files import ModelFileError
     from spectral_latent.sequence import LatentHMM
     from spectral_latent.tokenisation import Tokenisation
 
@@ -167,7 +167,7 @@ class LoadedTagger(NamedTuple):
         Raises ModelFileError for a model without labels, and for a tag that is not a string.
         """
         from spectral_latent.anchors import AnchorHMM
-        from spectral_latent.operators import ModelFileError
+        from spectral_latent.files import ModelFileError
 
         if isinstance(model, AnchorHMM):
             if model.labels is None:
@@ -215,7 +215,7 @@ def load_states(file: str) -> Callable[[list[list[str]]], list[list[str]]]:
     Raises ModelFileError as `load_model`, and for a model without states.
     """
     from spectral_latent.anchors import AnchorHMM
-    from spectral_latent.operators import ModelFileError
+    from spectral_latent.files import ModelFileError
 
     model: Any = load_model(file, "hmm", "anchors")
     if isinstance(model, AnchorHMM):

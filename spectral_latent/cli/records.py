@@ -110,7 +110,7 @@ def record_of(file: str) -> dict[str, Any] | None:
 
     Raises ModelFileError for a file that is not a whole model.
     """
-    from spectral_latent.operators import ModelFileError, load_model
+    from spectral_latent.files import ModelFileError, load_model
 
     _, settings = load_model(file)
     record = settings.get("record")

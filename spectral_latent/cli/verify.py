@@ -46,7 +46,7 @@ def verify(model: str, sources: tuple[str, ...], jobs: int, quiet: bool) -> None
       spectral-latent verify wsj.model
       spectral-latent verify wsj.model sections/
     """
-    from spectral_latent.operators import load_model
+    from spectral_latent.files import load_model
 
     record = record_of(model)
     if record is None:

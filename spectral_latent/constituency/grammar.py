@@ -17,9 +17,10 @@ from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.constituency.items import PhraseItems
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.rows import with_rows
+from spectral_latent.files import Distinct, setting_from
 from spectral_latent.grammar import Charts, LatentGrammar, Limits, SentenceGrammar
 from spectral_latent.inference import Weight, inside, total_weight
-from spectral_latent.operators import Distinct, ObservableOperators, setting_from
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["PhraseGrammar"]

@@ -26,6 +26,7 @@ from spectral_latent.constituency.subtrees import SubtreeGrammar
 from spectral_latent.constituency.training import train_parser
 from spectral_latent.drawing import Html
 from spectral_latent.estimation import Listener, silent
+from spectral_latent.files import StoredModel
 from spectral_latent.grammar import (
     Limits,
     NextWords,
@@ -42,7 +43,6 @@ from spectral_latent.grammar import (
 from spectral_latent.grammar.batches import batches_of, map_batches
 from spectral_latent.inference import Weight
 from spectral_latent.inspection import NamedOperators
-from spectral_latent.operators import StoredModel
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray
 

@@ -32,8 +32,8 @@ from spectral_latent._compiled import check_column, check_range, check_starts, c
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.constituency.constituents import LabelledConstituents
 from spectral_latent.constituency.span_features import N_BUCKETS, BucketArray, span_features
+from spectral_latent.files import array_from
 from spectral_latent.lexicon.log_linear import minimise
-from spectral_latent.operators import array_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["SpanExamples", "SpanModel", "SpanOptions", "span_loss"]

@@ -15,10 +15,10 @@ import numpy as np
 from spectral_latent.constituency import ConstituencyOptions, Phrase, PhraseGrammar, PhraseSymbol
 from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.corpora.grammars import parse_grammar
+from spectral_latent.files import CompactOperators
 from spectral_latent.grammar import LatentGrammar
 from spectral_latent.inference import collapse, mean_node_counts, sample_trees
 from spectral_latent.lexicon import Lexicon
-from spectral_latent.operators import CompactOperators
 from spectral_latent.trees import SkeletalTrees
 
 __all__ = ["embedded_treebank", "embedded_truth"]

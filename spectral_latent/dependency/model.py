@@ -21,6 +21,7 @@ from spectral_latent.dependency.sentence import BLANK, DependencySentence, check
 from spectral_latent.dependency.training import prepare_parts
 from spectral_latent.drawing import Html, heat_map
 from spectral_latent.estimation import Listener, silent
+from spectral_latent.files import Distinct, StoredModel, setting_from
 from spectral_latent.grammar import (
     LatentGrammar,
     Limits,
@@ -36,7 +37,7 @@ from spectral_latent.grammar import (
 from spectral_latent.grammar.batches import batches_of, map_batches
 from spectral_latent.inference import Weight
 from spectral_latent.inspection import NamedOperators
-from spectral_latent.operators import Distinct, ObservableOperators, StoredModel, setting_from
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, Vocabulary
 

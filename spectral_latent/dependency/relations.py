@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
 from spectral_latent.dependency.sentence import BLANK
+from spectral_latent.files import Distinct, Sorted, array_from, setting_from
 from spectral_latent.lexicon.log_linear import log_linear_weights
-from spectral_latent.operators import Distinct, Sorted, array_from, setting_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, matches
 
 __all__ = ["RelationModel", "RelationOptions"]

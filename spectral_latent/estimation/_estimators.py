@@ -25,8 +25,8 @@ from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation._treebank import Priors, Treebank, TreebankCounts, TreebankShard
 from spectral_latent.estimation.clustering import Clusters, cluster_counts
 from spectral_latent.estimation.em import EMResult, drawn_to, random_counts, run_em, state_prior
+from spectral_latent.files.rounding import with_digits
 from spectral_latent.operators import ObservableOperators, RuleTable
-from spectral_latent.operators.rounding import with_digits
 from spectral_latent.trees import Rules
 
 __all__ = ["Estimate", "estimate", "reestimate", "relative_frequencies", "spectral_moments"]

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from spectral_latent._options import checked
 from spectral_latent.estimation import parallel_map
-from spectral_latent.operators import StoredModel
+from spectral_latent.files import StoredModel
 
 __all__ = ["BATCH_SIZE", "batches_of", "map_batches", "map_sentences"]
 

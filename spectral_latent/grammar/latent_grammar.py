@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, ShortRepr, counted
+from spectral_latent.files import CompactOperators, Distinct, array_from, arrays_of, operators_from, setting_from
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import LimitError
 from spectral_latent.grammar._outside_estimates import Neighbours, OutsideEstimates
@@ -29,15 +30,7 @@ from spectral_latent.grammar.sentence import Charts, SentenceGrammar
 from spectral_latent.grammar.surprisal import NextWords, Prefixes
 from spectral_latent.inference import LeftCorners
 from spectral_latent.lexicon import EncodedWords, Lexicon, WordEncoder
-from spectral_latent.operators import (
-    CompactOperators,
-    Distinct,
-    ObservableOperators,
-    array_from,
-    arrays_of,
-    operators_from,
-    setting_from,
-)
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["LatentGrammar", "OptionsKind"]

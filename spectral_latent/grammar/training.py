@@ -16,10 +16,11 @@ from spectral_latent.estimation import (
     relative_frequencies,
     silent,
 )
+from spectral_latent.files import CompactOperators, rounded_operators
 from spectral_latent.grammar.latent_grammar import LatentGrammar, OptionsKind
 from spectral_latent.grammar.options import GrammarOptions
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
-from spectral_latent.operators import CompactOperators, ObservableOperators, RuleTable
+from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
 __all__ = ["Training", "prepare_grammar", "spelling_of"]
@@ -79,7 +80,7 @@ class Training(Generic[Model]):
         listener: is told the progress.
         """
         latent = estimate(self.treebank, self.coarse.options.estimator, jobs=jobs, listener=listener)
-        return self.coarse.with_operators(latent.operators.rounded(), latent.rounded_objective)
+        return self.coarse.with_operators(rounded_operators(latent.operators), latent.rounded_objective)
 
     def reestimate(self, operators: ObservableOperators, *, jobs: int | None = 1) -> Model:
         """Estimate the latent model by one iteration of EM from probabilities over the rules of the treebank.
@@ -88,7 +89,7 @@ class Training(Generic[Model]):
         jobs: the number of threads; the result does not depend on it.
         """
         latent = reestimate(self.treebank, operators, self.coarse.options.estimator, jobs=jobs)
-        return self.coarse.with_operators(latent.rounded())
+        return self.coarse.with_operators(rounded_operators(latent))
 
 
 def prepare_grammar(
@@ -115,7 +116,7 @@ def prepare_grammar(
 
     counts = treebank.counts
     priors = Priors(smooth, options.fragments, unseen_rules)
-    coarse = relative_frequencies(counts, priors).rounded()
+    coarse = rounded_operators(relative_frequencies(counts, priors))
     seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
     share = counts.symbol / counts.symbol.sum()
     grammar = LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, share, coarse, CompactOperators.of(coarse))

@@ -32,9 +32,9 @@ import scipy
 from numpy.typing import NDArray
 
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
+from spectral_latent.files import Distinct, Sorted, array_from
 from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.lexicon.signatures import character_classes, without_runs
-from spectral_latent.operators import Distinct, Sorted, array_from
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
 __all__ = ["SpellingModel", "SpellingOptions"]

@@ -23,8 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent.files import CompactOperators
 from spectral_latent.lexicon.lexicon import Lexicon
-from spectral_latent.operators import CompactOperators, ObservableOperators
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
 __all__ = ["EncodedWords", "WordEncoder"]

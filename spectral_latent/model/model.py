@@ -24,20 +24,20 @@ from spectral_latent.estimation import (
     read_treebanks,
     silent,
 )
-from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sample_trees, total_weight, tree_weights
-from spectral_latent.inspection import NamedOperators
-from spectral_latent.model.features import Feature, place_of
-from spectral_latent.model.training import GraphFormalism
-from spectral_latent.operators import (
+from spectral_latent.files import (
     CompactOperators,
     Distinct,
-    ObservableOperators,
     StoredModel,
     arrays_of,
     operators_from,
     plain_name,
     setting_from,
 )
+from spectral_latent.inference import ScaledVectors, Weight, inside, outside, sample_trees, total_weight, tree_weights
+from spectral_latent.inspection import NamedOperators
+from spectral_latent.model.features import Feature, place_of
+from spectral_latent.model.training import GraphFormalism
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import (
     MISSING,
     FloatArray,

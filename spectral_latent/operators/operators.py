@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range, read_only
-from spectral_latent.operators.rounding import rounded, with_digits
 from spectral_latent.operators.rule_table import RuleTable
 from spectral_latent.operators.tensors import Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules
@@ -118,34 +117,6 @@ class ObservableOperators(RuleTable):
         tensors = (self.binary.offset, self.binary.terms, self.binary.data)
         columns = (self.states, self.root, self.leaf, self.unary, self.rules.binary, *tensors)
         return PackedOperators(*map(_view, columns))
-
-    def rounded(self) -> ObservableOperators:
-        """Round all numbers, so that a file holds most of them in two bytes.
-
-        See `rounding`: the vector of a leaf rule is a group of numbers, and so is each part of a tensor.  The numbers
-        of roots and of unary rules have 24 binary digits.
-
-        >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
-        >>> leaf = np.array([[0.75, 0.1]])
-        >>> operators = ObservableOperators(
-        ...     rules, np.array([2]), np.array([[0.5, 0.5]]), leaf, np.empty((0, 2, 2)), [])
-        >>> operators.rounded().leaf.tolist()
-        [[0.75, 0.0999755859375]]
-        """
-        leaf = self.leaf.copy()
-        states = self.states[self.rules.leaf[:, 0]]
-        is_state = np.arange(leaf.shape[1]) < states[:, None]
-        leaf[is_state] = rounded(leaf[is_state], states)
-        binary = self.binary.with_data(rounded(self.binary.data, self.binary.parts))
-        sigma = self.singular_values
-        return replace(
-            self,
-            root=with_digits(self.root),
-            leaf=leaf,
-            unary=with_digits(self.unary),
-            binary=binary,
-            singular_values=None if sigma is None else with_digits(sigma, 11),
-        )
 
     @staticmethod
     def probabilities_of(counts: RuleTable) -> ObservableOperators:

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from spectral_latent._options import AtLeast, Below, Count, ShortRepr, checked, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel
-from spectral_latent.grammar import Parses, check_kind
-from spectral_latent.operators import (
+from spectral_latent.files import (
     MAX_BYTES,
     Distinct,
     ModelFileError,
@@ -28,6 +27,7 @@ from spectral_latent.operators import (
     opened_model,
     setting_from,
 )
+from spectral_latent.grammar import Parses, check_kind
 from spectral_latent.reranking.candidates import NBest, check_formalism
 from spectral_latent.reranking.features import BaseFeatures
 from spectral_latent.reranking.latent import LatentFeatures

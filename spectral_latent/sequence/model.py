@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.estimation import Listener, silent
+from spectral_latent.files import Distinct, StoredModel, plain_name, setting_from
 from spectral_latent.grammar import check_words
 from spectral_latent.grammar.batches import map_batches
 from spectral_latent.inference import tree_weights
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon, WordEncoder
-from spectral_latent.operators import Distinct, StoredModel, plain_name, setting_from
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.checks import Tag, check_sequence, pairs_of
 from spectral_latent.sequence.conversion import Sequences

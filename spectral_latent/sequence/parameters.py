@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import Above, AtMost, ShortRepr, counted
-from spectral_latent.operators import (
+from spectral_latent.files import (
     CompactOperators,
-    ObservableOperators,
     array_from,
     arrays_of,
     operators_from,
+    rounded_operators,
     setting_from,
 )
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray
 
 __all__ = ["SequenceParameters"]
@@ -98,7 +99,7 @@ class SequenceParameters(ShortRepr):
 
     def rounded(self) -> SequenceParameters:
         """Round the numbers of the operators, so that a file holds most of them in two bytes."""
-        return replace(self, coarse=self.coarse.rounded(), latent=self.latent.rounded())
+        return replace(self, coarse=rounded_operators(self.coarse), latent=rounded_operators(self.latent))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Collect the arrays of a model file."""

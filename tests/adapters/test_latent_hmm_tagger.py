@@ -15,7 +15,7 @@ from nltk.tag.util import untag
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import many_to_one, score_tags
-from spectral_latent.operators import ModelFileError
+from spectral_latent.files import ModelFileError
 from spectral_latent.sequence import HMMOptions, LatentHMM, TaggerOptions, preset
 from spectral_latent_nltk import AnchorTagger, LatentHMMTagger
 from tests.conformance.taggers import (

@@ -17,7 +17,7 @@ import spectral_latent_spacy
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.constituency import FALLBACK, ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.operators import ModelFileError
+from spectral_latent.files import ModelFileError
 from spectral_latent.sequence import LatentTagger
 from spectral_latent_spacy import NotAConstituentError
 from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED

@@ -19,7 +19,7 @@ from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions, Spell
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimationError, Progress
 from spectral_latent.evaluation import many_to_one
-from spectral_latent.operators import ModelFileError, load_model, save_model
+from spectral_latent.files import ModelFileError, load_model, save_model
 from tests.sequence.hmms import Posterior, forward_backward
 
 PLAIN = AnchorOptions(hull=HullOptions(spelling="none", prior=0.0))

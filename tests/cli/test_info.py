@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spectral_latent import __version__, load
-from spectral_latent.operators import load_model, save_model
+from spectral_latent.files import load_model, save_model
 
 Run = Callable[..., Any]
 

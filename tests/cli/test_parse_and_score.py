@@ -11,7 +11,7 @@ from safetensors import safe_open
 from spectral_latent.constituency import ConstituencyModel, Phrase, clean
 from spectral_latent.constituency.parsing import PhraseParser
 from spectral_latent.corpora import parse_brackets, read_brackets
-from spectral_latent.operators import storage
+from spectral_latent.files import storage
 
 Run = Callable[..., Any]
 

@@ -15,7 +15,7 @@ from spectral_latent.corpora.nbest import NBestFormat, read_nbest
 from spectral_latent.corpora.nbest_output import write_nbest
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import GoldTree, score_brackets
-from spectral_latent.operators import load_model
+from spectral_latent.files import load_model
 from spectral_latent.reranking import N_CANDIDATES, Candidate, NBest, Reranker
 from tests.reranking.nbest_lists import last_first
 

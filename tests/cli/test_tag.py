@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from spectral_latent.corpora import read_conllu
-from spectral_latent.operators import save_model
+from spectral_latent.files import save_model
 from spectral_latent.sequence import LatentHMM, LatentTagger
 
 Run = Callable[..., Any]

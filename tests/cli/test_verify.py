@@ -10,7 +10,7 @@ import pytest
 
 from spectral_latent import load
 from spectral_latent.cli.records import record_of
-from spectral_latent.operators import load_model, save_model
+from spectral_latent.files import load_model, save_model
 
 Run = Callable[..., Any]
 

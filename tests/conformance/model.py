@@ -22,9 +22,9 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from spectral_latent._options import Options, field_types
-from spectral_latent.operators import ModelFileError
-from spectral_latent.operators.compression import pack_arrays
-from spectral_latent.operators.storage import _sealed
+from spectral_latent.files import ModelFileError
+from spectral_latent.files.compression import pack_arrays
+from spectral_latent.files.storage import _sealed
 
 NONSENSE: list[Any] = [None, True, "nonsense", [], {}, [None], -1.5]
 Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]  # a call, its error, and a part of the message

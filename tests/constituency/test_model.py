@@ -28,9 +28,9 @@ from spectral_latent.constituency.features import FeatureSet
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import GoldTree, evaluate_parser, score_brackets
+from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.grammar import Limits, Partial
 from spectral_latent.lexicon import WordEncoder
-from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.streams import Watch, make_shards
 
 SENTENCES = """

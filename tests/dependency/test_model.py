@@ -26,10 +26,10 @@ from spectral_latent.dependency import (
 )
 from spectral_latent.estimation import EstimationError, EstimatorOptions, estimate
 from spectral_latent.evaluation import score_attachments
+from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.grammar import MarginalName, Training
 from spectral_latent.inference import Weight
 from spectral_latent.lexicon import SpellingModel
-from spectral_latent.operators import ModelFileError, load_model, save_model
 from tests.dependency.trees import Heads, is_tree, projective_trees, random_tree
 from tests.streams import Watch, make_shards
 

@@ -26,7 +26,7 @@ from spectral_latent.dependency import (
 )
 from spectral_latent.dependency.arc_features import ArcFeatures
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.operators import ModelFileError, load_model, save_model
+from spectral_latent.files import ModelFileError, load_model, save_model
 from tests.dependency.trees import children, random_tree
 from tests.processes import outputs
 

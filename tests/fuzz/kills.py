@@ -15,7 +15,7 @@ import psutil
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.operators import load_model, save_model
+from spectral_latent.files import load_model, save_model
 from spectral_latent.sequence import LatentTagger, TaggerOptions
 
 __all__ = ["KINDS"]
@@ -23,7 +23,7 @@ __all__ = ["KINDS"]
 COMMAND = [sys.executable, "-m", "spectral_latent"]
 SAVE = """
 import sys, numpy as np
-from spectral_latent.operators import save_model
+from spectral_latent.files import save_model
 print(flush=True)
 for number in range(10**9):
     save_model(sys.argv[1], {"x": np.full(250_000, float(number))}, {"kind": "toy", "number": number})

@@ -22,8 +22,8 @@ from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.model import LatentTreeModel
-from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.reranking import NBest, PerceptronOptions, Reranker
 from spectral_latent.reranking.candidates import Candidate
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions

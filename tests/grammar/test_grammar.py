@@ -20,6 +20,7 @@ from spectral_latent.estimation import (
     outside_templates,
     relative_frequencies,
 )
+from spectral_latent.files import CompactOperators
 from spectral_latent.grammar import (
     GrammarOptions,
     LatentGrammar,
@@ -41,7 +42,7 @@ from spectral_latent.inference import (
     tree_weights,
 )
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
-from spectral_latent.operators import CompactOperators, ObservableOperators, RuleTable
+from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import Tree, columns, leaves, nested
 

@@ -34,10 +34,6 @@ _LEFT_OUT = {
     "options.py",
     "_options.py",
     "presets.py",
-    "storage.py",
-    "compression.py",
-    "stored_model.py",
-    "contents.py",
     "drawing.py",
 }
 

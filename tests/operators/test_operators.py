@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.inference import tree_weights
-from spectral_latent.operators import CompactOperators, ObservableOperators, Tensor, arrays_of, operators_from
+from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import Lpcfg, columns, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
 
@@ -21,48 +21,6 @@ STATES = [4, 1, 5]
 
 def random_model(trees: list[tuple], seed: int) -> Lpcfg:
     return random_numbers(np.random.default_rng(seed), STATES, rules_of(trees))
-
-
-@given(treebanks, seeds, st.booleans())
-def test_arrays_of_files_lose_nothing(trees: list[tuple], seed: int, is_rounded: bool) -> None:
-    model = random_model(trees, seed)
-    operators = model.operators()
-    operators = operators.rounded() if is_rounded else operators
-    packed = operators.packed
-    again = operators_from("x", arrays_of("x", CompactOperators.of(operators)), 100, probabilities=False).operators
-    assert again.n_symbols == len(STATES)
-    assert again.rules.equals(operators.rules)
-    for name in ("states", "root", "leaf", "unary"):
-        assert (getattr(again, name) == getattr(operators, name)).all()
-    for tensor, rule in zip(again.binary, sorted(model.t), strict=True):
-        assert tensor.multiplied_out() == pytest.approx(model.t[rule], rel=1e-2, abs=1e-3)
-        if not is_rounded:
-            assert tensor.multiplied_out() == pytest.approx(model.t[rule], rel=1e-12, abs=1e-12)
-    for name, array in again.packed._asdict().items():
-        assert array.tobytes() == getattr(packed, name).tobytes(), name
-
-
-@given(treebanks, seeds)
-def test_rounding_keeps_three_digits_and_is_done_once(trees: list[tuple], seed: int) -> None:
-    operators = random_model(trees, seed).operators()
-    rounded = operators.rounded()
-    np.testing.assert_allclose(
-        rounded.leaf, operators.leaf, rtol=2**-11, atol=1e-7 * np.abs(operators.leaf).max(initial=0)
-    )
-    largest = np.abs(operators.binary.data).max(initial=0)
-    np.testing.assert_allclose(rounded.binary.data, operators.binary.data, rtol=2**-11, atol=1e-7 * largest)
-    again = rounded.rounded()
-    assert again.leaf.tobytes() == rounded.leaf.tobytes()
-    assert again.binary.data.tobytes() == rounded.binary.data.tobytes()
-    for name in ("root", "unary"):
-        single = getattr(operators, name).astype(np.float32)
-        np.testing.assert_array_equal(getattr(rounded, name), single)
-        np.testing.assert_array_equal(getattr(again, name), single)
-    for array, kind in (
-        (arrays_of("x", CompactOperators.of(rounded))["x.leaf_share"], np.float16),
-        (arrays_of("x", CompactOperators.of(rounded))["x.data_factor"], np.float32),
-    ):
-        assert (array.astype(kind) == array).all()
 
 
 @given(treebanks, seeds)
@@ -160,9 +118,6 @@ def test_a_model_without_rules_packs() -> None:
     rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.empty((0, 3), int))
     operators = ObservableOperators(rules, np.array([1]), np.ones((1, 1)), np.empty((0, 1)), np.empty((0, 1, 1)), [])
     assert (operators.packed.offset.tolist(), len(operators.packed.data)) == ([0], 0)
-    again = operators_from("x", arrays_of("x", CompactOperators.of(operators)), 1, probabilities=False).operators
-    assert again.rules.equals(rules)
-    assert list(again.binary) == list(again.rounded().binary) == []
 
 
 @given(treebanks, seeds)
@@ -248,6 +203,3 @@ def test_singular_values_of_another_shape_are_refused(trees: list[tuple], seed: 
     assert replace(operators, singular_values=np.ones((3, 5))).singular_values is not None
     with pytest.raises(ValueError, match=r"singular values have shape .*, and must have \(3, 5 or more\)"):
         replace(operators, singular_values=np.ones(shape))
-    damaged = arrays_of("x", CompactOperators.of(operators)) | {"x.singular_values": np.ones(shape)}
-    with pytest.raises(ValueError, match="singular"):
-        operators_from("x", damaged, 100, probabilities=False)

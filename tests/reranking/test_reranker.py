@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.operators import ModelFileError, load_model, save_model
+from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.reranking import Candidate, CandidateFeatures, NBest, PerceptronOptions, Reranker, parses_to_nbest
 from spectral_latent.reranking.latent import LatentFeatures
 from spectral_latent.trees import FloatArray

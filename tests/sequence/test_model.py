@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from spectral_latent._names import EstimatorName
 from spectral_latent.estimation import EstimationError, EstimatorOptions
+from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.inference import inside, total_weight
-from spectral_latent.operators import ModelFileError, load_model, save_model
 from spectral_latent.sequence import END, HMMOptions, LatentHMM, LatentTagger, Sequences, StateTagger, TaggerOptions
 from spectral_latent.sequence.forests import TrellisBuilder
 from tests.sequence.hmms import all_strings, chi_square, draw_strings, forward_backward, paths, random_hmm

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import Options, accepted, described, field_types
-from spectral_latent.operators.storage import ModelFileError
+from spectral_latent.files.storage import ModelFileError
 
 __all__ = [
     "Distinct",

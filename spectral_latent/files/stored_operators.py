@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_range
 from spectral_latent._options import AtLeast, Below
-from spectral_latent.operators.compact import CompactOperators
-from spectral_latent.operators.contents import Shares, Sorted, array_from
+from spectral_latent.files.compact import CompactOperators
+from spectral_latent.files.contents import Shares, Sorted, array_from
+from spectral_latent.files.rounding import divided
+from spectral_latent.files.storage import ModelFileError
 from spectral_latent.operators.operators import ObservableOperators
-from spectral_latent.operators.rounding import divided
 from spectral_latent.operators.rule_table import row_sums
-from spectral_latent.operators.storage import ModelFileError
 from spectral_latent.operators.tensors import Tensors
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 

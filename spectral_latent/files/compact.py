@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import read_only
+from spectral_latent.files.rounding import divided
 from spectral_latent.operators.operators import ObservableOperators
-from spectral_latent.operators.rounding import divided
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
 __all__ = ["CompactOperators"]

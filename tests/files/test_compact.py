@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.operators import CompactOperators, ObservableOperators
+from spectral_latent.files import CompactOperators, rounded_operators
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Rules
 
 STATES = [2, 1, 3]
@@ -31,7 +32,7 @@ def with_factors(given_factors: list[float], seed: int) -> ObservableOperators:
 @given(factors, seeds, st.booleans())
 def test_operators_come_back_bit_for_bit(given_factors: list[float], seed: int, is_rounded: bool) -> None:
     operators = with_factors(given_factors, seed)
-    operators = operators.rounded() if is_rounded else operators
+    operators = rounded_operators(operators) if is_rounded else operators
     compact = CompactOperators.of(operators)
     again = compact.operators
     assert compact.rules.equals(operators.rules) and again.rules.equals(operators.rules)
@@ -42,7 +43,7 @@ def test_operators_come_back_bit_for_bit(given_factors: list[float], seed: int, 
 def test_vectors_of_rounded_operators_take_two_bytes_a_number() -> None:
     operators = with_factors([0.1, 0.25, 1.0] * 100, 0)
     assert CompactOperators.of(operators).shares.dtype == np.float64
-    compact = CompactOperators.of(operators.rounded())
+    compact = CompactOperators.of(rounded_operators(operators))
     assert compact.shares.dtype == np.float16
     # Nothing keeps the vectors of all rules in memory.
     assert compact.rest.leaf.base is None and compact.shares.base is None
@@ -66,7 +67,7 @@ def test_every_vector_is_kept_once(given_factors: list[float], seed: int) -> Non
 
 @given(factors, seeds, st.data())
 def test_leaves_are_multiples_of_the_same_rules(given_factors: list[float], seed: int, data: st.DataObject) -> None:
-    operators = with_factors(given_factors, seed).rounded()
+    operators = rounded_operators(with_factors(given_factors, seed))
     source = np.array(data.draw(st.lists(st.integers(0, len(given_factors) - 1), max_size=9)), dtype=np.int64)
     factor = np.linspace(0.3, 2.0, len(source))
     rules = np.stack([operators.rules.leaf[source, 0], np.arange(len(source))], axis=1)

@@ -25,24 +25,24 @@ from safetensors import safe_open
 
 from spectral_latent._options import AtLeast, Options
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.inference import inside, marginals, outside, tree_weights
-from spectral_latent.operators import (
+from spectral_latent.files import (
     CompactOperators,
     Distinct,
     ModelFileError,
-    ObservableOperators,
     Shares,
     Sorted,
-    Tensors,
     array_from,
     arrays_of,
     load_model,
     opened_model,
     operators_from,
     options_from,
+    rounded_operators,
     save_model,
     setting_from,
 )
+from spectral_latent.inference import inside, marginals, outside, tree_weights
+from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import Forest, Rules
 from tests.oracles import columns, random_lpcfg, random_numbers, rules_of
 
@@ -253,7 +253,7 @@ def test_a_private_model_is_never_readable_by_others(tmp_path: Path, monkeypatch
 def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys, numpy as np\n"
-        "from spectral_latent.operators import save_model\n"
+        "from spectral_latent.files import save_model\n"
         "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
         "save_model(sys.argv[1], {'x': np.ones(9)}, {'kind': 'toy'})"
     )
@@ -549,7 +549,7 @@ def test_an_array_of_no_part_of_the_model_is_refused(tmp_path: Path) -> None:
 def test_rules_that_are_no_distribution_are_refused(name: str, factor: float, tmp_path: Path) -> None:
     rules = {"leaf": [(0, 0), (1, 1), (2, 2)], "unary": [(1, 2)], "binary": [(0, 1, 2), (2, 2, 1)]}
     operators = replace(random_lpcfg(np.random.default_rng(0), STATES, rules).operators(), probabilities=True)
-    arrays = arrays_of("latent", CompactOperators.of(operators.rounded()))
+    arrays = arrays_of("latent", CompactOperators.of(rounded_operators(operators)))
     assert operators_from("latent", arrays, 100, probabilities=True).operators.probabilities
     changed = {**arrays, f"latent.{name}": arrays[f"latent.{name}"] * factor}
     with pytest.raises(ModelFileError, match="damaged"):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr
-from spectral_latent.operators.storage import MAX_BYTES, Contents, digest_of, opened_model, save_model
+from spectral_latent.files.storage import MAX_BYTES, Contents, digest_of, opened_model, save_model
 
 __all__ = ["StoredModel"]
 

@@ -16,11 +16,14 @@ between two rounded numbers.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["divided", "rounded", "with_digits"]
+__all__ = ["divided", "rounded", "rounded_operators", "with_digits"]
 
 _DIGITS = 24  # binary digits of a factor
 
@@ -84,3 +87,34 @@ def divided(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatAr
     if np.array_equal(share * np.repeat(factor, lengths), numbers):
         return factor, share
     return np.ones(len(lengths)), numbers
+
+
+def rounded_operators(operators: ObservableOperators) -> ObservableOperators:
+    """Round all numbers of operators, so that a file holds most of them in two bytes.
+
+    The vector of a leaf rule is a group of numbers, and so is each part of a tensor.  The numbers of roots and of unary
+    rules have 24 binary digits.
+
+    operators: any operators.
+
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> leaf = np.array([[0.75, 0.1]])
+    >>> operators = ObservableOperators(
+    ...     rules, np.array([2]), np.array([[0.5, 0.5]]), leaf, np.empty((0, 2, 2)), [])
+    >>> rounded_operators(operators).leaf.tolist()
+    [[0.75, 0.0999755859375]]
+    """
+    leaf = operators.leaf.copy()
+    states = operators.states[operators.rules.leaf[:, 0]]
+    is_state = np.arange(leaf.shape[1]) < states[:, None]
+    leaf[is_state] = rounded(leaf[is_state], states)
+    sigma = operators.singular_values
+    return replace(
+        operators,
+        root=with_digits(operators.root),
+        leaf=leaf,
+        unary=with_digits(operators.unary),
+        binary=operators.binary.with_data(rounded(operators.binary.data, operators.binary.parts)),
+        singular_values=None if sigma is None else with_digits(sigma, 11),
+    )

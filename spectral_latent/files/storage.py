@@ -1,10 +1,10 @@
 """Read and write model files: named arrays and JSON settings in one safetensors file, which cannot run code.
 
 A file is written whole or not at all.  A digest of its contents shows damage when the file is read.  The contents are
-then compared with their declarations (`operators.contents`), so that a hostile file with the right digest raises an
+then compared with their declarations (`files.contents`), so that a hostile file with the right digest raises an
 error and never leads to an out-of-bounds access.  The same model gives the same bytes, with the same version of zlib.
 
-Arrays are compressed (`operators.compression`).  The settings are JSON without white space and with sorted keys.  Their
+Arrays are compressed (`files.compression`).  The settings are JSON without white space and with sorted keys.  Their
 entry `digest` is BLAKE2b, 32 bytes in hexadecimal.
 
 The digest is computed from three parts: the settings without the digest; the JSON list of name, type and shape of every
@@ -32,7 +32,7 @@ from safetensors.numpy import save
 
 from spectral_latent import __version__
 from spectral_latent._options import Count, checked
-from spectral_latent.operators.compression import TooLargeError, pack_arrays, unpack_arrays
+from spectral_latent.files.compression import TooLargeError, pack_arrays, unpack_arrays
 
 __all__ = [
     "MAX_BYTES",

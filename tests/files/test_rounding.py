@@ -1,0 +1,79 @@
+"""Operators come back from arrays of files, rounded or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.files import CompactOperators, arrays_of, operators_from, rounded_operators
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import Rules
+from tests.oracles import Lpcfg, random_numbers, rules_of, tree_strategy
+
+seeds = st.integers(0, 2**32 - 1)
+treebanks = st.lists(tree_strategy(max_leaves=8), min_size=1, max_size=5)
+STATES = [4, 1, 5]
+
+
+def random_model(trees: list[tuple], seed: int) -> Lpcfg:
+    return random_numbers(np.random.default_rng(seed), STATES, rules_of(trees))
+
+
+@given(treebanks, seeds, st.booleans())
+def test_arrays_of_files_lose_nothing(trees: list[tuple], seed: int, is_rounded: bool) -> None:
+    model = random_model(trees, seed)
+    operators = model.operators()
+    operators = rounded_operators(operators) if is_rounded else operators
+    packed = operators.packed
+    again = operators_from("x", arrays_of("x", CompactOperators.of(operators)), 100, probabilities=False).operators
+    assert again.n_symbols == len(STATES)
+    assert again.rules.equals(operators.rules)
+    for name in ("states", "root", "leaf", "unary"):
+        assert (getattr(again, name) == getattr(operators, name)).all()
+    for tensor, rule in zip(again.binary, sorted(model.t), strict=True):
+        assert tensor.multiplied_out() == pytest.approx(model.t[rule], rel=1e-2, abs=1e-3)
+        if not is_rounded:
+            assert tensor.multiplied_out() == pytest.approx(model.t[rule], rel=1e-12, abs=1e-12)
+    for name, array in again.packed._asdict().items():
+        assert array.tobytes() == getattr(packed, name).tobytes(), name
+
+
+@given(treebanks, seeds)
+def test_rounding_keeps_three_digits_and_is_done_once(trees: list[tuple], seed: int) -> None:
+    operators = random_model(trees, seed).operators()
+    rounded = rounded_operators(operators)
+    np.testing.assert_allclose(
+        rounded.leaf, operators.leaf, rtol=2**-11, atol=1e-7 * np.abs(operators.leaf).max(initial=0)
+    )
+    largest = np.abs(operators.binary.data).max(initial=0)
+    np.testing.assert_allclose(rounded.binary.data, operators.binary.data, rtol=2**-11, atol=1e-7 * largest)
+    again = rounded_operators(rounded)
+    assert again.leaf.tobytes() == rounded.leaf.tobytes()
+    assert again.binary.data.tobytes() == rounded.binary.data.tobytes()
+    for name in ("root", "unary"):
+        single = getattr(operators, name).astype(np.float32)
+        np.testing.assert_array_equal(getattr(rounded, name), single)
+        np.testing.assert_array_equal(getattr(again, name), single)
+    for array, kind in (
+        (arrays_of("x", CompactOperators.of(rounded))["x.leaf_share"], np.float16),
+        (arrays_of("x", CompactOperators.of(rounded))["x.data_factor"], np.float32),
+    ):
+        assert (array.astype(kind) == array).all()
+
+
+def test_operators_without_rules_come_back() -> None:
+    rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.empty((0, 3), int))
+    operators = ObservableOperators(rules, np.array([1]), np.ones((1, 1)), np.empty((0, 1)), np.empty((0, 1, 1)), [])
+    again = operators_from("x", arrays_of("x", CompactOperators.of(operators)), 1, probabilities=False).operators
+    assert again.rules.equals(rules)
+    assert list(again.binary) == list(rounded_operators(again).binary) == []
+
+
+@pytest.mark.parametrize("shape", [(2, 7), (3, 4), (3,), (3, 7, 1)])
+def test_singular_values_that_do_not_fit_the_symbols_are_refused(shape: tuple[int, ...]) -> None:
+    operators = random_model([(0, (1, 0), (2, 0))], 0).operators()
+    damaged = arrays_of("x", CompactOperators.of(operators)) | {"x.singular_values": np.ones(shape)}
+    with pytest.raises(ValueError, match="singular"):
+        operators_from("x", damaged, 100, probabilities=False)
