@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from spectral_latent._version import __version__
+
 if TYPE_CHECKING:
     from spectral_latent._load import load
     from spectral_latent.anchors import AnchorHMM
@@ -33,8 +35,6 @@ __all__ = [
     "load",
     "preset",
 ]
-
-__version__ = "0.1.0"
 
 _MODULES = {
     "AnchorHMM": "anchors",

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from spectral_latent import __version__
+from spectral_latent._version import __version__
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.outputs import refuse_inputs
 from spectral_latent.cli.sentences import InputSentence

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from spectral_latent import __version__
+from spectral_latent._version import __version__
 from spectral_latent.cli.groups import Commands
 
 __all__ = ["CommandGroup", "main", "run"]

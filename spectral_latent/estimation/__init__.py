@@ -15,7 +15,7 @@ from spectral_latent.estimation._features import (
     rule_names,
 )
 from spectral_latent.estimation._formalism import Formalism, read_treebanks
-from spectral_latent.estimation._moments import LeafMoments, Moments
+from spectral_latent.estimation._moments import LeafMoments, Moments, Priors, TreebankCounts
 from spectral_latent.estimation._options import (
     EstimationError,
     EstimatorOptions,
@@ -29,10 +29,8 @@ from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation._treebank import (
     SHARD_NODES,
     Columns,
-    Priors,
     Shard,
     Treebank,
-    TreebankCounts,
     TreebankShard,
 )
 

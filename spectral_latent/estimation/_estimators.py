@@ -15,16 +15,16 @@ import numpy as np
 
 from spectral_latent._names import ESTIMATORS, StateSource
 from spectral_latent.estimation._low_rank import low_rank_operators
-from spectral_latent.estimation._moments import Moments, moments_from_counts
+from spectral_latent.estimation._moments import Moments, Priors, TreebankCounts, moments_from_counts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, silent
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._pivots import pivot_counts
 from spectral_latent.estimation._projections import Projection, states_for
 from spectral_latent.estimation._recovery import recovered_counts
 from spectral_latent.estimation._smoothing import operators_from_moments
-from spectral_latent.estimation._treebank import Priors, Treebank, TreebankCounts, TreebankShard
+from spectral_latent.estimation._treebank import Treebank, TreebankShard
 from spectral_latent.estimation.clustering import Clusters, cluster_counts
-from spectral_latent.estimation.em import EMResult, drawn_to, random_counts, run_em, state_prior
+from spectral_latent.estimation.em import EMResult, random_counts, run_em, state_prior, towards_mean
 from spectral_latent.files.rounding import with_digits
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Rules
@@ -143,7 +143,7 @@ def _counts_of_recovered_states(task: _Task, projection: Projection) -> RuleTabl
     counts = recovered_counts(spectral_moments(treebank, projection, jobs), projection, options)
     operators = ObservableOperators.probabilities_of(counts)
     vanishing = 1.0 / (1.0 + float(np.sqrt(treebank.counts.symbol.sum())))  # so that no tree has probability zero
-    start = drawn_to(operators, state_prior(operators, treebank.counts, vanishing), treebank.counts)
+    start = towards_mean(operators, vanishing)
     return run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs).counts.table.mixture()
 
 
@@ -175,8 +175,7 @@ def _climb(counts: RuleTable, task: _Task) -> EMResult:
     """Run EM from the probabilities of counts, after a small share of the mean over states is mixed in."""
     treebank, options, jobs, listener = task
     operators = _probabilities(counts, task, priors=None)
-    start_prior = state_prior(operators, treebank.counts, max(options.state_smoothing, _START))
-    start = drawn_to(operators, start_prior, treebank.counts)
+    start = towards_mean(operators, max(options.state_smoothing, _START))
     prior = state_prior(operators, treebank.counts, options.state_smoothing)
     return run_em(treebank.shards, start, options, prior, jobs=jobs, listener=listener)
 
@@ -250,7 +249,7 @@ def reestimate(
     array([[0.667],
            [0.333]])
     """
-    start = drawn_to(operators, state_prior(operators, treebank.counts, _START), treebank.counts)
+    start = towards_mean(operators, _START)
     counts = run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs).counts
     task = _Task(treebank, options, jobs, silent)
     return _probabilities(counts.table.mixture(), task, priors=treebank.priors)

@@ -26,7 +26,6 @@ from spectral_latent.estimation._treebank import (
     Columns,
     ColumnStore,
     Treebank,
-    TreebankCounts,
     TreebankShard,
 )
 from spectral_latent.trees import FloatArray
@@ -108,7 +107,7 @@ def read_treebanks(
     treebanks = []
     for formalism, store in zip(formalisms, stores, strict=True):
         shards = [formalism.shard(columns) for columns in store]
-        treebanks.append(Treebank(shards, TreebankCounts.of_shards(shards, jobs)))
+        treebanks.append(Treebank.of(shards, jobs=jobs))
     return treebanks
 
 

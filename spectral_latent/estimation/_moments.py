@@ -16,16 +16,76 @@ smoothing needs all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.estimation._treebank import TreebankCounts
 from spectral_latent.operators import RuleTable, Tensor, Tensors, row_sums
-from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, SkeletalTrees
 
-__all__ = ["LeafMoments", "Moments", "augmented", "grouped", "moments_from_counts"]
+__all__ = [
+    "LeafMoments",
+    "LeafSmoothing",
+    "Moments",
+    "Priors",
+    "TreebankCounts",
+    "augmented",
+    "grouped",
+    "moments_from_counts",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class TreebankCounts(RuleTable):
+    """Hold the counts of roots and rules: a table with one state a symbol.
+
+    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> twice = TreebankCounts.of_trees(trees) + TreebankCounts.of_trees(trees)
+    >>> twice.leaf.ravel(), twice.binary.data, twice.symbol, twice.n_trees
+    (array([2., 2.]), array([2.]), array([6.]), 2.0)
+    """
+
+    @staticmethod
+    def of_trees(trees: SkeletalTrees, weight: FloatArray | None = None) -> TreebankCounts:
+        """Count the roots and rules of trees.
+
+        trees: the T trees.
+        weight: (T,) the weight of each tree; 1 if not given.
+        """
+        rules = trees.rules
+        rule = trees.rule
+        n_symbols = int(trees.symbol.max(initial=-1)) + 1
+        weight = np.ones(len(trees.root)) if weight is None else weight
+        of_node = weight[trees.tree]
+
+        def counted(kind: BoolArray, n_rules: int) -> FloatArray:
+            """Count the rules at the nodes of one kind, (n_rules,)."""
+            return np.bincount(rule[kind], of_node[kind], minlength=n_rules).astype(float)
+
+        return TreebankCounts(
+            rules,
+            np.ones(n_symbols, dtype=np.int64),
+            root=np.bincount(trees.symbol[trees.root], weight, minlength=n_symbols).astype(float)[:, None],
+            leaf=counted(trees.is_leaf, len(rules.leaf))[:, None],
+            unary=counted(trees.is_unary, len(rules.unary))[:, None, None],
+            binary=Tensors.scalars(counted(trees.is_binary, len(rules.binary))),
+        )
+
+    @property
+    def n_trees(self) -> float:
+        """The number of trees; if trees have weights, the sum of the weights."""
+        return float(self.root.sum())
+
+    @cached_property
+    def symbol(self) -> FloatArray:
+        """Count the nodes of each symbol, (S,)."""
+        binary = np.bincount(self.rules.binary[:, 0], self.binary.data, minlength=self.n_symbols)
+        unary = np.bincount(self.rules.unary[:, 0], self.unary[:, 0, 0], minlength=self.n_symbols)
+        leaf = np.bincount(self.rules.leaf[:, 0], self.leaf[:, 0], minlength=self.n_symbols)
+        return np.asarray(binary + unary + leaf, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +104,24 @@ class LeafMoments:
     total: FloatArray
     symbol_count: FloatArray
     symbol_total: FloatArray
+
+
+LeafSmoothing = Callable[[LeafMoments], tuple[IntArray, FloatArray]]
+
+
+class Priors(NamedTuple):
+    """Additions of a formalism to the moments, for trees that the treebank lacks.
+
+    leaves: a function from the leaf moments to leaf rules (R0, 2) and sums (R0, M), which may have more rules than the
+    treebank; None to keep the moments.
+    fragments: the pseudo-count of trees whose roots may have any symbol, divided among the symbols in proportion to
+    their nodes, so that a part of a tree is a tree, too.
+    rules: pseudo-counts of unary and binary rules; a table with one state for each symbol.
+    """
+
+    leaves: LeafSmoothing | None = None
+    fragments: float = 0.0
+    rules: RuleTable | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectral_latent.estimation._moments import Moments
-from spectral_latent.estimation._treebank import Priors
+from spectral_latent.estimation._moments import Moments, Priors
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors
 from spectral_latent.trees import FloatArray, Rules
 

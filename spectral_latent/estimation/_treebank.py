@@ -1,4 +1,4 @@
-"""Hold treebanks: sequences of shards, in memory or in files, and the counts of their rules.
+"""Hold treebanks: sequences of shards, in memory or in files.
 
 Numbers of symbols and terminals, and values of features, mean the same in all shards.
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,25 +20,20 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from spectral_latent.estimation._features import FeatureColumns
+from spectral_latent.estimation._moments import Priors, TreebankCounts
 from spectral_latent.estimation._options import EstimationError
 from spectral_latent.estimation._parallel import parallel_map
-from spectral_latent.operators import RuleTable, Tensors
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees
-
-if TYPE_CHECKING:  # moments are made of the counts of this module
-    from spectral_latent.estimation._moments import LeafMoments
+from spectral_latent.trees import FloatArray, SkeletalTrees
 
 __all__ = [
     "SHARD_NODES",
     "ColumnStore",
     "Columns",
-    "LeafSmoothing",
-    "Priors",
     "Shard",
     "SkeletalShard",
     "Treebank",
-    "TreebankCounts",
     "TreebankShard",
+    "count_rules",
 ]
 
 SHARD_NODES = 1 << 16  # the number of nodes of a shard, about, for any number of jobs
@@ -46,7 +41,6 @@ _MEMORY = 1 << 28  # the largest number of bytes that stay in memory
 _TREE_COLUMNS = ("symbol", "left", "right", "terminal", "root")  # of `SkeletalTrees`
 
 Columns = Mapping[str, NDArray[Any]]
-LeafSmoothing = Callable[["LeafMoments"], tuple[IntArray, FloatArray]]
 
 
 class SkeletalShard(Protocol):
@@ -214,84 +208,19 @@ class Shard(NamedTuple):
         return FeatureColumns(self.columns["inside"], self.columns["outside"])
 
 
-@dataclass(frozen=True, eq=False)
-class TreebankCounts(RuleTable):
-    """Hold the counts of roots and rules: a table with one state a symbol.
-
-    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
-    >>> twice = TreebankCounts.of_trees(trees) + TreebankCounts.of_trees(trees)
-    >>> twice.leaf.ravel(), twice.binary.data, twice.symbol, twice.n_trees
-    (array([2., 2.]), array([2.]), array([6.]), 2.0)
-    """
-
-    @staticmethod
-    def of_trees(trees: SkeletalTrees, weight: FloatArray | None = None) -> TreebankCounts:
-        """Count the roots and rules of trees.
-
-        trees: the T trees.
-        weight: (T,) the weight of each tree; 1 if not given.
-        """
-        rules = trees.rules
-        rule = trees.rule
-        n_symbols = int(trees.symbol.max(initial=-1)) + 1
-        weight = np.ones(len(trees.root)) if weight is None else weight
-        of_node = weight[trees.tree]
-
-        def counted(kind: BoolArray, n_rules: int) -> FloatArray:
-            """Count the rules at the nodes of one kind, (n_rules,)."""
-            return np.bincount(rule[kind], of_node[kind], minlength=n_rules).astype(float)
-
-        return TreebankCounts(
-            rules,
-            np.ones(n_symbols, dtype=np.int64),
-            root=np.bincount(trees.symbol[trees.root], weight, minlength=n_symbols).astype(float)[:, None],
-            leaf=counted(trees.is_leaf, len(rules.leaf))[:, None],
-            unary=counted(trees.is_unary, len(rules.unary))[:, None, None],
-            binary=Tensors.scalars(counted(trees.is_binary, len(rules.binary))),
-        )
-
-    @staticmethod
-    def of_shards(shards: Iterable[SkeletalShard], jobs: int | None = 1) -> TreebankCounts:
-        """Count the roots and rules of all shards.
-
-        shards: the shards of a treebank.
-        jobs: the number of workers; see `parallel_map`.
-        """
-        none = TreebankCounts.of_trees(SkeletalTrees.of([], left=[], right=[], terminal=[], root=[]))
-        return reduce(TreebankCounts.__add__, parallel_map(_counts_of, shards, jobs), none)
-
-    @property
-    def n_trees(self) -> float:
-        """The number of trees; if trees have weights, the sum of the weights."""
-        return float(self.root.sum())
-
-    @cached_property
-    def symbol(self) -> FloatArray:
-        """Count the nodes of each symbol, (S,)."""
-        binary = np.bincount(self.rules.binary[:, 0], self.binary.data, minlength=self.n_symbols)
-        unary = np.bincount(self.rules.unary[:, 0], self.unary[:, 0, 0], minlength=self.n_symbols)
-        leaf = np.bincount(self.rules.leaf[:, 0], self.leaf[:, 0], minlength=self.n_symbols)
-        return np.asarray(binary + unary + leaf, dtype=np.float64)
-
-
 def _counts_of(shard: SkeletalShard) -> TreebankCounts:
     """Count the roots and rules of a shard."""
     return TreebankCounts.of_trees(shard.trees, shard.weight)
 
 
-class Priors(NamedTuple):
-    """Additions of a formalism to the moments, for trees that the treebank lacks.
+def count_rules(shards: Iterable[SkeletalShard], jobs: int | None = 1) -> TreebankCounts:
+    """Count the roots and rules of all shards.
 
-    leaves: a function from the leaf moments to leaf rules (R0, 2) and sums (R0, M), which may have more rules than the
-    treebank; None to keep the moments.
-    fragments: the pseudo-count of trees whose roots may have any symbol, divided among the symbols in proportion to
-    their nodes, so that a part of a tree is a tree, too.
-    rules: pseudo-counts of unary and binary rules; a table with one state for each symbol.
+    shards: the shards of a treebank.
+    jobs: the number of workers; see `parallel_map`.
     """
-
-    leaves: LeafSmoothing | None = None
-    fragments: float = 0.0
-    rules: RuleTable | None = None
+    none = TreebankCounts.of_trees(SkeletalTrees.of([], left=[], right=[], terminal=[], root=[]))
+    return reduce(TreebankCounts.__add__, parallel_map(_counts_of, shards, jobs), none)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,4 +251,4 @@ class Treebank:
         priors: additions for trees that the treebank lacks; none if not given.
         jobs: the number of workers; see `parallel_map`.
         """
-        return Treebank(shards, TreebankCounts.of_shards(shards, jobs), priors or Priors())
+        return Treebank(shards, count_rules(shards, jobs), priors or Priors())

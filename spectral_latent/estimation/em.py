@@ -15,19 +15,21 @@ log-likelihood.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent.estimation._moments import TreebankCounts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, Progress, silent
 from spectral_latent.estimation._parallel import parallel_map
-from spectral_latent.estimation._treebank import SkeletalShard, TreebankCounts
+from spectral_latent.estimation._treebank import SkeletalShard
 from spectral_latent.inference import ExpectedCounts, expected_counts, tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["EMResult", "drawn_to", "has_converged", "maximised", "random_counts", "run_em", "state_prior"]
+__all__ = ["EMResult", "has_converged", "maximised", "random_counts", "run_em", "state_prior", "towards_mean"]
 
 
 class EMResult(NamedTuple):
@@ -71,6 +73,35 @@ def maximised(counts: RuleTable) -> ObservableOperators:
     return ObservableOperators.probabilities_of(counts.mixture())
 
 
+def towards_mean(operators: ObservableOperators, share: float) -> ObservableOperators:
+    """Mix the probabilities of every state with their mean over the states of its symbol: θ ← (1 - s) θ + s θ̄.
+
+    operators: the operators, whose numbers are probabilities.
+    share: the share s of the mean, from 0 to 1.
+
+    >>> leaf = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> operators = ObservableOperators(rules, np.array([2]), np.ones((1, 2)), leaf, np.empty((0, 2, 2)), [])
+    >>> towards_mean(operators, 0.5).leaf.tolist()
+    [[0.625, 0.375], [0.375, 0.625]]
+    """
+
+    def mixed(rows: FloatArray, symbols: IntArray) -> FloatArray:
+        """Mix the rows (R, M, ...) of the states of each rule's parent (R,) with their mean."""
+        states = operators.states[symbols]
+        rest = (1,) * (rows.ndim - 2)
+        has_state = (np.arange(rows.shape[1]) < states[:, None]).reshape(*rows.shape[:2], *rest)
+        mean = rows.sum(axis=1, keepdims=True) / states.reshape(-1, 1, *rest)
+        return np.asarray((1.0 - share) * rows + share * (has_state * mean))
+
+    rules = operators.rules
+    binary = operators.binary.with_data(operators.binary.data.copy())
+    for matrix in binary.matrices():  # of all numbers of a tensor, only these know the state of the parent
+        matrix[:] = (1.0 - share) * matrix + share * matrix.mean(axis=0)
+    leaf = mixed(operators.leaf, rules.leaf[:, 0])
+    return replace(operators, leaf=leaf, unary=mixed(operators.unary, rules.unary[:, 0]), binary=binary)
+
+
 def state_prior(start: ObservableOperators, observed: TreebankCounts, share: float) -> RuleTable:
     """Make pseudo-counts that move the states of a symbol towards their mean at the start.
 
@@ -81,51 +112,18 @@ def state_prior(start: ObservableOperators, observed: TreebankCounts, share: flo
     observed: the counts of rules.
     share: the share of the mean, at least 0 and less than 1.
     """
-    rules = start.rules
-    has_state = (np.arange(start.root.shape[1]) < start.states[:, None]).astype(float)  # (S, M)
-    # The pseudo-count of each state, divided by the number of states that are summed.
-    weight = share / (1.0 - share) * observed.symbol / start.states**2
-
-    def spread(rows: FloatArray, parent: IntArray) -> FloatArray:
-        """Replace the rows (R, M, ...) of the states of a rule's parent by their weighted sum."""
-        shape = (len(parent), has_state.shape[1], *([1] * (rows.ndim - 2)))
-        mean = rows.sum(axis=1, keepdims=True) * weight[parent].reshape(len(parent), *([1] * (rows.ndim - 1)))
-        return np.asarray(mean * has_state[parent].reshape(shape))
-
-    def tensor(given: Tensor, a: int) -> Tensor:
-        """Replace the slices of the parent's states by their weighted sum."""
-        if given.dense is not None:
-            return Tensor.of_dense(np.broadcast_to(given.dense.sum(axis=0) * weight[a], given.shape).copy())
-        first = np.repeat(given.first.sum(axis=1, keepdims=True) * weight[a], given.shape[0], axis=1)
-        total = first.sum(axis=1, keepdims=True)  # all three factors of a term have the same pseudo-count
-        return Tensor(first, given.second * total, given.third * total)
-
-    parents = rules.binary[:, 0].tolist()
-    return RuleTable(
-        rules,
-        start.states,
-        np.zeros_like(start.root),
-        spread(start.leaf, rules.leaf[:, 0]),
-        spread(start.unary, rules.unary[:, 0]),
-        Tensors.of(tensor(given, a) for given, a in zip(start.mixture().binary, parents, strict=True)),
-    )
+    of_state = share / (1.0 - share) * observed.symbol / start.states  # the pseudo-count of each state of a symbol
+    prior = towards_mean(start, 1.0).scaled(np.broadcast_to(of_state[:, None], start.root.shape))
+    binary = Tensors.of(map(_with_equal_sums, prior.binary))
+    return RuleTable(prior.rules, prior.states, np.zeros_like(prior.root), prior.leaf, prior.unary, binary)
 
 
-def drawn_to(operators: ObservableOperators, prior: RuleTable, observed: TreebankCounts) -> ObservableOperators:
-    """Add a prior to probabilities, as if the states of each symbol had equal counts.
-
-    operators: the operators, whose numbers are probabilities.
-    prior: pseudo-counts in the layout of the operators.
-    observed: the counts of rules.
-    """
-    frequency = np.broadcast_to((observed.symbol / operators.states)[:, None], operators.root.shape)
-    counts = operators.mixture().scaled(frequency)
-    for r in np.flatnonzero(counts.binary.terms).tolist():
-        tensor = counts.binary[r]
-        total = tensor.first.sum(axis=1, keepdims=True)
-        tensor.second[:] *= total
-        tensor.third[:] *= total
-    return maximised(counts.add_numbers(prior))
+def _with_equal_sums(tensor: Tensor) -> Tensor:
+    """Scale the factors of each term, so that each of the three sums to the sum of all numbers of the term."""
+    if tensor.dense is not None:
+        return tensor
+    first, second, third = (factor.sum(axis=1, keepdims=True) for factor in (tensor.first, tensor.second, tensor.third))
+    return Tensor(tensor.first * second * third, tensor.second * first * third, tensor.third * first * second)
 
 
 def random_counts(observed: TreebankCounts, states: IntArray, rank: int | None = None, seed: int = 0) -> RuleTable:

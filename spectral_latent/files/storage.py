@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from spectral_latent import __version__
 from spectral_latent._options import Count, checked
+from spectral_latent._version import __version__
 from spectral_latent.files.compression import TooLargeError, pack_arrays, unpack_arrays
 
 __all__ = [

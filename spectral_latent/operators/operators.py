@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,7 +112,11 @@ class ObservableOperators(RuleTable):
         self.__dict__.update(state)
         self.__post_init__()
 
-    @property
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is computed from the fields, so that workers do not get it twice."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
     def packed(self) -> PackedOperators:
         """View the operators as flat arrays that cannot be written to."""
         tensors = (self.binary.offset, self.binary.terms, self.binary.data)
@@ -148,9 +153,10 @@ class ObservableOperators(RuleTable):
         array([0.5 , 0.75])
         """
         _check_leaves(rules, leaf, *self.root.shape)
-        parts = {field.name: getattr(self, field.name) for field in fields(self)}
         operators = object.__new__(ObservableOperators)
-        operators.__dict__.update(parts | {"rules": replace(self.rules, leaf=read_only(rules)), "leaf": leaf})
+        operators.__dict__.update(
+            self.__getstate__() | {"rules": replace(self.rules, leaf=read_only(rules)), "leaf": leaf}
+        )
         return operators
 
     def with_leaves(self, rules: IntArray, source: IntArray, factor: FloatArray) -> ObservableOperators:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -23,7 +24,10 @@ from spectral_latent.estimation import (
     relative_frequencies,
 )
 from spectral_latent.estimation._low_rank import low_rank_operators
-from spectral_latent.estimation.em import EMResult, drawn_to, maximised, random_counts, run_em, state_prior
+from spectral_latent.estimation._moments import moments_from_counts
+from spectral_latent.estimation._smoothing import operators_from_moments
+from spectral_latent.estimation.clustering import state_counts
+from spectral_latent.estimation.em import EMResult, maximised, random_counts, run_em, state_prior, towards_mean
 from spectral_latent.inference import expected_counts, sample_trees, tree_weights
 from spectral_latent.operators import ObservableOperators, RuleTable
 from spectral_latent.trees import Forest, SkeletalTrees
@@ -373,37 +377,60 @@ def test_random_starts_depend_on_the_seed_alone() -> None:
 # The prior of states
 
 
-def mixed_with_mean(numbers: Numbers, share: float) -> Numbers:
-    """(1 - s) θ + s times the mean of θ over the states of the parent; second and third factors as they are."""
-    found = {}
-    for (kind, rule), theta in numbers.items():
-        axis = 1 if kind == "first" else 0
-        mean = theta.mean(axis=axis, keepdims=True)
-        found[kind, rule] = theta if kind in ("root", "second", "third") else (1 - share) * theta + share * mean
-    return found
+def mean_of_states(theta: np.ndarray, m: int) -> np.ndarray:
+    """For each of the m states of a rule's parent the mean of θ (M, ...) over them, and zero in the padding."""
+    mean = np.zeros_like(theta)
+    mean[:m] = theta[:m].mean(axis=0)
+    return mean
 
 
-@pytest.mark.parametrize("factored", [False, True])
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_states_of_average_frequency_are_mixed_with_their_mean(share: float, factored: bool) -> None:
-    start = model_of(0, factored).operators(probabilities=True)
-    observed = TreebankCounts.of_trees(columns(TREES))
-    found = drawn_to(start, state_prior(start, observed, share), observed)
-    same_numbers(numbers_by_factor(found), mixed_with_mean(numbers_by_factor(start), share), atol=1e-12)
+def smoothed_start() -> ObservableOperators:
+    """Smoothed probabilities of known states, whose terms have second and third factors of several sums."""
+    trees = columns(TREES)
+    states = np.array([6, 5, 6])
+    state = np.random.default_rng(0).integers(0, 5, trees.n_nodes)
+    counts = state_counts(trees, trees.rules, states, state)
+    moments = moments_from_counts(counts, TreebankCounts.of_trees(trees))
+    start = ObservableOperators.probabilities_of(operators_from_moments(moments, 15.0))
+    assert (start.binary.terms > 0).all()
+    assert all(np.ptp(tensor.second.sum(axis=1)) > 0.1 for tensor in start.binary)
+    return start
+
+
+STARTS = {
+    "dense": lambda: model_of(0, factored=False).operators(probabilities=True),
+    "in factors": lambda: model_of(0, factored=True).operators(probabilities=True),
+    "smoothed": smoothed_start,
+}
+
+
+@pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+def test_states_are_mixed_with_their_mean(share: float, start: Callable[[], ObservableOperators]) -> None:
+    before = start()
+    found = towards_mean(before, share)
+    expected = {
+        (kind, rule): theta
+        if kind == "root"
+        else (1 - share) * theta + share * mean_of_states(theta, before.states[rule[0]])
+        for (kind, rule), theta in numbers_of(before).items()
+    }
+    same_numbers(numbers_of(found), expected, atol=1e-12)
     assert found.probabilities
+    assert found.binary.terms.tolist() == before.binary.terms.tolist()
 
 
-@pytest.mark.parametrize("factored", [False, True])
-def test_the_prior_counts_as_many_nodes_for_every_state_of_a_symbol(factored: bool) -> None:
+@pytest.mark.parametrize("start", STARTS.values(), ids=STARTS)
+def test_the_prior_has_the_mean_of_states_for_equally_many_nodes(start: Callable[[], ObservableOperators]) -> None:
     """s / (1 - s) times the mean number of nodes of a state."""
-    start = model_of(1, factored).operators(probabilities=True)
-    observed = TreebankCounts.of_trees(columns(TREES))
-    prior = state_prior(start, observed, 0.25)
-    expected = np.zeros((3, 3))
-    for a, m in enumerate(STATES):
-        expected[a, :m] = (columns(TREES).symbol == a).sum() / m / 3
-    np.testing.assert_allclose(prior.sums() if not factored else prior.mixture().sums(), expected, atol=1e-12)
-    assert not prior.root.any()
+    before = start()
+    prior = state_prior(before, TreebankCounts.of_trees(columns(TREES)), 0.25)
+    expected = {}
+    for (kind, rule), theta in numbers_of(before).items():
+        m = before.states[rule[0]]
+        nodes = (columns(TREES).symbol == rule[0]).sum() / m / 3
+        expected[kind, rule] = np.zeros_like(theta) if kind == "root" else nodes * mean_of_states(theta, m)
+    same_numbers(numbers_of(prior.mixture()), expected, atol=1e-12)
     for tensor in prior.binary:
         for factor in (tensor.second, tensor.third):
             np.testing.assert_allclose(factor.sum(axis=1), tensor.first.sum(axis=1), atol=1e-12)

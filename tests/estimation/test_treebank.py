@@ -23,7 +23,7 @@ from spectral_latent.estimation import (
     outside_templates,
     parallel_map,
 )
-from spectral_latent.estimation._treebank import ColumnStore, StoredColumns
+from spectral_latent.estimation._treebank import ColumnStore, StoredColumns, count_rules
 from tests.oracles import columns, kind_and_rule, numbers_of, post_order, same_numbers, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=6), min_size=1, max_size=8)
@@ -55,7 +55,7 @@ def test_counts_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], at: l
     """Shards may lack symbols and rules, and be empty."""
     cuts = sorted({0, len(trees), *(min(cut, len(trees)) for cut in at)})
     shards = [shard_of(trees[first:end]) for first, end in zip(cuts, [*cuts[1:], len(trees)], strict=True)]
-    added = TreebankCounts.of_shards(shards)
+    added = count_rules(shards)
     whole = TreebankCounts.of_trees(columns(trees))
     assert added.rules.equals(whole.rules)
     same_numbers(numbers_of(added), numbers_of(whole))
@@ -64,11 +64,11 @@ def test_counts_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], at: l
 
 def test_workers_count_as_this_process_does() -> None:
     shards = [shard_of([(0, (1, 0), (2, 1))]), shard_of([(1, (3, 0))])]
-    same_numbers(numbers_of(TreebankCounts.of_shards(shards, jobs=2)), numbers_of(TreebankCounts.of_shards(shards)))
+    same_numbers(numbers_of(count_rules(shards, jobs=2)), numbers_of(count_rules(shards)))
 
 
 def test_no_shards_have_no_counts() -> None:
-    counts = TreebankCounts.of_shards([])
+    counts = count_rules([])
     assert (counts.n_trees, counts.n_symbols, len(counts.binary)) == (0, 0, 0)
 
 

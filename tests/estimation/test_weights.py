@@ -17,11 +17,11 @@ from spectral_latent.estimation import (
     Projection,
     Shard,
     Treebank,
-    TreebankCounts,
     estimate,
     inside_templates,
     outside_templates,
 )
+from spectral_latent.estimation._treebank import count_rules
 from spectral_latent.estimation.clustering import _k_means, state_counts
 from spectral_latent.inference import expected_counts
 from spectral_latent.trees import Forest
@@ -46,8 +46,8 @@ def repeated(pairs: list[tuple[tuple, int]]) -> list[tuple[tuple, int]]:
 
 @given(weighted_trees)
 def test_counts(pairs: list[tuple[tuple, int]]) -> None:
-    found = TreebankCounts.of_shards([shard_of(pairs)])
-    wanted = TreebankCounts.of_shards([shard_of(repeated(pairs))])
+    found = count_rules([shard_of(pairs)])
+    wanted = count_rules([shard_of(repeated(pairs))])
     same_numbers(numbers_of(found), numbers_of(wanted))
     assert found.n_trees == sum(weight for _, weight in pairs)
 

@@ -17,9 +17,9 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
     Progress,
-    TreebankCounts,
     read_treebanks,
 )
+from spectral_latent.estimation._treebank import count_rules
 from spectral_latent.sequence import (
     HMMOptions,
     LatentHMM,
@@ -215,7 +215,7 @@ def test_rules_are_counted_as_by_hand(rows: list[list[tuple[int, int]]], size: i
     """Of all shards, against a loop over positions."""
     sequences = Sequences.of([[x for x, _ in row] for row in rows], [[t for _, t in row] for row in rows])
     shards = [treebanks.SequenceShard(vars(part), 3, no_features) for part in sequences.parts(size)]
-    counts = TreebankCounts.of_shards(shards)
+    counts = count_rules(shards)
     expected: Counter[tuple[object, ...]] = Counter()
     for row in rows:
         expected["root", 3 + row[0][1]] += 1
