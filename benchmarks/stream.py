@@ -84,8 +84,9 @@ def digest_of(path: Path) -> str:
 def noted(progress: Path) -> int:
     """Return the number of sentences that an unfinished command has noted."""
     try:
-        return int(json.loads(progress.read_bytes())["sentences"])
-    except FileNotFoundError:
+        _, *notes = progress.read_bytes().rpartition(b"\n")[0].splitlines()
+        return int(json.loads(notes[-1])["sentences"])
+    except (FileNotFoundError, IndexError, ValueError):  # nothing is noted yet
         return 0
 
 

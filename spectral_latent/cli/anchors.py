@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from spectral_latent.cli.console import Console
+from spectral_latent.cli.groups import Command
 from spectral_latent.cli.models import load_model
 from spectral_latent.cli.options import json_option, number_option, quiet_option
-from spectral_latent.cli.outputs import OutputFile, refuse_inputs
+from spectral_latent.cli.outputs import OutputFile
 from spectral_latent.cli.records import record_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,19 @@ if TYPE_CHECKING:
 __all__ = ["anchors"]
 
 
-@click.command()
+def _label(given: str) -> tuple[str, str]:
+    """Divide a label into an anchor, in lower case, and its tag.
+
+    >>> _label("The=DET"), _label("==PUNCT")
+    (('the', 'DET'), ('=', 'PUNCT'))
+    """
+    anchor, _, tag = given.rpartition("=")
+    if not anchor or not tag:
+        raise click.UsageError(f"--label {given}: give an anchor and its tag, as in the=DET")
+    return anchor.lower(), tag
+
+
+@click.command(cls=Command)
 @click.argument("model")
 @number_option("--top", "N", "The number of words to show for each state.", default=10)
 @click.option(
@@ -28,13 +41,14 @@ __all__ = ["anchors"]
     "labels",
     metavar="ANCHOR=TAG",
     multiple=True,
+    type=_label,
     help="Give the state of an anchor a tag; repeat the option for each anchor. The last = divides anchor and tag.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="MODEL",
-    type=OutputFile(),
+    type=OutputFile(may_be_read=True),
     help="The model file to write with --label; it may be the file that was read.",
 )
 @click.option(
@@ -48,7 +62,7 @@ __all__ = ["anchors"]
 def anchors(
     model: str,
     top: int,
-    labels: tuple[str, ...],
+    labels: tuple[tuple[str, str], ...],
     output: Path | None,
     picture: Path | None,
     as_json: bool,
@@ -70,15 +84,11 @@ def anchors(
 
     if (output is None) != (not labels):
         raise click.UsageError("--label and --output go together: give both, or neither")
-    if picture is not None:
-        if picture == output:
-            raise click.UsageError(f"--picture and --output both name {picture}; give them different names")
-        refuse_inputs(picture, [model])
     loaded: AnchorHMM = load_model(model, "anchors")
     if labels:
         old = {} if loaded.labels is None else dict(zip(loaded.anchors, loaded.labels, strict=True))
         try:
-            loaded = loaded.label(old | dict(map(_label, labels)))
+            loaded = loaded.label(old | dict(labels))
         except ValueError as error:
             raise click.ClickException(str(error)) from None
     if picture is not None:
@@ -95,15 +105,3 @@ def anchors(
         click.echo(anchor_table(loaded, top))
     for file in filter(None, (output, picture)):
         Console(quiet).message(f"{file}: written")
-
-
-def _label(given: str) -> tuple[str, str]:
-    """Divide a label into an anchor, in lower case, and its tag.
-
-    >>> _label("The=DET"), _label("==PUNCT")
-    (('the', 'DET'), ('=', 'PUNCT'))
-    """
-    anchor, _, tag = given.rpartition("=")
-    if not anchor or not tag:
-        raise click.UsageError(f"--label {given}: give an anchor and its tag, as in the=DET")
-    return anchor.lower(), tag

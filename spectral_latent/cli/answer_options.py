@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from spectral_latent.cli.answers import Answers, answers_to, is_complete
+from spectral_latent.cli.answers import Answers, AnswersFile, answers_to, is_complete
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.inputs import Input
 from spectral_latent.cli.options import jobs_option, json_option, quiet_option, with_values
-from spectral_latent.cli.outputs import OutputFile, OutputForm
+from spectral_latent.cli.outputs import OutputForm
 
 if TYPE_CHECKING:
     from spectral_latent.corpora.rows import Column
@@ -35,7 +35,7 @@ _OUTPUT = click.option(
     "-o",
     "--output",
     metavar="FILE",
-    type=OutputFile(),
+    type=AnswersFile(),
     help="The file to write, whole or not at all: JSON if its name ends in .jsonl, Parquet if in .parquet, and "
     "compressed if in .gz.  [default: standard output, as results come]",
 )
@@ -113,17 +113,14 @@ class AnswerRequest(NamedTuple):
         """
         return given.part(*self.shard) if self.shard else given
 
-    def answers(
-        self, columns: Mapping[str, Column], inputs: Iterable[str], console: Console
-    ) -> AbstractContextManager[Answers]:
+    def answers(self, columns: Mapping[str, Column], console: Console) -> AbstractContextManager[Answers]:
         """Begin the answers, which are printed or kept in a file; see `answers_to`.
 
         columns: the types of the columns of Parquet.
-        inputs: all files that the command reads.
         console: prints the numbers of answered sentences and words, also if the command fails.
         """
         of_parquet = columns if self.form == "parquet" else None
-        return answers_to(self.output, of_parquet, inputs, console, resume=self.resume)
+        return answers_to(self.output, of_parquet, console, resume=self.resume)
 
 
 answer_options = with_values(AnswerRequest, json_option, _OUTPUT, _SHARD, _RESUME, jobs_option, quiet_option)

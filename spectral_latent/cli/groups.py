@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Any
 
 import click
 
-__all__ = ["Commands"]
+from spectral_latent.cli.outputs import refuse_inputs
+
+__all__ = ["Command", "Commands"]
+
+
+class Command(click.Command):
+    """A command that never writes a file that it reads."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command.
+
+        ctx: the command line.
+
+        Raises ClickException if a file to write is also a file to read, and UsageError if a file is written twice.
+        """
+        refuse_inputs(ctx)
+        return super().invoke(ctx)
 
 
 class Commands(click.Group):
     """A group that lists its commands in the order in which they were added, in the help and in an error."""
+
+    command_class = Command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the names of all commands.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spectral_latent.cli.console import Console
+from spectral_latent.cli.groups import Command
 from spectral_latent.cli.models import load_model
 from spectral_latent.cli.options import json_option, number_option
 from spectral_latent.cli.outputs import OutputFile, results
@@ -30,7 +31,7 @@ _KINDS = ("constituency", "dependency", "tagger", "tree")
 _LISTS = ("words", "rules", "places")
 
 
-@click.command(epilog=f"{SOURCES}\n\n{DEPENDENCY_SOURCES}\n\n{TAGGED_SOURCES}".replace("SOURCE", "GOLD"))
+@click.command(cls=Command, epilog=f"{SOURCES}\n\n{DEPENDENCY_SOURCES}\n\n{TAGGED_SOURCES}".replace("SOURCE", "GOLD"))
 @click.argument("model")
 @click.argument("gold", metavar="[GOLD]...", nargs=-1)
 @click.option(
@@ -141,7 +142,7 @@ def _write_page(model: str, gold: tuple[str, ...], top: int, page: Path) -> None
     loaded = load_model(model, *_KINDS, "anchors")
     if gold and not hasattr(loaded, "tag") and not hasattr(loaded, "parse"):
         raise click.ClickException(f"{model}: a model of trees given as graphs cannot be compared with GOLD")
-    with results(page, [model, *gold]) as write:
+    with results(page) as write:
         write(report(loaded, f"What is inside {Path(model).name}", gold, top))
     Console(False).message(f"{page}: written")
 

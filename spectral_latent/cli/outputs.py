@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -20,6 +22,7 @@ __all__ = [
     "figures_table",
     "refuse_inputs",
     "results",
+    "side_file",
 ]
 
 Figures = Mapping[str, float | int | None]
@@ -28,10 +31,14 @@ Write = Callable[[str], object]
 
 
 class OutputFile(click.Path):
-    """The type of an option that names a file to write; a file that cannot be written is refused before work begins."""
+    """The type of an option that names a file to write; a file that cannot be written is refused before work begins.
 
-    def __init__(self) -> None:
+    may_be_read: whether the file may be one that the command reads.
+    """
+
+    def __init__(self, *, may_be_read: bool = False) -> None:
         super().__init__(dir_okay=False, path_type=Path)
+        self.may_be_read = may_be_read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check that a file can be written.
@@ -49,15 +56,43 @@ class OutputFile(click.Path):
             self.fail(f"{path}: the folder may not be written to; give another", param, ctx)
         return path
 
+    def written(self, path: Path) -> Iterable[Path]:
+        """List all files that a command may write under this option; only temporary files, which are new, are left out.
+
+        path: the value of the option.
+        """
+        return (path,)
+
+
+class _NamedFile(io.FileIO):
+    """A file that is named by the errors of writing to it, such as that of a full disk."""
+
+    def write(self, data: Any) -> Any:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = self.name
+            raise
+
+
+def side_file(path: Path, *, is_new: bool) -> io.BufferedRandom:
+    """Open a file to read and write, and never through a symbolic link.
+
+    path: the file.
+    is_new: whether it must not exist; otherwise it must exist.
+
+    Raises OSError, which names the file, if it exists and must not, if it must and does not, and if it is a link.
+    """
+    no_follow = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
+    mode = "xb+" if is_new else "rb+"
+    return io.BufferedRandom(_NamedFile(path, mode, opener=lambda name, flags: os.open(name, flags | no_follow, 0o666)))
+
 
 @contextmanager
-def results(output: Path | None, inputs: Iterable[str] = ()) -> Iterator[Write]:
+def results(output: Path | None) -> Iterator[Write]:
     """Return the function that writes results to standard output, or to a file, which appears whole or not at all.
 
     output: the file, which is compressed if its name ends in .gz; None for standard output.
-    inputs: all files that the command reads, as `refuse_inputs` takes them.
-
-    Raises ClickException if the file would replace a file that the command reads.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -71,10 +106,10 @@ def results(output: Path | None, inputs: Iterable[str] = ()) -> Iterator[Write]:
     if output is None:
         yield partial(click.echo, nl=False)
         return
-    refuse_inputs(output, inputs)
-    part = output.with_name(f".{output.name}-{os.getpid()}")
+    part = output.with_name(f".{output.name}-{secrets.token_hex(4)}")
+    opened = side_file(part, is_new=True)
     try:
-        with part.open("xb") as file:
+        with opened as file:
             if output.suffix.lower() == ".gz":
                 with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as compressed:
                     yield lambda text: compressed.write(text.encode())
@@ -85,20 +120,44 @@ def results(output: Path | None, inputs: Iterable[str] = ()) -> Iterator[Write]:
         part.unlink(missing_ok=True)
 
 
-def refuse_inputs(output: Path, inputs: Iterable[str]) -> None:
-    """Raise ClickException if a file to write is also read, or if it is in a folder that is read and is not a model.
+def refuse_inputs(context: click.Context) -> None:
+    """Raise ClickException if a command would write a file that it reads, or write a file twice.
 
-    output: the file to write.
-    inputs: files or folders to read, `NAME=FILE`, or sources of other kinds.
+    It writes what its parameters of type `OutputFile` name.  It may read what the texts and paths among its other
+    parameters name: files, `NAME=FILE`, standard input, and folders with all their files, except that a model may be
+    written again in the folder that it learns from.
+
+    context: the command line.
     """
-    if not output.exists():
-        return
-    for given in inputs:
-        for path in (Path(given), Path(given.partition("=")[2] or given)):
-            is_input = path.exists() and output.samefile(path)
-            is_within = path.is_dir() and output.resolve().is_relative_to(path.resolve()) and not _may_be_model(output)
-            if is_input or is_within:
-                raise click.ClickException(f"{output}: a file to read, which would be lost; give another name")
+    outputs: dict[Any, tuple[click.Parameter, Path]] = {}
+    inputs: list[str] = []
+    for parameter in context.command.params:
+        value = context.params.get(str(parameter.name))
+        if isinstance(parameter.type, OutputFile):
+            for path in () if value is None else parameter.type.written(value):
+                if outputs.setdefault(_identity(path), (parameter, path))[0] is not parameter:
+                    raise click.UsageError(f"{path}: a file to write twice; give different names")
+        elif isinstance(parameter.type, type(click.STRING) | click.Path):
+            given = value if isinstance(value, tuple) else (value,)
+            inputs += [str(each) for each in given if isinstance(each, str | Path)]
+    paths = [path for each in inputs for path in ("/dev/stdin" if each == "-" else each, each.partition("=")[2])]
+    read = set(map(_identity, filter(os.path.exists, paths)))
+    folders = [Path(os.path.realpath(path)) for path in paths if os.path.isdir(path)]
+    for identity, (parameter, path) in outputs.items():
+        if not path.exists() or getattr(parameter.type, "may_be_read", False):
+            continue
+        is_within = any(map(Path(os.path.realpath(path)).is_relative_to, folders))
+        if identity in read or (is_within and not _may_be_model(path)):
+            raise click.ClickException(f"{path}: a file to read, which would be lost; name another output")
+
+
+def _identity(path: str | Path) -> Any:
+    """Return what all names of a file have in common; the file need not exist."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return status.st_dev, status.st_ino
 
 
 def _may_be_model(path: Path) -> bool:

@@ -15,6 +15,7 @@ import click
 from spectral_latent.cli.answer_options import AnswerRequest, answer_options
 from spectral_latent.cli.answers import Answers
 from spectral_latent.cli.console import Console
+from spectral_latent.cli.groups import Command
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, users_errors
 from spectral_latent.cli.models import load_parser, warn_of_unknown_tags, with_limits
@@ -55,7 +56,7 @@ _DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("model")
 @click.argument("file", default="-")
 @number_option("--n-best", "K", "The largest number of trees for a sentence.", default=1)
@@ -213,15 +214,15 @@ def parse(
     if page or picture:
         drawn = _drawn(given, work)
         if picture is not None:
-            write_pictures(drawn, picture, [model, file])
+            write_pictures(drawn, picture)
         elif page is not None:
             title = f"Trees of {'standard input' if file == '-' else Path(file).name}"
-            with results(page, [model, file]) as write:
+            with results(page) as write:
                 write(page_of_sentences(title, drawn))
         console.message(f"{page or picture}: written")
         return
     columns = _DEPENDENCIES if is_dependency else _PHRASES
-    with wanted.answers(columns, [model, file], console) as answers:
+    with wanted.answers(columns, console) as answers:
         try:
             _write_answers(given, work, form_of_answers, answers, console)
         finally:

@@ -48,45 +48,50 @@ class PictureFile(OutputFile):
             self.fail(f"{value}: the folder around it does not exist; create it first", param, ctx)
         return folder
 
+    def written(self, path: Path) -> Iterable[Path]:
+        """List the picture, or all pictures in the folder.
+
+        path: the value of the option.
+        """
+        return super().written(path) if _is_picture(path) else path.glob("*.svg")
+
 
 def _is_picture(path: Path) -> bool:
     """Tell whether a path names a picture, and not a folder."""
     return path.suffix.lower() == ".svg"
 
 
-def write_pictures(sentences: Iterable[DrawnSentence], path: Path, inputs: Iterable[str]) -> None:
+def write_pictures(sentences: Iterable[DrawnSentence], path: Path) -> None:
     """Write drawn trees to one picture, or each tree to a picture of its own in a folder, which need not exist.
 
     sentences: the sentences with their drawings.
     path: the picture, whose name ends in .svg, or the folder.
-    inputs: all files that the command reads, as `results` takes them.
 
-    Raises ClickException if there is nothing to draw, or if a picture would replace a file that the command reads.
+    Raises ClickException if there is nothing to draw.
 
     >>> import tempfile
     >>> drawing = '<svg width="1" height="1"></svg>'
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_pictures([DrawnSentence("1: Yes", [("Tree 1", drawing), ("Tree 2", drawing)])], Path(folder), [])
+    ...     write_pictures([DrawnSentence("1: Yes", [("Tree 1", drawing), ("Tree 2", drawing)])], Path(folder))
     ...     sorted(path.name for path in Path(folder).iterdir())
     ['1-2.svg', '1.svg']
     """
     from spectral_latent.drawing import captioned_svg
 
-    inputs = list(inputs)
     if _is_picture(path):
         drawings = [
             (f"{sentence.title}  ({caption})", svg) for sentence in sentences for caption, svg in sentence.drawings
         ]
         if not drawings:
             raise click.ClickException(_NOTHING)
-        with results(path, inputs) as write:
+        with results(path) as write:
             write(captioned_svg(drawings))
         return
     path.mkdir(exist_ok=True)
     number = 0
     for number, sentence in enumerate(sentences, start=1):
         for rank, (_, svg) in enumerate(sentence.drawings, start=1):
-            with results(path / (f"{number}.svg" if rank == 1 else f"{number}-{rank}.svg"), inputs) as write:
+            with results(path / (f"{number}.svg" if rank == 1 else f"{number}-{rank}.svg")) as write:
                 write(svg)
     if not number:
         raise click.ClickException(_NOTHING)

@@ -31,7 +31,7 @@ from spectral_latent.cli.options import (
     seed_option,
     sources_argument,
 )
-from spectral_latent.cli.outputs import OutputFile, figures_table, refuse_inputs, results
+from spectral_latent.cli.outputs import OutputFile, figures_table, results
 from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, dependency_entries, treebank
 
 if TYPE_CHECKING:
@@ -104,7 +104,6 @@ def train(
 
     console = Console(quiet)
     begun = time.perf_counter()
-    refuse_inputs(output, [lists, *gold, *models])
     latent = load_models(models)
     nbest = read_lists(lists, console)
     scores = score_lists(nbest, gold)
@@ -142,7 +141,7 @@ def apply(
 
     loaded = _loaded(reranker, models)
     nbest = read_lists(lists, Console(quiet))
-    with users_errors(), results(output, [reranker, lists, *models]) as write:
+    with users_errors(), results(output) as write:
         if with_lists:
             texts = write_nbest(loaded.rescore(nbest.lists), nbest.form)
         else:
@@ -236,9 +235,6 @@ def features(
 
     if like is not None and no_templates:
         raise click.UsageError("--like names the features; leave out --no-templates")
-    inputs = [lists, *gold, *models, *filter(None, [like])]
-    if names is not None:
-        refuse_inputs(names, inputs)
     nbest = read_lists(lists, Console(quiet))
     with users_errors():
         if like is not None:
@@ -248,8 +244,9 @@ def features(
         table = chosen.table(nbest.lists)
     gains = score_lists(nbest, gold).gains if gold else None
     if names is not None:
-        names.write_text("".join(feature_map(table)), encoding="utf-8")
-    with results(output, inputs) as write:
+        with results(names) as write:
+            write("".join(feature_map(table)))
+    with results(output) as write:
         for text in svmlight(table, gains):
             write(text)
 
@@ -297,7 +294,7 @@ def lists(
     else:
         with users_errors():
             nbest = iter(jackknifed_nbest(parser, trees, n_best, folds, jobs=jobs))
-    with results(output, [model, *sources]) as write:
+    with results(output) as write:
         for text in write_nbest(nbest, "conllu" if is_dependency else "trees"):
             write(text)
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from spectral_latent.cli.console import Console
+from spectral_latent.cli.groups import Command
 from spectral_latent.cli.inputs import read_text
 from spectral_latent.cli.models import load_parser
 from spectral_latent.cli.options import jobs_option, json_option, quiet_option, results_option
@@ -20,7 +21,7 @@ __all__ = ["score"]
 _BATCH = 100  # the number of trees that are scored at once
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("model")
 @click.argument("file", default="-")
 @jobs_option
@@ -55,7 +56,7 @@ def score(model: str, file: str, jobs: int, as_json: bool, output: Path | None, 
         trees = [entry.rooted().sentence for entry in entries_of_text(*read_text(file, console, "conllu", "malt-tab"))]
     else:
         trees = list(parse_brackets(*read_text(file, console, "brackets")))
-    with results(output, [model, file]) as write:
+    with results(output) as write:
         starts = console.beside_output.bar(range(0, len(trees), _BATCH), "Scoring")
         batches = (trees[first : first + _BATCH] for first in starts)
         weights = map_sentences(type(parser).score, parser, batches, jobs)

@@ -13,6 +13,7 @@ import click
 
 from spectral_latent.cli.answer_options import AnswerRequest, answer_options
 from spectral_latent.cli.answers import Answers
+from spectral_latent.cli.groups import Command
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import users_errors
 from spectral_latent.cli.models import load_of_prefixes
@@ -39,7 +40,7 @@ _COLUMNS: MappingProxyType[str, Column] = MappingProxyType(
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("model")
 @click.argument("file", default="-")
 @click.option(
@@ -83,7 +84,7 @@ def surprisal(wanted: AnswerRequest, model: str, file: str, unit: Literal["bits"
     form_of_answers = wanted.form
     reader, tokenisation = load_of_prefixes(model)
     given = wanted.part_of(read_sentences(file, form, tokenisation, console))
-    with wanted.answers(_COLUMNS, [model, file], console) as answers, users_errors():
+    with wanted.answers(_COLUMNS, console) as answers, users_errors():
         found = _surprisals(reader, given, answers, unit, wanted.jobs)
         for sentence, of_words in console.beside_output.bar(found, "Reading", given.length, answers.sentences):
             match form_of_answers:

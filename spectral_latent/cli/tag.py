@@ -13,6 +13,7 @@ import click
 
 from spectral_latent.cli.answer_options import AnswerRequest, answer_options
 from spectral_latent.cli.answers import Answers
+from spectral_latent.cli.groups import Command
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.models import LoadedTagger, load_tagger
 from spectral_latent.cli.sentences import InputSentence
@@ -32,7 +33,7 @@ _BATCH = 32  # sentences that are tagged at once in a process of their own
 _MOST = 256  # sentences that are tagged at once in this process
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("model")
 @click.argument("file", default="-")
 @format_options
@@ -87,7 +88,7 @@ def tag(
     if strange and is_text and not is_table:
         console.message(f"The tag {strange[0]!r} has a slash or a space within; only CoNLL-U keeps such tags apart")
     place = _MALT_TAG if given.form == "malt-tab" else _XPOS if (column or tagger.column) == "xpos" else _UPOS
-    with wanted.answers(_COLUMNS, [model, file], console) as answers:
+    with wanted.answers(_COLUMNS, console) as answers:
         tagged = _tagged(given, tagger, answers, wanted.jobs)
         for sentence, tags in console.beside_output.bar(tagged, "Tagging", given.length, answers.sentences):
             if is_text:

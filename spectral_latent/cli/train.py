@@ -97,7 +97,7 @@ def constituency(
         replace(own, estimator=given.estimator_options(own.estimator), function_labels=function_labels)
         for own in options
     )
-    training = given.training("trees", *held_out, *text)
+    training = given.training("trees")
     changes = training.record.changes
     trees = training.stream(partial(treebank, changes=changes), given.sources, given.weights)
     if held_out:
@@ -239,7 +239,7 @@ def anchor(
     """
     from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 
-    training = TrainingRun(output, sources, "sentences", quiet)
+    training = TrainingRun(output, "sentences", quiet)
     sentences = training.stream(partial(untagged, changes=training.record.changes), sources)
     spelling: SpellingName = "none" if no_spelling else "regression"
     options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))

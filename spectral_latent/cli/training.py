@@ -13,7 +13,6 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.evaluate import evaluate
-from spectral_latent.cli.outputs import refuse_inputs
 from spectral_latent.cli.records import Record
 
 if TYPE_CHECKING:
@@ -41,18 +40,14 @@ class TrainingRun:
     weights: the weight of each example of `stream`, in their order; None if all examples count once.
     """
 
-    def __init__(self, output: Path, sources: Sequence[str], kind: str, quiet: bool, dev: Sequence[str] = ()) -> None:
+    def __init__(self, output: Path, kind: str, quiet: bool, dev: Sequence[str] = ()) -> None:
         """Begin to measure the time, and begin the record of this command.
 
         output: the model file to write.
-        sources: the sources to learn from.
         kind: the name of the examples in the sources.
         quiet: whether to print no messages.
         dev: the sources to evaluate the model on.
-
-        Raises ClickException if the model file would take the place of a source.
         """
-        refuse_inputs(output, [*sources, *dev])
         self._dev = dev
         self.console = Console(quiet)
         self._output = output

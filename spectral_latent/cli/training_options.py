@@ -124,15 +124,12 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
             seed=self.seed,
         )
 
-    def training(self, kind: str, *others: str) -> TrainingRun:
+    def training(self, kind: str) -> TrainingRun:
         """Begin the training.
 
         kind: the name of the examples in the sources.
-        others: sources that are read, but not to learn from their trees.
-
-        Raises ClickException if the model file would take the place of a source.
         """
-        return TrainingRun(self.output, [*self.sources, *others], kind, self.quiet, self.dev)
+        return TrainingRun(self.output, kind, self.quiet, self.dev)
 
 
 def training_options(*presets: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:

@@ -16,7 +16,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from spectral_latent.corpora.text import CorpusError
 
@@ -218,11 +218,11 @@ def read_parquet(path: str | os.PathLike[str]) -> Iterator[tuple[int, Row]]:
         raise CorpusError(f"{source}: not Parquet that can be read ({reason}); write the file again") from None
 
 
-def write_parquet(lines: Iterable[str], path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
+def write_parquet(lines: Iterable[str], file: str | BinaryIO, columns: Mapping[str, Column]) -> None:
     """Write rows to a Parquet file, group by group.
 
     lines: the rows, each as a line of JSON.
-    path: the file.
+    file: the name of the file, or the file, open to write bytes.
     columns: the type of each column of the file; a row may lack columns.
 
     >>> import tempfile
@@ -236,12 +236,12 @@ def write_parquet(lines: Iterable[str], path: str | os.PathLike[str], columns: M
     types = {"string": arrow.string(), "integer": arrow.int32(), "number": arrow.float64(), "boolean": arrow.bool_()}
     types |= {"strings": arrow.list_(types["string"]), "integers": arrow.list_(types["integer"])}
     schema = arrow.schema([(name, types[kind]) for name, kind in columns.items()])
-    with parquet.ParquetWriter(os.fspath(path), schema) as file:
+    with parquet.ParquetWriter(file, schema) as rows:
         group: list[Any] = []
         for line in lines:
             group.append(json.loads(line))
             if len(group) == _ROWS_OF_GROUP:
-                file.write_table(arrow.Table.from_pylist(group, schema))
+                rows.write_table(arrow.Table.from_pylist(group, schema))
                 group = []
         if group:
-            file.write_table(arrow.Table.from_pylist(group, schema))
+            rows.write_table(arrow.Table.from_pylist(group, schema))

@@ -292,7 +292,8 @@ def test_what_a_kill_may_leave_is_finished_to_the_same_bytes(
             output.unlink(missing_ok=True)
             part.write_bytes(state.read_bytes() + b"the beginning of an answ")
             shutil.copy(state.with_suffix(".progress"), note)
-            (tmp_path / f"out.{ending}.progress.new").write_text("{")
+            with note.open("a") as file:
+                file.write('{"bytes": 7, "sent')
             if ending.endswith((".gz", "parquet")):
                 (tmp_path / f"out.{ending}.part.new").write_text("PAR1")
             result = run(*command, "-o", output, "--resume")
@@ -318,7 +319,7 @@ def test_a_command_that_is_killed_twice(run: Run, model: Path, tmp_path: Path) -
     for kills in (1, 2):
         killed = subprocess.run([sys.executable, "-c", PROGRAM, *command], capture_output=True)
         assert (killed.returncode, output.exists()) == (-signal.SIGKILL, False)
-        assert json.loads(note.read_bytes())["sentences"] == 80 * kills
+        assert json.loads(note.read_bytes().splitlines()[-1])["sentences"] == 80 * kills
     n_words = len(" ".join(SENTENCES).split())
     finished = run(*command)
     assert "going on after 160 sentences" in finished.stderr
@@ -404,13 +405,15 @@ def test_files_of_an_unfinished_command(
     command = ("parse", model, sentences, "-o", tmp_path / "out")
     part.write_bytes(contents[1][:-1])
     assert "cut short; leave out --resume" in run(*command, "--resume").stderr
-    for damaged in (b"", b"{}", b"[]", contents[0][:-5]):
-        note.write_bytes(damaged)
+    part.unlink()
+    assert "cut short; leave out --resume" in run(*command, "--resume").stderr
+    for damaged in (b"{}\n", b"[]\n", b"\xff\n", contents[0][-90:]):
+        note.write_bytes(contents[0] + damaged)
         assert "damaged; leave out --resume" in run(*command, "--resume").stderr
     if sys.platform != "win32":
         import fcntl
 
-        with part.open("ab") as file:
+        with note.open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             for options in ((), ("--resume",)):
                 assert "another process writes it" in run(*command, *options).stderr
