@@ -21,6 +21,7 @@ ROOMS = (
     "_version",
     "_compiled",
     "_names",
+    "_texts",
     "_options",
     "drawing",
     "trees",
@@ -47,7 +48,7 @@ ROOMS = (
     "papers",
     "__main__",
 )  # a room may import only from rooms before it
-CORE = ("_compiled", "_names", "_options", "trees", "operators", "files", "inference", "estimation")
+CORE = ("_compiled", "_names", "_texts", "_options", "trees", "operators", "files", "inference", "estimation")
 COMPILED = {"compiled", "compiled_part", "compiled_pass", "pass_part"}
 RIDDLES = r"(What|How|Where|Of|The same|Those|Both|That)\b"  # lines without a verb, whose noun is elsewhere
 NO_VERBS = r"[^A-Z]|[A-Z]\b|(The|An|All|Each|Every|Some|No|Whether|If)\b"  # the first words of a description

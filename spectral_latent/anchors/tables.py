@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spectral_latent._texts import printable
 from spectral_latent.anchors.model import AnchorHMM
 from spectral_latent.plotting import needs_matplotlib
 from spectral_latent.trees import FloatArray
@@ -95,9 +96,9 @@ def anchor_table(model: AnchorHMM, top: int = 10) -> str:
     """
     rows = [("state", "anchor", "label", "share", "top words")]
     for row in anchor_rows(model, top):
-        words = ", ".join(f"{_shown(word)} {p:.3f}" for word, p in row.words if p >= 0.0005)
-        label = "" if model.labels is None else str(row.label)
-        rows.append((str(row.state), _shown(row.anchor), label, f"{100 * row.share:.1f}", words))
+        words = ", ".join(f"{printable(word)} {p:.3f}" for word, p in row.words if p >= 0.0005)
+        label = "" if model.labels is None else printable(str(row.label))
+        rows.append((str(row.state), printable(row.anchor), label, f"{100 * row.share:.1f}", words))
     if model.labels is None:
         rows = [(state, anchor, "", share, words) for state, anchor, _, share, words in rows]
     anchors, labels = (max(len(row[i]) for row in rows) for i in (1, 2))
@@ -153,19 +154,10 @@ def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) 
     axes.scatter(plane.points[:, 0], plane.points[:, 1], s=8, color="0.6", linewidths=0)
     axes.scatter(plane.anchor_points[:, 0], plane.anchor_points[:, 1], s=40, color="tab:red")
     for row, (x, y) in zip(anchor_rows(model, 0), plane.anchor_points.tolist(), strict=True):
-        name = _shown(row.anchor) if row.label is None else f"{_shown(row.anchor)} ({_shown(str(row.label))})"
+        name = printable(row.anchor) if row.label is None else f"{printable(row.anchor)} ({printable(str(row.label))})"
         axes.annotate(name, (x, y), (4, 4), textcoords="offset points", parse_math=False, fontsize=11)
     axes.set_axis_off()
     with matplotlib.rc_context({"svg.hashsalt": "spectral_latent", "svg.fonttype": "none"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # drawn as a box
         metadata = {"Date": None} if Path(path).suffix.lower() == ".svg" else None
         figure.savefig(path, dpi=150, metadata=metadata)
-
-
-def _shown(word: str) -> str:
-    """Replace the characters of a word that cannot be printed by escapes.
-
-    >>> _shown("a\\tb")
-    'a\\\\tb'
-    """
-    return word if word.isprintable() else ascii(word)[1:-1]

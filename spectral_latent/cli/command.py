@@ -10,11 +10,14 @@ import errno
 import io
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import click
 
+from spectral_latent._texts import printable
 from spectral_latent._version import __version__
 from spectral_latent.cli.groups import Commands
 
@@ -41,12 +44,25 @@ _INTERRUPTED = 130  # the exit status that shells give for Ctrl-C: 128 and the n
 class CommandGroup(Commands):
     """A group whose commands end with a message, not a traceback, for errors that a user can put right."""
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the options before the name of a command.
+
+        info_name: the name of the program.
+        args: the words after it.
+        parent: the command line around this one, if there is one.
+        extra: further settings of the context.
+        """
+        with _printable_errors():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command.
 
         ctx: the command line.
         """
-        with warnings.catch_warnings():
+        with _printable_errors(), warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
             try:
@@ -83,6 +99,16 @@ class _ImportedCommands(CommandGroup):
         return command
 
 
+@contextmanager
+def _printable_errors() -> Iterator[None]:
+    """Write the messages of click's errors so that a terminal can show them: they repeat words of files and users."""
+    try:
+        yield
+    except click.ClickException as error:
+        vars(error)["message"] = printable(error.message)  # final, and shown by several methods
+        raise
+
+
 def _users_error(error: Exception) -> str | None:
     """Write the message for an error; None for a bug of the library, and for an error that click handles."""
     if isinstance(error, OSError):
@@ -101,7 +127,7 @@ def _users_error(error: Exception) -> str | None:
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning as one line."""
-    click.echo(f"Warning: {message}", err=True)
+    click.echo(printable(f"Warning: {message}"), err=True)
 
 
 @click.group(cls=_ImportedCommands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -10,6 +10,8 @@ from typing import NamedTuple, TypeVar
 
 import click
 
+from spectral_latent._texts import printable
+
 __all__ = ["Console"]
 
 _T = TypeVar("_T")
@@ -24,12 +26,12 @@ class Console(NamedTuple):
     quiet: bool
 
     def message(self, text: str) -> None:
-        """Print a line.
+        """Print one or several lines.
 
-        text: the line without its end.
+        text: the lines; names of files, models and corpora may stand in it as they are.
         """
         if not self.quiet:
-            click.echo(text, err=True)
+            click.echo("\n".join(map(printable, text.split("\n"))), err=True)
 
     def table(self, title: str, table: str) -> None:
         """Print a table below its title, if it has a line.

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from spectral_latent._texts import printable
 from spectral_latent.cli.options import json_option
 from spectral_latent.cli.records import record_of
 
@@ -81,4 +82,4 @@ def _table(summary: dict[str, str]) -> str:
     kind         tagger
     words        3
     """
-    return "\n".join(f"{name:<12} {text}" for name, text in summary.items())
+    return "\n".join(f"{printable(name):<12} {printable(text)}" for name, text in summary.items())

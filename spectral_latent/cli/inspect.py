@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spectral_latent._texts import printable
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
 from spectral_latent.cli.models import load_model
@@ -190,7 +191,7 @@ def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:
     from spectral_latent.inspection import Described
 
     unit = "state" if isinstance(parts[0], Described) else "direction"
-    yield f"{parts[0].symbol}: {counted(len(parts), unit)}, {parts[0].frequency:.2f} nodes in a tree"
+    yield f"{printable(parts[0].symbol)}: {counted(len(parts), unit)}, {parts[0].frequency:.2f} nodes in a tree"
     if spectrum:
         yield f"  singular values {' '.join(f'{sigma:.2f}' for sigma in spectrum)}"
     for part in _ordered(parts):
@@ -198,5 +199,5 @@ def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:
         for name in _LISTS:
             entries = getattr(part, name)
             if entries:
-                yield f"    {name:<7} " + ", ".join(f"{entry} {number:.3f}" for entry, number in entries)
+                yield f"    {name:<7} " + ", ".join(f"{printable(entry)} {number:.3f}" for entry, number in entries)
     yield ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from spectral_latent._texts import printable
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.options import jobs_option, quiet_option
 from spectral_latent.cli.records import record_of
@@ -68,9 +69,9 @@ def verify(model: str, sources: tuple[str, ...], jobs: int, quiet: bool) -> None
         return
     click.echo(f"{model}: trained again, another model")
     if old_library != new_library:
-        click.echo(f"  library: {old_library}, and now {new_library}")
+        click.echo(printable(f"  library: {old_library}, and now {new_library}"))
     for line in differences[:_SHOWN]:
-        click.echo(f"  {line}")
+        click.echo(printable(f"  {line}"))
     if len(differences) > _SHOWN:
         click.echo(f"  and {len(differences) - _SHOWN} further differences")
     click.get_current_context().exit(1)

@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from spectral_latent._texts import printable
+
 __all__ = ["CorpusError", "Line", "decode", "ending_of", "read_text", "utf8_chunks"]
 
 _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
@@ -18,7 +20,6 @@ _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SIGNATURES = (_GZIP, *_UTF_16)
 
-_LONGEST = 600  # characters of a message
 _LONGEST_LINE = 128 << 20  # bytes
 
 
@@ -33,9 +34,7 @@ class CorpusError(ValueError):
     """
 
     def __init__(self, message: str) -> None:
-        if len(message) > _LONGEST:
-            message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
-        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
+        super().__init__(printable(message))
 
 
 class Line(NamedTuple):

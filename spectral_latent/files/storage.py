@@ -31,6 +31,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from spectral_latent._options import Count, checked
+from spectral_latent._texts import printable
 from spectral_latent._version import __version__
 from spectral_latent.files.compression import TooLargeError, pack_arrays, unpack_arrays
 
@@ -58,7 +59,13 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Overflow
 
 
 class ModelFileError(ValueError):
-    """An error for a file that is not a whole model of this library and version."""
+    """An error for a file that is not a whole model of this library and version.
+
+    The message is for a terminal, as `printable` makes it, because names in a hostile file may be any text.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 class MissingModelError(ModelFileError, FileNotFoundError):
