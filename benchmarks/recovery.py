@@ -31,7 +31,7 @@ from spectral_latent.estimation import (
     outside_templates,
 )
 from spectral_latent.inference import mean_node_counts, sample_trees
-from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.operators import Counts, ObservableOperators, Tensor
 from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
@@ -184,9 +184,15 @@ def total_variation(model: ObservableOperators, truth: ObservableOperators) -> f
 
 def aligned(model: ObservableOperators, truth: ObservableOperators) -> ObservableOperators:
     """Write a model over the rules of the truth, some of which a sample may lack."""
-    nothing = truth.scaled(np.zeros(truth.root.shape))
-    summed = replace(nothing, root=np.zeros_like(truth.root), probabilities=False) + replace(model, probabilities=False)
-    return replace(summed, probabilities=True)
+    nothing, something = (
+        Counts(each.rules, each.states, share * each.root, each.leaf, each.unary, each.binary).scaled(
+            np.full(each.root.shape, share)
+        )
+        for each, share in ((truth, 0.0), (model, 1.0))
+    )
+    total = nothing + something
+    rows = (total.root, total.leaf, total.unary, total.binary)
+    return ObservableOperators(total.rules, total.states, *rows, probabilities=True)
 
 
 def errors(problem: Problem, sizes: Sequence[int], seeds: Sequence[int]) -> FloatArray:

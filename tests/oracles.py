@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from spectral_latent.estimation import Moments
 from spectral_latent.inference import Derivation, n_best_derivations
-from spectral_latent.operators import ObservableOperators, RuleTable, Tensor
+from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.operators.rule_table import RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 
 Tree = tuple[Any, ...]

@@ -21,10 +21,10 @@ from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.dependency.tag_columns import choose_column, with_all_tags
-from spectral_latent.estimation import Columns, Shard, TreebankCounts, read_treebanks
+from spectral_latent.estimation import Columns, Shard, read_treebanks
 from spectral_latent.grammar import LatentGrammar, Training, check_trees, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
-from spectral_latent.operators import RuleTable
+from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
 __all__ = ["Prepared", "prepare_parts"]
@@ -141,7 +141,7 @@ def _with_tags(
     return with_all_tags(chosen, column), replace(options, tags=column)
 
 
-def _unseen_rules(counts: TreebankCounts, symbols: Sequence[HeadSymbol], options: DependencyOptions) -> RuleTable:
+def _unseen_rules(counts: Counts, symbols: Sequence[HeadSymbol], options: DependencyOptions) -> Counts:
     """Make pseudo-counts of all possible rules, in proportion to the frequency of the dependant's symbol on its
     side."""
     seen = counts.rules.binary
@@ -154,7 +154,7 @@ def _unseen_rules(counts: TreebankCounts, symbols: Sequence[HeadSymbol], options
     weight = share[is_right.astype(np.int64), np.where(is_right, rules[:, 2], rules[:, 1])]
     total = np.bincount(rules[:, 0], weight, minlength=len(symbols))[rules[:, 0]]
     no_rules = np.empty((0, 2), dtype=np.int64)
-    return RuleTable.of_counts(
+    return Counts.of_rules(
         Rules(no_rules, no_rules, rules),
         root=np.zeros(len(symbols)),
         leaf=np.zeros(0),

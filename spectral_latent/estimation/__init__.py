@@ -15,7 +15,7 @@ from spectral_latent.estimation._features import (
     rule_names,
 )
 from spectral_latent.estimation._formalism import Formalism, read_treebanks
-from spectral_latent.estimation._moments import LeafMoments, Moments, Priors, TreebankCounts
+from spectral_latent.estimation._moments import LeafMoments, Moments, Priors
 from spectral_latent.estimation._options import (
     EstimationError,
     EstimatorOptions,
@@ -50,7 +50,6 @@ __all__ = [
     "Projection",
     "Shard",
     "Treebank",
-    "TreebankCounts",
     "TreebankShard",
     "dismiss_workers",
     "estimate",

@@ -15,7 +15,7 @@ import numpy as np
 
 from spectral_latent._names import ESTIMATORS, StateSource
 from spectral_latent.estimation._low_rank import low_rank_operators
-from spectral_latent.estimation._moments import Moments, Priors, TreebankCounts, moments_from_counts
+from spectral_latent.estimation._moments import Moments, Priors, moments_from_counts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, silent
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._pivots import pivot_counts
@@ -26,7 +26,7 @@ from spectral_latent.estimation._treebank import Treebank, TreebankShard
 from spectral_latent.estimation.clustering import Clusters, cluster_counts
 from spectral_latent.estimation.em import EMResult, random_counts, run_em, state_prior, towards_mean
 from spectral_latent.files.rounding import with_digits
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Rules
 
 __all__ = ["Estimate", "estimate", "reestimate", "relative_frequencies", "spectral_moments"]
@@ -63,7 +63,7 @@ class Estimate(NamedTuple):
         return tuple(with_digits(np.array(self.objective), _OBJECTIVE_DIGITS).tolist())
 
 
-def relative_frequencies(counts: TreebankCounts, priors: Priors | None = None) -> ObservableOperators:
+def relative_frequencies(counts: Counts, priors: Priors | None = None) -> ObservableOperators:
     """Compute the coarse PCFG of a treebank, which has one state a symbol, from its counts.
 
     counts: the counts of rules.
@@ -73,7 +73,7 @@ def relative_frequencies(counts: TreebankCounts, priors: Priors | None = None) -
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
-    >>> operators = relative_frequencies(TreebankCounts.of_trees(trees))
+    >>> operators = relative_frequencies(Counts.of_trees(trees))
     >>> operators.leaf.ravel().round(3), operators.binary[0].multiplied_out().ravel().round(3)
     (array([0.333, 0.333]), array([0.333]))
     """
@@ -120,20 +120,20 @@ def _spectral(task: _Task, projection: Projection) -> ObservableOperators:
     return operators
 
 
-def _counts_of_clusters(task: _Task, projection: Projection) -> RuleTable:
+def _counts_of_clusters(task: _Task, projection: Projection) -> Counts:
     """Count rules with clusters of nodes as states."""
     treebank, options, jobs, _ = task
     clusters = Clusters.learn(treebank, projection, options.seed, jobs)
     return cluster_counts(treebank, clusters, options.rank, jobs)
 
 
-def _counts_of_pivots(task: _Task, projection: Projection) -> RuleTable:
+def _counts_of_pivots(task: _Task, projection: Projection) -> Counts:
     """Estimate counts of rules with the states that pivots determine."""
     treebank, options, jobs, _ = task
     return pivot_counts(spectral_moments(treebank, projection, jobs), projection, options)
 
 
-def _counts_of_recovered_states(task: _Task, projection: Projection) -> RuleTable:
+def _counts_of_recovered_states(task: _Task, projection: Projection) -> Counts:
     """Compute expected counts of rules with the states of tensor decompositions, in one pass over the trees.
 
     The decompositions give probabilities with errors, and some of them were set to zero; counting in the treebank
@@ -144,10 +144,10 @@ def _counts_of_recovered_states(task: _Task, projection: Projection) -> RuleTabl
     operators = ObservableOperators.probabilities_of(counts)
     vanishing = 1.0 / (1.0 + float(np.sqrt(treebank.counts.symbol.sum())))  # so that no tree has probability zero
     start = towards_mean(operators, vanishing)
-    return run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs).counts.table.mixture()
+    return run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs).expected.counts()
 
 
-def _counts_of_random_start(task: _Task) -> RuleTable:
+def _counts_of_random_start(task: _Task) -> Counts:
     """Split the counts of rules among states at random."""
     observed = task.treebank.counts
     options = task.options
@@ -162,7 +162,7 @@ _COUNTS = {
 }  # of rules with latent states, from projections
 
 
-def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> ObservableOperators:
+def _probabilities(counts: Counts, task: _Task, *, priors: Priors | None) -> ObservableOperators:
     """Make smoothed probabilities from counts (slide 25), with the number of terms that the options ask for."""
     observed = task.treebank.counts
     smoothed = operators_from_moments(moments_from_counts(counts, observed), task.options.smoothing, priors)
@@ -171,7 +171,7 @@ def _probabilities(counts: RuleTable, task: _Task, *, priors: Priors | None) -> 
     return ObservableOperators.probabilities_of(smoothed)
 
 
-def _climb(counts: RuleTable, task: _Task) -> EMResult:
+def _climb(counts: Counts, task: _Task) -> EMResult:
     """Run EM from the probabilities of counts, after a small share of the mean over states is mixed in."""
     treebank, options, jobs, listener = task
     operators = _probabilities(counts, task, priors=None)
@@ -219,13 +219,13 @@ def estimate(
     return found._replace(operators=replace(found.operators, singular_values=projection.singular_values))
 
 
-def _from_counts(counts: RuleTable, task: _Task) -> Estimate:
+def _from_counts(counts: Counts, task: _Task) -> Estimate:
     """Make probabilities from counts of rules with latent states, by EM if the estimator uses EM."""
     priors = task.treebank.priors
     if not ESTIMATORS[task.options.estimator].climbs:
         return Estimate(_probabilities(counts, task, priors=priors))
     climb = _climb(counts, task)
-    smoothed = _probabilities(climb.counts.table.mixture(), task, priors=priors)
+    smoothed = _probabilities(climb.expected.counts(), task, priors=priors)
     return Estimate(smoothed, climb.objective, climb.log_likelihood)
 
 
@@ -250,6 +250,6 @@ def reestimate(
            [0.333]])
     """
     start = towards_mean(operators, _START)
-    counts = run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs).counts
+    found = run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs)
     task = _Task(treebank, options, jobs, silent)
-    return _probabilities(counts.table.mixture(), task, priors=treebank.priors)
+    return _probabilities(found.expected.counts(), task, priors=treebank.priors)

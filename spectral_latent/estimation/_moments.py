@@ -18,74 +18,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.operators import RuleTable, Tensor, Tensors, row_sums
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, SkeletalTrees
+from spectral_latent.operators import Counts, Tensor, Tensors, row_sums
+from spectral_latent.operators.rule_table import RuleTable
+from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
 __all__ = [
     "LeafMoments",
     "LeafSmoothing",
     "Moments",
     "Priors",
-    "TreebankCounts",
     "augmented",
     "grouped",
     "moments_from_counts",
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class TreebankCounts(RuleTable):
-    """Hold the counts of roots and rules: a table with one state a symbol.
-
-    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
-    >>> twice = TreebankCounts.of_trees(trees) + TreebankCounts.of_trees(trees)
-    >>> twice.leaf.ravel(), twice.binary.data, twice.symbol, twice.n_trees
-    (array([2., 2.]), array([2.]), array([6.]), 2.0)
-    """
-
-    @staticmethod
-    def of_trees(trees: SkeletalTrees, weight: FloatArray | None = None) -> TreebankCounts:
-        """Count the roots and rules of trees.
-
-        trees: the T trees.
-        weight: (T,) the weight of each tree; 1 if not given.
-        """
-        rules = trees.rules
-        rule = trees.rule
-        n_symbols = int(trees.symbol.max(initial=-1)) + 1
-        weight = np.ones(len(trees.root)) if weight is None else weight
-        of_node = weight[trees.tree]
-
-        def counted(kind: BoolArray, n_rules: int) -> FloatArray:
-            """Count the rules at the nodes of one kind, (n_rules,)."""
-            return np.bincount(rule[kind], of_node[kind], minlength=n_rules).astype(float)
-
-        return TreebankCounts(
-            rules,
-            np.ones(n_symbols, dtype=np.int64),
-            root=np.bincount(trees.symbol[trees.root], weight, minlength=n_symbols).astype(float)[:, None],
-            leaf=counted(trees.is_leaf, len(rules.leaf))[:, None],
-            unary=counted(trees.is_unary, len(rules.unary))[:, None, None],
-            binary=Tensors.scalars(counted(trees.is_binary, len(rules.binary))),
-        )
-
-    @property
-    def n_trees(self) -> float:
-        """The number of trees; if trees have weights, the sum of the weights."""
-        return float(self.root.sum())
-
-    @cached_property
-    def symbol(self) -> FloatArray:
-        """Count the nodes of each symbol, (S,)."""
-        binary = np.bincount(self.rules.binary[:, 0], self.binary.data, minlength=self.n_symbols)
-        unary = np.bincount(self.rules.unary[:, 0], self.unary[:, 0, 0], minlength=self.n_symbols)
-        leaf = np.bincount(self.rules.leaf[:, 0], self.leaf[:, 0], minlength=self.n_symbols)
-        return np.asarray(binary + unary + leaf, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +70,7 @@ class Priors(NamedTuple):
 
     leaves: LeafSmoothing | None = None
     fragments: float = 0.0
-    rules: RuleTable | None = None
+    rules: Counts | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +138,7 @@ class Moments(RuleTable):
 
     def __add__(self, other: Moments) -> Moments:
         """Add the moments of two shards that share states and projections."""
-        return replace(super().__add__(other), outside=self.outside + other.outside, inside=self.inside + other.inside)
+        return replace(self._plus(other), outside=self.outside + other.outside, inside=self.inside + other.inside)
 
     def transformed(self, states: IntArray, inside: list[FloatArray], outside: list[FloatArray]) -> Moments:
         """Compute the moments after linear maps of the projections, y to A y and z to B z.
@@ -316,19 +265,19 @@ def _with_sums(counts: FloatArray) -> FloatArray:
     return counts
 
 
-def moments_from_counts(counts: RuleTable, observed: TreebankCounts) -> Moments:
+def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
     """Make moments from expected counts of rules with their states.
 
     y is the posterior of a node's states, and z is the posterior times n(a) / n(a, h).  Smoothed operators are computed
     from these moments as from those of spectral projections; without smoothing they are relative frequencies.
 
-    counts: a table over the rules of `observed`; the second and third factors of its tensors sum to one.
+    counts: counts over the rules of `observed`; the second and third factors of its tensors sum to one.
     observed: the counts of rules, which are exact, while sums over states are rounded.
 
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
     >>> rows = np.array([[0.25, 0.75]])
-    >>> counts = RuleTable(trees.rules, np.array([2]), rows, rows, np.empty((0, 2, 2)), Tensors.of([]))
-    >>> moments = moments_from_counts(counts, TreebankCounts.of_trees(trees))
+    >>> counts = Counts(trees.rules, np.array([2]), rows, rows, np.empty((0, 2, 2)), Tensors.of([]))
+    >>> moments = moments_from_counts(counts, Counts.of_trees(trees))
     >>> moments.inside, moments.outside
     (array([[0.25, 0.75, 1.  ]]), array([[1., 1., 1.]]))
     """

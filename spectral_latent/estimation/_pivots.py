@@ -34,7 +34,7 @@ from spectral_latent.estimation._options import EstimatorOptions
 from spectral_latent.estimation._projections import Projection
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation.simplex import anchors, convex_weights
-from spectral_latent.operators import RuleTable, Tensor, Tensors
+from spectral_latent.operators import Counts, Tensor, Tensors
 from spectral_latent.trees import FloatArray
 
 __all__ = ["StateMaps", "counts_of_states", "feature_rows", "fitted_corners", "pivot_counts", "state_maps"]
@@ -118,7 +118,7 @@ def _counts(estimates: FloatArray, totals: FloatArray, independent: FloatArray) 
     return np.asarray(positive * (totals.reshape(lost.shape) / positive.sum(axis=axes, keepdims=True)))
 
 
-def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float | None = None) -> RuleTable:
+def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float | None = None) -> Counts:
     """Estimate the expected counts of all rules with their states.
 
     The count of a rule is known.  Sampling errors make some of its counts with states negative; these are set to zero.
@@ -131,8 +131,7 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
     mapped = moments.transformed(
         states, [of_symbol.inside for of_symbol in maps], [of_symbol.outside for of_symbol in maps]
     )
-    estimated = operators_from_moments(mapped, smoothing)
-    estimated = estimated.scaled(np.broadcast_to(moments.count[:, None], estimated.root.shape))
+    estimated = operators_from_moments(mapped, smoothing)  # in proportion to the counts of each rule
     rules = moments.rules
     gamma = np.zeros((len(states), int(states.max())))
     for a, of_symbol in enumerate(maps):
@@ -146,7 +145,7 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
 
     a, b = rules.unary.T
     tensors = zip(estimated.binary, moments.binary, rules.binary.tolist(), strict=True)
-    return RuleTable(
+    return Counts(
         rules,
         states,
         root=_counts(estimated.root, moments.root[:, -1], gamma),
@@ -156,7 +155,7 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
     )
 
 
-def pivot_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
+def pivot_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> Counts:
     """Estimate the expected counts of all rules with the states that pivots determine; see `state_maps`.
 
     moments: the moments of the projections.

@@ -36,7 +36,7 @@ from spectral_latent.estimation._options import EstimatorOptions
 from spectral_latent.estimation._pivots import StateMaps, counts_of_states, fitted_corners, state_maps
 from spectral_latent.estimation._projections import Projection
 from spectral_latent.estimation.simplex import convex_weights
-from spectral_latent.operators import RuleTable
+from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray
 
 __all__ = ["common_factor", "recovered_counts", "recovered_maps"]
@@ -261,7 +261,7 @@ def recovered_maps(moments: Moments, projection: Projection, options: EstimatorO
     return [recovered[a] if a in recovered else state_maps(projection, a, options) for a in range(moments.n_symbols)]
 
 
-def recovered_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> RuleTable:
+def recovered_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> Counts:
     """Estimate the expected counts of all rules with recovered states; see `recovered_maps`.
 
     moments: the moments of the projections.

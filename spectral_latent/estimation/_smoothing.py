@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from spectral_latent.estimation._moments import Moments, Priors
-from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors
+from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import FloatArray, Rules
 
 __all__ = ["confidence", "operators_from_moments"]
@@ -123,7 +123,7 @@ def operators_from_moments(
     ]
     width = outside.shape[1]
     roots = moments.root[:, :-1] + priors.fragments * moments.inside[:, :-1] / moments.count.sum()
-    table = RuleTable(
+    table = Counts(
         Rules(leaf_rules, rules.unary, rules.binary),
         moments.states,
         roots / (moments.n_trees + priors.fragments),

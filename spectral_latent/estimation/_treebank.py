@@ -20,9 +20,10 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from spectral_latent.estimation._features import FeatureColumns
-from spectral_latent.estimation._moments import Priors, TreebankCounts
+from spectral_latent.estimation._moments import Priors
 from spectral_latent.estimation._options import EstimationError
 from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, SkeletalTrees
 
 __all__ = [
@@ -208,19 +209,19 @@ class Shard(NamedTuple):
         return FeatureColumns(self.columns["inside"], self.columns["outside"])
 
 
-def _counts_of(shard: SkeletalShard) -> TreebankCounts:
+def _counts_of(shard: SkeletalShard) -> Counts:
     """Count the roots and rules of a shard."""
-    return TreebankCounts.of_trees(shard.trees, shard.weight)
+    return Counts.of_trees(shard.trees, shard.weight)
 
 
-def count_rules(shards: Iterable[SkeletalShard], jobs: int | None = 1) -> TreebankCounts:
+def count_rules(shards: Iterable[SkeletalShard], jobs: int | None = 1) -> Counts:
     """Count the roots and rules of all shards.
 
     shards: the shards of a treebank.
     jobs: the number of workers; see `parallel_map`.
     """
-    none = TreebankCounts.of_trees(SkeletalTrees.of([], left=[], right=[], terminal=[], root=[]))
-    return reduce(TreebankCounts.__add__, parallel_map(_counts_of, shards, jobs), none)
+    none = Counts.of_trees(SkeletalTrees.of([], left=[], right=[], terminal=[], root=[]))
+    return reduce(Counts.__add__, parallel_map(_counts_of, shards, jobs), none)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +235,7 @@ class Treebank:
     """
 
     shards: Sequence[TreebankShard]
-    counts: TreebankCounts
+    counts: Counts
     priors: Priors = field(default_factory=Priors)
 
     def __post_init__(self) -> None:

@@ -24,7 +24,7 @@ from spectral_latent.estimation._low_rank import RULES_OF_TASK
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._projections import ProjectedTrees, Projection, by_symbol
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
-from spectral_latent.operators import RuleTable, Tensor, Tensors, low_rank_tensor
+from spectral_latent.operators import Counts, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
 __all__ = ["Clusters", "cluster_counts", "state_counts"]
@@ -226,19 +226,19 @@ def _tensors(part: tuple[IntArray, _StateChoices], states: IntArray, rank: int |
 class _HardCounts(NamedTuple):
     """Counts of rules with each choice of states, where the states of nodes are known."""
 
-    table: RuleTable  # without binary rules
+    table: Counts  # without binary rules
     choices: _StateChoices
 
     def __add__(self, other: _HardCounts) -> _HardCounts:  # type: ignore[override]
         """Add the counts of two shards."""
         return _HardCounts(self.table + other.table, self.choices + other.choices)
 
-    def of_rules(self, rules: Rules, rank: int | None = None, jobs: int | None = 1) -> RuleTable:
+    def of_rules(self, rules: Rules, rank: int | None = None, jobs: int | None = 1) -> Counts:
         """Make one table from the counts, over the rules that were counted."""
         table = self.table
         parts = parallel_map(_tensors, self.choices.parts(rules.binary), jobs, table.states, rank)
         tensors = Tensors.of(chain.from_iterable(parts))
-        return RuleTable(rules, table.states, table.root, table.leaf, table.unary, tensors)
+        return Counts(rules, table.states, table.root, table.leaf, table.unary, tensors)
 
 
 def _hard_counts(
@@ -258,7 +258,7 @@ def _hard_counts(
 
     columns = (rule[binaries], state[binaries], state[left[binaries]], state[trees.right[binaries]])
     rows, which = Rules.distinct(np.stack(columns, axis=1))
-    without_binary = RuleTable(
+    without_binary = Counts(
         Rules(rules.leaf, rules.unary, rules.binary[:0]),
         states,
         root=table((len(states), largest), trees.root, trees.symbol[trees.root], state[trees.root]),
@@ -272,7 +272,7 @@ def _hard_counts(
 
 def state_counts(
     trees: SkeletalTrees, rules: Rules, states: IntArray, state: IntArray, weight: FloatArray | None = None
-) -> RuleTable:
+) -> Counts:
     """Count each rule with each choice of states, given the states of all nodes.
 
     trees: T trees of N nodes.
@@ -294,7 +294,7 @@ def _shard_counts(shard: TreebankShard, clusters: Clusters, rules: Rules) -> _Ha
     return _hard_counts(shard.trees, rules, clusters.states, clusters.of_nodes(shard), shard.weight)
 
 
-def cluster_counts(treebank: Treebank, clusters: Clusters, rank: int | None = None, jobs: int | None = 1) -> RuleTable:
+def cluster_counts(treebank: Treebank, clusters: Clusters, rank: int | None = None, jobs: int | None = 1) -> Counts:
     """Count each rule of a treebank with each choice of its nodes' clusters.
 
     treebank: the trees with their features.

@@ -21,28 +21,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.estimation._moments import TreebankCounts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, Progress, silent
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._treebank import SkeletalShard
-from spectral_latent.inference import ExpectedCounts, expected_counts, tree_weights
-from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors, low_rank_tensor
+from spectral_latent.inference import expected_counts, tree_weights
+from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["EMResult", "has_converged", "maximised", "random_counts", "run_em", "state_prior", "towards_mean"]
+__all__ = ["EMResult", "has_converged", "random_counts", "run_em", "state_prior", "towards_mean"]
 
 
 class EMResult(NamedTuple):
     """The result of expectation maximisation.
 
     operators: the operators, whose numbers are probabilities.
-    counts: the expected counts under these operators.
+    expected: the expected counts under these operators.
     objective: the objective at the start and after each iteration; it never falls.
     log_likelihood: the log-likelihood of the trees at the same points.
     """
 
     operators: ObservableOperators
-    counts: ExpectedCounts
+    expected: ExpectedCounts
     objective: tuple[float, ...]
     log_likelihood: tuple[float, ...]
 
@@ -63,14 +62,6 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
         return False
     before, last = np.diff(objective[-3:])
     return bool(last <= before < least)
-
-
-def maximised(counts: RuleTable) -> ObservableOperators:
-    """Compute the probabilities under which expected counts are likeliest: the M-step.
-
-    counts: expected counts of roots and rules with their states.
-    """
-    return ObservableOperators.probabilities_of(counts.mixture())
 
 
 def towards_mean(operators: ObservableOperators, share: float) -> ObservableOperators:
@@ -102,7 +93,7 @@ def towards_mean(operators: ObservableOperators, share: float) -> ObservableOper
     return replace(operators, leaf=leaf, unary=mixed(operators.unary, rules.unary[:, 0]), binary=binary)
 
 
-def state_prior(start: ObservableOperators, observed: TreebankCounts, share: float) -> RuleTable:
+def state_prior(start: ObservableOperators, observed: Counts, share: float) -> ExpectedCounts:
     """Make pseudo-counts that move the states of a symbol towards their mean at the start.
 
     The probabilities of a state of average frequency are a mixture in which the mean has the given share; for a rarer
@@ -115,7 +106,7 @@ def state_prior(start: ObservableOperators, observed: TreebankCounts, share: flo
     of_state = share / (1.0 - share) * observed.symbol / start.states  # the pseudo-count of each state of a symbol
     prior = towards_mean(start, 1.0).scaled(np.broadcast_to(of_state[:, None], start.root.shape))
     binary = Tensors.of(map(_with_equal_sums, prior.binary))
-    return RuleTable(prior.rules, prior.states, np.zeros_like(prior.root), prior.leaf, prior.unary, binary)
+    return ExpectedCounts(prior.rules, prior.states, np.zeros_like(prior.root), prior.leaf, prior.unary, binary)
 
 
 def _with_equal_sums(tensor: Tensor) -> Tensor:
@@ -126,7 +117,7 @@ def _with_equal_sums(tensor: Tensor) -> Tensor:
     return Tensor(tensor.first * second * third, tensor.second * first * third, tensor.third * first * second)
 
 
-def random_counts(observed: TreebankCounts, states: IntArray, rank: int | None = None, seed: int = 0) -> RuleTable:
+def random_counts(observed: Counts, states: IntArray, rank: int | None = None, seed: int = 0) -> Counts:
     """Split counts evenly among states, and multiply each number by 0.5 to 1.5 at random.
 
     observed: the counts of rules.
@@ -136,7 +127,7 @@ def random_counts(observed: TreebankCounts, states: IntArray, rank: int | None =
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
-    >>> random_counts(TreebankCounts.of_trees(trees), np.array([1])).leaf.shape
+    >>> random_counts(Counts.of_trees(trees), np.array([1])).leaf.shape
     (1, 1)
     """
     rng = np.random.default_rng(seed)
@@ -155,7 +146,7 @@ def random_counts(observed: TreebankCounts, states: IntArray, rank: int | None =
             yield drawn if rank is None else low_rank_tensor(drawn, rank)
 
     a, b = rules.unary.T
-    return RuleTable(
+    return Counts(
         rules,
         states,
         observed.root * share * noise(*share.shape),
@@ -195,7 +186,7 @@ def _expectation(shards: Iterable[SkeletalShard], operators: ObservableOperators
         ) from None
 
 
-def _log_prior(prior: RuleTable, operators: ObservableOperators) -> float:
+def _log_prior(prior: ExpectedCounts, operators: ObservableOperators) -> float:
     """Compute Σ A log θ."""
     pairs = (
         (prior.leaf, operators.leaf),
@@ -209,7 +200,7 @@ def run_em(
     shards: Iterable[SkeletalShard],
     start: ObservableOperators,
     options: EstimatorOptions,
-    prior: RuleTable | None = None,
+    prior: ExpectedCounts | None = None,
     *,
     jobs: int | None = 1,
     listener: Listener = silent,
@@ -221,7 +212,7 @@ def run_em(
     shards: the trees, which are read once in every iteration.
     start: probabilities over the rules of the trees.
     options: the settings; `most_iterations` and `tolerance` decide when EM stops.
-    prior: pseudo-counts in the layout of the start's table; none if not given.
+    prior: pseudo-counts in the layout of the start; none if not given.
     jobs: the number of workers; see `parallel_map`.
     listener: is told the objective before the first iteration and after each iteration.
     Raises EstimationError if a tree has probability zero.
@@ -230,7 +221,7 @@ def run_em(
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1] * 3, right=[-1] * 3, terminal=[5, 5, 6], root=[0, 1, 2])
     >>> shard = Shard.of(trees, FeatureColumns(*np.zeros((2, 3, 0), dtype=int)))
-    >>> counts = random_counts(TreebankCounts.of_trees(trees), np.array([1]))
+    >>> counts = random_counts(Counts.of_trees(trees), np.array([1]))
     >>> start = ObservableOperators.probabilities_of(counts)
     >>> run_em([shard], start, EstimatorOptions()).operators.leaf.round(3)
     array([[0.667],
@@ -238,7 +229,7 @@ def run_em(
     """
     operators = start
     counts = _expectation(shards, operators, jobs)
-    n_trees = float(counts.table.root.sum())  # every tree has one root; with weights, this is the sum of the weights
+    n_trees = float(counts.root.sum())  # every tree has one root; with weights, this is the sum of the weights
     objective: list[float] = []
     log_likelihood: list[float] = []
 
@@ -250,8 +241,8 @@ def run_em(
 
     report(0)
     for iteration in range(1, options.most_iterations + 1):
-        summed = counts.table if prior is None else counts.table.add_numbers(prior)
-        operators = maximised(summed)
+        summed = counts if prior is None else counts + prior
+        operators = ObservableOperators.probabilities_of(summed.counts())  # the M-step
         counts = _expectation(shards, operators, jobs)
         report(iteration)
         if has_converged(objective, options.tolerance * n_trees):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-__all__ = ["Counts", "percentage"]
+__all__ = ["SummedScores", "percentage"]
 
 
 @dataclass(frozen=True)
-class Counts:
+class SummedScores:
     """The base of scores that are counts: the score of a corpus is the sum of the scores of its parts."""
 
     def __add__(self, other: Self) -> Self:

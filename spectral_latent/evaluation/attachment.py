@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from operator import and_
 
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.evaluation._scores import Counts, percentage
+from spectral_latent.evaluation._scores import SummedScores, percentage
 
 __all__ = ["AttachmentScore", "score_attachments"]
 
 
 @dataclass(frozen=True)
-class AttachmentScore(Counts):
-    """Counts of words and their percentages (0 to 100); a percentage is 0 if there are no words.
+class AttachmentScore(SummedScores):
+    """SummedScores of words and their percentages (0 to 100); a percentage is 0 if there are no words.
 
     A word is punctuation if all its characters are in Unicode's categories P, as in CoNLL-X's eval.pl and in NLTK's
     `DependencyEvaluator`.

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from spectral_latent.constituency.cleaning import function_label, is_empty
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.evaluation._scores import Counts, percentage
+from spectral_latent.evaluation._scores import SummedScores, percentage
 
 __all__ = ["BracketScores", "score_brackets"]
 
@@ -29,8 +29,8 @@ _FUNCTION = re.compile("[-=].*", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class BracketScores(Counts):
-    """Counts over sentences and their percentages (0 to 100); a percentage is 0 if there is nothing to count.
+class BracketScores(SummedScores):
+    """SummedScores over sentences and their percentages (0 to 100); a percentage is 0 if there is nothing to count.
 
     >>> half = BracketScores(sentences=1, gold=4, predicted=2, matched=2)
     >>> both = half + half

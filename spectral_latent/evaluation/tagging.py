@@ -20,15 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from spectral_latent.evaluation._scores import Counts, percentage
+from spectral_latent.evaluation._scores import SummedScores, percentage
 from spectral_latent.trees import IntArray, Vocabulary
 
 __all__ = ["TaggingScore", "many_to_one", "one_to_one", "score_tags", "v_measure"]
 
 
 @dataclass(frozen=True)
-class TaggingScore(Counts):
-    """Counts of tokens and their percentages (0 to 100); a percentage is 0 if there are no tokens.
+class TaggingScore(SummedScores):
+    """SummedScores of tokens and their percentages (0 to 100); a percentage is 0 if there are no tokens.
 
     >>> half = TaggingScore(tokens=4, correct=3, unknown=1, unknown_correct=0)
     >>> (half + half).correct, (half + half).accuracy

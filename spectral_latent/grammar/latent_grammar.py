@@ -239,7 +239,8 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     @cached_property
     def _left_corners(self) -> tuple[CoarseGrammar, LeftCorners, LeftCorners]:
         """The normalised coarse grammar, its left corners, and the left corners of the normalised latent grammar."""
-        coarse, latent = (LeftCorners.compute(operators.normalised()) for operators in (self.coarse, self.operators))
+        both = map(ObservableOperators.probabilities_of, (self.coarse, self.operators))
+        coarse, latent = map(LeftCorners.compute, both)
         return CoarseGrammar.of(coarse.operators, self.prior), coarse, latent
 
     def prefixes(self, words: Sequence[str], tags: IntArray | None = None) -> Prefixes:

@@ -20,7 +20,7 @@ from spectral_latent.files import CompactOperators, rounded_operators
 from spectral_latent.grammar.latent_grammar import LatentGrammar, OptionsKind
 from spectral_latent.grammar.options import GrammarOptions
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
 __all__ = ["Training", "prepare_grammar", "spelling_of"]
@@ -98,7 +98,7 @@ def prepare_grammar(
     tags: list[str],
     tag_of_symbol: IntArray,
     options: OptionsKind,
-    unseen_rules: RuleTable | None = None,
+    unseen_rules: Counts | None = None,
 ) -> Training[LatentGrammar[OptionsKind]]:
     """Estimate the coarse grammar of a treebank, with priors for words, fragments and rules that the treebank lacks.
 

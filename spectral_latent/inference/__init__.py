@@ -1,7 +1,7 @@
 """Infer over forests: the one inside-outside engine, decoding, sampling, and means over the trees of a model."""
 
 from spectral_latent.inference._checks import check_forest
-from spectral_latent.inference.counting import ExpectedCounts, expected_counts
+from spectral_latent.inference.counting import expected_counts
 from spectral_latent.inference.decoding import Derivation, Derivations, n_best_derivations
 from spectral_latent.inference.generative_means import collapse, mean_node_counts
 from spectral_latent.inference.inside_outside import (
@@ -20,7 +20,6 @@ from spectral_latent.inference.sampling import SampledTrees, sample_trees
 __all__ = [
     "Derivation",
     "Derivations",
-    "ExpectedCounts",
     "LeftCorners",
     "SampledTrees",
     "ScaledVectors",

@@ -13,7 +13,6 @@ Its numbers are three tables, and each table has its expected counts.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,28 +21,10 @@ from spectral_latent._compiled import check_column, compiled_pass, pass_part, pl
 from spectral_latent.inference._blocks import RuleBlock, RuleRoom, block_of
 from spectral_latent.inference._matrices import multiply, multiply_transposed
 from spectral_latent.inference.inside_outside import ScaledVectors, inside, item_component, outside, root_sums
-from spectral_latent.operators import ObservableOperators, PackedOperators, RuleTable
+from spectral_latent.operators import ExpectedCounts, ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["ExpectedCounts", "expected_counts"]
-
-
-@dataclass(frozen=True, eq=False)
-class ExpectedCounts:
-    """Hold expected counts under some operators, and the log-likelihood of the forest under these operators.
-
-    table: the expected count of each number of the operators, in the same layout.  In a factored tensor, each factor
-    has its own counts; the counts of a term have the same sum in all three factors.
-    log_likelihood: the sum of log Z over the components, each times its weight.
-    """
-
-    table: RuleTable
-    log_likelihood: float
-
-    def __add__(self, other: ExpectedCounts) -> ExpectedCounts:
-        """Add the counts of two forests under the same operators."""
-        table = self.table.add_numbers(other.table)
-        return ExpectedCounts(table, self.log_likelihood + other.log_likelihood)
+__all__ = ["expected_counts"]
 
 
 class _ComponentTotals(NamedTuple):
@@ -195,7 +176,7 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
     >>> tree = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[0], root=[0])
     >>> operators = ObservableOperators(
     ...     tree.rules, np.array([2]), np.array([[0.5, 0.5]]), np.array([[0.2, 0.6]]), np.empty((0, 2, 2)), [])
-    >>> expected_counts(operators, Forest.of_trees(tree, tree.rules)).table.leaf
+    >>> expected_counts(operators, Forest.of_trees(tree, tree.rules)).leaf
     array([[0.25, 0.75]])
     """
     if forest.n_items and not len(forest.root):
@@ -218,13 +199,13 @@ def expected_counts(operators: ObservableOperators, forest: Forest, times: Float
     shift = np.clip(inside_vectors.exponents[forest.root] - exponent[forest.component], -1100, 1000).astype(np.intc)
     scale = np.ldexp(1.0, shift) / total[forest.component] * times[forest.component]
     np.add.at(root, forest.symbol[forest.root], inside_vectors.vectors[forest.root] * scale[:, None])
-    table = RuleTable(
+    log_likelihood = (np.log(total) + exponent * np.log(2.0)) * times
+    return ExpectedCounts(
         operators.rules,
         operators.states,
         operators.root * root,
         operators.leaf * derivatives.leaf,
         operators.unary * derivatives.unary,
         operators.binary.with_data(operators.binary.data * derivatives.data),
+        float(log_likelihood.sum()),
     )
-    log_likelihood = (np.log(total) + exponent * np.log(2.0)) * times
-    return ExpectedCounts(table, float(log_likelihood.sum()))

@@ -71,10 +71,10 @@ class LeftCorners:
 
         Raises ValueError if the numbers are not probabilities, or if there are unary rules.
 
-        >>> from spectral_latent.operators import RuleTable
+        >>> from spectral_latent.operators import Counts
         >>> from spectral_latent.trees import Rules
         >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
-        >>> counts = RuleTable.of_counts(rules, np.ones(1), np.array([1.0]), np.zeros(0), np.array([4.0]))
+        >>> counts = Counts.of_rules(rules, np.ones(1), np.array([1.0]), np.zeros(0), np.array([4.0]))
         >>> corners = LeftCorners.compute(ObservableOperators.probabilities_of(counts))
         >>> corners.total.round(12), corners.first.round(12)
         (array([[0.25]]), array([[1.25]]))

@@ -2,13 +2,14 @@
 
 from spectral_latent.operators.low_rank import low_rank_tensor
 from spectral_latent.operators.operators import ObservableOperators, PackedOperators
-from spectral_latent.operators.rule_table import RuleTable, row_sums
+from spectral_latent.operators.rule_table import Counts, ExpectedCounts, row_sums
 from spectral_latent.operators.tensors import Tensor, Tensors
 
 __all__ = [
+    "Counts",
+    "ExpectedCounts",
     "ObservableOperators",
     "PackedOperators",
-    "RuleTable",
     "Tensor",
     "Tensors",
     "low_rank_tensor",

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range, read_only
-from spectral_latent.operators.rule_table import RuleTable
+from spectral_latent.operators.rule_table import Counts, RuleTable
 from spectral_latent.operators.tensors import Tensor, Tensors
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
@@ -124,13 +124,21 @@ class ObservableOperators(RuleTable):
         return PackedOperators(*map(_view, columns))
 
     @staticmethod
-    def probabilities_of(counts: RuleTable) -> ObservableOperators:
-        """Normalise non-negative numbers to probabilities; see `RuleTable.normalised`.
+    def probabilities_of(numbers: Counts | ObservableOperators) -> ObservableOperators:
+        """Scale non-negative numbers to probabilities: the roots sum to one, and so do the rules of every state.
 
-        counts: non-negative numbers for roots and rules with their states.
+        If all rules of a state are zero, they stay zero.
+
+        numbers: counts, or operators whose states have sums other than one.
+
+        >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
+        >>> counts = Counts.of_rules(rules, np.array([3.0]), np.array([1.0, 3.0]), np.zeros(0), np.zeros(0))
+        >>> ObservableOperators.probabilities_of(counts).leaf.ravel()
+        array([0.25, 0.75])
         """
-        table = counts.normalised()
-        rows = (table.root, table.leaf, table.unary, table.binary)
+        total = numbers.sums()
+        table = numbers.scaled(np.divide(1.0, total, out=np.zeros_like(total), where=total > 0))
+        rows = (table.root / table.root.sum(), table.leaf, table.unary, table.binary)
         return ObservableOperators(table.rules, table.states, *rows, probabilities=True)
 
     def multiplied_out(self) -> ObservableOperators:

@@ -1,4 +1,7 @@
-"""Hold numbers for all roots and rules of a grammar with latent states: counts, moments and operators are such tables.
+"""Hold numbers for all roots and rules of a grammar with latent states.
+
+Counts, expected counts, moments and operators are such tables, and each has its own arithmetic: counts are added over
+the rules of both sides, expected counts number by number, and operators are not added.
 
 | here | shape | what it has numbers for |
 | --- | --- | --- |
@@ -15,15 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
 from spectral_latent._options import ShortRepr, counted
 from spectral_latent.operators.tensors import Tensor, Tensors
-from spectral_latent.trees import FloatArray, IntArray, Rules, ranges
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, SkeletalTrees, ranges
 
-__all__ = ["RuleTable", "row_sums"]
+__all__ = ["Counts", "ExpectedCounts", "RuleTable", "row_sums"]
 
 Table = TypeVar("Table", bound="RuleTable")
 
@@ -53,7 +57,7 @@ def row_sums(which: IntArray, rows: FloatArray, size: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RuleTable(ShortRepr):
-    """Numbers for S symbols and their rules.
+    """Base of tables of numbers for S symbols and their rules.
 
     rules: the leaf, unary and binary rules.
     states: (S,) the number of latent states of each symbol, at least 1.
@@ -108,65 +112,8 @@ class RuleTable(ShortRepr):
         unary = self.unary * factors[self.rules.unary[:, 0], :, None]
         return replace(self, leaf=leaf, unary=unary, binary=binary)
 
-    def add_numbers(self: Table, other: RuleTable) -> Table:
-        """Add a table of the same layout number by number; factored tensors are added factor by factor.
-
-        other: a table over the same rules, whose tensors have the same numbers of terms.
-        """
-        return replace(
-            self,
-            root=self.root + other.root,
-            leaf=self.leaf + other.leaf,
-            unary=self.unary + other.unary,
-            binary=self.binary.with_data(self.binary.data + other.binary.data),
-        )
-
-    def mixture(self: Table) -> Table:
-        """Scale the second and third factor of every term of every tensor to sum to one.
-
-        The first factors then have the counts of the terms, and the tensor is Σ_q n_q p(i | q) p(j | q) p(k | q).
-        """
-        binary = self.binary.with_data(self.binary.data.copy())
-        for r in np.flatnonzero(binary.terms).tolist():
-            tensor = binary[r]
-            for factor in (tensor.second, tensor.third):
-                total = factor.sum(axis=1, keepdims=True)
-                np.divide(factor, total, out=factor, where=total > 0)
-        return replace(self, binary=binary)
-
-    def normalised(self: Table) -> Table:
-        """Scale non-negative numbers to probabilities: the roots sum to one, and so do the rules of every state.
-
-        If all rules of a state are zero, they stay zero.
-
-        >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
-        >>> counts = RuleTable.of_counts(rules, np.array([3.0]), np.array([1.0, 3.0]), np.zeros(0), np.zeros(0))
-        >>> counts.normalised().leaf.ravel()
-        array([0.25, 0.75])
-        """
-        total = self.sums()
-        factors = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-        return replace(self.scaled(factors), root=self.root / self.root.sum())
-
-    @staticmethod
-    def of_counts(rules: Rules, root: FloatArray, leaf: FloatArray, unary: FloatArray, binary: FloatArray) -> RuleTable:
-        """Make the table of a grammar with one state per symbol, from one number for each root and rule.
-
-        rules: the R0 leaf rules, R1 unary rules and R2 binary rules of the grammar.
-        root: (S,) the number of each root symbol.
-        leaf: (R0,) the number of each leaf rule.
-        unary: (R1,) the number of each unary rule.
-        binary: (R2,) the number of each binary rule.
-        """
-        states = np.ones(len(root), dtype=np.int64)
-        return RuleTable(rules, states, root[:, None], leaf[:, None], unary[:, None, None], Tensors.scalars(binary))
-
-    def __add__(self: Table, other: Table) -> Table:
-        """Add two tables.  A rule or a symbol that one table lacks counts as zero there.
-
-        Raises ValueError if a symbol has different numbers of states in the tables, or if their largest numbers of
-        states differ.
-        """
+    def _plus(self: Table, other: Table) -> Table:
+        """Add the numbers of the rules of both tables."""
         common = min(self.n_symbols, other.n_symbols)
         width = self.root.shape[1]
         if width != other.root.shape[1] or not np.array_equal(self.states[:common], other.states[:common]):
@@ -180,6 +127,107 @@ class RuleTable(ShortRepr):
         root[: other.n_symbols] += other.root
         rules = Rules(leaf_rules, unary_rules, binary_rules)
         return replace(self, rules=rules, states=states, root=root, leaf=leaf, unary=unary, binary=binary)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts(RuleTable):
+    """The counts of roots and rules with each choice of states; the terms of a tensor sum to the counts.
+
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> twice = Counts.of_trees(trees) + Counts.of_trees(trees)
+    >>> twice.leaf.ravel(), twice.binary.data, twice.symbol, twice.n_trees
+    (array([2., 2.]), array([2.]), array([6.]), 2.0)
+    """
+
+    @staticmethod
+    def of_trees(trees: SkeletalTrees, weight: FloatArray | None = None) -> Counts:
+        """Count the roots and rules of trees, with one state a symbol.
+
+        trees: the T trees.
+        weight: (T,) the weight of each tree; 1 if not given.
+        """
+        rules = trees.rules
+        rule = trees.rule
+        n_symbols = int(trees.symbol.max(initial=-1)) + 1
+        weight = np.ones(len(trees.root)) if weight is None else weight
+        of_node = weight[trees.tree]
+
+        def counts(kind: BoolArray, n_rules: int) -> FloatArray:
+            """Count the rules at the nodes of one kind, (n_rules,)."""
+            return np.bincount(rule[kind], of_node[kind], minlength=n_rules).astype(float)
+
+        return Counts.of_rules(
+            rules,
+            root=np.bincount(trees.symbol[trees.root], weight, minlength=n_symbols).astype(float),
+            leaf=counts(trees.is_leaf, len(rules.leaf)),
+            unary=counts(trees.is_unary, len(rules.unary)),
+            binary=counts(trees.is_binary, len(rules.binary)),
+        )
+
+    @staticmethod
+    def of_rules(rules: Rules, root: FloatArray, leaf: FloatArray, unary: FloatArray, binary: FloatArray) -> Counts:
+        """Make a table with one state a symbol, from one number for each root and rule.
+
+        rules: the R0 leaf rules, R1 unary rules and R2 binary rules of the grammar.
+        root: (S,) the number of each root symbol.
+        leaf: (R0,) the number of each leaf rule.
+        unary: (R1,) the number of each unary rule.
+        binary: (R2,) the number of each binary rule.
+        """
+        states = np.ones(len(root), dtype=np.int64)
+        return Counts(rules, states, root[:, None], leaf[:, None], unary[:, None, None], Tensors.scalars(binary))
+
+    @property
+    def n_trees(self) -> float:
+        """The number of trees; if trees have weights, the sum of the weights."""
+        return float(self.root.sum())
+
+    @cached_property
+    def symbol(self) -> FloatArray:
+        """The number of nodes of each symbol, (S,)."""
+        return np.asarray(self.sums().sum(axis=1))
+
+    def __add__(self, other: Counts) -> Counts:
+        """Add the counts of other trees.  A rule or a symbol that one table lacks counts as zero there.
+
+        Raises ValueError if a symbol has different numbers of states in the tables, or if their largest numbers of
+        states differ.
+        """
+        return self._plus(other)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpectedCounts(RuleTable):
+    """The expected count of each number of some operators, in their layout, and the likelihood under these operators.
+
+    In a factored tensor, each factor has its own counts; the counts of a term have the same sum in all three factors.
+
+    log_likelihood: the sum of log Z over the components of the forest, each times its weight; 0 for a prior.
+    """
+
+    log_likelihood: float = 0.0
+
+    def __add__(self, other: ExpectedCounts) -> ExpectedCounts:
+        """Add other counts under the same operators, number by number."""
+        return replace(
+            self,
+            root=self.root + other.root,
+            leaf=self.leaf + other.leaf,
+            unary=self.unary + other.unary,
+            binary=self.binary.with_data(self.binary.data + other.binary.data),
+            log_likelihood=self.log_likelihood + other.log_likelihood,
+        )
+
+    def counts(self) -> Counts:
+        """Make tensors Σ_q n_q p(i | q) p(j | q) p(k | q): the second and third factors of each term q sum to one."""
+        binary = self.binary.with_data(self.binary.data.copy())
+        for r in np.flatnonzero(binary.terms).tolist():
+            tensor = binary[r]
+            for factor in (tensor.second, tensor.third):
+                total = factor.sum(axis=1, keepdims=True)
+                np.divide(factor, total, out=factor, where=total > 0)
+        return Counts(self.rules, self.states, self.root, self.leaf, self.unary, binary)
 
 
 def _union(rows: IntArray, counts: FloatArray, other_rows: IntArray, other: FloatArray) -> tuple[IntArray, FloatArray]:

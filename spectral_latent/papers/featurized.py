@@ -128,7 +128,7 @@ class HmmWeights(NamedTuple):
         operators = model.operators()
         # Expected counts of steps (m, m + 1), of states, and of emissions: the E-step of Baum-Welch.
         counts = expected_counts(operators, Forest.of_trees(trees, operators.rules))
-        table = counts.table.mixture()
+        table = counts.counts()
         (stop,) = table.unary
         (spine,) = table.binary
         steps = np.column_stack([spine.multiplied_out().sum(axis=1), np.diagonal(stop)])  # (m, m + 1)

@@ -20,7 +20,7 @@ import numpy as np
 
 from spectral_latent._compiled import check_column
 from spectral_latent.estimation.clustering import state_counts
-from spectral_latent.operators import ObservableOperators, RuleTable, Tensor, Tensors
+from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
@@ -36,7 +36,7 @@ def untagged_rules(n_symbols: int) -> Rules:
     return Rules(leaf, np.array([[1, 0]]), np.array([[1, 0, 1]]))
 
 
-def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_states: int) -> RuleTable:
+def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_states: int) -> Counts:
     """Count the rules of untagged sequences with known states; an emission has the state of its position.
 
     sequences: the sequences, with N positions in all.
@@ -191,7 +191,7 @@ class HiddenMarkov:
         )
 
     @staticmethod
-    def of_counts(counts: RuleTable, pseudo: float = 0.0) -> HiddenMarkov:
+    def of_counts(counts: Counts, pseudo: float = 0.0) -> HiddenMarkov:
         """Estimate a model by relative frequencies.
 
         counts: counts of the rules of untagged sequences with states; see `position_counts`.

@@ -92,9 +92,10 @@ class SequenceParameters(ShortRepr):
         tag = self.coarse.rules.leaf[:, 0]
         emitted = np.bincount(tag, self.coarse.leaf[:, 0], minlength=n_tags)[tag, None]
         begins = self.coarse.root[n_tags:].sum()
-        coarse = replace(self.coarse.normalised(), root=self.coarse.root / begins)
+        coarse = replace(ObservableOperators.probabilities_of(self.coarse), root=self.coarse.root / begins)
         if self.latent.probabilities:
-            return coarse, replace(self.latent.normalised(), root=self.latent.root / self.latent.root[n_tags:].sum())
+            latent = ObservableOperators.probabilities_of(self.latent)
+            return coarse, replace(latent, root=self.latent.root / self.latent.root[n_tags:].sum())
         return coarse, replace(self.latent, leaf=self.latent.leaf / emitted, root=self.latent.root / begins)
 
     def rounded(self) -> SequenceParameters:

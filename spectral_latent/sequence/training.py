@@ -25,7 +25,6 @@ from spectral_latent.estimation import (
     Priors,
     Projection,
     Treebank,
-    TreebankCounts,
     TreebankShard,
     estimate,
     parallel_map,
@@ -35,7 +34,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.estimation.clustering import Clusters
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
-from spectral_latent.operators import RuleTable
+from spectral_latent.operators import Counts
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.baum_welch import baum_welch
 from spectral_latent.sequence.checks import Tag, observations_of
@@ -185,7 +184,7 @@ class _UntaggedFormalism:
         return untagged_shard(columns, len(self.names), self._n_positions)
 
 
-def _state_counts(shard: TreebankShard, clusters: Clusters, n_symbols: int) -> RuleTable:
+def _state_counts(shard: TreebankShard, clusters: Clusters, n_symbols: int) -> Counts:
     """Count the rules of a shard; the state of a position is the cluster of its spine node."""
     sequences = replace(Sequences.of_trees(shard.trees), weight=shard.weight)
     state = clusters.of_nodes(shard)[sequences.spine]
@@ -216,14 +215,14 @@ def _hidden_markov(
     else:
         projection = Projection.learn(treebank.shards, options, jobs, listener)
         clusters = Clusters.learn(treebank, projection, options.seed, jobs)
-        counts = reduce(RuleTable.__add__, parallel_map(_state_counts, treebank.shards, jobs, clusters, n_symbols))
+        counts = reduce(Counts.__add__, parallel_map(_state_counts, treebank.shards, jobs, clusters, n_symbols))
         start = HiddenMarkov.of_counts(counts, options.state_smoothing if estimator.climbs else 0.0)
     if not estimator.climbs:
         return start, ()
     return baum_welch(sequences, start, options, jobs=jobs, listener=listener)
 
 
-def _with_unseen(model: HiddenMarkov, counts: TreebankCounts, back_off: float) -> HiddenMarkov:
+def _with_unseen(model: HiddenMarkov, counts: Counts, back_off: float) -> HiddenMarkov:
     """Let any state begin and end a sequence, follow any state, and emit the terminal of unseen observations."""
     m = model.n_states
     n_positions = float(counts.symbol[0])

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.estimation import Columns, FeatureColumns, Priors, Treebank, TreebankCounts
-from spectral_latent.operators import RuleTable
+from spectral_latent.estimation import Columns, FeatureColumns, Priors, Treebank
+from spectral_latent.operators import Counts
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.features import longest_grams, untagged_features
 from spectral_latent.trees import FloatArray, Rules, SkeletalTrees
@@ -96,7 +96,7 @@ def with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: flo
     return replace(treebank, priors=priors._replace(rules=rules))
 
 
-def tag_shares(counts: TreebankCounts, n_tags: int) -> FloatArray:
+def tag_shares(counts: Counts, n_tags: int) -> FloatArray:
     """Compute the share (K,) of each tag among all positions.
 
     counts: the counts of a treebank of sequences.
@@ -106,7 +106,7 @@ def tag_shares(counts: TreebankCounts, n_tags: int) -> FloatArray:
     return np.asarray(emissions / emissions.sum())
 
 
-def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
+def _transitions(prior: FloatArray, ends: float, tokens: float) -> Counts:
     """Make pseudo-counts of transitions from every tag to every tag and to the end, `tokens` for each tag.
 
     prior: (K,) the share of each tag among all positions.
@@ -120,7 +120,7 @@ def _transitions(prior: FloatArray, ends: float, tokens: float) -> RuleTable:
         unary=np.stack([n_tags + tags, tags], axis=1),
         binary=np.stack([n_tags + before, before, n_tags + after], axis=1),
     )
-    return RuleTable.of_counts(
+    return Counts.of_rules(
         rules,
         root=np.zeros(2 * n_tags),
         leaf=np.zeros(0),

@@ -18,9 +18,10 @@ from spectral_latent.constituency import (
 )
 from spectral_latent.constituency.conversion import skeletal_trees
 from spectral_latent.corpora import parse_brackets, parse_partial
-from spectral_latent.estimation import EstimatorOptions, Progress, TreebankCounts
+from spectral_latent.estimation import EstimatorOptions, Progress
 from spectral_latent.grammar import Partial, complete
 from spectral_latent.inference import expected_counts
+from spectral_latent.operators import Counts
 from spectral_latent.trees import Rules, Vocabulary
 from tests.constituency.test_constraints import TREES, WORDS
 
@@ -48,7 +49,7 @@ def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
     """Binary rules, summed over latent states, as the E-step of the core counts them in the forest."""
     (chart,) = model.parser.charts([Partial(tuple(WORDS), constraints)])
     assert chart.is_derived.all()
-    table = expected_counts(chart.grammar.latent, chart.joined().forest).table
+    table = expected_counts(chart.grammar.latent, chart.joined().forest)
     expected = np.array([table.binary[r].multiplied_out().sum() for r in range(len(table.rules.binary))])
     pairs = list(complete(model.parse_all([Partial(tuple(WORDS), constraints)], 10_000)))
     trees, weights = zip(*pairs, strict=True)
@@ -56,7 +57,7 @@ def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
     member = model.members[0]
     symbols = Vocabulary[PhraseSymbol](member.symbols)
     converted = skeletal_trees(trees, member.options.binarisation, symbols, Vocabulary[str]())
-    counts = TreebankCounts.of_trees(converted.trees, np.array(weights))
+    counts = Counts.of_trees(converted.trees, np.array(weights))
     row = Rules.find(table.rules.binary, counts.rules.binary)
     assert (row >= 0).all()
     found = np.zeros_like(expected)

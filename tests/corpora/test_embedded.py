@@ -7,9 +7,10 @@ from spectral_latent.constituency import Binarisation, ConstituencyModel, Consti
 from spectral_latent.constituency.conversion import skeletal_trees
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
-from spectral_latent.estimation import EstimatorOptions, TreebankCounts, relative_frequencies
+from spectral_latent.estimation import EstimatorOptions, relative_frequencies
 from spectral_latent.evaluation import score_brackets
 from spectral_latent.inference import sample_trees
+from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, Rules, Vocabulary
 
 
@@ -51,7 +52,7 @@ def _weights_in(table: Rules, rules: Rules, weights: FloatArray, kind: str) -> F
 def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
     truth = embedded_truth()
     trees = sample_trees(truth.grammar.operators, 20_000, np.random.default_rng(9)).trees
-    counted, exact = relative_frequencies(TreebankCounts.of_trees(trees)), truth.grammar.coarse
+    counted, exact = relative_frequencies(Counts.of_trees(trees)), truth.grammar.coarse
     assert exact.rules.equals(truth.grammar.operators.rules)
     count = np.bincount(trees.symbol, minlength=len(truth.symbols))
     for kind in ("leaf", "binary"):

@@ -20,7 +20,7 @@ from spectral_latent.estimation import (
     Treebank,
 )
 from spectral_latent.estimation.clustering import Clusters, _distant_points, _k_means, cluster_counts, state_counts
-from spectral_latent.estimation.em import maximised
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import Numbers, columns, numbers_of, same_numbers, tree_strategy
 
@@ -61,7 +61,7 @@ def test_known_states_are_counted_node_by_node(trees: list[tuple], seed: int) ->
 def test_relative_frequencies_of_known_states() -> None:
     trees = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (0, (1, 0), (1, 0))), (0, 2)] * 4)
     state = np.random.default_rng(0).integers(0, 2, trees.n_nodes)
-    operators = maximised(state_counts(trees, trees.rules, np.array([2, 2]), state))
+    operators = ObservableOperators.probabilities_of(state_counts(trees, trees.rules, np.array([2, 2]), state))
     nodes = Counter(zip(trees.symbol.tolist(), state.tolist(), strict=True))
     for (kind, rule), uses in counted(trees, np.array([2, 2]), state).items():
         array = numbers_of(operators)[kind, rule]

@@ -19,7 +19,6 @@ from spectral_latent.estimation import (
     Progress,
     Shard,
     Treebank,
-    TreebankCounts,
     reestimate,
     relative_frequencies,
 )
@@ -27,9 +26,9 @@ from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation.clustering import state_counts
-from spectral_latent.estimation.em import EMResult, maximised, random_counts, run_em, state_prior, towards_mean
+from spectral_latent.estimation.em import EMResult, random_counts, run_em, state_prior, towards_mean
 from spectral_latent.inference import expected_counts, sample_trees, tree_weights
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import (
     FACTORS,
@@ -60,7 +59,7 @@ TREES = [
 ]
 
 
-def random_start(observed: TreebankCounts, states: np.ndarray, seed: int = 0) -> ObservableOperators:
+def random_start(observed: Counts, states: np.ndarray, seed: int = 0) -> ObservableOperators:
     """The probabilities that counts split at random make."""
     return ObservableOperators.probabilities_of(random_counts(observed, states, seed=seed))
 
@@ -126,10 +125,10 @@ def model_of(seed: int, factored: bool) -> Lpcfg:
     return random_lpcfg(np.random.default_rng(seed), STATES, RULES)
 
 
-def random_prior(operators: ObservableOperators, seed: int) -> RuleTable:
+def random_prior(operators: ObservableOperators, seed: int) -> ExpectedCounts:
     """Pseudo-counts in the layout of operators; every factor of a term has as many."""
     rng = np.random.default_rng(seed)
-    prior = RuleTable(
+    prior = ExpectedCounts(
         operators.rules,
         operators.states,
         np.zeros_like(operators.root),
@@ -174,7 +173,7 @@ def test_every_iteration_is_that_of_enumeration(seed: int, with_prior: bool, fac
     options = EstimatorOptions(iterations=3, tolerance=0.0)
     found = run_em(shards_of(TREES), start, options, prior)
     same_numbers(numbers_by_factor(found.operators), numbers_by_factor(model.operators()), atol=1e-9)
-    same_numbers(numbers_by_factor(found.counts.table), counts, atol=1e-9)
+    same_numbers(numbers_by_factor(found.expected), counts, atol=1e-9)
     assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-9)
     assert found.objective == pytest.approx(objective, abs=1e-9)
     assert found.operators.probabilities
@@ -187,8 +186,8 @@ def test_an_m_step_maximises_the_expected_objective(factored: bool, seed: int) -
     """No step towards other probabilities, small or large, raises Σ n log θ."""
     counts = counts_by_enumeration(model_of(seed, factored), [[tree] for tree in TREES])[0]
     start = model_of(seed, factored).operators()
-    table = expected_counts(start, Forest.of_trees(columns(TREES), start.rules)).table
-    best = numbers_by_factor(maximised(table))
+    table = expected_counts(start, Forest.of_trees(columns(TREES), start.rules))
+    best = numbers_by_factor(ObservableOperators.probabilities_of(table.counts()))
     other = numbers_by_factor(model_of(seed + 1, factored).operators())
 
     def expected(theta: Numbers) -> float:
@@ -203,9 +202,9 @@ def test_an_m_step_maximises_the_expected_objective(factored: bool, seed: int) -
 @pytest.mark.parametrize("factored", [False, True])
 def test_an_m_step_gives_probabilities(factored: bool) -> None:
     start = model_of(0, factored).operators()
-    counts = expected_counts(start, Forest.of_trees(columns(TREES), start.rules)).table
-    for table in (counts, counts.add_numbers(random_prior(start, 0))):
-        operators = maximised(table)
+    counts = expected_counts(start, Forest.of_trees(columns(TREES), start.rules))
+    for table in (counts, counts + random_prior(start, 0)):
+        operators = ObservableOperators.probabilities_of(table.counts())
         has_state = np.arange(3) < operators.states[:, None]
         np.testing.assert_allclose(operators.sums(), has_state, atol=1e-12)
         assert operators.root.sum() == pytest.approx(1.0)
@@ -233,7 +232,7 @@ def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> floa
 
 def climbed(trees: SkeletalTrees, share: float, rank: int | None, seed: int, iterations: int = 12) -> EMResult:
     """EM from a random start, with the prior of a state smoothing, on tensors of a rank."""
-    observed = TreebankCounts.of_trees(trees)
+    observed = Counts.of_trees(trees)
     states = np.full(observed.n_symbols, 6 if rank else 3)
     start = random_start(observed, states, seed)
     if rank is not None:
@@ -277,7 +276,7 @@ def test_no_iteration_lowers_the_objective_on_any_trees(
 def test_em_in_factors_climbs_above_the_plain_grammar() -> None:
     trees = sampled(1, 600)
     found = climbed(trees, 0.0, 2, 0, iterations=40)
-    plain = relative_frequencies(TreebankCounts.of_trees(trees))
+    plain = relative_frequencies(Counts.of_trees(trees))
     assert found.log_likelihood[-1] > log_likelihood(plain, trees)
 
 
@@ -334,7 +333,7 @@ def test_em_stops_after_the_first_rise_that_is_too_small(tolerance: float) -> No
 
 def test_one_state_is_found_in_one_iteration() -> None:
     trees = sampled()
-    observed = TreebankCounts.of_trees(trees)
+    observed = Counts.of_trees(trees)
     start = random_start(observed, np.array([1, 1]), 0)
     found = run_em([shard_of(trees)], start, EstimatorOptions(iterations=50))
     assert len(found.objective) == 4  # the start, the maximum, and the maximum twice again
@@ -343,7 +342,7 @@ def test_one_state_is_found_in_one_iteration() -> None:
 
 def test_trees_of_probability_zero_are_an_error() -> None:
     known, unknown = (0, (0, 0), (1, 0)), (0, 1)
-    start = relative_frequencies(TreebankCounts.of_trees(columns([known])))
+    start = relative_frequencies(Counts.of_trees(columns([known])))
     with pytest.raises(EstimationError, match=r"tree 3 has probability zero"):
         run_em(shards_of([known, known, unknown], 1), start, EstimatorOptions("em"))
 
@@ -351,7 +350,7 @@ def test_trees_of_probability_zero_are_an_error() -> None:
 @pytest.mark.parametrize("m", [1, 2, 4])
 def test_random_starts_keep_the_share_of_every_rule(m: int) -> None:
     """Up to noise, which multiplies every number by 0.5 to 1.5: the share of a rule does not depend on states."""
-    observed = TreebankCounts.of_trees(sampled())
+    observed = Counts.of_trees(sampled())
     operators = random_start(observed, np.array([m, max(1, m - 1)]), 0)
     plain = relative_frequencies(observed)
     has_state = np.arange(m) < operators.states[:, None]
@@ -367,7 +366,7 @@ def test_random_starts_keep_the_share_of_every_rule(m: int) -> None:
 
 
 def test_random_starts_depend_on_the_seed_alone() -> None:
-    observed = TreebankCounts.of_trees(sampled())
+    observed = Counts.of_trees(sampled())
     first, again, other = (random_start(observed, np.array([3, 2]), seed).binary.data for seed in (0, 0, 1))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -390,7 +389,7 @@ def smoothed_start() -> ObservableOperators:
     states = np.array([6, 5, 6])
     state = np.random.default_rng(0).integers(0, 5, trees.n_nodes)
     counts = state_counts(trees, trees.rules, states, state)
-    moments = moments_from_counts(counts, TreebankCounts.of_trees(trees))
+    moments = moments_from_counts(counts, Counts.of_trees(trees))
     start = ObservableOperators.probabilities_of(operators_from_moments(moments, 15.0))
     assert (start.binary.terms > 0).all()
     assert all(np.ptp(tensor.second.sum(axis=1)) > 0.1 for tensor in start.binary)
@@ -424,13 +423,13 @@ def test_states_are_mixed_with_their_mean(share: float, start: Callable[[], Obse
 def test_the_prior_has_the_mean_of_states_for_equally_many_nodes(start: Callable[[], ObservableOperators]) -> None:
     """s / (1 - s) times the mean number of nodes of a state."""
     before = start()
-    prior = state_prior(before, TreebankCounts.of_trees(columns(TREES)), 0.25)
+    prior = state_prior(before, Counts.of_trees(columns(TREES)), 0.25)
     expected = {}
     for (kind, rule), theta in numbers_of(before).items():
         m = before.states[rule[0]]
         nodes = (columns(TREES).symbol == rule[0]).sum() / m / 3
         expected[kind, rule] = np.zeros_like(theta) if kind == "root" else nodes * mean_of_states(theta, m)
-    same_numbers(numbers_of(prior.mixture()), expected, atol=1e-12)
+    same_numbers(numbers_of(prior.counts()), expected, atol=1e-12)
     for tensor in prior.binary:
         for factor in (tensor.second, tensor.third):
             np.testing.assert_allclose(factor.sum(axis=1), tensor.first.sum(axis=1), atol=1e-12)
@@ -447,10 +446,10 @@ def test_a_strong_prior_makes_states_alike() -> None:
 def test_states_that_start_equal_stay_equal() -> None:
     """Then EM finds relative frequencies."""
     trees = sampled()
-    observed = TreebankCounts.of_trees(trees)
+    observed = Counts.of_trees(trees)
     random = random_start(observed, np.array([2, 2]), 0)
-    even = maximised(
-        RuleTable(
+    even = ObservableOperators.probabilities_of(
+        Counts(
             random.rules,
             random.states,
             np.ones_like(random.root),

@@ -30,7 +30,6 @@ from spectral_latent.estimation import (
     Projection,
     Shard,
     Treebank,
-    TreebankCounts,
     estimate,
     inside_templates,
     outside_templates,
@@ -39,7 +38,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.estimation._treebank import ColumnStore
 from spectral_latent.inference import tree_weights
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
 from tests.oracles import columns, moments_by_loops, numbers_of, same_moments, same_numbers
 
@@ -329,7 +328,7 @@ def test_a_killed_worker_changes_no_estimate(name: str, tmp_path: Path) -> None:
 def test_estimators_of_probabilities_beat_the_plain_grammar_on_their_trees(name: str, smoothing: float | None) -> None:
     options = options_of(name, smoothing=smoothing, state_smoothing=0.0, iterations=30)
     operators = estimate(whole(), options).operators
-    plain = relative_frequencies(TreebankCounts.of_trees(sample_columns()))
+    plain = relative_frequencies(Counts.of_trees(sample_columns()))
     assert log_likelihood(operators, sample_columns()) > log_likelihood(plain, sample_columns())
 
 
@@ -375,7 +374,7 @@ def test_one_state_without_smoothing_is_the_plain_grammar(name: str) -> None:
 def test_priors_reach_every_estimator(name: str) -> None:
     """Trees that begin anywhere, leaf rules with a further terminal, and a rule that no tree has."""
     unseen = Rules(np.empty((0, 2), dtype=np.int64), np.array([[0, 1]]), np.empty((0, 3), dtype=np.int64))
-    counts = RuleTable.of_counts(unseen, np.zeros(2), np.zeros(0), np.array([40.0]), np.zeros(0))
+    counts = Counts.of_rules(unseen, np.zeros(2), np.zeros(0), np.array([40.0]), np.zeros(0))
     priors = Priors(
         leaves=lambda moments: (
             np.concatenate([moments.rules, [[1, 9]]]),
@@ -456,4 +455,4 @@ def test_listeners_hear_of_states_that_are_lowered(name: str) -> None:
 
 def test_no_trees_have_no_relative_frequencies() -> None:
     with pytest.raises(EstimationError, match="no trees"):
-        relative_frequencies(TreebankCounts.of_trees(columns([])))
+        relative_frequencies(Counts.of_trees(columns([])))

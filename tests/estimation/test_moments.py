@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import Moments, TreebankCounts
+from spectral_latent.estimation import Moments
 from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation.clustering import state_counts
-from spectral_latent.operators import RuleTable, Tensor, Tensors
+from spectral_latent.operators import Counts, Tensor, Tensors
 from spectral_latent.trees import Rules, SkeletalTrees
 from tests.oracles import (
     columns,
@@ -125,10 +125,10 @@ def states_of(trees: SkeletalTrees) -> np.ndarray:
     return np.array(STATES)[: trees.symbol.max() + 1]
 
 
-def random_counts(trees: SkeletalTrees, rng: np.random.Generator) -> RuleTable:
+def random_counts(trees: SkeletalTrees, rng: np.random.Generator) -> Counts:
     """Every node has a state with 1/3 and another one with 2/3."""
     states = states_of(trees)
-    total: RuleTable | None = None
+    total: Counts | None = None
     for weight in (1 / 3, 2 / 3):
         counts = state_counts(trees, trees.rules, states, rng.integers(states[trees.symbol]))
         part = replace(counts, root=weight * counts.root).scaled(np.full(counts.root.shape, weight))
@@ -142,7 +142,7 @@ def test_moments_of_counts_are_sums_of_posteriors(trees: list[tuple], seed: int)
     """y: the posterior of a node's states; z: the posterior times n(a) / n(a, h).  Written out entry by entry."""
     skeletal = columns(trees)
     counts = random_counts(skeletal, np.random.default_rng(seed))
-    found = moments_from_counts(counts, TreebankCounts.of_trees(skeletal))
+    found = moments_from_counts(counts, Counts.of_trees(skeletal))
     n = np.bincount(skeletal.symbol).astype(float)
     of_state = counts.sums()
     scale = np.divide(n[:, None], of_state, out=np.zeros_like(of_state), where=of_state > 0)
@@ -173,7 +173,7 @@ def test_counts_of_known_states_have_the_moments_of_indicators(trees: list[tuple
         [((skeletal.symbol == a) & (state == h)).sum() for a, h in zip(skeletal.symbol, state, strict=True)]
     )
     z = y * (symbols[skeletal.symbol] / both)[:, None]
-    observed = TreebankCounts.of_trees(skeletal)
+    observed = Counts.of_trees(skeletal)
     found = moments_from_counts(state_counts(skeletal, skeletal.rules, states, state), observed)
     same_moments(found, moments_by_loops(skeletal, skeletal.rules, states.tolist(), y, z), **CLOSE)
 
@@ -188,9 +188,9 @@ def test_moments_of_counts_in_factors_stay_in_factors() -> None:
     leaf = rng.exponential(size=(2, 8))
     leaf *= 8 / leaf.sum(axis=1, keepdims=True)
     rows = (np.full((1, 8), 1.0), leaf, np.empty((0, 8, 8)))
-    observed = TreebankCounts.of_trees(trees)
+    observed = Counts.of_trees(trees)
     tables = [
-        RuleTable(trees.rules, np.array([8]), *rows, Tensors.of([tensor]))
+        Counts(trees.rules, np.array([8]), *rows, Tensors.of([tensor]))
         for tensor in (factors, Tensor.of_dense(factors.multiplied_out()))
     ]
     in_factors, dense = (moments_from_counts(table, observed) for table in tables)

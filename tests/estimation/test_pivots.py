@@ -17,7 +17,6 @@ from spectral_latent.estimation import (
     Projection,
     Shard,
     Treebank,
-    TreebankCounts,
     estimate,
     inside_templates,
     outside_templates,
@@ -25,9 +24,9 @@ from spectral_latent.estimation import (
     spectral_moments,
 )
 from spectral_latent.estimation._pivots import feature_rows, pivot_counts, state_maps
-from spectral_latent.estimation.em import maximised, random_counts
+from spectral_latent.estimation.em import random_counts
 from spectral_latent.inference import sample_trees, tree_weights
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import (
     Lpcfg,
@@ -103,7 +102,7 @@ def test_the_parameters_of_a_population_are_recovered(structure: str) -> None:
     whole, projection, options = population(structure)
     counts = pivot_counts(whole.moments(projection), projection, options)
     assert counts.states.tolist() == whole.model.states
-    assert max(differences(by_pivots(maximised(counts)), whole.model).values()) < 1e-6
+    assert max(differences(by_pivots(ObservableOperators.probabilities_of(counts)), whole.model).values()) < 1e-6
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
@@ -198,7 +197,7 @@ def test_rows_of_features_are_means_over_the_nodes_that_have_them(scaling: float
         np.testing.assert_allclose(feature_rows(projection, a, scaling), wanted, atol=1e-9)
 
 
-def counts_of(shards: list[Shard], options: EstimatorOptions) -> RuleTable:
+def counts_of(shards: list[Shard], options: EstimatorOptions) -> Counts:
     projection = Projection.learn(shards, options)
     return pivot_counts(spectral_moments(Treebank.of(shards), projection), projection, options)
 
@@ -219,7 +218,7 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
         x[nodes, : states[a]] = y[nodes, :m] @ one.inside.T
         w[nodes, : states[a]] = z[nodes, :m] @ one.outside.T
     sums = numbers_of(moments_by_loops(trees, trees.rules, states, x, w))
-    occurs = numbers_of(TreebankCounts.of_trees(trees))
+    occurs = numbers_of(Counts.of_trees(trees))
     for key, found in numbers_of(counts).items():
         estimates = np.maximum(sums[key][(slice(-1),) * found.ndim], 0.0)
         np.testing.assert_allclose(found, estimates * occurs[key].sum() / estimates.sum(), rtol=1e-7, atol=1e-7)
@@ -228,7 +227,7 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
 def test_expected_counts_are_never_negative_and_sum_to_the_counts_of_rules() -> None:
     trees = sampled(0, 500)
     counts = counts_of([shard_of(trees)], EstimatorOptions("pivots", n_states=5))
-    occurs = numbers_of(TreebankCounts.of_trees(trees))
+    occurs = numbers_of(Counts.of_trees(trees))
     for key, found in numbers_of(counts).items():
         assert found.min() >= 0
         assert found.sum() == pytest.approx(occurs[key].sum())
@@ -247,8 +246,8 @@ def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
     trees = sampled(1, 2_000)
     options = replace(OPTIONS, estimator="pivots-em", iterations=30, state_smoothing=0.0, tolerance=0.0)
     found = estimate(treebank_of(trees), options)
-    observed = TreebankCounts.of_trees(trees)
-    unguided = maximised(random_counts(observed, np.array([2, 2])))
+    observed = Counts.of_trees(trees)
+    unguided = ObservableOperators.probabilities_of(random_counts(observed, np.array([2, 2])))
     truth = log_likelihood(true_model(1).operators(), trees)
     assert found.log_likelihood[0] > log_likelihood(unguided, trees)
     assert log_likelihood(found.operators, trees) > truth
@@ -257,7 +256,7 @@ def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
 def test_one_state_is_the_plain_grammar() -> None:
     trees = sampled(2, 200)
     found = estimate(treebank_of(trees), replace(OPTIONS, n_states=1)).operators
-    plain = relative_frequencies(TreebankCounts.of_trees(trees))
+    plain = relative_frequencies(Counts.of_trees(trees))
     same_numbers(numbers_of(found), numbers_of(plain), rtol=1e-9)
 
 

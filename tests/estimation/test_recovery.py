@@ -15,16 +15,14 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     Moments,
     Treebank,
-    TreebankCounts,
     estimate,
     spectral_moments,
 )
 from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation._projections import Projection
 from spectral_latent.estimation._recovery import _Fit, _fitted, common_factor, recovered_counts, recovered_maps
-from spectral_latent.estimation.em import maximised
 from spectral_latent.inference import collapse, mean_node_counts
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import Counts, ObservableOperators
 from tests.estimation.test_pivots import LITTLE, check, shard_of, treebank_of
 from tests.oracles import (
     Lpcfg,
@@ -86,7 +84,7 @@ POPULATIONS = {
 }
 
 
-def expected_counts_of(model: ObservableOperators) -> RuleTable:
+def expected_counts_of(model: ObservableOperators) -> ObservableOperators:
     """How often each rule occurs with each choice of states in one tree on average."""
     return model.multiplied_out().scaled(mean_node_counts(model))
 
@@ -95,7 +93,7 @@ def population_moments(model: ObservableOperators, rng: np.random.Generator) -> 
     """The moments of y = G e_h and z = G⁻ᵀ e_h / γ_h for random matrices G, at a thousand trees."""
     counts = expected_counts_of(model)
     plain = collapse(model)
-    thousand = RuleTable(
+    thousand = Counts(
         counts.rules,
         counts.states,
         1000.0 * model.root,
@@ -104,9 +102,7 @@ def population_moments(model: ObservableOperators, rng: np.random.Generator) -> 
         [tensor.scale(1000.0) for tensor in counts.binary],
     )
     occurs = plain.scaled(1000.0 * mean_node_counts(model).sum(axis=1, keepdims=True))
-    observed = TreebankCounts(
-        occurs.rules, occurs.states, 1000.0 * plain.root, occurs.leaf, occurs.unary, occurs.binary
-    )
+    observed = Counts(occurs.rules, occurs.states, 1000.0 * plain.root, occurs.leaf, occurs.unary, occurs.binary)
     bases = [rng.normal(size=(m, m)) for m in model.states]
     inverses = [np.linalg.inv(basis).T for basis in bases]
     return moments_from_counts(thousand, observed).transformed(model.states, bases, inverses)
@@ -118,7 +114,7 @@ def test_the_parameters_of_a_population_are_recovered(name: str) -> None:
     moments = population_moments(model, np.random.default_rng(0))
     projection = Projection([], [Maps(np.ones(m)) for m in model.states], model.states, model.states)
     counts = recovered_counts(moments, projection, EstimatorOptions(smoothing=None, cutoff=1e-6))
-    assert total_variation(maximised(counts), model) < 1e-5
+    assert total_variation(ObservableOperators.probabilities_of(counts), model) < 1e-5
 
 
 def test_the_common_factor_of_tensors_is_found_where_children_have_fewer_states() -> None:

@@ -15,12 +15,11 @@ from spectral_latent.estimation import (
     LeafMoments,
     Moments,
     Priors,
-    TreebankCounts,
     operators_from_moments,
     relative_frequencies,
 )
 from spectral_latent.estimation._smoothing import confidence
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Rules, SkeletalTrees
 from tests.oracles import columns, kind_and_rule, numbers_of, post_order, random_projections, tree_strategy
 
@@ -116,9 +115,7 @@ def test_fragments_are_trees_rooted_in_every_symbol_in_proportion_to_its_nodes(
         assert operators_from_moments(moments, priors=Priors(fragments=fragments)).root[a] == pytest.approx(
             expected, abs=1e-12
         )
-    assert relative_frequencies(
-        TreebankCounts.of_trees(skeletal), Priors(fragments=fragments)
-    ).root.sum() == pytest.approx(1.0)
+    assert relative_frequencies(Counts.of_trees(skeletal), Priors(fragments=fragments)).root.sum() == pytest.approx(1.0)
 
 
 @given(treebanks, seeds)
@@ -183,7 +180,7 @@ def test_leaf_smoothing_sees_the_leaf_moments_and_may_add_rules() -> None:
         seen.append(moments)
         return np.array([[1, 0], [1, 1], [1, 9]]), np.vstack([moments.total, [[0.5]]])
 
-    operators = relative_frequencies(TreebankCounts.of_trees(skeletal), Priors(smooth))
+    operators = relative_frequencies(Counts.of_trees(skeletal), Priors(smooth))
     assert len(seen) == 1
     assert seen[0].count.tolist() == [3.0, 1.0]
     assert operators.rules.leaf.tolist() == [[1, 0], [1, 1], [1, 9]]
@@ -202,7 +199,7 @@ def test_unseen_rules_count_with_the_mean_vectors_of_their_symbols(trees: list[t
     every = {arity: np.array(list(itertools.product(symbols, repeat=arity))) for arity in (2, 3)}
     unary, binary = (rng.exponential(size=len(every[arity])) for arity in (2, 3))
     added = Rules(np.empty((0, 2), dtype=np.int64), every[2], every[3])
-    extra = RuleTable.of_counts(added, np.zeros(len(size)), np.zeros(0), unary, binary)
+    extra = Counts.of_rules(added, np.zeros(len(size)), np.zeros(0), unary, binary)
     moments = Moments.of_trees(skeletal, skeletal.rules, size, y, z)
     found = operators_from_moments(moments, None, Priors(rules=extra))
     mean_y, mean_z = ({a: rows[skeletal.symbol == a].mean(axis=0) for a in symbols} for rows in (y, z))
@@ -229,7 +226,7 @@ def test_unseen_rules_count_with_the_mean_vectors_of_their_symbols(trees: list[t
 @given(treebanks)
 def test_relative_frequencies_are_counts_over_counts(trees: list[tuple]) -> None:
     skeletal = columns(trees)
-    operators = relative_frequencies(TreebankCounts.of_trees(skeletal))
+    operators = relative_frequencies(Counts.of_trees(skeletal))
     nodes = [node for tree in trees for node in post_order(tree)]
     rule_count = Counter(kind_and_rule(node) for node in nodes)
     symbol_count = Counter(node[0] for node in nodes)
@@ -253,11 +250,11 @@ def test_relative_frequencies_are_counts_over_counts(trees: list[tuple]) -> None
 @given(treebanks)
 def test_rules_that_were_added_are_counts_of_the_plain_grammar_too(trees: list[tuple]) -> None:
     """A rule counted once more in the treebank, or in the priors: the same relative frequencies."""
-    counts = TreebankCounts.of_trees(columns(trees))
+    counts = Counts.of_trees(columns(trees))
     none = np.empty((0, 2), dtype=np.int64)
     again = Rules(none, counts.rules.unary, counts.rules.binary)
     ones = (np.zeros(0), np.ones(len(again.unary)), np.ones(len(again.binary)))
-    extra = RuleTable.of_counts(again, np.zeros(counts.n_symbols), *ones)
+    extra = Counts.of_rules(again, np.zeros(counts.n_symbols), *ones)
     found = numbers_of(relative_frequencies(counts, Priors(rules=extra)))
     more = {key: n + (key[0] in ("unary", "binary")) for key, n in numbers_of(counts).items()}
     for (kind, rule), n in more.items():

@@ -18,12 +18,12 @@ from spectral_latent.estimation import (
     FeatureColumns,
     Shard,
     Treebank,
-    TreebankCounts,
     inside_templates,
     outside_templates,
     parallel_map,
 )
 from spectral_latent.estimation._treebank import ColumnStore, StoredColumns, count_rules
+from spectral_latent.operators import Counts
 from tests.oracles import columns, kind_and_rule, numbers_of, post_order, same_numbers, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=6), min_size=1, max_size=8)
@@ -40,7 +40,7 @@ def shard_of(trees: list[tuple]) -> Shard:
 
 @given(treebanks)
 def test_counts_are_those_of_nodes(trees: list[tuple]) -> None:
-    counts = TreebankCounts.of_trees(columns(trees))
+    counts = Counts.of_trees(columns(trees))
     nodes = [node for tree in trees for node in post_order(tree)]
     found = {key: int(n.item()) for key, n in numbers_of(counts).items() if n.item()}
     roots = Counter(("root", (tree[0],)) for tree in trees)
@@ -56,7 +56,7 @@ def test_counts_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], at: l
     cuts = sorted({0, len(trees), *(min(cut, len(trees)) for cut in at)})
     shards = [shard_of(trees[first:end]) for first, end in zip(cuts, [*cuts[1:], len(trees)], strict=True)]
     added = count_rules(shards)
-    whole = TreebankCounts.of_trees(columns(trees))
+    whole = Counts.of_trees(columns(trees))
     assert added.rules.equals(whole.rules)
     same_numbers(numbers_of(added), numbers_of(whole))
     np.testing.assert_array_equal(added.symbol, whole.symbol)

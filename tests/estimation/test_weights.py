@@ -79,7 +79,7 @@ def test_expected_counts(pairs: list[tuple[tuple, int]], seed: int) -> None:
     rules = model.rules()
     found = expected_counts(model.operators(), Forest.of_trees(one.trees, rules), one.weight)
     wanted = expected_counts(model.operators(), Forest.of_trees(many.trees, rules))
-    same_numbers(numbers_of(found.table), numbers_of(wanted.table), rtol=1e-9)
+    same_numbers(numbers_of(found), numbers_of(wanted), rtol=1e-9)
     assert found.log_likelihood == pytest.approx(wanted.log_likelihood)
 
 

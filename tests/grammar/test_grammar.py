@@ -15,7 +15,6 @@ from spectral_latent.estimation import (
     FeatureColumns,
     Shard,
     Treebank,
-    TreebankCounts,
     inside_templates,
     outside_templates,
     relative_frequencies,
@@ -42,7 +41,7 @@ from spectral_latent.inference import (
     tree_weights,
 )
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import Tree, columns, leaves, nested
 
@@ -76,7 +75,7 @@ def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> Train
     seen = WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], trees.first_leaf[leaf] == 0)
     lexicon = Lexicon(WORDS, spelling_of(WORDS, seen, TAG_OF_SYMBOL, n_tags=2))
     none = np.empty((0, 2), dtype=np.int64)
-    rules = RuleTable.of_counts(
+    rules = Counts.of_rules(
         Rules(none, none, UNSEEN), root=np.zeros(3), leaf=np.zeros(0), unary=np.zeros(0), binary=np.array([0.5, 0.5])
     )
     treebank = Treebank.of(shards_of(SENTENCES * 10))
@@ -469,7 +468,7 @@ def test_arrays_and_settings_that_are_no_grammar(grammar: Grammar, change: Chang
 
 def test_parts_that_number_rules_otherwise_are_refused(grammar: Grammar) -> None:
     with pytest.raises(ValueError, match="must number the same rules"):
-        replace(grammar, coarse=relative_frequencies(TreebankCounts.of_trees(columns(SENTENCES))))
+        replace(grammar, coarse=relative_frequencies(Counts.of_trees(columns(SENTENCES))))
     with pytest.raises(ValueError, match="do not fit together"):
         LatentGrammar.from_arrays(grammar.arrays(), grammar.settings(), TAG_OF_SYMBOL[:-1], grammar.options)
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spectral_latent.estimation import TreebankCounts, relative_frequencies
+from spectral_latent.estimation import relative_frequencies
 from spectral_latent.inference import collapse, mean_node_counts, sample_trees
-from spectral_latent.operators import ObservableOperators, Tensor
+from spectral_latent.operators import Counts, ObservableOperators, Tensor
 from spectral_latent.trees import Rules
 
 RULES = Rules(
@@ -42,7 +42,7 @@ def test_mean_node_counts_are_the_means_of_a_sample() -> None:
 
 def test_the_collapsed_grammar_has_the_relative_frequencies_of_a_sample() -> None:
     trees = sample_trees(grammar(), 20_000, np.random.default_rng(1)).trees
-    counted, exact = relative_frequencies(TreebankCounts.of_trees(trees)), collapse(grammar())
+    counted, exact = relative_frequencies(Counts.of_trees(trees)), collapse(grammar())
     reached = RULES.leaf[:, 0] < 2
     assert counted.leaf == pytest.approx(exact.leaf[reached], abs=0.01)
     assert counted.unary == pytest.approx(exact.unary[:1], abs=0.01)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.inference import LeftCorners
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Rules
 from tests.oracles import Lpcfg, all_rules, random_lpcfg
 
@@ -18,7 +18,7 @@ NONE = np.empty((0, 2), dtype=np.int64)
 def branching(binary: float) -> ObservableOperators:
     """S → S S with a probability, or else S → a."""
     rules = Rules(np.array([[0, 0]]), NONE, np.array([[0, 0, 0]]))
-    counts = RuleTable.of_counts(rules, np.ones(1), np.array([1.0 - binary]), np.zeros(0), np.array([binary]))
+    counts = Counts.of_rules(rules, np.ones(1), np.array([1.0 - binary]), np.zeros(0), np.array([binary]))
     return ObservableOperators.probabilities_of(counts)
 
 
@@ -87,7 +87,7 @@ def test_items_are_checked() -> None:
 
 def test_copies_give_the_same() -> None:
     rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
-    counts = RuleTable.of_counts(rules, np.ones(1), np.array([1.0]), np.zeros(0), np.array([4.0]))
+    counts = Counts.of_rules(rules, np.ones(1), np.array([1.0]), np.zeros(0), np.array([4.0]))
     corners = LeftCorners.compute(ObservableOperators.probabilities_of(counts))
     again = pickle.loads(pickle.dumps(corners))
     assert again.first.tolist() == corners.first.tolist()

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.operators import RuleTable, Tensor, Tensors, row_sums
+from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors, row_sums
 from spectral_latent.trees import Rules
 from tests.oracles import Numbers, columns, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
 
 seeds = st.integers(0, 2**32 - 1)
 treebanks = st.lists(tree_strategy(max_leaves=8), min_size=1, max_size=5)
 STATES = [4, 1, 5]
+Table = TypeVar("Table", Counts, ExpectedCounts)
 
 
-def random_table(trees: list[tuple], seed: int, *, positive: bool = False) -> RuleTable:
+def random_table(trees: list[tuple], seed: int, kind: type[Table] = Counts, *, positive: bool = False) -> Table:
     """A table over the rules of trees; every second tensor is in factors where that is cheaper."""
     operators = random_numbers(np.random.default_rng(seed), STATES, rules_of(trees)).operators()
-    table = RuleTable(
-        operators.rules, operators.states, operators.root, operators.leaf, operators.unary, operators.binary
-    )
+    table = kind(operators.rules, operators.states, operators.root, operators.leaf, operators.unary, operators.binary)
     if not positive:
         return table
     binary = table.binary.with_data(np.abs(table.binary.data))
@@ -75,7 +75,7 @@ def test_normalised_numbers_are_probabilities_in_the_same_proportions(trees: lis
     table = random_table(trees, seed, positive=True)
     before = numbers_of(table)
     total = sums_of(before)
-    found = numbers_of(table.normalised())
+    found = numbers_of(ObservableOperators.probabilities_of(table))
     for (kind, rule), array in before.items():
         whole = table.root.sum() if kind == "root" else total[rule[0], : len(array)]
         shape = np.shape(whole) + (1,) * (array.ndim - np.ndim(whole))
@@ -88,8 +88,8 @@ def test_normalised_numbers_are_probabilities_in_the_same_proportions(trees: lis
 
 @given(treebanks, seeds)
 def test_a_mixture_keeps_the_first_factors_and_the_proportions_of_the_others(trees: list[tuple], seed: int) -> None:
-    table = random_table(trees, seed, positive=True)
-    mixture = table.mixture()
+    table = random_table(trees, seed, ExpectedCounts, positive=True)
+    mixture = table.counts()
     for before, after in zip(table.binary, mixture.binary, strict=True):
         if before.dense is not None:
             np.testing.assert_array_equal(after.multiplied_out(), before.multiplied_out())
@@ -107,7 +107,7 @@ def test_terms_of_a_mixture_that_count_nothing_stay_zero() -> None:
     states = np.array([4])
     rows = (np.ones((1, 4)), np.empty((0, 4)), np.empty((0, 4, 4)))
     tensor = Tensor(*(np.array([[1.0, 2.0, 0.0, 1.0], [0.0] * 4]) for _ in range(3)))
-    found = RuleTable(rules, states, *rows, Tensors.of([tensor])).mixture().binary[0]
+    found = ExpectedCounts(rules, states, *rows, Tensors.of([tensor])).counts().binary[0]
     assert found.second.tolist() == found.third.tolist() == [[0.25, 0.5, 0.0, 0.25], [0.0] * 4]
 
 
@@ -138,12 +138,12 @@ def test_a_symbol_that_one_table_lacks_counts_as_zero_there(some: list[tuple], o
     """Of one state a symbol, as counts of a treebank are."""
     rng = np.random.default_rng(seed)
 
-    def counts(trees: list[tuple]) -> RuleTable:
+    def counts(trees: list[tuple]) -> Counts:
         """Random counts of the rules of trees."""
         skeletal = columns(trees)
         rules = skeletal.rules
         drawn = (rng.uniform(size=len(rows)) for rows in (rules.leaf, rules.unary, rules.binary))
-        return RuleTable.of_counts(rules, rng.uniform(size=skeletal.symbol.max() + 1), *drawn)
+        return Counts.of_rules(rules, rng.uniform(size=skeletal.symbol.max() + 1), *drawn)
 
     ours, theirs = counts(some), counts(others)
     first, second = numbers_of(ours), numbers_of(theirs)
@@ -159,7 +159,8 @@ def test_a_symbol_that_one_table_lacks_counts_as_zero_there(some: list[tuple], o
 def test_tables_of_other_states_cannot_be_added(states: list[int]) -> None:
     trees = [(0, (1, 0), (2, 0))]
     table = random_table(trees, 0)
-    other = random_numbers(np.random.default_rng(0), states, rules_of(trees)).operators()
+    numbers = random_numbers(np.random.default_rng(0), states, rules_of(trees)).operators()
+    other = Counts(numbers.rules, numbers.states, numbers.root, numbers.leaf, numbers.unary, numbers.binary)
     for one, two in ((table, other), (other, table)):
         with pytest.raises(ValueError, match=r"states cannot be added"):
             one + two
@@ -167,8 +168,8 @@ def test_tables_of_other_states_cannot_be_added(states: list[int]) -> None:
 
 @given(treebanks, seeds)
 def test_numbers_of_one_layout_are_added_factor_by_factor(trees: list[tuple], seed: int) -> None:
-    table = random_table(trees, seed)
-    doubled = table.add_numbers(table)
+    table = random_table(trees, seed, ExpectedCounts)
+    doubled = table + table
     for name in ("root", "leaf", "unary"):
         np.testing.assert_array_equal(getattr(doubled, name), 2 * getattr(table, name))
     for one, two in zip(table.binary, doubled.binary, strict=True):
@@ -181,16 +182,15 @@ def test_numbers_of_one_layout_are_added_factor_by_factor(trees: list[tuple], se
 
 def test_a_table_without_rules() -> None:
     rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.empty((0, 3), int))
-    empty = RuleTable.of_counts(rules, np.array([2.0, 6.0]), np.zeros(0), np.zeros(0), np.zeros(0))
+    empty = Counts.of_rules(rules, np.array([2.0, 6.0]), np.zeros(0), np.zeros(0), np.zeros(0))
     assert empty.sums().tolist() == [[0.0], [0.0]]
-    assert empty.normalised().root.ravel().tolist() == [0.25, 0.75]
+    assert ObservableOperators.probabilities_of(empty).root.ravel().tolist() == [0.25, 0.75]
     assert (empty + empty).root.ravel().tolist() == [4.0, 12.0]
-    assert list(empty.mixture().binary) == []
 
 
 def test_tensors_may_be_given_one_by_one() -> None:
     rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.array([[0, 0, 0]]))
     tensor = Tensor.of_dense(np.ones((2, 2, 2)))
-    table = RuleTable(rules, np.array([2]), np.ones((1, 2)), np.empty((0, 2)), np.empty((0, 2, 2)), [tensor])
+    table = Counts(rules, np.array([2]), np.ones((1, 2)), np.empty((0, 2)), np.empty((0, 2, 2)), [tensor])
     assert isinstance(table.binary, Tensors)
     assert table.binary[0].multiplied_out().tolist() == np.ones((2, 2, 2)).tolist()

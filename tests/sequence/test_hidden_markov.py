@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spectral_latent.estimation import EstimationError, EstimatorOptions, Progress
 from spectral_latent.estimation.em import run_em
 from spectral_latent.inference import edge_marginals, expected_counts, inside, marginals, outside, tree_weights
-from spectral_latent.operators import ObservableOperators, RuleTable
+from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.hidden_markov import position_counts
@@ -54,7 +54,7 @@ def random_start(strings: list[list[int]], m: int, n_symbols: int, seed: int) ->
 def maximised(operators: ObservableOperators, trees: SkeletalTrees) -> tuple[ObservableOperators, float]:
     """One step of EM by hand, and the log-likelihood before it."""
     counts = expected_counts(operators, Forest.of_trees(trees, operators.rules))
-    return ObservableOperators.probabilities_of(counts.table.mixture()), counts.log_likelihood
+    return ObservableOperators.probabilities_of(counts.counts()), counts.log_likelihood
 
 
 def strings_for(seed: int, n: int = 60) -> list[list[int]]:
@@ -409,7 +409,7 @@ def test_counts_of_states_add_up_over_shards(seed: int, m: int, size: int) -> No
     parts = [Sequences.of(strings[at : at + size]) for at in range(0, len(strings), size)]
     states = np.split(state, np.cumsum([len(part.terminal) for part in parts])[:-1])
     tables = (position_counts(part, h, 3, m) for part, h in zip(parts, states, strict=True))
-    found = reduce(RuleTable.__add__, tables)
+    found = reduce(Counts.__add__, tables)
     expected = Counted.of(strings, state, m, 3)
     np.testing.assert_array_equal(found.root, [np.zeros(m), expected.initial])
     np.testing.assert_array_equal(found.leaf, expected.emission.T)
