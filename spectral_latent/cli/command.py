@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ class CommandGroup(Commands):
         parent: the command line around this one, if there is one.
         extra: further settings of the context.
         """
-        with _printable_errors():
+        with _users_errors():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -62,7 +63,7 @@ class CommandGroup(Commands):
 
         ctx: the command line.
         """
-        with _printable_errors(), warnings.catch_warnings():
+        with _users_errors(), warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
             try:
@@ -70,11 +71,6 @@ class CommandGroup(Commands):
             except KeyboardInterrupt:
                 click.echo("Interrupted", err=True)
                 ctx.exit(_INTERRUPTED)
-            except Exception as error:
-                message = _users_error(error)
-                if message is None:
-                    raise
-                raise click.ClickException(message) from error
 
 
 class _ImportedCommands(CommandGroup):
@@ -100,13 +96,18 @@ class _ImportedCommands(CommandGroup):
 
 
 @contextmanager
-def _printable_errors() -> Iterator[None]:
-    """Write the messages of click's errors so that a terminal can show them: they repeat words of files and users."""
+def _users_errors() -> Iterator[None]:
+    """Turn errors that a user can put right into messages that a terminal can show."""
     try:
         yield
     except click.ClickException as error:
         vars(error)["message"] = printable(error.message)  # final, and shown by several methods
         raise
+    except Exception as error:
+        message = _users_error(error)
+        if message is None:
+            raise
+        raise click.ClickException(printable(message)) from error
 
 
 def _users_error(error: Exception) -> str | None:
@@ -169,8 +170,41 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")
 
 
+class _ClosedStream(io.RawIOBase):
+    """A standard stream that was closed before the command began: its number is taken, and to use it is an error."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+        os.open(os.devnull, os.O_RDWR)  # takes the smallest free number, which another file would get otherwise
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def readinto(self, _buffer: Any) -> int:
+        raise OSError(errno.EBADF, "closed", self._name)
+
+    def write(self, _data: Any) -> int:
+        raise OSError(errno.EBADF, "closed", self._name)
+
+
+def _replace_closed_streams() -> None:
+    """Replace standard input and output if they are closed; messages on a closed standard error are lost."""
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedStream("standard input")), "utf-8")
+    if sys.stdout is None:
+        closed: Any = _ClosedStream("standard output")
+        sys.stdout = io.TextIOWrapper(closed, "utf-8", write_through=True)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
 def run() -> None:
     """Run the command line of this process, and leave no worker processes behind."""
+    _replace_closed_streams()
     try:
         main(prog_name="spectral-latent")
     finally:

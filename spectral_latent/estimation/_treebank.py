@@ -6,7 +6,6 @@ Numbers of symbols and terminals, and values of features, mean the same in all s
 from __future__ import annotations
 
 import shutil
-import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from spectral_latent.estimation._features import FeatureColumns
 from spectral_latent.estimation._moments import Priors
 from spectral_latent.estimation._options import EstimationError
 from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.files import temporary_folder
 from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, SkeletalTrees
 
@@ -68,7 +68,7 @@ class _TemporaryFolder:
     """A folder that is removed together with this object."""
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="spectral-latent-"))
+        self.path = temporary_folder()
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 

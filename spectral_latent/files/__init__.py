@@ -14,6 +14,7 @@ from spectral_latent.files.rounding import rounded_operators
 from spectral_latent.files.storage import MAX_BYTES, ModelFileError, load_model, opened_model, save_model
 from spectral_latent.files.stored_model import StoredModel
 from spectral_latent.files.stored_operators import arrays_of, operators_from
+from spectral_latent.files.temporary import temporary_folder
 
 __all__ = [
     "MAX_BYTES",
@@ -33,4 +34,5 @@ __all__ = [
     "rounded_operators",
     "save_model",
     "setting_from",
+    "temporary_folder",
 ]

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import secrets
 import stat
 import zlib
@@ -34,6 +33,7 @@ from spectral_latent._options import Count, checked
 from spectral_latent._texts import printable
 from spectral_latent._version import __version__
 from spectral_latent.files.compression import TooLargeError, pack_arrays, unpack_arrays
+from spectral_latent.files.temporary import swept_prefix
 
 __all__ = [
     "MAX_BYTES",
@@ -130,9 +130,7 @@ def _json(value: Any) -> str:
 
 def _write_whole(target: Path, content: bytes) -> None:
     """Write a temporary file beside the target, and rename it after it is on the disk."""
-    prefix = f".{FORMAT}-{blake2b(platform.node().encode(), digest_size=4).hexdigest()}-"
-    _sweep(target.parent, prefix)
-    part = target.with_name(f"{prefix}{os.getpid()}-{secrets.token_hex(4)}")
+    part = target.with_name(swept_prefix(target.parent, f".{FORMAT}-") + secrets.token_hex(4))
     try:
         with part.open("xb") as file:  # a new file, which gets the permissions that the process gives to all its files
             if target.exists():
@@ -157,21 +155,6 @@ def _sync_folder(folder: Path) -> None:
             os.close(number)
 
 
-def _sweep(folder: Path, prefix: str) -> None:
-    """Remove the temporary files `prefix PID - ...` of processes of this machine that have ended."""
-    if os.name != "posix":  # other systems have no signal that only asks whether a process exists
-        return
-    for part in folder.glob(f"{prefix}*"):
-        process = part.name.removeprefix(prefix).partition("-")[0]
-        try:
-            os.kill(int(process), 0)
-        except ProcessLookupError:
-            with suppress(OSError):
-                part.unlink()
-        except (OSError, ValueError, OverflowError):
-            continue
-
-
 def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes: int = MAX_BYTES) -> Contents:
     """Read the arrays and settings of a model of the given kind, or of any kind.
 
@@ -183,8 +166,9 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     of another kind or of another version, or if its arrays need more memory.
     """
     checked("max_bytes", max_bytes, Count)
-    if Path(path).is_dir():
-        raise ModelFileError(f"{path}: a folder; give the file of a model")
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, too, which would be awaited for ever
+        kind_of_path = "a folder" if os.path.isdir(path) else "a pipe or a device"
+        raise ModelFileError(f"{path}: {kind_of_path}; give the file of a model")
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -18,7 +17,7 @@ from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from spectral_latent._options import checked
 from spectral_latent.estimation import parallel_map
-from spectral_latent.files import StoredModel
+from spectral_latent.files import StoredModel, temporary_folder
 
 __all__ = ["BATCH_SIZE", "batches_of", "map_batches", "map_sentences"]
 
@@ -117,15 +116,15 @@ def _saved(model: StoredModel) -> str:
     """
     file, process = _FILES.get(model, ("", 0))
     if process != os.getpid() or not os.path.exists(file):
-        folder = tempfile.mkdtemp(prefix="spectral-latent-")
+        folder = temporary_folder()
         weakref.finalize(model, _remove, folder, os.getpid())
-        file = str(Path(folder, "model"))
+        file = str(folder / "model")
         model.save(file)
         _FILES[model] = file, os.getpid()
     return file
 
 
-def _remove(folder: str, process: int) -> None:
+def _remove(folder: Path, process: int) -> None:
     """Remove a folder, but only in the process that made it: a forked copy of this process must not remove it."""
     if process == os.getpid():
         shutil.rmtree(folder, ignore_errors=True)

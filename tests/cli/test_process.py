@@ -76,6 +76,40 @@ def test_errors_have_no_traceback(model: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no shell that closes streams")
+@pytest.mark.parametrize(
+    ("closed", "message"), [(">&-", "standard output"), ("<&-", "standard input"), (">&- <&-", "standard input")]
+)
+def test_closed_streams_are_named(model: Path, closed: str, message: str) -> None:
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *COMMAND, "parse", str(model)]
+    done = subprocess.run(command, input=b"They see it .\n", capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr.decode()) == (1, f"Error: {message}: closed\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no shell that closes streams")
+def test_closed_streams_that_are_not_needed(model: Path, tmp_path: Path) -> None:
+    """No file that the command opens is taken for one of the streams."""
+    (tmp_path / "text").write_text("They see it .\n")
+    words = ["parse", str(model), str(tmp_path / "text"), "-o", str(tmp_path / "out")]
+    done = subprocess.run(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *COMMAND, *words], timeout=60, check=False)
+    assert done.returncode == 0
+    with start("parse", model, tmp_path / "text") as process:
+        out, _ = process.communicate(timeout=60)
+    assert (tmp_path / "out").read_bytes() == out
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@pytest.mark.parametrize("command", ["info", "parse"])
+def test_a_model_is_no_pipe(tmp_path: Path, command: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with start(command, tmp_path / "pipe") as process:
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, b"pipe: a pipe" in errors) == (1, True)
+
+
 def test_output_is_utf8_whatever_the_locale(model: Path) -> None:
     with start("parse", model, PYTHONIOENCODING="ascii") as process:
         out, errors = process.communicate("They see 東京 .\n".encode(), timeout=60)
