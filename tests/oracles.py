@@ -299,21 +299,21 @@ def moments_by_loops(
     for node in range(trees.n_nodes):
         a, left, right = (int(column[node]) for column in (trees.symbol, trees.left, trees.right))
         weight = 1.0 if weights is None else float(weights[node])
-        own = weight * np.append(z[node], 1.0)
+        own = weight * np.append(1.0, z[node])
         outside[a] += own
-        inside[a] += weight * np.append(y[node], 1.0)
+        inside[a] += weight * np.append(1.0, y[node])
         if node in roots:
-            root[a] += weight * np.append(y[node], 1.0)
+            root[a] += weight * np.append(1.0, y[node])
         if left < 0:
             if (rule := (a, int(trees.terminal[node]))) in places["leaf"]:
                 leaf[places["leaf"][rule]] += own
         elif right < 0:
             if (rule := (a, int(trees.symbol[left]))) in places["unary"]:
-                unary[places["unary"][rule]] += np.outer(own, np.append(y[left], 1.0))
+                unary[places["unary"][rule]] += np.outer(own, np.append(1.0, y[left]))
         else:
             b, c = int(trees.symbol[left]), int(trees.symbol[right])
             if (a, b, c) in places["binary"]:
-                vectors = [np.append(row[: states[s]], 1.0) for row, s in ((z[node], a), (y[left], b), (y[right], c))]
+                vectors = [np.append(1.0, row[: states[s]]) for row, s in ((z[node], a), (y[left], b), (y[right], c))]
                 binary[places["binary"][a, b, c]] += weight * np.einsum("a,b,c->abc", *vectors)
     tensors = [Tensor.of_dense(full) for full in binary]
     return Moments(rules, np.array(states), root, leaf, unary, tensors, outside=outside, inside=inside)

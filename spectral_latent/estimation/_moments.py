@@ -1,6 +1,6 @@
 """Compute moments: sums over the nodes of a treebank.  The moments of shards add up to those of the whole treebank.
 
-x⁺ = [x; 1] is a vector with a one appended.
+x⁺ = [1; x] is a vector behind a one.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -77,7 +77,7 @@ class Priors(NamedTuple):
 class Moments(RuleTable):
     """Hold sums over nodes as a table of rules, in the notation of this module; M is the largest state count.
 
-    states: (S,) the dimensions of y and z, without the appended one.
+    states: (S,) the dimensions of y and z, without the one.
     root: (S, M+1) the sums over roots.
     leaf: (R0, M+1) the sums over the nodes of leaf rules.
     unary: (R1, M+1, M+1) the sums over the nodes of unary rules.
@@ -92,12 +92,12 @@ class Moments(RuleTable):
     @property
     def n_trees(self) -> float:
         """The number of trees, T."""
-        return float(self.root[:, -1].sum())
+        return float(self.root[:, 0].sum())
 
     @property
     def count(self) -> FloatArray:
         """The number of nodes of each symbol, (S,)."""
-        return self.outside[:, -1]
+        return self.outside[:, 0]
 
     @staticmethod
     def of_trees(
@@ -147,38 +147,21 @@ class Moments(RuleTable):
         inside: for each symbol the matrix A (m', m).
         outside: for each symbol the matrix B (m', m).
         """
-        size = int(states.max()) + 1
-        width = self.root.shape[1] - 1
-        a_plus = [_augmented_map(matrix) for matrix in inside]
-        b_plus = [_augmented_map(matrix) for matrix in outside]
-
-        def rows(vectors: FloatArray, maps: list[FloatArray], symbols: IntArray) -> FloatArray:
-            """Map the vector (M+1,) of each row by the matrix of its symbol."""
-            mapped = np.zeros((len(vectors), size))
-            for a, matrix in enumerate(maps):
-                of_symbol = np.flatnonzero(symbols == a)
-                picked = _places(matrix.shape[1], width)
-                mapped[np.ix_(of_symbol, _places(len(matrix), size - 1))] = vectors[of_symbol][:, picked] @ matrix.T
-            return mapped
-
+        a_plus, b_plus = ([_augmented_map(matrix) for matrix in maps] for maps in (inside, outside))
         every = np.arange(len(states))
-        unary = np.zeros((len(self.unary), size, size))
-        for r, (a, b) in enumerate(self.rules.unary.tolist()):
-            before = self.unary[r][np.ix_(_places(b_plus[a].shape[1], width), _places(a_plus[b].shape[1], width))]
-            place = np.ix_(_places(len(b_plus[a]), size - 1), _places(len(a_plus[b]), size - 1))
-            unary[r][place] = b_plus[a] @ before @ a_plus[b].T
+        parent, child = self.rules.unary.T
         return replace(
             self,
             states=states,
-            root=rows(self.root, a_plus, every),
-            leaf=rows(self.leaf, b_plus, self.rules.leaf[:, 0]),
-            unary=unary,
+            root=_mapped(self.root, a_plus, every),
+            leaf=_mapped(self.leaf, b_plus, self.rules.leaf[:, 0]),
+            unary=_mapped(_mapped(self.unary, b_plus, parent), a_plus, child),
             binary=Tensors.of(
                 tensor.transform((b_plus[a], a_plus[b], a_plus[c]))
                 for tensor, (a, b, c) in zip(self.binary, self.rules.binary.tolist(), strict=True)
             ),
-            outside=rows(self.outside, b_plus, every),
-            inside=rows(self.inside, a_plus, every),
+            outside=_mapped(self.outside, b_plus, every),
+            inside=_mapped(self.inside, a_plus, every),
         )
 
     def truncated(self, states: IntArray) -> Moments:
@@ -193,31 +176,37 @@ class Moments(RuleTable):
 
     def leaves(self) -> LeafMoments:
         """Return the moments of leaf rules and of the symbols above them."""
-        return LeafMoments(
-            self.rules.leaf, self.leaf[:, -1], self.leaf[:, :-1], self.outside[:, -1], self.outside[:, :-1]
-        )
+        return LeafMoments(self.rules.leaf, self.leaf[:, 0], self.leaf[:, 1:], self.outside[:, 0], self.outside[:, 1:])
 
 
 def augmented(rows: FloatArray) -> FloatArray:
-    """Append a one to each row.
+    """Put a one before each row.
 
     rows: (n, M) the rows.
     """
-    return np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
+    return np.concatenate([np.ones((len(rows), 1)), rows], axis=1)
 
 
 def _augmented_map(matrix: FloatArray) -> FloatArray:
-    """Extend a linear map (m', m) to augmented vectors: it keeps the appended one."""
+    """Extend a linear map (m', m) to augmented vectors: it keeps the one."""
     rows, columns = matrix.shape
     extended = np.zeros((rows + 1, columns + 1))
-    extended[:-1, :-1] = matrix
-    extended[-1, -1] = 1.0
+    extended[0, 0] = 1.0
+    extended[1:, 1:] = matrix
     return extended
 
 
-def _places(size: int, last: int) -> IntArray:
-    """List the places of the `size` numbers of an augmented vector in a padded vector, whose last place is `last`."""
-    return np.append(np.arange(size - 1), last)
+def _mapped(table: FloatArray, maps: list[FloatArray], symbols: IntArray) -> FloatArray:
+    """Map the second axis of a table (R, M, ...) by the matrix (k, m) of each row's symbol, and put it last.
+
+    The numbers beyond k are padding, and so are those beyond m in the table.
+    """
+    mapped = np.zeros((len(table), *table.shape[2:], max(map(len, maps))))
+    for a, matrix in enumerate(maps):
+        of_symbol = np.flatnonzero(symbols == a)
+        k, m = matrix.shape
+        mapped[of_symbol, ..., :k] = np.tensordot(table[of_symbol, :m], matrix, (1, 1))
+    return mapped
 
 
 def grouped(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:
@@ -248,20 +237,19 @@ def _binary(
     trees: SkeletalTrees, rule: IntArray, rules: Rules, states: IntArray, inside: FloatArray, outside: FloatArray
 ) -> Iterator[Tensor]:
     """Sum z⁺ ⊗ y⁺ ⊗ y⁺ over the nodes of each binary rule, a term for each node; inside, outside: (N, M+1)."""
-    last = inside.shape[1] - 1
-    place = [_places(int(m) + 1, last) for m in states]
+    end = (states + 1).tolist()
     nodes = np.flatnonzero(trees.is_binary)
     groups = grouped(rule, nodes, len(rules.binary))
     for (a, b, c), group in zip(rules.binary.tolist(), groups, strict=True):
         left = inside[trees.left[group]]
         right = inside[trees.right[group]]
-        yield Tensor(outside[group][:, place[a]], left[:, place[b]], right[:, place[c]])
+        yield Tensor(outside[group, : end[a]], left[:, : end[b]], right[:, : end[c]])
 
 
 def _with_sums(counts: FloatArray) -> FloatArray:
-    """Append to counts (m, ...) their sums over every set of axes, which gives the moments of augmented vectors."""
+    """Put before counts (m, ...) their sums over every set of axes, which gives the moments of augmented vectors."""
     for axis in range(counts.ndim):
-        counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+        counts = np.concatenate([counts.sum(axis=axis, keepdims=True), counts], axis=axis)
     return counts
 
 
@@ -279,15 +267,15 @@ def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
     >>> counts = Counts(trees.rules, np.array([2]), rows, rows, np.empty((0, 2, 2)), Tensors.of([]))
     >>> moments = moments_from_counts(counts, Counts.of_trees(trees))
     >>> moments.inside, moments.outside
-    (array([[0.25, 0.75, 1.  ]]), array([[1., 1., 1.]]))
+    (array([[1.  , 0.25, 0.75]]), array([[1., 1., 1.]]))
     """
     of_states = counts.sums()
     scale = np.divide(observed.symbol[:, None], of_states, out=np.zeros_like(of_states), where=of_states > 0)
 
     def scaled(array: FloatArray, a: int) -> FloatArray:
-        """Append sums to the counts (m_a, ...) of a rule, and multiply those of each state by n(a) / n(a, h)."""
+        """Put sums before the counts (m_a, ...) of a rule, and multiply those of each state by n(a) / n(a, h)."""
         array = _with_sums(array)
-        array[:-1] *= scale[a, : len(array) - 1].reshape(-1, *([1] * (array.ndim - 1)))
+        array[1:] *= scale[a, : len(array) - 1].reshape(-1, *([1] * (array.ndim - 1)))
         return array
 
     def tensor(given: Tensor, a: int) -> Tensor:
@@ -295,7 +283,7 @@ def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
         if given.dense is not None:
             return Tensor.of_dense(scaled(given.dense, a))
         of_state = given.first * scale[a, : given.shape[0]]
-        first = np.concatenate([of_state, given.first.sum(axis=1, keepdims=True)], axis=1)
+        first = np.concatenate([given.first.sum(axis=1, keepdims=True), of_state], axis=1)
         return Tensor(first, augmented(given.second), augmented(given.third))
 
     rules = observed.rules
@@ -304,12 +292,12 @@ def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
     return Moments(
         rules=rules,
         states=counts.states,
-        root=np.concatenate([counts.root, observed.root], axis=1),
-        leaf=np.concatenate([counts.leaf * scale[rules.leaf[:, 0]], observed.leaf], axis=1),
+        root=np.concatenate([observed.root, counts.root], axis=1),
+        leaf=np.concatenate([observed.leaf, counts.leaf * scale[rules.leaf[:, 0]]], axis=1),
         unary=np.array(unary).reshape(-1, size, size),
         binary=Tensors.of(
             tensor(given, a) for given, a in zip(counts.binary, rules.binary[:, 0].tolist(), strict=True)
         ),
-        outside=np.concatenate([of_states * scale, observed.symbol[:, None]], axis=1),
-        inside=np.concatenate([of_states, observed.symbol[:, None]], axis=1),
+        outside=np.concatenate([observed.symbol[:, None], of_states * scale], axis=1),
+        inside=np.concatenate([observed.symbol[:, None], of_states], axis=1),
     )

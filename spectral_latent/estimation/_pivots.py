@@ -139,7 +139,7 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
 
     def binary(tensor: Tensor, moment: Tensor, rule: list[int]) -> Tensor:
         """Make the counts (m_a, m_b, m_c) of a rule from the estimates of the counts and the moments of the rule."""
-        occurs = moment.multiplied_out()[None, -1, -1, -1]
+        occurs = moment.multiplied_out()[None, 0, 0, 0]
         independent: FloatArray = reduce(np.multiply.outer, (maps[a].gamma for a in rule))
         return Tensor.of_dense(_counts(tensor.multiplied_out()[None], occurs, independent)[0])
 
@@ -148,9 +148,9 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
     return Counts(
         rules,
         states,
-        root=_counts(estimated.root, moments.root[:, -1], gamma),
-        leaf=_counts(estimated.leaf, moments.leaf[:, -1], gamma[rules.leaf[:, 0]]),
-        unary=_counts(estimated.unary, moments.unary[:, -1, -1], gamma[a, :, None] * gamma[b, None, :]),
+        root=_counts(estimated.root, moments.root[:, 0], gamma),
+        leaf=_counts(estimated.leaf, moments.leaf[:, 0], gamma[rules.leaf[:, 0]]),
+        unary=_counts(estimated.unary, moments.unary[:, 0, 0], gamma[a, :, None] * gamma[b, None, :]),
         binary=Tensors.of(binary(tensor, moment, rule) for tensor, moment, rule in tensors),
     )
 

@@ -166,7 +166,7 @@ def common_factor(tensors: FloatArray, seed: int = 0) -> FloatArray:
 def _means(moments: Moments, a: int) -> tuple[FloatArray, FloatArray]:
     """Compute ȳ and z̄ of symbol a, both (m,)."""
     m = moments.states[a]
-    return moments.inside[a, :m] / moments.inside[a, -1], moments.outside[a, :m] / moments.outside[a, -1]
+    return moments.inside[a, 1 : m + 1] / moments.count[a], moments.outside[a, 1 : m + 1] / moments.count[a]
 
 
 def _maps(basis: FloatArray, moments: Moments, a: int) -> StateMaps | None:
@@ -199,12 +199,12 @@ def _from_rules(moments: Moments, projection: Projection, a: int, options: Estim
         if parent != a:
             continue
         moment = moments.binary[r].multiplied_out()
-        count = moment[-1, -1, -1]
+        count = moment[0, 0, 0]
         if count < np.sqrt(moments.count[a]) / 2:
             continue
-        scaled = moment[:-1] * (root_sigma / np.sqrt(count))[:, None, None]
-        scaled[:, :-1] /= projection.maps[left].sigma[:, None] ** 0.25
-        scaled[:, :, :-1] /= projection.maps[right].sigma ** 0.25
+        scaled = moment[1:] * (root_sigma / np.sqrt(count))[:, None, None]
+        scaled[:, 1:] /= projection.maps[left].sigma[:, None] ** 0.25
+        scaled[:, :, 1:] /= projection.maps[right].sigma ** 0.25
         padded = np.zeros((len(root_sigma), width, width))
         padded[:, : scaled.shape[1], : scaled.shape[2]] = scaled
         tensors.append(padded)
@@ -225,20 +225,19 @@ def _from_parents(
     sums = [np.zeros((0, m + 1))]
     for r, (parent, child) in enumerate(moments.rules.unary.tolist()):
         if child == a and parent in parents:
-            size = moments.states[parent]
-            sums.append(parents[parent].outside @ moments.unary[r][:size][:, [*range(m), -1]])
+            sums.append(parents[parent].outside @ moments.unary[r][1 : moments.states[parent] + 1, : m + 1])
     for r, (parent, left, right) in enumerate(moments.rules.binary.tolist()):
         if parent in parents and a in (left, right):
             moment = moments.binary[r].multiplied_out()
-            pairs = ([moment[:-1, :, -1]] if left == a else []) + ([moment[:-1, -1, :]] if right == a else [])
+            pairs = ([moment[1:, :, 0]] if left == a else []) + ([moment[1:, 0, :]] if right == a else [])
             sums += [parents[parent].outside @ pair for pair in pairs]
     points = np.concatenate(sums)
     least = np.sqrt(moments.count[a]) / 2
-    points = points[points[:, -1] >= least]
+    points = points[points[:, 0] >= least]
     if len(points) < m:
         return None
-    means = points[:, :-1] / points[:, -1:]
-    corners, _ = fitted_corners(means, points[:, -1], m, least=least, cutoff=options.cutoff)
+    means = points[:, 1:] / points[:, :1]
+    corners, _ = fitted_corners(means, points[:, 0], m, least=least, cutoff=options.cutoff)
     return _maps(corners.T, moments, a) if len(corners) == m else None
 
 

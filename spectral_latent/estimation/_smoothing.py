@@ -39,17 +39,17 @@ def confidence(count: float, smoothing: float | None) -> float:
 def _count_and_means(tensor: Tensor) -> tuple[float, list[FloatArray]]:
     """Compute n and the means z̄, x̄, ȳ from the moments of augmented vectors."""
     if tensor.dense is None:
-        # The appended ones of the two other vectors are the weights of each term.
+        # The ones of the two other vectors are the weights of each term.
         first = tensor.first
         second = tensor.second
         third = tensor.third
-        weights = (second[:, -1] * third[:, -1], first[:, -1] * third[:, -1], first[:, -1] * second[:, -1])
-        n = float(first[:, -1] @ weights[0])
-        sums = [weight @ factor[:, :-1] for weight, factor in zip(weights, (first, second, third), strict=True)]
+        weights = (second[:, 0] * third[:, 0], first[:, 0] * third[:, 0], first[:, 0] * second[:, 0])
+        n = float(first[:, 0] @ weights[0])
+        sums = [weight @ factor[:, 1:] for weight, factor in zip(weights, (first, second, third), strict=True)]
     else:
         dense = tensor.dense
-        n = float(dense[-1, -1, -1])
-        sums = [dense[:-1, -1, -1], dense[-1, :-1, -1], dense[-1, -1, :-1]]
+        n = float(dense[0, 0, 0])
+        sums = [dense[1:, 0, 0], dense[0, 1:, 0], dense[0, 0, 1:]]
     return n, [total / (n or 1.0) for total in sums]
 
 
@@ -64,7 +64,7 @@ def _smoothed_tensor(tensor: Tensor, symbol_means: list[FloatArray], smoothing: 
     n, means = _count_and_means(tensor)
     trust = confidence(n, smoothing)
     shift = (1 - trust) / 3
-    maps = [np.concatenate([np.eye(len(mean)), shift * mean[:, None]], axis=1) for mean in means]
+    maps = [np.concatenate([shift * mean[:, None], np.eye(len(mean))], axis=1) for mean in means]
     shifted = tensor.transform((maps[0], maps[1], maps[2])).scale(trust)
     if trust == 1.0:
         return shifted
@@ -77,12 +77,12 @@ def _smoothed_matrix(matrix: FloatArray, symbol_means: list[FloatArray], smoothi
 
     matrix: (M+1, M+1) n times the mean of z⁺ ⊗ y⁺.
     """
-    n = matrix[-1, -1]
+    n = matrix[0, 0]
     trust = confidence(n, smoothing)
-    z = matrix[:-1, -1] / (n or 1.0)
-    y = matrix[-1, :-1] / (n or 1.0)
+    z = matrix[1:, 0] / (n or 1.0)
+    y = matrix[0, 1:] / (n or 1.0)
     backed_off = trust * np.outer(z, y) + (1 - trust) * np.outer(*symbol_means)
-    return np.asarray(trust * matrix[:-1, :-1] + n * (1 - trust) * backed_off)
+    return np.asarray(trust * matrix[1:, 1:] + n * (1 - trust) * backed_off)
 
 
 def operators_from_moments(
@@ -108,21 +108,21 @@ def operators_from_moments(
     priors = priors or Priors()
     rules = moments.rules
     seen = np.where(moments.count > 0, moments.count, 1.0)
-    outside = moments.outside[:, :-1] / seen[:, None]
-    inside = moments.inside[:, :-1] / seen[:, None]
+    outside = moments.outside[:, 1:] / seen[:, None]
+    inside = moments.inside[:, 1:] / seen[:, None]
     size = moments.states.tolist()
 
     def means(a: int, *children: int) -> list[FloatArray]:
         """Take z̄ of the parent and ȳ of each child, each without padding."""
         return [outside[a, : size[a]], *(inside[b, : size[b]] for b in children)]
 
-    leaf_rules, leaf = (rules.leaf, moments.leaf[:, :-1]) if priors.leaves is None else priors.leaves(moments.leaves())
+    leaf_rules, leaf = (rules.leaf, moments.leaf[:, 1:]) if priors.leaves is None else priors.leaves(moments.leaves())
     unary = [
         _smoothed_matrix(matrix, [outside[a], inside[b]], smoothing)
         for matrix, (a, b) in zip(moments.unary, rules.unary.tolist(), strict=True)
     ]
     width = outside.shape[1]
-    roots = moments.root[:, :-1] + priors.fragments * moments.inside[:, :-1] / moments.count.sum()
+    roots = moments.root[:, 1:] + priors.fragments * moments.inside[:, 1:] / moments.count.sum()
     table = Counts(
         Rules(leaf_rules, rules.unary, rules.binary),
         moments.states,

@@ -78,8 +78,8 @@ def test_leaf_moments_are_the_part_that_concerns_terminals(trees: list[tuple], s
     assert leaves.rules.tolist() == skeletal.rules.leaf.tolist()
     assert leaves.count.tolist() == np.bincount(skeletal.rule[skeletal.is_leaf]).tolist()
     assert leaves.symbol_count.tolist() == np.bincount(skeletal.symbol, minlength=3).tolist()
-    np.testing.assert_array_equal(leaves.total, moments.leaf[:, :-1])
-    np.testing.assert_array_equal(leaves.symbol_total, moments.outside[:, :-1])
+    np.testing.assert_array_equal(leaves.total, moments.leaf[:, 1:])
+    np.testing.assert_array_equal(leaves.symbol_total, moments.outside[:, 1:])
 
 
 @pytest.mark.parametrize(
@@ -150,13 +150,13 @@ def test_moments_of_counts_are_sums_of_posteriors(trees: list[tuple], seed: int)
     for (kind, rule), array in numbers_of(found).items():
         expected = before[kind, rule]
         for axis in range(expected.ndim):
-            expected = np.concatenate([expected, expected.sum(axis=axis, keepdims=True)], axis=axis)
+            expected = np.concatenate([expected.sum(axis=axis, keepdims=True), expected], axis=axis)
         if kind != "root":
             factors = scale[rule[0], : len(expected) - 1]
-            expected[:-1] *= factors.reshape(-1, *([1] * (expected.ndim - 1)))
+            expected[1:] *= factors.reshape(-1, *([1] * (expected.ndim - 1)))
         np.testing.assert_allclose(array, expected, **CLOSE)
-    np.testing.assert_allclose(found.inside[:, :-1], of_state, **CLOSE)
-    np.testing.assert_allclose(found.outside[:, :-1], of_state * scale, **CLOSE)
+    np.testing.assert_allclose(found.inside[:, 1:], of_state, **CLOSE)
+    np.testing.assert_allclose(found.outside[:, 1:], of_state * scale, **CLOSE)
     np.testing.assert_allclose(found.count, n)
     assert found.n_trees == len(trees)
 

@@ -168,15 +168,19 @@ def test_equations_17_to_20_moments_are_the_model_seen_through_the_projections(p
     close = {"rel": 1e-8, "abs": 1e-9}
     for tensor, (a, b, c) in zip(moments.binary, sorted(model.t), strict=True):
         expected = np.einsum("h,ih,hjk,yj,zk->iyz", gamma[a], k[a], model.t[a, b, c], g[b], g[c])  # 17
-        assert tensor.multiplied_out()[:-1, :-1, :-1] / moments.count[a] == pytest.approx(expected, **close)
+        assert tensor.multiplied_out()[1:, 1:, 1:] / moments.count[a] == pytest.approx(expected, **close)
     for matrix, (a, b) in zip(moments.unary, sorted(model.u), strict=True):
         expected = k[a] * gamma[a] @ model.u[a, b] @ g[b].T
-        assert matrix[: model.states[a], : model.states[b]] / moments.count[a] == pytest.approx(expected, **close)
+        assert matrix[1 : model.states[a] + 1, 1 : model.states[b] + 1] / moments.count[a] == pytest.approx(
+            expected, **close
+        )
     for vector, (a, x) in zip(moments.leaf, sorted(model.q), strict=True):
-        assert vector[: model.states[a]] / moments.count[a] == pytest.approx(k[a] @ (gamma[a] * model.q[a, x]), **close)
+        assert vector[1 : model.states[a] + 1] / moments.count[a] == pytest.approx(
+            k[a] @ (gamma[a] * model.q[a, x]), **close
+        )
     for a, m in enumerate(model.states):
         assert g[a] * gamma[a] @ k[a].T == pytest.approx(np.eye(m), **close)  # 19
-        assert moments.root[a, :m] / moments.n_trees == pytest.approx(g[a] @ model.pi[a], **close)  # 20
+        assert moments.root[a, 1 : m + 1] / moments.n_trees == pytest.approx(g[a] @ model.pi[a], **close)  # 20
 
 
 # ---------------------------------------------------------------------------------------------------------------------
