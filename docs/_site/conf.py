@@ -39,6 +39,7 @@ sphinx_gallery_conf = {
 _ON_THE_SITE = {  # links that are files in the repository, and pages of the site
     "../README.md": "index.md",
     "../CONTRIBUTING.md": "contributing.md",
+    "../SECURITY.md": "security.md",
     "../CHANGELOG.md": "changelog.md",
     "../benchmarks/RESULTS.md": "results.md",
     "in_a_hundred_lines.py)": "tutorials/in_a_hundred_lines.rst)",
