@@ -50,7 +50,7 @@ def trained(trees: list[Phrase], name: str) -> ConstituencyModel:
     if name != "plain":
         return model
     (grammar,) = model.members
-    return ConstituencyModel((grammar.with_operators(grammar.grammar.coarse),))
+    return ConstituencyModel((grammar.with_operators(grammar.coarse),))
 
 
 def words_of(tree: Phrase) -> list[str]:

@@ -74,9 +74,9 @@ def main() -> None:
     (grammar,) = ConstituencyModel.train(constituency_trees("nltk:treebank:train")).members
     gold = itertools.islice((tree for tree in map(clean, constituency_trees("nltk:treebank:dev")) if tree), 100)
     sentences = [list(tree.words()) for tree in gold]
-    charts = (grammar.grammar.charts([words]) for words in sentences)
+    charts = (grammar.charts([words]) for words in sentences)
     forests = [(each.grammar.latent, each.joined().forest) for each in charts if each.is_derived.all()]
-    dense = [tensor.multiplied_out() for tensor in grammar.grammar.operators.binary]
+    dense = [tensor.multiplied_out() for tensor in grammar.operators.binary]
     total_weight(*forests[0], inside(*forests[0]))
     start = time.process_time()
     ours = [total_weight(operators, forest, inside(operators, forest)).log[0] for operators, forest in forests]

@@ -59,7 +59,7 @@ def measure(name: str, train: str, held_out: str) -> dict[str, float]:
     seconds = time.process_time() - start
     if name == "plain PCFG":
         grammar = model.members[0]
-        model = ConstituencyModel((grammar.with_operators(grammar.grammar.coarse),))
+        model = ConstituencyModel((grammar.with_operators(grammar.coarse),))
     cleaned = [tree for tree in map(clean, gold) if tree is not None]
     pairs = [(tree, model.parse(list(words.words())).tree) for tree, words in zip(gold, cleaned, strict=True)]
     weight = model.score(gold)

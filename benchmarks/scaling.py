@@ -171,7 +171,7 @@ def training(source: str, counts: Sequence[IntArray]) -> dict[str, float]:
     start = time.process_time()
     model = ConstituencyModel.train(trees, ConstituencyOptions())
     seconds = time.process_time() - start - trees.seconds
-    rules = len(model.members[0].grammar.operators.binary)
+    rules = len(model.members[0].operators.binary)
     return {"binary rules": rules, "reading s": trees.seconds, "training s": seconds, "peak MB": peak_megabytes()}
 
 
@@ -245,7 +245,7 @@ def weighing(model: ConstituencyModel, several: Sequence[list[str]]) -> dict[str
     model.parse(several[0])
     spent = np.zeros(2)
     for words in several:
-        charts = member.grammar.charts([words])
+        charts = member.charts([words])
         sentence, (spans,) = charts.grammar, charts.spans
         if spans is not None:
             operators, forest = sentence.latent, spans.forest
@@ -266,7 +266,7 @@ def both_ranks(states: int, most: int) -> list[Row]:
     options = replace(fast, estimator=replace(fast.estimator, rank=None, n_states=states, iterations=1))
     model = ConstituencyModel.train(constituency_trees(TRAIN), options)
     (member,) = model.members
-    low = member.with_operators(low_rank_operators(member.grammar.operators, RANK))
+    low = member.with_operators(low_rank_operators(member.operators, RANK))
     several = sentences(DEV)[:most]
     models = {"full": model, f"rank {RANK}": ConstituencyModel((low,))}
     return [Row(kind, states, weighing(own, several)) for kind, own in models.items()]

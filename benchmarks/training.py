@@ -94,7 +94,7 @@ def cost(source: str, setting: Setting, jobs: int) -> Cost:
     model = ConstituencyModel.train(counting(), setting.options, jobs=jobs)
     wall = time.perf_counter() - wall
     cpu = time.process_time() - cpu
-    operators = model.members[0].grammar.operators
+    operators = model.members[0].operators
     peak = peak_megabytes()
     rules = len(operators.rules.binary)
     return Cost(counted, operators.n_symbols, rules, int(operators.states.max()), cpu, wall, peak)

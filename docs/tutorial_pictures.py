@@ -57,5 +57,5 @@ spectra = plot_spectra(model.named_operators, ["NP", "VP", "NN"])
 traces = {}
 for estimator in ("clusters-em", "hybrid"):
     options = ConstituencyOptions(estimator=EstimatorOptions(estimator, n_states=4, iterations=5))
-    traces[estimator] = ConstituencyModel.train(trees, options).members[0].grammar.objective
+    traces[estimator] = ConstituencyModel.train(trees, options).members[0].objective
 objectives = plot_objectives(traces)

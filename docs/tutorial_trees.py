@@ -22,7 +22,7 @@ import networkx as nx
 import numpy as np
 
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.model import LatentTreeModel
+from spectral_latent.graphs import GraphGrammar, GraphModel
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import MISSING, Rules, Symbol, s_trees_to_networkx, tree_layout
 
@@ -42,11 +42,11 @@ def pair(left: int, right: int) -> Tensor:
 
 
 pairs = [(left, right) for left in (ANCESTOR, SPECIES) for right in (ANCESTOR, SPECIES)]
-truth = LatentTreeModel(
+truth_grammar = GraphGrammar(
     EstimatorOptions(),
     symbols=[Symbol("ancestor"), Symbol("species")],
     terminals=HABITATS,
-    operators=ObservableOperators(
+    latent=ObservableOperators(
         rules=Rules(
             leaf=np.array([(SPECIES, x) for x in range(len(HABITATS))]),
             unary=np.empty((0, 2), dtype=np.int64),
@@ -60,6 +60,7 @@ truth = LatentTreeModel(
         probabilities=True,
     ),
 )
+truth = GraphModel((truth_grammar,))
 
 # %%
 # Trees as graphs
@@ -85,7 +86,7 @@ settings = {
     "spectral": EstimatorOptions("spectral", n_states=3),
     "clusters-em": EstimatorOptions("clusters-em", n_states=3),
 }
-models = {name: LatentTreeModel.train(training, options) for name, options in settings.items()} | {"truth": truth}
+models = {name: GraphModel.train(training, options) for name, options in settings.items()} | {"truth": truth}
 
 # %%
 # How probable are other trees?
@@ -146,7 +147,7 @@ print(f"\nstates of the root in the model of EM from clusters: {np.round(posteri
 if importlib.util.find_spec("matplotlib"):
     import matplotlib.pyplot as plt
 
-    read, _ = truth.forest([example])
+    read, _ = truth_grammar.encode([example])
     (s_tree,) = s_trees_to_networkx(read.trees, read.symbols, read.terminals)
     texts = {at: data.get("observation", data["label"].label) for at, data in s_tree.nodes(data=True)}
     figure, axes = plt.subplots(figsize=(8, 4))

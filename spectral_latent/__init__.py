@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, preset
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.estimation import EstimatorOptions
+    from spectral_latent.graphs import GraphModel
     from spectral_latent.model import LatentTreeModel
     from spectral_latent.reranking import Reranker
     from spectral_latent.sequence import LatentHMM, LatentTagger
@@ -26,6 +27,7 @@ __all__ = [
     "ConstituencyModel",
     "DependencyModel",
     "EstimatorOptions",
+    "GraphModel",
     "LatentHMM",
     "LatentTagger",
     "LatentTreeModel",
@@ -43,6 +45,7 @@ _MODULES = {
     "EstimatorOptions": "estimation",
     "LatentHMM": "sequence",
     "LatentTagger": "sequence",
+    "GraphModel": "graphs",
     "LatentTreeModel": "model",
     "Reranker": "reranking",
     "WeightedAutomaton": "automata",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spectral_latent.automata import WeightedAutomaton
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
-    from spectral_latent.model import LatentTreeModel
+    from spectral_latent.graphs import GraphModel
     from spectral_latent.reranking import Reranker
     from spectral_latent.sequence import LatentHMM, LatentTagger
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         | DependencyModel
         | LatentHMM
         | LatentTagger
-        | LatentTreeModel
+        | GraphModel
         | Reranker
         | WeightedAutomaton
     )
@@ -43,7 +43,7 @@ _CLASSES = MappingProxyType(
         "hmm": ("sequence", "LatentHMM"),
         "reranker": ("reranking", "Reranker"),
         "tagger": ("sequence", "LatentTagger"),
-        "tree": ("model", "LatentTreeModel"),
+        "tree": ("graphs", "GraphModel"),
     }
 )  # the room and the name of the class for each kind of model file
 

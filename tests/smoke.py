@@ -18,7 +18,7 @@ from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import GoldTree
 from spectral_latent.evaluation.candidates import score_phrase_lists
-from spectral_latent.model import LatentTreeModel
+from spectral_latent.graphs import GraphModel
 from spectral_latent.reranking import Reranker
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger
 
@@ -66,9 +66,9 @@ def main() -> None:
         graphs = [nx.path_graph(3, create_using=nx.DiGraph) for _ in range(4)]
         for graph in graphs:
             nx.set_node_attributes(graph, "A", "label")
-        nodes = LatentTreeModel.train(graphs, EstimatorOptions(n_states=1))
+        nodes = GraphModel.train(graphs, EstimatorOptions(n_states=1))
         nodes.save(file)
-        np.testing.assert_array_equal(LatentTreeModel.load(file).score(graphs).log, nodes.score(graphs).log)
+        np.testing.assert_array_equal(GraphModel.load(file).score(graphs).log, nodes.score(graphs).log)
 
     print("every estimator and model learns, saves and loads")
 

@@ -14,7 +14,7 @@ from spectral_latent.constituency import Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.drawing import arcs_svg, tree_svg
 from spectral_latent.drawing.svg import _width
-from spectral_latent.grammar import Parse
+from spectral_latent.model import Parse
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 words = st.text(min_size=1, max_size=8)

@@ -17,9 +17,9 @@ from spectral_latent import (
     ConstituencyModel,
     DependencyModel,
     EstimatorOptions,
+    GraphModel,
     LatentHMM,
     LatentTagger,
-    LatentTreeModel,
     Reranker,
     WeightedAutomaton,
     load,
@@ -58,7 +58,7 @@ MODELS: dict[str, tuple[type, Callable[[], Any]]] = {
     "reranker": (Reranker, reranker),
     "hmm": (LatentHMM, lambda: LatentHMM.train(["abc", "abd"] * 5)),
     "tagger": (LatentTagger, lambda: LatentTagger.train([[("dogs", "N"), ("bark", "V")]])),
-    "tree": (LatentTreeModel, lambda: LatentTreeModel.train([graph()], EstimatorOptions("em", n_states=1))),
+    "tree": (GraphModel, lambda: GraphModel.train([graph()], EstimatorOptions("em", n_states=1))),
 }
 
 

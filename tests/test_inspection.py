@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent import ConstituencyModel, DependencyModel, LatentTagger, LatentTreeModel
+from spectral_latent import ConstituencyModel, DependencyModel, GraphModel, LatentTagger
 from spectral_latent.cli import main
 from spectral_latent.constituency import ConstituencyOptions
 from spectral_latent.corpora.embedded import embedded_treebank
@@ -169,7 +169,7 @@ def test_graphs_have_names_too() -> None:
     graph = nx.DiGraph([(0, 1), (0, 2)])
     nx.set_node_attributes(graph, {0: "top", 1: "leaf", 2: "leaf"}, "label")
     nx.set_node_attributes(graph, {1: "a", 2: "b"}, "observation")
-    model = LatentTreeModel.train([graph] * 20, EstimatorOptions("clustering", n_states=1))
+    model = GraphModel.train([graph] * 20, EstimatorOptions("clustering", n_states=1))
     described = {states[0].symbol: states for states in describe_states(model.named_operators)}
     assert dict(described["leaf"][0].words) == {"a": pytest.approx(0.5), "b": pytest.approx(0.5)}
 

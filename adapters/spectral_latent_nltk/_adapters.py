@@ -14,7 +14,7 @@ from nltk.tag.sequential import SequentialBackoffTagger
 
 from spectral_latent import constituency, dependency, load
 from spectral_latent.files import ModelFileError
-from spectral_latent.grammar import Surprisal, Unit
+from spectral_latent.model import Surprisal, Unit
 from spectral_latent.reranking import Reranker
 from spectral_latent.tokenisation import Token
 from spectral_latent_nltk._making import maker
@@ -142,7 +142,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         sents: sentences; any iterable, read in batches as results are asked for.
         n_best: the largest number of parses of a sentence.
         rerank: a reranker; see `parse`.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         """
         sentences = self._sentences(sents)
         if rerank is None:
@@ -168,7 +168,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         sentences: the text of each sentence.
         n_best: the largest number of parses of a sentence.
         rerank: a reranker; see `parse`.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         """
         tokens = (self.model.tokenisation.words(raw_text(sentence)) for sentence in raw_texts(sentences))
         return self.parse_sents(map(_words, tokens), n_best, rerank, jobs=jobs)
@@ -177,7 +177,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the best parse of each sentence of a raw text, in order, as NLTK's CoreNLPParser does.
 
         text: the text, which the model's `tokenisation` divides into sentences and words.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         """
         tokens = self.model.tokenisation.sentences(raw_text(text))
         return (next(parses) for parses in self.parse_sents(map(_words, tokens), jobs=jobs))

@@ -36,8 +36,8 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
 def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
     """List all rules with their weights; none is unary below the root, because chains are collapsed."""
     first = model.members[0]
-    coarse = first.grammar.coarse
-    words = first.grammar.lexicon.words
+    coarse = first.coarse
+    words = first.lexicon.words
     names = [Nonterminal(_name(symbol)) for symbol in first.symbols]
     for name, weight in zip(names, coarse.root[:, 0].tolist(), strict=True):
         yield Nonterminal("ROOT"), (name,), weight

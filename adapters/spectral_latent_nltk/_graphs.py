@@ -12,7 +12,7 @@ from nltk.parse import DependencyGraph
 
 from spectral_latent.corpora import sentence_from_nltk, sentence_to_nltk
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.grammar import Parse
+from spectral_latent.model import Parse
 
 __all__ = ["ParseGraph"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from spectral_latent.grammar import check_words
+from spectral_latent.model import check_words
 
 __all__ = ["Tag", "each", "pairs_of", "raw_text", "raw_texts", "tokens_of"]
 

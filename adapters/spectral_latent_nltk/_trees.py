@@ -12,7 +12,7 @@ from nltk.tree import ProbabilisticTree, Tree
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import phrase_to_nltk
 from spectral_latent.drawing import tree_svg
-from spectral_latent.grammar import Parse
+from spectral_latent.model import Parse
 
 __all__ = ["ParseTree"]
 

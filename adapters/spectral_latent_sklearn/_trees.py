@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spectral_latent._names import ESTIMATORS
-from spectral_latent.model import LatentTreeModel
+from spectral_latent.graphs import GraphModel
 from spectral_latent.trees import FloatArray
 from spectral_latent_sklearn._base import LatentEstimator
 from spectral_latent_sklearn._checks import list_of
@@ -64,7 +64,7 @@ class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
         self.classes_, number, count = np.unique(labels, return_inverse=True, return_counts=True)
         self.class_log_prior_ = np.log(count / len(trees))
         self.models_ = [
-            LatentTreeModel.train([trees[t] for t in np.flatnonzero(number == k)], options)
+            GraphModel.train([trees[t] for t in np.flatnonzero(number == k)], options)
             for k in range(len(self.classes_))
         ]
         return self
@@ -130,14 +130,15 @@ class LatentTreeTransformer(TransformerMixin, LatentEstimator):
             raise ValueError(
                 f"the estimator {options.estimator!r} has no states; choose another, such as 'clusters-em'"
             )
-        self.model_ = LatentTreeModel.train(list_of(X, "tree"), options)
+        self.model_ = GraphModel.train(list_of(X, "tree"), options)
         return self
 
     def _columns(self) -> dict[Any, tuple[int, int]]:
         """Find the first column of each label, and its number of states."""
         columns: dict[Any, tuple[int, int]] = {}
         first = 0
-        for symbol, m in zip(self.model_.symbols, self.model_.operators.states.tolist(), strict=True):
+        (grammar,) = self.model_.members
+        for symbol, m in zip(grammar.symbols, grammar.latent.states.tolist(), strict=True):
             if symbol.part == "node":
                 columns[symbol.label] = (first, m)
                 first += m

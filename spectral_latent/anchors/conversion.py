@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_latent.grammar import check_sentences
+from spectral_latent.model import check_sentences
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, Vocabulary
 

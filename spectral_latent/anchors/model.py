@@ -25,9 +25,9 @@ from spectral_latent.anchors.training import (
 from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Distinct, Shares, StoredModel, array_from, plain_name, setting_from
-from spectral_latent.grammar import check_sentences, check_words
-from spectral_latent.grammar.batches import map_batches
 from spectral_latent.inference import tree_weights
+from spectral_latent.model import check_sentences, check_words
+from spectral_latent.model.batches import map_batches
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import in_batches, state_marginals
@@ -244,7 +244,7 @@ class AnchorHMM(WordTagger, StoredModel):
         less time than one by one.
 
         sequences: the words of each sentence.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
 
         Raises TypeError if a sentence is not a list of strings.
         """

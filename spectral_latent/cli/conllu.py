@@ -9,7 +9,7 @@ from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.dependency.sentence import DependencySentence, TagColumn
-    from spectral_latent.grammar import Parse
+    from spectral_latent.model import Parse
 
 __all__ = ["filled_conllu", "in_conllu"]
 
@@ -50,7 +50,7 @@ def filled_conllu(given: InputSentence, parse: Parse[DependencySentence], column
     rank: the rank of the tree among several trees of the sentence, which get names and scores; None for a single tree.
 
     >>> from spectral_latent.dependency import DependencySentence
-    >>> from spectral_latent.grammar import Parse
+    >>> from spectral_latent.model import Parse
     >>> words = DependencySentence.of(["Yes"])
     >>> parse = Parse(words.with_heads((0,)), sign=1, log=-0.5)
     >>> table = in_conllu(InputSentence(words, 3), "upos")

@@ -153,7 +153,7 @@ class LoadedTagger(NamedTuple):
         batches: sentences that are tagged at once.
         jobs: the number of processes, which does not change the tags.
         """
-        from spectral_latent.grammar.batches import map_sentences
+        from spectral_latent.model.batches import map_sentences
 
         return map_sentences(_tags_of, self.model, batches, jobs)
 

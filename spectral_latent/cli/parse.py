@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from spectral_latent.corpora import Format
     from spectral_latent.corpora.rows import Column
     from spectral_latent.dependency import DependencyModel
-    from spectral_latent.grammar import Parses
+    from spectral_latent.model import Parses
     from spectral_latent.reranking import Reranker
 
 __all__ = ["parse"]
@@ -305,7 +305,7 @@ class _Work(NamedTuple):
         sentences: the sentences to parse.
         write: a function from a sentence and its parses to an answer, which other processes can import.
         """
-        from spectral_latent.grammar.batches import BATCH_SIZE, map_batches
+        from spectral_latent.model.batches import BATCH_SIZE, map_batches
 
         kept, read = tee(sentences)
         size = 1 if self.one_by_one else BATCH_SIZE

@@ -48,7 +48,7 @@ def _of_brackets(text: str, source: str, model: ConstituencyModel) -> Iterator[I
 
     for number, (line, tree) in enumerate(parse_partial_with_lines(text, source), start=1):
         try:
-            model.parser.checked(tree.sentence, tree.constraints)
+            model.checked(tree.sentence, tree.constraints)
         except ValueError as error:
             raise Line(source, line).error(str(error)) from None
         yield InputSentence(DependencySentence.of(tree.sentence), number, constraints=tree.constraints)
@@ -63,7 +63,7 @@ def _of_table(text: str, source: str, model: DependencyModel, projective: bool) 
     begin = 0
     for number, (tree, of_words) in enumerate(parse_partial_conllu_with_lines(text, source), start=1):
         try:
-            model.parser.check(tree, projective=projective)
+            model.check(tree, projective=projective)
         except ValueError as error:
             raise Line(source, of_words[0]).error(str(error)) from None
         # The sentence ends with the first empty line after its words.
@@ -82,7 +82,7 @@ def known_tree(sentence: InputSentence, is_dependency: bool) -> Any:
     sentence: a sentence with known parts of its tree.
     is_dependency: whether the parser finds dependency trees.
     """
-    from spectral_latent.grammar import Partial
+    from spectral_latent.model import Partial
 
     if is_dependency:
         bare = sentence.sentence.without_tree()

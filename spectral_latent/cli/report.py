@@ -142,7 +142,7 @@ def _examples(model: ConstituencyModel, sentences: Iterable[Sequence[str]]) -> _
     member = model.members[0]
     found: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for words in sentences:
-        charts = member.grammar.charts([words])
+        charts = member.charts([words])
         operators = charts.grammar.latent
         forest, first, end = charts.joined()
         alpha = inside(operators, forest)

@@ -47,7 +47,7 @@ def score(model: str, file: str, jobs: int, as_json: bool, output: Path | None, 
     from spectral_latent.corpora import parse_brackets
     from spectral_latent.corpora.dependencies import entries_of_text
     from spectral_latent.dependency import DependencyModel
-    from spectral_latent.grammar.batches import map_sentences
+    from spectral_latent.model.batches import map_sentences
 
     console = Console(quiet)
     parser: Any = load_parser(model)

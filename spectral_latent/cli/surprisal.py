@@ -22,7 +22,7 @@ from spectral_latent.cli.sentences import InputSentence
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
     from spectral_latent.corpora.rows import Column
-    from spectral_latent.grammar import Surprisal
+    from spectral_latent.model import Surprisal
 
 __all__ = ["surprisal"]
 
@@ -108,7 +108,7 @@ def _surprisals(
 ) -> Iterator[tuple[InputSentence, Surprisal]]:
     """Compute the surprisal of each sentence that is not answered yet; an empty line has none."""
     from spectral_latent.dependency import DependencyModel
-    from spectral_latent.grammar.batches import map_sentences
+    from spectral_latent.model.batches import map_sentences
 
     with_words = (sentence for sentence in given.sentences if sentence.sentence.forms)
     sentences, read = tee(answers.rest_of(with_words))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from spectral_latent.constituency import Phrase
     from spectral_latent.corpora import Format
     from spectral_latent.dependency.sentence import DependencySentence, TagColumn
-    from spectral_latent.grammar import Parse, Parses
+    from spectral_latent.model import Parse, Parses
 
 __all__ = ["dependency_text", "drawings_of", "phrase_text"]
 

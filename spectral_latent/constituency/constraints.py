@@ -17,7 +17,8 @@ import numpy as np
 from spectral_latent.constituency.cleaning import TOPS, base_label, is_empty
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.grammar import Partial, Permits, check_words, crossed_cells
+from spectral_latent.grammar import Permits, crossed_cells
+from spectral_latent.model import Partial, check_words
 from spectral_latent.trees import BoolArray
 
 __all__ = ["ANY_TREE", "Bracket", "PartialPhrase", "PhraseConstraints", "partial_phrase", "unknown_phrase"]
@@ -191,7 +192,7 @@ ANY_TREE = PhraseConstraints()
 """No constraints: every tree obeys them."""
 
 
-PartialPhrase: TypeAlias = Partial[tuple[str, ...], PhraseConstraints]
+PartialPhrase: TypeAlias = Partial[Sequence[str], PhraseConstraints]
 
 
 def unknown_phrase(words: Sequence[str]) -> PartialPhrase:

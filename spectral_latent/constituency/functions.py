@@ -51,7 +51,7 @@ class FunctionLabeller:
     @property
     def names(self) -> list[str]:
         """The labels of phrases that have a function."""
-        tags = frozenset(self.grammar.grammar.tags)
+        tags = frozenset(self.grammar.tags)
         return [label for label in self._labels.names if label != base_label(label) and label not in tags]
 
     def label(self, trees: Sequence[Phrase], words: Sequence[str], constituents: Constituents) -> list[Phrase]:
@@ -81,7 +81,7 @@ class FunctionLabeller:
     def _best(self, words: Sequence[str], constituents: Constituents) -> dict[Constituent, str]:
         """Find the likeliest label for the category of each constituent that the grammar finds."""
         permits = self._permits(constituents, len(words))
-        charts = self.grammar.grammar.charts([words], permits=[permits])
+        charts = self.grammar.charts([words], permits=[permits])
         parts = self._labels.split(self.grammar.items(charts).constituents())
         pairs = zip(parts.posterior.tolist(), parts.named(self._labels.names), strict=True)
         rising = sorted(pairs, key=lambda pair: pair[0])

@@ -2,67 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spectral_latent._options import ShortRepr, counted
+from spectral_latent._options import counted
 from spectral_latent.constituency.columns import PhraseColumns
-from spectral_latent.constituency.conversion import PhraseSymbol
+from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints
+from spectral_latent.constituency.conversion import PhraseSymbol, phrase_of
 from spectral_latent.constituency.forests import DerivationBuilder
 from spectral_latent.constituency.items import PhraseItems
 from spectral_latent.constituency.options import ConstituencyOptions
+from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.rows import with_rows
-from spectral_latent.files import Distinct, setting_from
-from spectral_latent.grammar import Charts, LatentGrammar, Limits, SentenceGrammar
-from spectral_latent.inference import Weight, inside, total_weight
+from spectral_latent.files import Distinct
+from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
+from spectral_latent.model.latent_tree import WeighedForest
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 
 __all__ = ["PhraseGrammar"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PhraseGrammar(ShortRepr):
-    """A latent PCFG of phrases.
+class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[str], PhraseConstraints, Phrase]):
+    """A latent PCFG of phrases."""
 
-    symbols: (S,) the meaning of each symbol of the grammar.
-    grammar: the operators over words, and the options.
-    """
-
-    symbols: list[PhraseSymbol]
-    grammar: LatentGrammar[ConstituencyOptions]
+    stored_options = ConstituencyOptions
+    stored_symbols = Annotated[list[PhraseSymbol], Distinct()]
 
     @property
     def sizes(self) -> str:
         """The numbers of symbols, states and words."""
-        states = counted(int(self.grammar.latent.rest.states.max()), "state")
-        words = counted(len(self.grammar.lexicon.words), "word")
+        states = counted(int(self.latent.rest.states.max()), "state")
+        words = counted(len(self.lexicon.words), "word")
         return f"{counted(len(self.symbols), 'symbol')} of up to {states}, {words}"
 
-    @property
-    def options(self) -> ConstituencyOptions:
-        """The settings of training and parsing."""
-        return self.grammar.options
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not all(symbol.chain for symbol in self.symbols):
+            raise ValueError("a symbol has no labels")
 
-    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> PhraseGrammar:
-        """Replace the latent operators by others over the same rules.
+    @staticmethod
+    def tag_of(symbol: PhraseSymbol) -> str:
+        """Return the last label of a symbol, which is the tag of a symbol over words.
 
-        operators: operators over the rules of the coarse operators.
-        objective: the objective of the EM that made the operators, by iteration; empty without EM.
+        symbol: the meaning of a symbol.
         """
-        return replace(self, grammar=self.grammar.with_operators(operators, objective))
-
-    def with_limits(self, limits: Limits) -> PhraseGrammar:
-        """Replace the limits of the cost of a sentence.
-
-        limits: the new limits.
-        """
-        return replace(self, grammar=self.grammar.with_limits(limits))
+        return symbol.last
 
     @cached_property
     def chains(self) -> list[tuple[str, ...]]:
@@ -92,23 +82,25 @@ class PhraseGrammar(ShortRepr):
         chain = np.where(is_part, -1, self._chain_of[forest.symbol])
         return PhraseItems.compute(self.options, charts.grammar.latent, forest, sentence, first, end, chain)
 
-    def tags(self, sentence: SentenceGrammar) -> list[str]:
+    def most_frequent_tags(self, sentence: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.
 
         sentence: the grammar over the words of sentences.
         """
-        return [self.symbols[symbol].last for symbol in self.grammar.most_frequent_symbols(sentence).tolist()]
+        return [self.symbols[symbol].last for symbol in self.most_frequent_symbols(sentence).tolist()]
 
     @cached_property
     def _operators_with_rows(self) -> ObservableOperators:
-        return with_rows(self.grammar, self.is_bar, self.options.rows)
+        return with_rows(self, self.is_bar, self.options.rows)
 
     @cached_property
     def _derivation_builder(self) -> DerivationBuilder:
         return DerivationBuilder(self.symbols, self._operators_with_rows.rules, self.chains)
 
-    def score(self, trees: PhraseColumns, grammar: SentenceGrammar, *, root: FloatArray | None = None) -> Weight:
-        """Estimate the probabilities of T trees, summed over derivations; see `ConstituencyModel.score`.
+    def weighed(
+        self, trees: PhraseColumns, grammar: SentenceGrammar, *, root: FloatArray | None = None
+    ) -> WeighedForest:
+        """Build the forest of the derivations of T trees, which share items.
 
         trees: the nodes of the trees.
         grammar: the grammar over the words of their sentences.
@@ -118,26 +110,43 @@ class PhraseGrammar(ShortRepr):
         if root is not None:
             operators = replace(operators, root=np.append(root, np.zeros((1, root.shape[1])), axis=0))
         forest, tree = self._derivation_builder.forest(trees, grammar.words.word, operators.rules.leaf)
-        # `total_weight` sums over the roots of each component; here each tree is a component of its own.
-        weight = total_weight(operators, forest._replace(component=tree), inside(operators, forest))
-        return Weight(weight.sign, weight.log + trees.n_phrases * np.log1p(-self.options.rows))
+        factor = trees.n_phrases * np.log1p(-self.options.rows)
+        return WeighedForest(operators, forest, factor, tree)
 
-    def settings(self) -> dict[str, Any]:
-        """Collect the settings of the grammar, for a model file."""
-        return {"symbols": [list(symbol) for symbol in self.symbols], **self.grammar.settings()}
+    def forest_of(self, trees: Sequence[Phrase]) -> WeighedForest:
+        """Build the forest of the derivations of cleaned trees.
 
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> PhraseGrammar:
-        """Make a grammar from the arrays (`grammar.arrays`) and the `settings` of a model file.
-
-        arrays: the arrays of this grammar by name.
-        settings: the settings of this grammar.
-
-        Raises ValueError, KeyError or TypeError if the arrays and settings do not describe a grammar.
+        trees: the trees, each over a sentence of its own.
         """
-        symbols = setting_from("symbols", settings, Annotated[list[PhraseSymbol], Distinct()])
-        if not all(symbol.chain for symbol in symbols):
-            raise ValueError("a symbol has no labels")
-        options = setting_from("options", settings, ConstituencyOptions)
-        tag_of_symbol = Vocabulary(settings["tags"]).numbers(symbol.last for symbol in symbols)
-        return PhraseGrammar(symbols, LatentGrammar.from_arrays(arrays, settings, tag_of_symbol, options))
+        grammar = self.for_sentences([list(tree.words()) for tree in trees])
+        return self.weighed(PhraseColumns.of([[tree] for tree in trees], grammar.start.tolist()), grammar)
+
+    def charts_of(self, inputs: Sequence[PartialPhrase]) -> Charts:
+        """Build the pruned charts of sentences.
+
+        inputs: the sentences with their constraints, which fit them.
+        Raises ValueError if a sentence is empty.
+        """
+        words = [given.sentence for given in inputs]
+        tag_of_word = [given.constraints.tags.get(at, "") for given in inputs for at in range(len(given.sentence))]
+        permits = [
+            None if known == ANY_TREE or self.is_too_long(of) else known.permits(len(of), self.symbols)
+            for of, known in inputs
+        ]
+        return self.charts(words, Vocabulary(self.tags).numbers(tag_of_word), permits)
+
+    def output(self, tree: SkeletalTrees, given: PartialPhrase | None = None) -> Phrase:
+        """Convert one s-tree back to a phrase.
+
+        tree: the s-tree.
+        given: the sentence whose words the phrase has; None for the words of the terminals.
+        """
+        words = [self.lexicon.words[x] for x in tree.terminal[tree.is_leaf]] if given is None else given.sentence
+        return phrase_of(tree, self.symbols, words)
+
+    def name_of(self, symbol: PhraseSymbol) -> str:
+        """Write a symbol as people read it.
+
+        symbol: the meaning of a symbol.
+        """
+        return symbol.name

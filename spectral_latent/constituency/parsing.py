@@ -6,16 +6,17 @@ words, the passes over charts, the average over grammars, and the probabilities 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from itertools import chain, groupby, pairwise
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from spectral_latent._options import counted
 from spectral_latent.constituency.agreement import agreed
+from spectral_latent.constituency.cleaning import cleaned
 from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constituents import (
     ChainLabels,
@@ -30,11 +31,13 @@ from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.items import PhraseItems
 from spectral_latent.constituency.phrase import FlatPhrases, Phrase
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
-from spectral_latent.grammar import Charts, Parse, Parses, SentenceGrammar, check_kind
+from spectral_latent.grammar import Charts, SentenceGrammar
+from spectral_latent.grammar.parser import Parser
 from spectral_latent.inference import Weight, n_best_derivations
+from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
-__all__ = ["FALLBACK", "ParsesOfBatch", "PhraseParser"]
+__all__ = ["FALLBACK", "PhraseParser", "by_words"]
 
 FALLBACK = "FALLBACK"
 """The label of the flat tree of a sentence that no grammar derives."""
@@ -68,19 +71,31 @@ class FoundConstituents(NamedTuple):
     labelled: LabelledConstituents
 
 
-@dataclass(frozen=True, eq=False)
-class PhraseParser:
+@dataclass(frozen=True, eq=False, repr=False)
+class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phrase]):
     """A parser of one or more grammars, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same `span_penalty`, `spans` and `function_labels`; others may differ.
-    spans: the model that weighs the constituents that the grammars find, with the settings of their options; None for
-    their posteriors as they are.
-    functions: the labeller that adds function labels to trees; None for trees without function labels.
+    spans: the model that weighs the constituents that the grammars find, if their options ask for one; otherwise None,
+    for their posteriors as they are.
+    functions: the labeller that adds function labels to trees; None for trees without function labels.  Probabilities
+    and posteriors are those of trees without function labels.
     """
 
+    any_tree = ANY_TREE
+
     members: tuple[PhraseGrammar, ...]
-    spans: SpanModel | None
-    functions: FunctionLabeller | None
+    spans: SpanModel | None = None
+    functions: FunctionLabeller | None = None
+
+    def _input(self, given: Sequence[str] | PartialPhrase) -> PartialPhrase:
+        return cast(PartialPhrase, given) if isinstance(given, Partial) else unknown_phrase(given)
+
+    def _is_empty(self, given: PartialPhrase) -> bool:
+        return not given.sentence
+
+    def _sentence(self, words: Sequence[str]) -> tuple[str, ...]:
+        return tuple(words)
 
     @cached_property
     def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
@@ -105,7 +120,7 @@ class PhraseParser:
         check_kind(constraints, PhraseConstraints)
         if constraints == ANY_TREE:
             return constraints
-        tags = frozenset(tag for member in self.members for tag in member.grammar.tags)
+        tags = frozenset(tag for member in self.members for tag in member.tags)
         labels = frozenset(label for chain in self._chains[0] for label in chain)
         constraints = constraints.with_tags_apart(tags)
         constraints.check(len(words), labels - tags, tags)
@@ -117,17 +132,8 @@ class PhraseParser:
         sentences: the sentences with their constraints.
         Raises ValueError if a sentence is empty, or if its constraints do not fit the sentence and the grammars.
         """
-        words = [tree.sentence for tree in sentences]
-        known = [self.checked(*sentence) for sentence in sentences]
-        tag_of_word = [each.tags.get(at, "") for each, of in zip(known, words, strict=True) for at in range(len(of))]
-        charts = []
-        for member in self.members:
-            permits = [
-                None if each == ANY_TREE or member.grammar.is_too_long(of) else each.permits(len(of), member.symbols)
-                for each, of in zip(known, words, strict=True)
-            ]
-            charts.append(member.grammar.charts(words, Vocabulary(member.grammar.tags).numbers(tag_of_word), permits))
-        return charts
+        known = [Partial(sentence.sentence, self.checked(*sentence)) for sentence in sentences]
+        return [member.charts_of(known) for member in self.members]
 
     def items(self, charts: Sequence[Charts]) -> list[PhraseItems]:
         """Compute the posteriors of the items of each grammar's charts; all grammars number the chains alike.
@@ -194,24 +200,19 @@ class PhraseParser:
             examples.append(SpanExamples.of(parts, self.labels.names, list(tree.words()), alone, judged, correct))
         return examples
 
-    def parses(
+    def _find(
         self,
         sentences: Sequence[PartialPhrase],
         n_best: int,
-        charts: Sequence[Charts] | None = None,
         *,
+        charts: Sequence[Charts] | None = None,
         scored: bool = True,
     ) -> list[Parses[Phrase]]:
-        """Find up to `n_best` different trees of each sentence, by falling gain; see `ConstituencyModel.parse_nbest`.
+        """Find up to `n_best` different trees of each sentence, by falling gain.
 
-        sentences: the sentences, none of them empty, with their constraints.
-        n_best: the largest number of trees of a sentence.
         charts: the charts of the sentences under each grammar and the constraints; None to build them.
         scored: whether to compute the trees' probabilities.
-        Raises ValueError as `charts` does, and if there is not a chart for each grammar and sentence.
         """
-        if not sentences:
-            return []
         if charts is None:
             charts = self.charts(sentences)
         if len(charts) != len(self.members):
@@ -249,7 +250,7 @@ class PhraseParser:
                 labelled = self.functions.label(plain, sentence.sentence, candidates.constituents.of_words(first, end))
                 of_sentence = [parse._replace(tree=tree) for parse, tree in zip(of_sentence, labelled, strict=True)]
             parses.append(Parses(of_sentence or [self._fallback(sentence, grammars[0], at)]))
-        return parses
+        return ParsesOfBatch(parses)
 
     def _bracketings(
         self,
@@ -288,21 +289,20 @@ class PhraseParser:
                 required |= is_over & np.array(fits)[constituents.chain]
         return required
 
-    def score(self, lists: Sequence[Sequence[Phrase]], grammars: Sequence[SentenceGrammar] | None = None) -> Weight:
-        """Estimate the probabilities of the trees of each sentence, one sentence after another.
+    def _trees(self, trees: Iterable[Phrase]) -> list[Phrase]:
+        return list(cleaned(check_trees(trees, Phrase)))
 
-        lists: for each sentence, cleaned trees over its words; parts that trees share are computed once.
-        grammars: each member's grammar over the words of the sentences; None to look up the words, if no list is empty.
-        """
-        if grammars is None:
-            sentences = [list(trees[0].words()) for trees in lists]
-            grammars = [member.grammar.for_sentences(sentences) for member in self.members]
+    def _weigh(self, trees: list[Phrase]) -> Weight:
+        """Compute p̂ of cleaned trees; parts that neighbouring trees of one sentence share are computed once."""
+        lists = by_words(trees)
+        sentences = [list(of_sentence[0].words()) for of_sentence in lists]
+        grammars = [member.for_sentences(sentences) for member in self.members]
         return self._weight(PhraseColumns.of(lists, grammars[0].start.tolist()), grammars)
 
     def score_with_parts(self, lists: Sequence[Sequence[Phrase]]) -> tuple[Weight, list[FloatArray]]:
         """Score the trees of sentences, and compute the posteriors of their labelled constituents, tags included.
 
-        lists: for each sentence of a batch, one or more cleaned trees over its words; see `score`.
+        lists: for each sentence of a batch, one or more cleaned trees over its words.
         """
         sentences = [unknown_phrase(tuple(trees[0].words())) for trees in lists]
         charts = self.charts(sentences)
@@ -314,7 +314,7 @@ class PhraseParser:
     def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> Weight:
         """Average the probabilities of trees under each grammar of their sentences."""
         pairs = zip(self.members, grammars, strict=True)
-        return Weight.mean([member.score(columns, grammar) for member, grammar in pairs])
+        return Weight.mean([member.weighed(columns, grammar).weight() for member, grammar in pairs])
 
     def _fallback(self, sentence: PartialPhrase, grammar: SentenceGrammar, at: int) -> Parse[Phrase]:
         """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag.
@@ -323,10 +323,17 @@ class PhraseParser:
         at: the number of this sentence.
         """
         alone = grammar.of_sentences(np.array([at]))
-        leaves = [
-            Phrase(tag, (word,)) for tag, word in zip(self.members[0].tags(alone), sentence.sentence, strict=True)
-        ]
+        tags = self.members[0].most_frequent_tags(alone)
+        leaves = [Phrase(tag, (word,)) for tag, word in zip(tags, sentence.sentence, strict=True)]
         return Parse(self.checked(*sentence).alone(leaves, FALLBACK), 0, -np.inf, is_fallback=True)
+
+
+def by_words(trees: Iterable[Phrase]) -> list[list[Phrase]]:
+    """Divide trees into lists: a list holds trees that follow one another and have the same words.
+
+    trees: the trees of some sentences.
+    """
+    return [list(of_sentence) for _, of_sentence in groupby(trees, key=lambda tree: tuple(tree.words()))]
 
 
 def _obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:

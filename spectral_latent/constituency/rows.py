@@ -41,7 +41,7 @@ def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatAr
     return sums
 
 
-def with_rows(grammar: LatentGrammar[Any], is_bar: BoolArray, rows: float) -> ObservableOperators:
+def with_rows(grammar: LatentGrammar[Any, Any, Any, Any, Any], is_bar: BoolArray, rows: float) -> ObservableOperators:
     """Add the symbol of rows and its rules to the latent operators of a grammar, without leaf rules.
 
     The symbol of rows comes after all others.

@@ -17,7 +17,7 @@ from spectral_latent.constituency.model import ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.estimation import Listener, Progress, silent
-from spectral_latent.grammar import check_sentences, complete
+from spectral_latent.model import check_sentences, complete
 
 __all__ = ["self_train"]
 

@@ -70,7 +70,7 @@ class SubtreeGrammar(NamedTuple):
         grammar: a grammar of probabilities.
         Raises ValueError for a grammar whose numbers are not probabilities, and if trees are infinite on average.
         """
-        nodes = mean_node_counts(grammar.grammar.operators)
+        nodes = mean_node_counts(grammar.operators)
         nodes[grammar.is_bar] = 0.0
         n_phrases: dict[tuple[str, ...], float] = defaultdict(float)
         for symbol, count in zip(grammar.symbols, nodes.sum(axis=1).tolist(), strict=True):
@@ -85,9 +85,9 @@ class SubtreeGrammar(NamedTuple):
         """
         chains = chains_of(tree)
         tops = [top for top, _ in chains]
-        words = self.grammar.grammar.for_sentences([list(top.words()) for top in tops])
+        words = self.grammar.for_sentences([list(top.words()) for top in tops])
         columns = PhraseColumns.of([[top] for top in tops], words.start.tolist())
-        of_tops = self.grammar.score(columns, words, root=self.nodes)
+        of_tops = self.grammar.weighed(columns, words, root=self.nodes).weight()
         n_phrases = np.array([self.n_phrases.get(labels, 0.0) for _, labels in chains])
         known = n_phrases > 0.0
         log = np.where(known, of_tops.log - np.log(np.where(known, n_phrases, 1.0)), -np.inf)

@@ -25,8 +25,9 @@ from spectral_latent.constituency.options import ConstituencyOptions, check_toge
 from spectral_latent.constituency.phrase import Phrase
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.estimation import Columns, Listener, Progress, Shard, read_treebanks, silent
-from spectral_latent.grammar import Training, check_trees, prepare_grammar, spelling_of
+from spectral_latent.grammar import Training, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
+from spectral_latent.model import check_trees
 from spectral_latent.trees import FloatArray, Vocabulary
 
 __all__ = ["FindExamples", "learnt_without", "prepare", "train_parser"]
@@ -120,9 +121,7 @@ def prepare(
     trainings = []
     for settings, kind in zip(options, kinds, strict=True):
         symbols = formalisms[kind].symbols.names
-        tag_of_symbol = tags.numbers(symbol.last for symbol in symbols)
-        training = prepare_grammar(treebanks[kind], lexicon, tags.names, tag_of_symbol, settings)
-        trainings.append(Training(PhraseGrammar(symbols, training.coarse), training.treebank))
+        trainings.append(prepare_grammar(PhraseGrammar, symbols, treebanks[kind], lexicon, tags.names, settings))
     return trainings
 
 
@@ -236,9 +235,9 @@ def learnt_without(whole: PhraseGrammar, rest: Training[PhraseGrammar], jobs: in
     rest: the treebank of some of the trees, under the same options.
     jobs: the number of threads; the result does not depend on it.
     """
-    if not whole.grammar.latent.rest.probabilities:
+    if not whole.latent.rest.probabilities:
         return rest.estimate(jobs=jobs)
     symbol = Vocabulary(whole.symbols).numbers(rest.coarse.symbols)
-    word = Vocabulary(whole.grammar.lexicon.words).numbers(rest.coarse.grammar.lexicon.words)
-    operators = whole.grammar.operators.restricted(rest.treebank.counts.rules, symbol, word)
+    word = Vocabulary(whole.lexicon.words).numbers(rest.coarse.lexicon.words)
+    operators = whole.operators.restricted(rest.treebank.counts.rules, symbol, word)
     return rest.reestimate(operators, jobs=jobs)

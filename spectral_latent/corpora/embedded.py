@@ -8,18 +8,14 @@ have a single likely tree under this grammar, while a plain PCFG over the same l
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from spectral_latent.constituency import ConstituencyOptions, Phrase, PhraseGrammar, PhraseSymbol
-from spectral_latent.constituency.conversion import phrase_of
+from spectral_latent.constituency import ConstituencyOptions, Phrase, PhraseGrammar
 from spectral_latent.corpora.grammars import parse_grammar
 from spectral_latent.files import CompactOperators
-from spectral_latent.grammar import LatentGrammar
 from spectral_latent.inference import collapse, mean_node_counts, sample_trees
 from spectral_latent.lexicon import Lexicon
-from spectral_latent.trees import SkeletalTrees
 
 __all__ = ["embedded_treebank", "embedded_truth"]
 
@@ -168,7 +164,7 @@ VB[tell.#] : tells/tell reminds/remind warns/warn persuades/persuade
 def embedded_truth() -> PhraseGrammar:
     """Return the grammar that the treebank is sampled from; it knows no other words than those of its rules.
 
-    The `operators` of `grammar` are true probabilities; `coarse` is the PCFG that treebanks of growing size tend to.
+    Its `operators` are true probabilities; `coarse` is the PCFG that treebanks of growing size tend to.
 
     >>> from spectral_latent.constituency import ConstituencyModel
     >>> for verb in ("sings", "sing"):
@@ -184,34 +180,15 @@ def embedded_truth() -> PhraseGrammar:
     grammar = parse_grammar(_GRAMMAR)
     counts = mean_node_counts(grammar.operators)
     return PhraseGrammar(
+        ConstituencyOptions(rows=0.0),
         grammar.labels,
-        LatentGrammar(
-            ConstituencyOptions(rows=0.0),
-            tags=[],
-            tag_of_symbol=np.full(len(grammar.labels), -1),
-            lexicon=Lexicon(grammar.words),
-            seen=np.ones(len(grammar.operators.rules.binary), dtype=bool),
-            prior=counts.sum(axis=1) / counts.sum(),
-            coarse=collapse(grammar.operators),
-            latent=CompactOperators.of(grammar.operators),
-        ),
+        tags=[],
+        lexicon=Lexicon(grammar.words),
+        seen=np.ones(len(grammar.operators.rules.binary), dtype=bool),
+        prior=counts.sum(axis=1) / counts.sum(),
+        coarse=collapse(grammar.operators),
+        latent=CompactOperators.of(grammar.operators),
     )
-
-
-def _phrases(trees: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Sequence[str]) -> Iterator[Phrase]:
-    """Make the phrase of each s-tree.
-
-    trees: the s-trees.
-    symbols: the phrase symbol of each symbol of the s-trees.
-    words: the word of each terminal.
-    """
-    first = 0  # the first node of a tree; in a tree of its own, the numbers of nodes begin at 0
-    for root in trees.root.tolist():
-        nodes = slice(first, root + 1)
-        left, right = (np.maximum(child[nodes] - first, -1) for child in (trees.left, trees.right))
-        tree = SkeletalTrees(trees.symbol[nodes], left, right, trees.terminal[nodes], root=np.array([root - first]))
-        yield phrase_of(tree, symbols, [words[terminal] for terminal in tree.terminal[tree.is_leaf]])
-        first = root + 1
 
 
 def embedded_treebank(n_trees: int = 2000, seed: int = 0) -> list[Phrase]:
@@ -224,5 +201,5 @@ def embedded_treebank(n_trees: int = 2000, seed: int = 0) -> list[Phrase]:
     (S (NP (NNP Mary)) (VP (VB likes) (NP (DT the) (NN bird))) (. .))
     """
     truth = embedded_truth()
-    trees = sample_trees(truth.grammar.operators, n_trees, np.random.default_rng(seed)).trees
-    return list(_phrases(trees, truth.symbols, truth.grammar.lexicon.words))
+    trees = sample_trees(truth.operators, n_trees, np.random.default_rng(seed)).trees
+    return list(map(truth.output, trees.separate()))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from spectral_latent.drawing import arcs_svg
-from spectral_latent.grammar import check_words
+from spectral_latent.model import check_words
 
 __all__ = ["BLANK", "DependencySentence", "TagColumn", "check_sentence"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,17 +16,19 @@ from spectral_latent.dependency.conversion import (
     skeletal_trees,
 )
 from spectral_latent.dependency.features import dependency_features
+from spectral_latent.dependency.grammar import DependencyGrammar
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.dependency.tag_columns import choose_column, with_all_tags
 from spectral_latent.estimation import Columns, Shard, read_treebanks
-from spectral_latent.grammar import LatentGrammar, Training, check_trees, prepare_grammar, spelling_of
+from spectral_latent.grammar import Training, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
+from spectral_latent.model import check_trees
 from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["Prepared", "prepare_parts"]
+__all__ = ["prepare_parts"]
 
 
 class _DependencyFormalism:
@@ -82,29 +83,17 @@ class _DependencyFormalism:
         return Shard(columns)
 
 
-class Prepared(NamedTuple):
-    """The parts of a model without latent states, and the treebank from which the states are estimated.
-
-    symbols: the meaning of each symbol of the grammar.
-    training: the grammar and the treebank.
-    relations: the model of the relations of arcs; None if the treebank has no relations.
-    """
-
-    symbols: list[HeadSymbol]
-    training: Training[LatentGrammar[DependencyOptions]]
-    relations: RelationModel | None
-
-
 def prepare_parts(
     sentences: Iterable[DependencySentence],
     options: DependencyOptions,
     *,
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
-) -> Prepared:
+) -> tuple[Training[DependencyGrammar], RelationModel | None]:
     """Make the treebank, the coarse grammar and the model of relations of dependency trees, which are read once.
 
-    Relations are learnt in memory, from words, tags and heads alone.
+    There is no model of relations if the treebank has no relations.  Relations are learnt in memory, from words, tags
+    and heads alone.
 
     sentences: the trees of the treebank.
     options: the settings of training.
@@ -123,9 +112,9 @@ def prepare_parts(
     spelling = spelling_of(words, WordCounts.total(formalism.words), tag_of_symbol, len(tags))
     lexicon = Lexicon(words, spelling)
     unseen = _unseen_rules(treebank.counts, symbols, options)
-    training = prepare_grammar(treebank, lexicon, tags, tag_of_symbol, options, unseen)
+    training = prepare_grammar(DependencyGrammar, symbols, treebank, lexicon, tags, options, unseen)
     relations = RelationModel.train(formalism.tagged, formalism.relations, weights=formalism.weights)
-    return Prepared(symbols, training, relations)
+    return training, relations
 
 
 def _with_tags(

@@ -30,7 +30,7 @@ class HeldOut:
 
     >>> tree = Phrase("S", (Phrase("A", ("a",)), Phrase("B", ("b",))))
     >>> model = ConstituencyModel.train([tree])
-    >>> HeldOut(model.members[0], [tree]).f1(model.members[0].grammar.operators)
+    >>> HeldOut(model.members[0], [tree]).f1(model.members[0].operators)
     100.0
     """
 
@@ -38,7 +38,7 @@ class HeldOut:
         self.grammar = grammar
         cleaned = [tree for tree in map(clean, gold) if tree is not None]
         sentences = [(tree, list(tree.words())) for tree in cleaned]
-        self.items = [(tree, words, grammar.grammar.charts([words])) for tree, words in sentences]
+        self.items = [(tree, words, grammar.charts([words])) for tree, words in sentences]
 
     def f1(self, operators: ObservableOperators) -> float:
         """Parse the sentences under operators over the grammar's rules, and compute F1.
@@ -49,7 +49,7 @@ class HeldOut:
         pairs = []
         for gold, words, built in self.items:
             charts = built._replace(grammar=built.grammar.with_latent(operators))
-            ((parse,),) = model.parser.parses([unknown_phrase(words)], 1, [charts])
+            ((parse,),) = model.find([unknown_phrase(words)], 1, charts=[charts])
             pairs.append((gold, parse.tree))
         return score_brackets(pairs).f1
 

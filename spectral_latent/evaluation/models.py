@@ -16,8 +16,8 @@ from spectral_latent.evaluation._scores import percentage
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.tagging import TaggingScore, score_tags
-from spectral_latent.grammar import Parse
-from spectral_latent.grammar.batches import map_batches
+from spectral_latent.model import Parse
+from spectral_latent.model.batches import map_batches
 
 __all__ = [
     "DependencyEvaluation",

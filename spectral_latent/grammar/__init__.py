@@ -4,11 +4,8 @@ from spectral_latent.grammar.forests import SpanForest
 from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.mean_inside import mean_inside_vectors
 from spectral_latent.grammar.options import GrammarOptions, Limits, MarginalName
-from spectral_latent.grammar.parses import Parse, Parses, Partial, complete
 from spectral_latent.grammar.permits import Permits, cells, crossed_cells
-from spectral_latent.grammar.requests import check_kind, check_sentences, check_trees, check_words
 from spectral_latent.grammar.sentence import Charts, SentenceGrammar
-from spectral_latent.grammar.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies
 from spectral_latent.grammar.training import Training, prepare_grammar, spelling_of
 
 __all__ = [
@@ -17,25 +14,12 @@ __all__ = [
     "LatentGrammar",
     "Limits",
     "MarginalName",
-    "NextWords",
-    "Parse",
-    "Parses",
-    "Partial",
     "Permits",
-    "Prefixes",
     "SentenceGrammar",
     "SpanForest",
-    "Surprisal",
     "Training",
-    "Unit",
     "cells",
-    "check_kind",
-    "check_sentences",
-    "check_trees",
-    "check_words",
-    "complete",
     "crossed_cells",
-    "entropies",
     "mean_inside_vectors",
     "prepare_grammar",
     "spelling_of",

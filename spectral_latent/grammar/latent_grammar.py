@@ -6,17 +6,18 @@ A formalism adds the meaning of the symbols, and the conversion of its trees to 
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
-from spectral_latent._options import Above, AtMost, ShortRepr, counted
+from spectral_latent._options import Above, AtMost, counted
 from spectral_latent.files import CompactOperators, Distinct, array_from, arrays_of, operators_from, setting_from
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import LimitError
@@ -25,17 +26,22 @@ from spectral_latent.grammar.forests import PrunedChart, pruned_chart
 from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.permits import Permits
 from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
-from spectral_latent.grammar.requests import check_words
 from spectral_latent.grammar.sentence import Charts, SentenceGrammar
-from spectral_latent.grammar.surprisal import NextWords, Prefixes
 from spectral_latent.inference import LeftCorners
+from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import EncodedWords, Lexicon, WordEncoder
+from spectral_latent.model import Member, NextWords, Partial, Prefixes, check_words
+from spectral_latent.model.latent_tree import WeighedForest
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["LatentGrammar", "OptionsKind"]
 
 OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
+SymbolKind = TypeVar("SymbolKind")
+Sentence = TypeVar("Sentence")
+Constraints = TypeVar("Constraints")
+Tree = TypeVar("Tree")
 
 _LONG = 100  # words; the beam of longer sentences is narrower
 _NARROWEST = 0.1  # the narrowest beam
@@ -53,12 +59,14 @@ def _beam_of_length(beam: float, n: int) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentGrammar(Generic[OptionsKind], ShortRepr):
-    """Latent and coarse operators over the same rules, with a lexicon.
+class LatentGrammar(
+    Member[Partial[Sentence, Constraints], Tree], Generic[SymbolKind, OptionsKind, Sentence, Constraints, Tree]
+):
+    """Base of grammars over words: latent and coarse operators over the same rules, with a lexicon.
 
     options: the settings of training and parsing.
+    symbols: (S,) the meaning of each symbol.
     tags: the names of the tags of words.
-    tag_of_symbol: (S,) the number of the tag of each symbol over words, such as `NN` and `NP\\|NN`; -1 for others.
     lexicon: the words, whose numbers the leaf rules have.
     seen: (R2,) whether each binary rule occurs in the treebank; charts use only these rules at first.
     prior: (S,) the share of each symbol among the nodes of the treebank.
@@ -67,9 +75,12 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
+    stored_options: ClassVar[Any]  # the types of options and symbols, as `setting_from` takes them
+    stored_symbols: ClassVar[Any]
+
     options: OptionsKind
+    symbols: list[SymbolKind]
     tags: list[str]
-    tag_of_symbol: IntArray
     lexicon: Lexicon
     seen: BoolArray
     prior: FloatArray
@@ -87,9 +98,20 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         if not self.coarse.rules.equals(self.latent.rules):
             raise ValueError("the coarse and the latent grammar must number the same rules")
 
-    def with_operators(
-        self, operators: ObservableOperators, objective: tuple[float, ...] = ()
-    ) -> LatentGrammar[OptionsKind]:
+    @staticmethod
+    @abstractmethod
+    def tag_of(symbol: SymbolKind) -> str:
+        """Return the name of the tag that a symbol has if it is over words.
+
+        symbol: the meaning of a symbol.
+        """
+
+    @cached_property
+    def tag_of_symbol(self) -> IntArray:
+        """The number of the tag of each symbol over words, such as `NN` and `NP\\|NN`, (S,); -1 for others."""
+        return Vocabulary(self.tags).numbers(map(self.tag_of, self.symbols))
+
+    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules as `coarse`.
@@ -98,11 +120,54 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         return replace(self, latent=CompactOperators.of(operators), objective=objective)
 
     @property
+    def probabilities(self) -> bool:
+        """Whether the latent operators are probabilities."""
+        return self.latent.rest.probabilities
+
+    @property
     def operators(self) -> ObservableOperators:
         """The latent operators with the vectors of all leaf rules, which are computed at each access."""
         return self.latent.operators
 
-    def with_limits(self, limits: Limits) -> LatentGrammar[OptionsKind]:
+    @cached_property
+    def drawn_operators(self) -> ObservableOperators:
+        """The latent operators without leaf rules of unseen words, whose rules sum to one in each state."""
+        operators = self.operators
+        is_known = operators.rules.leaf[:, 1] < len(self.lexicon.words)
+        known = operators.with_leaf_rules(operators.rules.leaf[is_known], operators.leaf[is_known])
+        return ObservableOperators.probabilities_of(known) if self.probabilities else known
+
+    @abstractmethod
+    def name_of(self, symbol: SymbolKind) -> str:
+        """Write a symbol as people read it.
+
+        symbol: the meaning of a symbol.
+        """
+
+    @property
+    def named_operators(self) -> NamedOperators:
+        """The operators, with the names of symbols and words; see `inspection`."""
+        names = list(map(self.name_of, self.symbols))
+        return NamedOperators(self.operators, names, self.lexicon.terminal_names, self.coarse)
+
+    @abstractmethod
+    def charts_of(self, inputs: Sequence[Partial[Sentence, Constraints]]) -> Charts:
+        """Build the pruned charts of sentences.
+
+        inputs: the sentences with their constraints, which fit them.
+        Raises ValueError if a sentence is empty.
+        """
+
+    def forest(self, inputs: Sequence[Partial[Sentence, Constraints]]) -> WeighedForest:
+        """Join the pruned charts of sentences to one forest, with a component for each sentence.
+
+        inputs: the sentences with their constraints, which fit them.
+        Raises ValueError if a sentence is empty.
+        """
+        charts = self.charts_of(inputs)
+        return WeighedForest(charts.grammar.latent, charts.joined().forest)
+
+    def with_limits(self, limits: Limits) -> Self:
         """Replace the limits of the time and memory of a sentence.
 
         limits: the new limits.
@@ -320,30 +385,26 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         return columns | arrays_of("coarse", coarse) | arrays_of("latent", self.latent) | self.lexicon.arrays()
 
     def settings(self) -> dict[str, Any]:
-        """Collect the settings of the grammar, for a model file; the formalism stores the symbols."""
+        """Collect the settings of the grammar, for a model file."""
         return {
             "options": asdict(self.options),
+            "symbols": [list(cast(tuple[Any, ...], symbol)) for symbol in self.symbols],
             "tags": self.tags,
             "words": self.lexicon.words,
             "probabilities": self.latent.rest.probabilities,
             "objective": list(self.objective),
         }
 
-    @staticmethod
-    def from_arrays(
-        arrays: Mapping[str, NDArray[Any]],
-        settings: Mapping[str, Any],
-        tag_of_symbol: IntArray,
-        options: OptionsKind,
-    ) -> LatentGrammar[OptionsKind]:
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
         """Make the grammar whose `arrays` and `settings` a model file holds.
 
         arrays: the arrays of a model file by name.
         settings: the settings of a model file.
-        tag_of_symbol: (S,) the number of the tag of each symbol over words, -1 of others.
-        options: the settings of training and parsing, already read.
         Raises ValueError, KeyError or TypeError if arrays and settings do not make a grammar.
         """
+        options = setting_from("options", settings, cls.stored_options)
+        symbols = setting_from("symbols", settings, cls.stored_symbols)
         words = setting_from("words", settings, Annotated[list[str], Distinct()])
         tags = setting_from("tags", settings, Annotated[list[str], Distinct()])
         lexicon = Lexicon.from_arrays(words, arrays)
@@ -354,11 +415,12 @@ class LatentGrammar(Generic[OptionsKind], ShortRepr):
         latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities)
         prior = array_from("prior", arrays, np.float64, (coarse.n_symbols,), Above(0.0), AtMost(1.0))
         seen = array_from("seen", arrays, np.bool_, (len(coarse.rules.binary),))
+        grammar = cls(options, symbols, tags, lexicon, seen, prior, coarse, latent, objective)
         # Every part has the same symbols; with spellings, every symbol over words has a tag.
-        fits = len(tag_of_symbol) == coarse.n_symbols == latent.rest.n_symbols and (coarse.states == 1).all()
+        fits = len(symbols) == coarse.n_symbols == latent.rest.n_symbols and (coarse.states == 1).all()
         if fits and lexicon.spelling is not None:
-            over_words = tag_of_symbol[coarse.rules.leaf[:, 0]]
+            over_words = grammar.tag_of_symbol[coarse.rules.leaf[:, 0]]
             fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
-        if not fits or not coarse.rules.equals(latent.rules):
+        if not fits:
             raise ValueError("the model's parts do not fit together")
-        return LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, prior, coarse, latent, objective)
+        return grammar

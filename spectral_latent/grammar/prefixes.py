@@ -20,8 +20,8 @@ import numpy as np
 from spectral_latent._compiled import ZERO, compiled, with_room
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import LimitError
-from spectral_latent.grammar.surprisal import NextWords, Prefixes
 from spectral_latent.inference import LeftCorners, inside
+from spectral_latent.model.surprisal import NextWords, Prefixes
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from spectral_latent.estimation import (
     LeafMoments,
@@ -17,11 +17,11 @@ from spectral_latent.estimation import (
     silent,
 )
 from spectral_latent.files import CompactOperators, rounded_operators
-from spectral_latent.grammar.latent_grammar import LatentGrammar, OptionsKind
+from spectral_latent.grammar.latent_grammar import LatentGrammar
 from spectral_latent.grammar.options import GrammarOptions
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import Counts, ObservableOperators
-from spectral_latent.trees import FloatArray, IntArray, Rules
+from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
 __all__ = ["Training", "prepare_grammar", "spelling_of"]
 
@@ -60,6 +60,7 @@ class CoarseModel(Protocol):
 
 
 Model = TypeVar("Model", bound=CoarseModel)
+Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,22 +94,25 @@ class Training(Generic[Model]):
 
 
 def prepare_grammar(
+    kind: type[Grammar],
+    symbols: list[Any],
     treebank: Treebank,
     lexicon: Lexicon,
     tags: list[str],
-    tag_of_symbol: IntArray,
-    options: OptionsKind,
+    options: GrammarOptions,
     unseen_rules: Counts | None = None,
-) -> Training[LatentGrammar[OptionsKind]]:
+) -> Training[Grammar]:
     """Estimate the coarse grammar of a treebank, with priors for words, fragments and rules that the treebank lacks.
 
+    kind: the class of the grammar.
+    symbols: (S,) the meaning of each symbol.
     treebank: s-trees whose terminals are the words of the lexicon, without priors.
     lexicon: the words.
     tags: the names of the tags.
-    tag_of_symbol: (S,) the number of the tag of each symbol over words; -1 for other symbols.
     options: the settings of the grammar.
     unseen_rules: pseudo-counts of rules that the treebank lacks; none if not given.
     """
+    tag_of_symbol = Vocabulary(tags).numbers(map(kind.tag_of, symbols))
 
     def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
         """Smooth the emissions of rare and unseen words."""
@@ -119,5 +123,5 @@ def prepare_grammar(
     coarse = rounded_operators(relative_frequencies(counts, priors))
     seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
     share = counts.symbol / counts.symbol.sum()
-    grammar = LatentGrammar(options, tags, tag_of_symbol, lexicon, seen, share, coarse, CompactOperators.of(coarse))
+    grammar = kind(options, symbols, tags, lexicon, seen, share, coarse, CompactOperators.of(coarse))
     return Training(grammar, replace(treebank, priors=priors))

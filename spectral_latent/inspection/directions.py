@@ -144,14 +144,14 @@ def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Dire
 
     Raises ValueError if the numbers are probabilities of states, or if the operators have no expected numbers of nodes.
 
-    >>> from spectral_latent.model import LatentTreeModel
+    >>> from spectral_latent.graphs import GraphModel
     >>> import networkx as nx
     >>> def pair(observation):
     ...     graph = nx.DiGraph([("top", "left"), ("top", "right")])
     ...     nx.set_node_attributes(graph, {"top": "pair", "left": "N", "right": "N"}, "label")
     ...     nx.set_node_attributes(graph, {"left": observation, "right": observation}, "observation")
     ...     return graph
-    >>> model = LatentTreeModel.train([pair("cat")] * 60 + [pair("dog")] * 40)
+    >>> model = GraphModel.train([pair("cat")] * 60 + [pair("dog")] * 40)
     >>> first = next(describe_directions(model.named_operators))[0]
     >>> first.symbol, round(first.frequency, 2), [word for word, _ in first.words]
     ('N', 2.0, ['cat', 'dog'])

@@ -34,11 +34,11 @@ class NamedOperators(NamedTuple):
 
         symbol: the name of the symbol.
 
-        >>> from spectral_latent.model import LatentTreeModel
+        >>> from spectral_latent.graphs import GraphModel
         >>> import networkx as nx
         >>> graph = nx.DiGraph()
         >>> graph.add_node(0, label="a", observation="x")
-        >>> model = LatentTreeModel.train([graph] * 100)
+        >>> model = GraphModel.train([graph] * 100)
         >>> len(model.named_operators.spectrum("a"))
         1
         """

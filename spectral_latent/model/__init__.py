@@ -1,6 +1,24 @@
-"""Hold latent tree models of networkx graphs, for trees that are not language."""
+"""Hold the latent tree model that all formalisms share: what it is asked for, and what it answers."""
 
-from spectral_latent.model.features import Feature, neighbourhoods
-from spectral_latent.model.model import LatentTreeModel
+from spectral_latent.model.latent_tree import LatentTreeModel, Member
+from spectral_latent.model.parses import Parse, Parses, Partial, complete
+from spectral_latent.model.requests import check_kind, check_sentences, check_trees, check_words
+from spectral_latent.model.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies
 
-__all__ = ["Feature", "LatentTreeModel", "neighbourhoods"]
+__all__ = [
+    "LatentTreeModel",
+    "Member",
+    "NextWords",
+    "Parse",
+    "Parses",
+    "Partial",
+    "Prefixes",
+    "Surprisal",
+    "Unit",
+    "check_kind",
+    "check_sentences",
+    "check_trees",
+    "check_words",
+    "complete",
+    "entropies",
+]

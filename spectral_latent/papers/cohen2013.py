@@ -106,7 +106,7 @@ def train_step(trees: Sequence[Phrase], step: str, n_states: int) -> Constituenc
     if step not in _ONE_STATE:
         return model
     (grammar,) = model.members
-    return ConstituencyModel((grammar.with_operators(grammar.grammar.coarse),))
+    return ConstituencyModel((grammar.with_operators(grammar.coarse),))
 
 
 def _rows(steps: Sequence[str], states: Sequence[int]) -> Iterator[tuple[str, int]]:

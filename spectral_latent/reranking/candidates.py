@@ -14,7 +14,7 @@ from spectral_latent.constituency.cleaning import clean_together, tagged_words
 from spectral_latent.constituency.phrase import FlatPhrases
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.drawing import Html, captioned_html
-from spectral_latent.grammar import check_kind
+from spectral_latent.model import check_kind
 
 __all__ = ["Candidate", "CandidateError", "NBest", "Tree", "check_formalism", "words_of"]
 

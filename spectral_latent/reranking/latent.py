@@ -24,8 +24,8 @@ import numpy as np
 
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.grammar.batches import batches_of
 from spectral_latent.inference import Weight
+from spectral_latent.model.batches import batches_of
 from spectral_latent.reranking.candidates import NBest, check_formalism
 from spectral_latent.reranking.features import finite_scores, measure_table
 from spectral_latent.reranking.tables import FeatureTable
@@ -78,7 +78,7 @@ class LatentFeatures:
         """Compute the features (n, d) of each list of a batch; all have candidates."""
         trees: list[list[Any]] = [nbest.cleaned for nbest in lists]
         if isinstance(self.model, ConstituencyModel):
-            weight, posteriors = self.model.parser.score_with_parts(trees)
+            weight, posteriors = self.model.score_with_parts(trees)
         else:
             sentences = list(chain.from_iterable(trees))
             weight = _score_rooted(self.model, sentences)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.grammar import Parse
+from spectral_latent.model import Parse
 from spectral_latent.reranking.candidates import Candidate, NBest, Tree, words_of
 
 __all__ = ["Parser", "jackknife", "jackknifed_nbest", "parser_nbest", "parses_to_nbest"]

@@ -27,7 +27,7 @@ from spectral_latent.files import (
     opened_model,
     setting_from,
 )
-from spectral_latent.grammar import Parses, check_kind
+from spectral_latent.model import Parses, check_kind
 from spectral_latent.reranking.candidates import NBest, check_formalism
 from spectral_latent.reranking.features import BaseFeatures
 from spectral_latent.reranking.latent import LatentFeatures

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from spectral_latent._options import AtLeast, Below, ShortRepr, counted
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.files import Distinct, StoredModel, plain_name, setting_from
-from spectral_latent.grammar import check_words
-from spectral_latent.grammar.batches import map_batches
 from spectral_latent.inference import tree_weights
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon, WordEncoder
+from spectral_latent.model import check_words
+from spectral_latent.model.batches import map_batches
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.checks import Tag, check_sequence, pairs_of
 from spectral_latent.sequence.conversion import Sequences
@@ -110,7 +110,7 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
         Sentences are read and tagged in batches, which takes less time than one by one.
 
         sequences: the words of each sentence.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
 
         Raises TypeError if a sentence is a string.
         """
@@ -334,7 +334,7 @@ class StateTagger(TaggingModel, ShortRepr):
         Sequences are read and tagged in batches, which takes less time than one by one.
 
         sequences: the observations of each sequence.
-        jobs: the number of processes; see `spectral_latent.grammar.batches.map_batches`.
+        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         """
         return map_batches(_states_of, self.model, sequences, jobs, list(self.tags), size=SENTENCES)
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from spectral_latent._compiled import TINY
 from spectral_latent._options import AtLeast, Count, checked
-from spectral_latent.grammar import Prefixes
+from spectral_latent.model import Prefixes
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.trees import FloatArray, IntArray

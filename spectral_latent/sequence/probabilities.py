@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from spectral_latent.grammar import Surprisal, Unit, entropies
 from spectral_latent.inference import Weight, inside, total_weight
 from spectral_latent.lexicon import Lexicon
+from spectral_latent.model import Surprisal, Unit, entropies
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import TrellisBuilder

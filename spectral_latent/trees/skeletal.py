@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -185,6 +185,20 @@ class SkeletalTrees:
         side = np.zeros(self.n_nodes, dtype=bool)
         side[self.right[self.right >= 0]] = True
         return side
+
+    def separate(self) -> Iterator[SkeletalTrees]:
+        """Yield each tree alone, whose nodes are numbered from 0.
+
+        >>> both = SkeletalTrees.of([0, 0, 1, 2], [-1, -1, -1, 1], [-1, -1, -1, 2], [5, 6, 7, -1], root=[0, 3])
+        >>> [tree.left.tolist() for tree in both.separate()]
+        [[-1], [-1, -1, 0]]
+        """
+        first = 0
+        for root in self.root.tolist():
+            nodes = slice(first, root + 1)
+            left, right = (np.maximum(child[nodes] - first, -1) for child in (self.left, self.right))
+            yield SkeletalTrees(self.symbol[nodes], left, right, self.terminal[nodes], np.array([root - first]))
+            first = root + 1
 
     def nodes_by_symbol(self) -> list[IntArray]:
         """List the nodes (n,) of each symbol 0, 1, ..., in node order."""

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from spectral_latent.model import LatentTreeModel
+from spectral_latent.graphs import GraphModel
 from spectral_latent_sklearn import LatentTreeClassifier, LatentTreeTransformer
 
 KEEP = {"alike": 0.95, "mixed": 0.5}  # how often a node has the hidden colour of its parent
@@ -137,4 +137,4 @@ def test_checks_of_scikit_learn(estimator: LatentTreeClassifier | LatentTreeTran
 
 
 def test_models_are_those_of_the_library(transformer: LatentTreeTransformer) -> None:
-    assert isinstance(transformer.model_, LatentTreeModel)
+    assert isinstance(transformer.model_, GraphModel)

@@ -48,13 +48,13 @@ def test_probabilities_are_computed_only_where_they_are_shown(
     run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scored: list[bool] = []
-    compute = PhraseParser.parses
+    compute = PhraseParser._find
 
     def parses(*args: Any, **options: Any) -> Any:
         scored.append(options["scored"])
         return compute(*args, **options)
 
-    monkeypatch.setattr(PhraseParser, "parses", parses)
+    monkeypatch.setattr(PhraseParser, "_find", parses)
     (first,) = run("parse", model, stdin="They left it .").stdout.splitlines()
     (best, *_) = run("parse", model, "--n-best", "2", stdin="They left it .").stdout.splitlines()
     (row,) = run("parse", model, "--json", stdin="They left it .").stdout.splitlines()

@@ -31,7 +31,7 @@ def test_a_row_for_each_word(run: Run, model: Path, tmp_path: Path) -> None:
         found = parser.surprisal(words)
         wanted = np.stack([found.total, found.lexical, found.syntactic, [found.sentence] * len(words)], axis=1)
         np.testing.assert_allclose([[float(x) for x in row[4:]] for row in own], wanted, atol=1e-6)
-        known = set(parser.members[0].grammar.lexicon.known)
+        known = set(parser.members[0].lexicon.known)
         assert [row[3] for row in own] == ["true" if {word, word.lower()} & known else "false" for word in words]
     assert {row[2] for row in rows if row[3] == "false"} >= {"zebras"}
     (tmp_path / "text").write_text(TEXT)

@@ -80,9 +80,7 @@ def test_settings(run: Run, treebank: Path, tmp_path: Path) -> None:
         assert "Training on 18 trees" in result.stderr
     models = [ConstituencyModel.load(tmp_path / name) for name in "01"]
     assert [model.options.estimator.n_states for model in models] == [2, 2]
-    assert (
-        models[0].members[0].grammar.operators.packed.data == models[1].members[0].grammar.operators.packed.data
-    ).all()
+    assert (models[0].members[0].operators.packed.data == models[1].members[0].operators.packed.data).all()
 
 
 def test_a_source_of_weight_two_is_as_the_source_twice(run: Run, treebank: Path, tmp_path: Path) -> None:
@@ -93,7 +91,7 @@ def test_a_source_of_weight_two_is_as_the_source_twice(run: Run, treebank: Path,
     result = run("train", "constituency", treebank, more, treebank, "-o", tmp_path / "a", *spectral, *weights)
     assert result.exit_code == 0, result.output
     run("train", "constituency", treebank, more, more, "-o", tmp_path / "b", *spectral)
-    arrays = [ConstituencyModel.load(tmp_path / name).members[0].grammar.operators.packed.data for name in "ab"]
+    arrays = [ConstituencyModel.load(tmp_path / name).members[0].operators.packed.data for name in "ab"]
     np.testing.assert_allclose(*arrays, rtol=2e-3, atol=1e-4)
     assert run("verify", tmp_path / "a", treebank, more, treebank).exit_code == 0
 
@@ -203,7 +201,7 @@ def test_states_are_chosen_on_held_out_trees(run: Run, treebank: Path, tmp_path:
     assert re.findall(r"states (\d+)/(\d+)", result.stderr) == [
         (part, "20") for part in ("5", "10", "15", "20")
     ]  # a few lines
-    assert ConstituencyModel.load(model).members[0].grammar.operators.states.max() <= 3
+    assert ConstituencyModel.load(model).members[0].operators.states.max() <= 3
     wrong = run("train", "constituency", treebank, "-o", model, "--estimator", "em", "--choose-states", treebank)
     assert (wrong.exit_code, "goes with --estimator spectral" in wrong.stderr) == (2, True)
 
@@ -239,8 +237,8 @@ def test_text_is_parsed_and_learnt_from(run: Run, treebank: Path, tmp_path: Path
     assert run("train", "constituency", treebank, silver, "-o", by_hand, *weights).exit_code == 0
     fingerprints = [ConstituencyModel.load(model).fingerprint for model in (taught, by_hand)]
     assert fingerprints[0] == fingerprints[1]
-    words = ConstituencyModel.load(taught).members[0].grammar.lexicon.words
-    assert "sheep" in words and "sheep" not in ConstituencyModel.load(plain).members[0].grammar.lexicon.words
+    words = ConstituencyModel.load(taught).members[0].lexicon.words
+    assert "sheep" in words and "sheep" not in ConstituencyModel.load(plain).members[0].lexicon.words
     raw = tmp_path / "raw.txt"
     raw.write_text("They see it .\nThey didn't see it.\nThey see dogs, sheep.\n")
     warned = run("train", "constituency", treebank, "-o", tmp_path / "of_raw", "--text", raw).stderr

@@ -17,7 +17,7 @@ from spectral_latent.constituency import preset as constituency_preset
 from spectral_latent.dependency import Attachment, DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.dependency import preset as dependency_preset
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.model import LatentTreeModel
+from spectral_latent.graphs import GraphModel
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions, hmm_preset
 from spectral_latent.sequence import preset as tagger_preset
 from tests.conformance.abilities import AnswersByProcesses, EstimatedConformance, OfTrees, OfWords
@@ -275,8 +275,8 @@ def graph_of(phrase: Phrase) -> nx.DiGraph:
 GRAPHS = [graph_of(phrase) for phrase in PHRASES]
 
 
-class TestLatentTreeModel(EstimatedConformance):
-    model_class = LatentTreeModel
+class TestGraphModel(EstimatedConformance):
+    model_class = GraphModel
     defaults = EstimatorOptions()
     estimator = ()
     settings = (
@@ -291,7 +291,7 @@ class TestLatentTreeModel(EstimatedConformance):
         return GRAPHS
 
     @staticmethod
-    def answers(model: LatentTreeModel) -> Any:
+    def answers(model: GraphModel) -> Any:
         return model.score(GRAPHS[:20]).log.tolist()
 
     @staticmethod
@@ -299,10 +299,10 @@ class TestLatentTreeModel(EstimatedConformance):
         return [*GRAPHS[:20], graph_of(Phrase("NP", (Phrase("PRP", ("it",)),))), graph_of(Phrase("PRP", ("it",)))]
 
     @staticmethod
-    def many(model: LatentTreeModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
+    def many(model: GraphModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
         return model.score(inputs).log.tolist()
 
-    def refused(self, model: LatentTreeModel) -> Refused:
+    def refused(self, model: GraphModel) -> Refused:
         return [(partial(model.score, [nx.DiGraph()]), ValueError, "graph 1")]
 
 

@@ -51,7 +51,7 @@ def mean(parts: list[dict[Constituent, float]]) -> dict[Constituent, float]:
 def test_every_tree_weighs_more_by_what_its_constituents_gain(
     parser: ConstituencyModel, words: list[str], seed: int, step: float
 ) -> None:
-    assume(all(member.grammar.charts([words]).is_derived.all() for member in parser.members))
+    assume(all(member.charts([words]).is_derived.all() for member in parser.members))
     weights = [derived(member, words) for member in parser.members]
     before = mean([posteriors(of_grammar) for of_grammar in weights])
     alone = judging(parser, seed, step=0.0).posteriors(words)

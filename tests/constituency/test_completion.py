@@ -19,8 +19,8 @@ from spectral_latent.constituency import (
 from spectral_latent.constituency.conversion import skeletal_trees
 from spectral_latent.corpora import parse_brackets, parse_partial
 from spectral_latent.estimation import EstimatorOptions, Progress
-from spectral_latent.grammar import Partial, complete
 from spectral_latent.inference import expected_counts
+from spectral_latent.model import Partial, complete
 from spectral_latent.operators import Counts
 from spectral_latent.trees import Rules, Vocabulary
 from tests.constituency.test_constraints import TREES, WORDS
@@ -47,7 +47,7 @@ def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
     model: ConstituencyModel, constraints: PhraseConstraints
 ) -> None:
     """Binary rules, summed over latent states, as the E-step of the core counts them in the forest."""
-    (chart,) = model.parser.charts([Partial(tuple(WORDS), constraints)])
+    (chart,) = model.charts([Partial(tuple(WORDS), constraints)])
     assert chart.is_derived.all()
     table = expected_counts(chart.grammar.latent, chart.joined().forest)
     expected = np.array([table.binary[r].multiplied_out().sum() for r in range(len(table.rules.binary))])

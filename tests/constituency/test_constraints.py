@@ -13,7 +13,7 @@ from spectral_latent.constituency import (
 )
 from spectral_latent.corpora import parse_brackets, parse_partial
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.grammar import Partial
+from spectral_latent.model import Partial
 
 TREES = """
 (S (A a) (S (A a) (B b)) (C c))
@@ -100,7 +100,7 @@ def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, cons
     every = [parse for parse in model.parse_nbest(WORDS, 10_000) if parse.sign]
     wanted = {parse.tree: parse.log for parse in every if obeys(parse.tree, constraints)}
     assert 0 < len(wanted) < len(every)
-    (chart,) = model.parser.charts([Partial(tuple(WORDS), constraints)])
+    (chart,) = model.charts([Partial(tuple(WORDS), constraints)])
     assert chart.weight().log[0] == pytest.approx(np.logaddexp.reduce(list(wanted.values())), rel=1e-9)
     found = model.parse_nbest(WORDS, 10_000, constraints=constraints)
     assert {parse.tree: parse.log for parse in found if parse.sign} == pytest.approx(wanted)

@@ -48,7 +48,7 @@ def options(binarisation: Binarisation, estimator: str = "clusters-em") -> Const
 
 def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
     """Every tree of a sentence, with the summed weight of its derivations."""
-    charts = member.grammar.charts([words])
+    charts = member.charts([words])
     sentence, (spans,) = charts.grammar, charts.spans
     assert spans is not None
     operators, forest = sentence.latent, spans.forest
@@ -109,12 +109,12 @@ def test_marginals_have_the_signs_that_options_ask_for(name: MarginalName) -> No
     """By enumeration; only those above zero are constituents, and a negative p̂ turns undivided ones round."""
     plain = replace(options(Binarisation(), "spectral"), marginals=name, fragments=0.0)
     (trained,) = ConstituencyModel.train(trees(), plain).members
-    operators = trained.grammar.operators
+    operators = trained.operators
     signs = np.where(operators.rules.leaf[:, 1] == operators.rules.leaf[0, 1], -1.0, 1.0)  # of one word
     member = trained.with_operators(replace(operators, leaf=signs[:, None] * operators.leaf))
     n_negative = 0
     for words in product("ab", repeat=4):
-        chart = member.grammar.charts([words])
+        chart = member.charts([words])
         if not chart.is_derived.all():
             continue
         weights = derived(member, list(words))

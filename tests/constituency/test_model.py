@@ -29,8 +29,9 @@ from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import GoldTree, evaluate_parser, score_brackets
 from spectral_latent.files import ModelFileError, load_model, save_model
-from spectral_latent.grammar import Limits, Partial
+from spectral_latent.grammar import Limits
 from spectral_latent.lexicon import WordEncoder
+from spectral_latent.model import Partial
 from tests.streams import Watch, make_shards
 
 SENTENCES = """
@@ -146,7 +147,7 @@ def test_probabilities_of_sentences_are_sums_over_trees() -> None:
 def test_a_sentence_without_a_positive_estimate_has_no_logarithm(model: ConstituencyModel) -> None:
     """Neither one that nothing derives."""
     (member,) = model.members
-    operators = member.grammar.operators
+    operators = member.operators
     turned = ConstituencyModel((member.with_operators(replace(operators, root=-operators.root)),))
     sentence = ["Mary", "sleeps", "."]
     assert np.isfinite(model.log_probabilities([sentence])).all()
@@ -194,7 +195,7 @@ def test_one_state_scores_are_the_plain_grammars(trees: list[Phrase]) -> None:
     options = ConstituencyOptions(estimator=EstimatorOptions(n_states=1, smoothing=None))
     model = ConstituencyModel.train(trees, options)
     (grammar,) = model.members
-    plain = ConstituencyModel((grammar.with_operators(grammar.grammar.coarse),))
+    plain = ConstituencyModel((grammar.with_operators(grammar.coarse),))
     for tree in trees[:7]:
         assert plain.score([tree]).sign[0] == 1
 
@@ -214,11 +215,11 @@ def test_shards_are_learnt_as_the_whole_is(trees: list[Phrase], monkeypatch: pyt
     make_shards(monkeypatch, 40, in_files=True)
     shards = ConstituencyModel.train(iter(trees), MEMBERS)
     for ours, theirs in zip(shards.members, whole.members, strict=True):
-        assert ours.symbols == theirs.symbols and ours.grammar.tags == theirs.grammar.tags
-        np.testing.assert_array_equal(ours.grammar.operators.states, theirs.grammar.operators.states)
-        np.testing.assert_array_equal(ours.grammar.coarse.leaf, theirs.grammar.coarse.leaf)
-        np.testing.assert_array_equal(ours.grammar.seen, theirs.grammar.seen)
-        np.testing.assert_array_equal(ours.grammar.prior, theirs.grammar.prior)
+        assert ours.symbols == theirs.symbols and ours.tags == theirs.tags
+        np.testing.assert_array_equal(ours.operators.states, theirs.operators.states)
+        np.testing.assert_array_equal(ours.coarse.leaf, theirs.coarse.leaf)
+        np.testing.assert_array_equal(ours.seen, theirs.seen)
+        np.testing.assert_array_equal(ours.prior, theirs.prior)
     np.testing.assert_allclose(shards.score(trees[:7]).log, whole.score(trees[:7]).log, rtol=1e-6)
     for words in (AMBIGUOUS, UNSEEN):
         assert shards.parse(words).tree == whole.parse(words).tree
@@ -234,7 +235,7 @@ def test_a_treebank_is_read_once_and_what_members_have_in_common_is_learnt_once(
 
     model = ConstituencyModel.train(stream(), MEMBERS)
     assert read == trees and model.members[0].options == MEMBERS[0]
-    assert len({id(member.grammar.lexicon) for member in model.members}) == 1
+    assert len({id(member.lexicon) for member in model.members}) == 1
     assert model.members[0].symbols is model.members[2].symbols is not model.members[1].symbols
 
 
@@ -244,7 +245,7 @@ def test_a_treebank_that_is_read_is_not_held(trees: list[Phrase], monkeypatch: p
     make_shards(monkeypatch, 60, in_files=False)
     model = ConstituencyModel.train(watch.stream(trees * 4), MEMBERS[:2])
     assert watch.read == 4 * len(trees) and watch.most <= 10
-    assert model.members[0].grammar.prior.sum() == pytest.approx(1.0)
+    assert model.members[0].prior.sum() == pytest.approx(1.0)
 
 
 def test_models_are_learnt_alike_in_memory_in_files_and_by_several_jobs(
@@ -303,16 +304,15 @@ def test_all_sentences_are_parsed_as_each_one(model: ConstituencyModel, trees: l
 def test_a_model_whose_parts_do_not_fit_is_refused(model: ConstituencyModel, tmp_path: Path) -> None:
     path = tmp_path / "model"
     (member,) = model.members
-    grammar = member.grammar
     for broken in (
         replace(member, symbols=member.symbols[:-1]),
-        replace(member, grammar=replace(grammar, tags=grammar.tags[:-1])),
-        replace(member, grammar=replace(grammar, tags=[*grammar.tags[:-1], "NEW"])),
+        replace(member, tags=member.tags[:-1]),
+        replace(member, tags=[*member.tags[:-1], "NEW"]),
     ):
         ConstituencyModel((broken,)).save(path)
         with pytest.raises(ModelFileError, match="do not fit together"):
             ConstituencyModel.load(path)
-    wrong = replace(member, grammar=replace(grammar, tags=[0, *grammar.tags[1:]]))
+    wrong = replace(member, tags=[0, *member.tags[1:]])
     ConstituencyModel((wrong,)).save(path)
     with pytest.raises(ModelFileError, match="the setting tags must be a list of strings"):
         ConstituencyModel.load(path)
@@ -356,7 +356,7 @@ def test_the_spelling_of_unseen_words_decides_between_tags() -> None:
         for word in words
     ]
     model = ConstituencyModel.train(trees)
-    assert model.members[0].grammar.tags == [".", "NN", "VB"]
+    assert model.members[0].tags == [".", "NN", "VB"]
     for word, tag in (("sadness", "NN"), ("legalizes", "VB")):
         assert model.parse([word, "."]).tree.bracketed() == f"(X (A ({tag} {word})) (. .))"
 
@@ -393,12 +393,10 @@ def test_options_live_in_one_place() -> None:
     texts = ("(S (A a) (S (A a) (A a)))", "(S (S (A a) (A a)) (A a))", "(S (A a) (A a) (A a))")
     model = ConstituencyModel.train(parse_brackets("".join(texts)), ConstituencyOptions(threshold=0.0))
     (member,) = model.members
-    with pytest.raises(TypeError, match="options"):
-        replace(member, options=ConstituencyOptions())  # type: ignore[call-arg]
     found = []
     for penalty in (0.0, 0.9):
         options = replace(model.options, span_penalty=penalty)
-        other = ConstituencyModel((replace(member, grammar=replace(member.grammar, options=options)),))
+        other = ConstituencyModel((replace(member, options=options),))
         assert other.options is options
         found.append(other.parse(["a", "a", "a"]).tree.bracketed())
     assert found[0] in texts[:2] and found[1] == texts[2]
@@ -440,22 +438,22 @@ def test_floors_are_for_dependencies_alone() -> None:
 def test_charts_are_those_of_operators_for_the_sentence(model: ConstituencyModel) -> None:
     (member,) = model.members
     for words in (AMBIGUOUS, UNSEEN):
-        chart = member.grammar.charts([words])
+        chart = member.charts([words])
         operators, (forest, _, _) = chart.grammar.latent, chart.joined()
         leaf = operators.rules.leaf[forest.rule[forest.left < 0]]
         np.testing.assert_array_equal(leaf[:, 0], forest.symbol[forest.item[forest.left < 0]])
         assert set(leaf[:, 1]) == set(chart.grammar.words.word)
-        assert model.parser.parses([unknown_phrase(words)], 1, [chart]) == [[model.parse(words)]]
+        assert model.find([unknown_phrase(words)], 1, charts=[chart]) == [[model.parse(words)]]
 
 
 def test_charts_are_one_for_each_grammar_and_sentence(model: ConstituencyModel) -> None:
-    charts = [member.grammar.charts([AMBIGUOUS]) for member in model.members]
+    charts = [member.charts([AMBIGUOUS]) for member in model.members]
     for wrong in ([], charts * 2):
         with pytest.raises(ValueError, match=f"charts of {len(wrong)} grammars for a parser of 1; give"):
-            model.parser.parses([unknown_phrase(AMBIGUOUS)], 1, wrong)
+            model.find([unknown_phrase(AMBIGUOUS)], 1, charts=wrong)
     with pytest.raises(ValueError, match="charts of 2 sentences for 1; give"):
-        charts = [model.members[0].grammar.charts([AMBIGUOUS] * 2)]
-        model.parser.parses([unknown_phrase(AMBIGUOUS)], 1, charts)
+        charts = [model.members[0].charts([AMBIGUOUS] * 2)]
+        model.find([unknown_phrase(AMBIGUOUS)], 1, charts=charts)
 
 
 @pytest.mark.parametrize("text", ["(NN word)", "(S (NN a) (NN b))", "(S (A (B (C c))) (D d))"])
@@ -548,14 +546,14 @@ def test_surprisal_of_a_parser_of_several_grammars(trees: list[Phrase]) -> None:
     both = ConstituencyModel.train(trees, options)
     words = ["John", "sleeps", "in", "a", "garden", "."]
     found = both.surprisal(words, "nats")
-    several = [member.grammar.prefixes(words) for member in both.members]
+    several = [member.prefixes(words) for member in both.members]
     mean = np.log(np.mean([np.exp(each.words) for each in several], axis=0))
     np.testing.assert_allclose(found.total, -np.diff(mean))
     np.testing.assert_allclose(found.total, found.lexical + found.syntactic)
     np.testing.assert_allclose(found.total.sum() + found.end, -both.log_probabilities([words])[0], atol=0.01)
     np.testing.assert_allclose(both.surprisal(words).total, found.total / np.log(2.0))
     joint = sum(
-        np.exp(each.words)[:, None] * member.grammar.next_words(words).following
+        np.exp(each.words)[:, None] * member.next_words(words).following
         for each, member in zip(several, both.members, strict=True)
     )
     share = joint / joint.sum(axis=1, keepdims=True)

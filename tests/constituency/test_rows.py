@@ -35,7 +35,7 @@ class Definition:
     """The probability of a tree by recursion over its nodes, from dense tensors in plain Python."""
 
     def __init__(self, member: PhraseGrammar, words: list[str]) -> None:
-        grammar = member.grammar
+        grammar = member
         sentence = grammar.for_sentences([words])
         self.symbols = member.symbols
         self.operators = operators = sentence.latent
@@ -112,8 +112,8 @@ def test_probabilities_are_those_of_the_definition(binarisation: Binarisation) -
     weight = model.score(trees)
     np.testing.assert_allclose(weight.sign * np.exp(weight.log), expected, rtol=1e-9)
     assert min(expected) > 0.0
-    without = replace(model.members[0].grammar, options=replace(model.options, rows=0.0))
-    by_rules = ConstituencyModel((replace(model.members[0], grammar=without),)).score(trees)
+    without = replace(model.members[0], options=replace(model.options, rows=0.0))
+    by_rules = ConstituencyModel((without,)).score(trees)
     assert 0 < (by_rules.sign == 0).sum() < len(trees)
 
 
@@ -140,7 +140,7 @@ def test_the_probabilities_of_all_trees_sum_to_one() -> None:
     """A tree of more than five words has a probability of less than a quarter of ε = 0.02."""
     options = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=1), rows=0.02)
     model = ConstituencyModel.train(list(parse_brackets("(S (A a) (B b))")) * 50, options)
-    leaves = model.members[0].grammar.for_sentences([["a", "b"]]).latent
+    leaves = model.members[0].for_sentences([["a", "b"]]).latent
     of_word = dict(zip(map(tuple, leaves.rules.leaf.tolist()), leaves.leaf[:, 0].tolist(), strict=True))
     total = 0.0
     for n in range(1, 6):
@@ -160,8 +160,5 @@ def test_trees_that_no_rules_make_have_a_probability() -> None:
     words = ["the", "dog", "saw", "a", "cat", "in", "the", "garden"]
     parses = model.parse_nbest(words, 500)
     assert all(parse.sign == 1 and np.isfinite(parse.log) for parse in parses)
-    members = tuple(
-        replace(member, grammar=replace(member.grammar, options=replace(member.options, rows=0.0)))
-        for member in model.members
-    )
+    members = tuple(replace(member, options=replace(member.options, rows=0.0)) for member in model.members)
     assert 0 < (ConstituencyModel(members).score([parse.tree for parse in parses]).sign == 0).sum() < len(parses)

@@ -190,7 +190,7 @@ def with_spans(parser: ConstituencyModel, spans: SpanModel | None, options: Span
     """Replace the model of spans, and the settings of all grammars for it."""
 
     def with_options(member: PhraseGrammar) -> PhraseGrammar:
-        return replace(member, grammar=replace(member.grammar, options=replace(member.options, spans=options)))
+        return replace(member, options=replace(member.options, spans=options))
 
     return replace(parser, members=tuple(map(with_options, parser.members)), spans=spans)
 
@@ -256,10 +256,10 @@ def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(
     for start in (whole, larger):
         member = learnt_without(start, rest)
         assert member.symbols == whole.symbols
-        assert member.grammar.lexicon.words == whole.grammar.lexicon.words
-        assert member.grammar.operators.rules.equals(whole.grammar.operators.rules)
+        assert member.lexicon.words == whole.lexicon.words
+        assert member.operators.rules.equals(whole.operators.rules)
         assert (ConstituencyModel((member,)).score(trees[:5]).sign == 1).all()
-    assert larger.grammar.lexicon.words != whole.grammar.lexicon.words
+    assert larger.lexicon.words != whole.lexicon.words
 
 
 @pytest.mark.parametrize(("estimator", "is_same"), [("spectral", True), ("clusters-em", False)])

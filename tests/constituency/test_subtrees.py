@@ -33,8 +33,8 @@ def test_a_subtree_is_as_likely_as_among_the_phrases_of_all_trees() -> None:
     """Σ p(tree) times the subtree's occurrences, divided by Σ p(tree) times those of its label."""
     model, trees = train(2)
     (member,) = model.members
-    operators = member.grammar.operators
-    names = member.grammar.lexicon.terminal_names
+    operators = member.operators
+    names = member.lexicon.terminal_names
     symbols = member.symbols
     assert not any(symbol.bar for symbol in symbols)
 
@@ -94,11 +94,11 @@ def labelled(tree: Phrase, above: tuple[str, ...] = ()) -> list[tuple[Phrase, tu
 def test_without_states_it_is_the_product_of_the_rules() -> None:
     model, trees = train(1)
     (member,) = model.members
-    coarse = member.grammar.operators
+    coarse = member.operators
     number = {symbol.chain: a for a, symbol in enumerate(member.symbols) if not symbol.bar}
     weights = zip(coarse.rules.binary.tolist(), coarse.binary, strict=True)
     binary = {tuple(rule): float(tensor.multiplied_out().item()) for rule, tensor in weights}
-    names = member.grammar.lexicon.terminal_names
+    names = member.lexicon.terminal_names
     leaf = {(a, names[x]): float(p[0]) for (a, x), p in zip(coarse.rules.leaf.tolist(), coarse.leaf, strict=True)}
     tree = trees[0]  # without chains of labels
     subtrees = [node for node in tree.nodes() if isinstance(node, Phrase)]
@@ -138,7 +138,7 @@ def test_a_row_is_as_likely_in_a_subtree_as_in_a_tree() -> None:
     (member,) = model.members
     (odd,) = parse_brackets("(S (NP (DT the) (NN dog)) (NP (DT a) (NN cat)) (VP (VB saw) (NP (DT the) (NN dog))))")
     top = [at for at, symbol in enumerate(member.symbols) if symbol.chain == ("S",) and not symbol.bar]
-    operators = member.grammar.operators
+    operators = member.operators
     # All children of S come from binary rules, so that every state has the row with the same probability.
     binary = [
         tensor.multiplied_out()

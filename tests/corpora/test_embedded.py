@@ -25,12 +25,12 @@ def test_size_of_the_treebank() -> None:
     words = {word for tree in treebank for word in tree.words()}
     assert len(treebank) == 2000
     assert 9 < np.mean(lengths) < 15
-    assert 300 < len(words) < len(embedded_truth().grammar.lexicon.words)
+    assert 300 < len(words) < len(embedded_truth().lexicon.words)
     assert max(lengths) > 40  # there is something to prune, too
 
 
 def test_the_truth_is_a_distribution() -> None:
-    operators = embedded_truth().grammar.operators
+    operators = embedded_truth().operators
     total = np.zeros_like(operators.root)
     np.add.at(total, operators.rules.leaf[:, 0], operators.leaf)
     for a, tensor in zip(operators.rules.binary[:, 0], operators.binary, strict=True):
@@ -51,9 +51,9 @@ def _weights_in(table: Rules, rules: Rules, weights: FloatArray, kind: str) -> F
 
 def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
     truth = embedded_truth()
-    trees = sample_trees(truth.grammar.operators, 20_000, np.random.default_rng(9)).trees
-    counted, exact = relative_frequencies(Counts.of_trees(trees)), truth.grammar.coarse
-    assert exact.rules.equals(truth.grammar.operators.rules)
+    trees = sample_trees(truth.operators, 20_000, np.random.default_rng(9)).trees
+    counted, exact = relative_frequencies(Counts.of_trees(trees)), truth.coarse
+    assert exact.rules.equals(truth.operators.rules)
     count = np.bincount(trees.symbol, minlength=len(truth.symbols))
     for kind in ("leaf", "binary"):
         ours, theirs = (
@@ -66,13 +66,13 @@ def test_the_plain_grammar_is_what_relative_frequencies_tend_to() -> None:
         # the nodes of one tree depend on each other, hence a wide margin
         error = np.sqrt(theirs * (1 - theirs) / count[getattr(exact.rules, kind)[:, 0]])
         assert (np.abs(ours - theirs) <= 6 * error + 1e-12).all()
-    assert count / count.sum() == pytest.approx(truth.grammar.prior, abs=2e-3)
+    assert count / count.sum() == pytest.approx(truth.prior, abs=2e-3)
 
 
 def test_trees_binarise_to_the_symbols_of_the_truth() -> None:
     truth = embedded_truth()
-    trees = sample_trees(truth.grammar.operators, 300, np.random.default_rng(0)).trees
-    symbols, words = Vocabulary(truth.symbols), Vocabulary(truth.grammar.lexicon.words)
+    trees = sample_trees(truth.operators, 300, np.random.default_rng(0)).trees
+    symbols, words = Vocabulary(truth.symbols), Vocabulary(truth.lexicon.words)
     again = skeletal_trees(embedded_treebank(300, seed=0), Binarisation(), symbols, words).trees
     for name in ("symbol", "left", "right", "terminal", "root"):
         assert np.array_equal(getattr(again, name), getattr(trees, name))
@@ -83,8 +83,8 @@ def test_probability_of_a_tree_by_hand() -> None:
 
     def first_word(chain: tuple[str, ...], state: int) -> float:
         """Probability of the first of a list of words."""
-        rules = truth.grammar.operators.rules.leaf[:, 0] == truth.symbols.index(PhraseSymbol(chain))
-        n_words = np.count_nonzero(truth.grammar.operators.leaf[rules, state])
+        rules = truth.operators.rules.leaf[:, 0] == truth.symbols.index(PhraseSymbol(chain))
+        n_words = np.count_nonzero(truth.operators.leaf[rules, state])
         return float(5.0**-3 / sum((rank + 4.0) ** -3 for rank in range(1, n_words + 1)))
 
     weight = ConstituencyModel((truth,)).score(parse_brackets("(S (NP (NNP Mary)) (VP (VB sleeps)) (. .))"))
@@ -107,7 +107,7 @@ def test_truth_above_spectral_above_plain(learnt: ConstituencyModel) -> None:
 
     (grammar,) = learnt.members
     truth, plain = (
-        ConstituencyModel((member,)) for member in (embedded_truth(), grammar.with_operators(grammar.grammar.coarse))
+        ConstituencyModel((member,)) for member in (embedded_truth(), grammar.with_operators(grammar.coarse))
     )
     assert f1(plain) < 87 < 93 < f1(learnt) < (highest := f1(truth))
     assert highest > 95.5

@@ -10,7 +10,7 @@ from spectral_latent.dependency import (
     DependencyModel,
     DependencySentence,
 )
-from spectral_latent.grammar import Partial, complete
+from spectral_latent.model import Partial, complete
 from tests.dependency.test_constraints import CONSTRAINTS, WORDS, exact_model, obeys
 from tests.dependency.trees import projective_trees
 

@@ -13,7 +13,7 @@ from spectral_latent.dependency import (
     DependencySentence,
 )
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.grammar import Partial
+from spectral_latent.model import Partial
 from tests.dependency.trees import Heads, projective_trees, random_tree
 
 WORDS = ("b", "a", "b", "c")
@@ -72,7 +72,7 @@ def test_arcs_have_the_posteriors_of_the_trees_that_obey(
         expected = np.zeros((5, 4))
         for heads, share in zip(trees, p / p.sum(), strict=True):
             expected[list(heads), np.arange(4)] += share
-        _, (found,) = model.parser.arcs([Partial(sentence, constraints)])
+        _, (found,) = model.grammar.arcs([Partial(sentence, constraints)])
         assert found is not None
         np.testing.assert_allclose(found.arcs, expected, atol=1e-9)
     parses = model.parse_nbest(sentence, 100, constraints=constraints)

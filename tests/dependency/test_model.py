@@ -120,7 +120,7 @@ def unpruned(request: pytest.FixtureRequest) -> DependencyModel:
 def signed(model: DependencyModel, name: MarginalName = "divided") -> DependencyModel:
     """The same model, whose posteriors keep their signs."""
     options = replace(model.options, marginals=name)
-    return replace(model, grammar=replace(model.grammar, options=options))
+    return replace(model, members=(replace(model.grammar, options=options),))
 
 
 def marginals_of(trees: Iterable[Heads], weights: Iterable[float], n: int) -> np.ndarray:
@@ -309,7 +309,7 @@ def test_arcs_never_seen_have_some_weight_unless_none_are_counted(trees: list[De
 def test_arcs_never_seen_count_by_how_frequent_their_dependants_are_on_that_side() -> None:
     """Half an arc for every symbol, spread over all dependants; the plain grammar shows it."""
     training = prepare(read("a/A/3 b/B/3 v/V/0 c/A/3\nb/B/2 v/V/0"), DependencyOptions(unseen=0.5))
-    coarse_grammar, labels = training.coarse.grammar.coarse, training.coarse.symbols
+    coarse_grammar, labels = training.coarse.grammar.coarse, training.coarse.grammar.symbols
     p = {
         tuple(labels[symbol] for symbol in rule): float(tensor.multiplied_out()[0, 0, 0])
         for rule, tensor in zip(coarse_grammar.rules.binary.tolist(), coarse_grammar.binary, strict=True)
@@ -337,7 +337,7 @@ def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(
     make_shards(monkeypatch, 60, in_files=False)
     options = DependencyOptions(attachment=attachment, unseen=0.75)
     training = prepare(random_treebank(3), options)
-    labels, found = training.coarse.symbols, training.treebank.priors.rules
+    labels, found = training.coarse.grammar.symbols, training.treebank.priors.rules
     assert found is not None and len(training.treebank.shards) > 5
     counts: dict[str, Counter[HeadSymbol]] = {"left": Counter(), "right": Counter()}
     for sentence in random_treebank(3):
@@ -610,7 +610,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     in_shards = DependencyModel.load(tmp_path / "model")
     train(1 << 16, in_files=False)
     whole = DependencyModel.load(tmp_path / "model")
-    assert in_shards.symbols == whole.symbols
+    assert in_shards.grammar.symbols == whole.grammar.symbols
     np.testing.assert_array_equal(in_shards.grammar.coarse.leaf, whole.grammar.coarse.leaf)
     np.testing.assert_array_equal(in_shards.grammar.prior, whole.grammar.prior)
     np.testing.assert_array_equal(in_shards.grammar.operators.states, whole.grammar.operators.states)
@@ -659,12 +659,12 @@ def test_errors_number_sentences_of_all_shards(
 def test_a_model_whose_parts_do_not_fit_is_refused(model: DependencyModel, tmp_path: Path) -> None:
     path, grammar = tmp_path / "model", model.grammar
     for broken in (
-        replace(model, symbols=model.symbols[:-1]),
-        replace(model, symbols=[*model.symbols, HeadSymbol("NEW", "complete")]),
-        replace(model, grammar=replace(grammar, tags=grammar.tags[:-1])),
-        replace(model, grammar=replace(grammar, tags=[*grammar.tags[:-1], "NEW"])),
+        replace(grammar, symbols=grammar.symbols[:-1]),
+        replace(grammar, symbols=[*grammar.symbols, HeadSymbol("NEW", "complete")]),
+        replace(grammar, tags=grammar.tags[:-1]),
+        replace(grammar, tags=[*grammar.tags[:-1], "NEW"]),
     ):
-        broken.save(path)
+        replace(model, members=(broken,)).save(path)
         with pytest.raises(ModelFileError, match="do not fit together"):
             DependencyModel.load(path)
 

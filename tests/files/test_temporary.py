@@ -16,7 +16,7 @@ KILLED = """
 import os, signal
 import numpy as np
 from spectral_latent.estimation._treebank import ColumnStore
-from spectral_latent.grammar.batches import _saved
+from spectral_latent.model.batches import _saved
 
 class Model:
     def save(self, path):

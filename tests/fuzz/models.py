@@ -23,7 +23,7 @@ from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.files import ModelFileError, load_model, save_model
-from spectral_latent.model import LatentTreeModel
+from spectral_latent.graphs import GraphModel
 from spectral_latent.reranking import NBest, PerceptronOptions, Reranker
 from spectral_latent.reranking.candidates import Candidate
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions
@@ -125,7 +125,7 @@ def _graphs() -> list[nx.DiGraph]:
     return made
 
 
-def _ask_graphs(model: LatentTreeModel) -> Iterator[Any]:
+def _ask_graphs(model: GraphModel) -> Iterator[Any]:
     yield model.score(_graphs()[:4]).log
 
 
@@ -168,8 +168,8 @@ KINDS: dict[str, Kind] = {
     ),
     "anchors": Kind(lambda: AnchorHMM.train(WORDS, AnchorOptions(n_states=3)), AnchorHMM.load, _ask_anchors),
     "graphs": Kind(
-        lambda: LatentTreeModel.train(_graphs(), EstimatorOptions("clustering", n_states=2)),
-        LatentTreeModel.load,
+        lambda: GraphModel.train(_graphs(), EstimatorOptions("clustering", n_states=2)),
+        GraphModel.load,
         _ask_graphs,
     ),
     "reranker": Kind(_reranker, Reranker.load, _ask_reranker),

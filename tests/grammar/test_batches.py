@@ -13,7 +13,7 @@ from typing import Any
 import joblib
 import pytest
 
-from spectral_latent.grammar.batches import _saved, map_batches, map_sentences
+from spectral_latent.model.batches import _saved, map_batches, map_sentences
 
 MOST_AHEAD = 1200  # items that two processes may have read without having given an answer
 

@@ -26,7 +26,6 @@ from spectral_latent.grammar import (
     Limits,
     SentenceGrammar,
     Training,
-    check_words,
     prepare_grammar,
     spelling_of,
 )
@@ -41,6 +40,7 @@ from spectral_latent.inference import (
     tree_weights,
 )
 from spectral_latent.lexicon import Lexicon, LexiconOptions, WordCounts
+from spectral_latent.model import check_words
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import Tree, columns, leaves, nested

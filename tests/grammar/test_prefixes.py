@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.grammar import Limits, Prefixes, Surprisal, entropies
+from spectral_latent.grammar import Limits
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
+from spectral_latent.model import Prefixes, Surprisal, entropies
 from spectral_latent.trees import FloatArray
 from tests.grammar.test_grammar import OPTIONS, Grammar, training
 from tests.inference.test_left_corners import branching

@@ -215,8 +215,8 @@ def test_a_grammar_of_a_rank_has_few_terms_and_keeps_them_in_its_file(tmp_path: 
     model.save(tmp_path / "model")
     loaded = ConstituencyModel.load(tmp_path / "model")
     assert loaded.options.estimator.rank == 2
-    expected = model.members[0].grammar.operators.packed
-    found = loaded.members[0].grammar.operators.packed
+    expected = model.members[0].operators.packed
+    found = loaded.members[0].operators.packed
     assert expected.terms.max() == 2
     assert (found.terms == expected.terms).all()
     assert found.data == pytest.approx(expected.data)

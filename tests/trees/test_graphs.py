@@ -346,5 +346,5 @@ def test_a_layout_keeps_children_in_order_below_their_parents(plant: Plant) -> N
 
 
 def test_networkx_is_imported_only_when_it_is_needed() -> None:
-    script = "import sys, spectral_latent.model; sys.exit('networkx' in sys.modules)"
+    script = "import sys, spectral_latent.graphs; sys.exit('networkx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

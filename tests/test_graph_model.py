@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from spectral_latent._names import EstimatorName
 from spectral_latent.estimation import EstimationError, EstimatorOptions, Shard, Treebank
 from spectral_latent.files import ModelFileError, load_model, save_model
-from spectral_latent.model import LatentTreeModel, neighbourhoods
-from spectral_latent.model import model as model_module
-from spectral_latent.model.features import GivenFeature
+from spectral_latent.graphs import GraphGrammar, GraphModel, neighbourhoods
+from spectral_latent.graphs import model as model_module
+from spectral_latent.graphs.features import GivenFeature
 from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
 from tests.oracles import (
     Lpcfg,
@@ -120,9 +120,9 @@ def lpcfg(*, proper: bool) -> Lpcfg:
     return draw
 
 
-def model_of(numbers: Lpcfg, symbols: list[Symbol] = SYMBOLS, *, probabilities: bool = False) -> LatentTreeModel:
+def model_of(numbers: Lpcfg, symbols: list[Symbol] = SYMBOLS, *, probabilities: bool = False) -> GraphModel:
     operators = dataclasses.replace(numbers.operators(), probabilities=probabilities)
-    return LatentTreeModel(EstimatorOptions(), symbols, TERMINALS, operators)
+    return GraphModel((GraphGrammar(EstimatorOptions(), symbols, TERMINALS, operators),))
 
 
 def numbers_of(weight: Any) -> list[float]:
@@ -260,7 +260,7 @@ def test_a_root_that_never_was_one_has_weight_zero() -> None:
 
 
 @functools.cache
-def truth() -> LatentTreeModel:
+def truth() -> GraphModel:
     """Make a model of inner nodes A and leaves B; children mostly keep the state, and observations show it."""
     stay = np.array([[0.95, 0.05], [0.1, 0.9]])
     ways = {(0, 0, 0): 0.2, (0, 0, 2): 0.2, (0, 2, 2): 0.3, (0, 2, 1): 0.3, (1, 0, 2): 0.4, (1, 2, 2): 0.6}
@@ -276,8 +276,8 @@ def sampled(n: int, seed: int) -> list[nx.DiGraph]:
 
 
 @functools.cache
-def learnt(estimator: Any) -> LatentTreeModel:
-    return LatentTreeModel.train(sampled(1500, 0), EstimatorOptions(estimator, n_states=2, smoothing=None))
+def learnt(estimator: Any) -> GraphModel:
+    return GraphModel.train(sampled(1500, 0), EstimatorOptions(estimator, n_states=2, smoothing=None))
 
 
 def test_samples_are_as_frequent_as_they_are_probable() -> None:
@@ -311,7 +311,7 @@ def test_sampled_states_are_those_of_the_marginals() -> None:
 def test_a_model_learnt_from_samples_is_close_to_the_truth(estimator: str, share: float) -> None:
     """The model has most of the likelihood that the truth gains over a model without states."""
     held_out = sampled(300, 2)
-    plain = LatentTreeModel.train(sampled(1500, 0), EstimatorOptions("em", n_states=1))
+    plain = GraphModel.train(sampled(1500, 0), EstimatorOptions("em", n_states=1))
     best, learnt_log, plain_log = (m.score(held_out).log.mean() for m in (truth(), learnt(estimator), plain))
     assert plain_log < best
     assert best - learnt_log < share * (best - plain_log)
@@ -341,16 +341,16 @@ def test_a_model_in_another_basis_has_no_states_and_no_samples() -> None:
 def test_graphs_may_be_read_once() -> None:
     graphs = sampled(200, 0)
     options = EstimatorOptions(n_states=2)
-    once = LatentTreeModel.train(iter(graphs), options, inside_features={"size": lambda graph, node: len(graph)})
-    again = LatentTreeModel.train(graphs, options, inside_features={"size": lambda graph, node: len(graph)})
+    once = GraphModel.train(iter(graphs), options, inside_features={"size": lambda graph, node: len(graph)})
+    again = GraphModel.train(graphs, options, inside_features={"size": lambda graph, node: len(graph)})
     assert once.score(iter(graphs)).log.tolist() == again.score(graphs).log.tolist()
 
 
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(EstimationError, match="no trees"):
-        LatentTreeModel.train([])
+        GraphModel.train([])
     with pytest.raises(GraphError, match="put it in a list"):
-        LatentTreeModel.train(sampled(1, 0)[0])
+        GraphModel.train(sampled(1, 0)[0])
 
 
 def test_missing_observations_are_no_training_data() -> None:
@@ -358,7 +358,7 @@ def test_missing_observations_are_no_training_data() -> None:
     with pytest.raises(
         GraphError, match="graph 2, node 2: its observation is missing, and training needs all observations"
     ):
-        LatentTreeModel.train(graphs)
+        GraphModel.train(graphs)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -379,15 +379,16 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_threads(
     def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
         make_shards(monkeypatch, size, in_files=in_files)
         options = EstimatorOptions(estimator, n_states=2, iterations=3)
-        LatentTreeModel.train(iter(graphs), options, jobs=jobs, **given).save(tmp_path / "model")
+        GraphModel.train(iter(graphs), options, jobs=jobs, **given).save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()
 
     shards = train(100, in_files=False)
     assert train(100, in_files=True) == shards
     assert train(100, in_files=True, jobs=2) == shards
-    in_shards = LatentTreeModel.load(tmp_path / "model")
+    in_shards = GraphModel.load(tmp_path / "model")
     train(10**9, in_files=False)
-    whole = LatentTreeModel.load(tmp_path / "model")
+    whole = GraphModel.load(tmp_path / "model")
+    (in_shards,), (whole,) = in_shards.members, whole.members
     assert in_shards.symbols == whole.symbols and in_shards.terminals == whole.terminals
     np.testing.assert_array_equal(in_shards.operators.states, whole.operators.states)
     np.testing.assert_allclose(in_shards.score(graphs[:50]).log, whole.score(graphs[:50]).log, rtol=1e-6)
@@ -408,7 +409,7 @@ def test_graphs_that_are_read_are_not_held(monkeypatch: pytest.MonkeyPatch) -> N
                 gc.collect()  # graphs refer to themselves
                 held.append(len(alive))
 
-    LatentTreeModel.train(stream(), EstimatorOptions(n_states=1))
+    GraphModel.train(stream(), EstimatorOptions(n_states=1))
     assert len(held) == 5 and max(held) < 20
 
 
@@ -420,13 +421,13 @@ def test_errors_number_graphs_of_all_shards(monkeypatch: pytest.MonkeyPatch) -> 
         return [] if graph is graphs[-1] else 0
 
     with pytest.raises(GraphError, match="graph 7, node 1: the feature 'odd'"):
-        LatentTreeModel.train(graphs, inside_features={"odd": odd})
+        GraphModel.train(graphs, inside_features={"odd": odd})
     with pytest.raises(GraphError, match="graph 8, node 0: it has no `label`"):
-        LatentTreeModel.train([*graphs, nx.path_graph(2, nx.DiGraph)])
+        GraphModel.train([*graphs, nx.path_graph(2, nx.DiGraph)])
     with pytest.raises(GraphError, match="graph 8, node 0: its observation is missing"):
-        LatentTreeModel.train([*graphs, graph_of(("A", MISSING))])
+        GraphModel.train([*graphs, graph_of(("A", MISSING))])
     with pytest.raises(GraphError, match=r"graph 8: a networkx\.DiGraph is needed, not int"):
-        LatentTreeModel.train([*graphs, 3])  # type: ignore[list-item]
+        GraphModel.train([*graphs, 3])  # type: ignore[list-item]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -445,7 +446,7 @@ def captured(monkeypatch: pytest.MonkeyPatch, **features: Any) -> Shard:
 
     original = model_module.estimate
     monkeypatch.setattr(model_module, "estimate", estimate)
-    LatentTreeModel.train(map(graph_of, FOREST), EstimatorOptions(n_states=1), **features)
+    GraphModel.train(map(graph_of, FOREST), EstimatorOptions(n_states=1), **features)
     return seen[0]
 
 
@@ -491,12 +492,12 @@ def test_given_features_are_those_of_their_node(monkeypatch: pytest.MonkeyPatch)
 def test_bad_values_of_features(side: str, value: Any, message: str) -> None:
     features = {"mine": lambda graph, node: value if node == 3 else 0}
     with pytest.raises(GraphError, match=message):
-        LatentTreeModel.train(map(graph_of, FOREST), **{side: features})
+        GraphModel.train(map(graph_of, FOREST), **{side: features})
 
 
 def test_errors_in_features_keep_their_type_and_name_the_node() -> None:
     with pytest.raises(KeyError) as caught:
-        LatentTreeModel.train(
+        GraphModel.train(
             map(graph_of, FOREST), outside_features={"weight": lambda graph, node: graph.nodes[node]["weight"]}
         )
     assert caught.value.__notes__ == ["in the feature 'weight' of graph 1, node 1"]
@@ -523,7 +524,7 @@ def test_given_features_can_show_states_that_observations_nearby_do_not() -> Non
     graphs, held_out = ([draw() for _ in range(n)] for n in (400, 100))
     options = EstimatorOptions(n_states=2, smoothing=None)
     mine = {"inside_features": {"weather": weather}, "outside_features": {"weather": weather}}
-    with_features, without = (LatentTreeModel.train(graphs, options, **f) for f in (mine, {}))
+    with_features, without = (GraphModel.train(graphs, options, **f) for f in (mine, {}))
     gain = with_features.score(held_out).log.mean() - without.score(held_out).log.mean()
     assert gain == pytest.approx(np.log(2), abs=0.1)
 
@@ -602,17 +603,17 @@ def test_names_come_back_as_they_were(tmp_path: Path) -> None:
     graph = nx.path_graph(len(labels), create_using=nx.DiGraph)
     for node, label in enumerate(labels):
         graph.add_node(node, label=(label, node), observation=label)
-    model = LatentTreeModel.train([graph], EstimatorOptions("em", n_states=1))
+    model = GraphModel.train([graph], EstimatorOptions("em", n_states=1))
     model.save(tmp_path / "model")
-    again = LatentTreeModel.load(tmp_path / "model")
-    assert again.symbols == model.symbols
-    assert again.terminals == model.terminals
+    again = GraphModel.load(tmp_path / "model")
+    assert again.members[0].symbols == model.members[0].symbols
+    assert again.members[0].terminals == model.members[0].terminals
     assert again.score([graph]).log.tolist() == model.score([graph]).log.tolist()
 
 
 @pytest.mark.parametrize("name", [frozenset("a"), b"a", 1j, ("a", frozenset())])
 def test_names_that_cannot_be_saved(name: Hashable, tmp_path: Path) -> None:
-    model = LatentTreeModel.train([graph_of(("A", name))], EstimatorOptions(n_states=1))
+    model = GraphModel.train([graph_of(("A", name))], EstimatorOptions(n_states=1))
     assert model.score([graph_of(("A", name))]).sign.tolist() == [1]
     with pytest.raises(ValueError, match="cannot be saved"):
         model.save(tmp_path / "model")
@@ -641,12 +642,12 @@ def test_damaged_files_are_errors_that_name_the_file(key: str, value: Any, tmp_p
     settings[key] = value
     save_model(path, arrays, json.loads(json.dumps(settings)))
     with pytest.raises(ModelFileError, match=str(path)):
-        LatentTreeModel.load(path)
+        GraphModel.load(path)
 
 
 def test_names_must_fit_the_operators() -> None:
-    model = learnt("spectral")
+    (member,) = learnt("spectral").members
     with pytest.raises(ValueError, match="2 symbols for operators of 3"):
-        dataclasses.replace(model, symbols=model.symbols[:2])
+        dataclasses.replace(member, symbols=member.symbols[:2])
     with pytest.raises(ValueError, match="a rule has a terminal without a name"):
-        dataclasses.replace(model, terminals=model.terminals[:1])
+        dataclasses.replace(member, terminals=member.terminals[:1])

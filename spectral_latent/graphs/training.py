@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spectral_latent.estimation import Columns, FeatureColumns, Shard
-from spectral_latent.model.features import Feature, GivenFeature, neighbourhoods, place_of
+from spectral_latent.graphs.features import Feature, GivenFeature, neighbourhoods, place_of
 from spectral_latent.trees import MISSING, FloatArray, GraphError, Symbol, from_networkx
 
 if TYPE_CHECKING:  # importing networkx takes a quarter of a second

@@ -1,0 +1,178 @@
+"""Hold the parser of sentences that all grammars over words share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from spectral_latent._options import checked
+from spectral_latent.grammar.latent_grammar import LatentGrammar
+from spectral_latent.grammar.options import Limits
+from spectral_latent.model import (
+    LatentTreeModel,
+    NextWords,
+    Parse,
+    Parses,
+    Partial,
+    Prefixes,
+    Surprisal,
+    Unit,
+    entropies,
+)
+from spectral_latent.tokenisation import Tokenisation
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["Parser"]
+
+Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])
+Sentence = TypeVar("Sentence")
+Constraints = TypeVar("Constraints")
+Tree = TypeVar("Tree")
+
+
+class Parser(
+    LatentTreeModel[Grammar, Partial[Sentence, Constraints], Tree], Generic[Grammar, Sentence, Constraints, Tree]
+):
+    """Base of parsers: latent tree models whose members are grammars over words.
+
+    any_tree: the constraints that every tree meets.
+    """
+
+    any_tree: ClassVar[Any]
+
+    @abstractmethod
+    def _sentence(self, words: Sequence[str]) -> Sentence:
+        """Make the sentence of words of raw text."""
+
+    def _words(self, sentence: Sentence) -> Sequence[str]:
+        """List the words of a checked sentence, as the grammars take them."""
+        words: Any = sentence
+        return words  # type: ignore[no-any-return]
+
+    def _tags(self, sentence: Sentence) -> IntArray | None:
+        """Number the only tag that each word may have, -1 for any tag; None for any tag of all words."""
+        return None
+
+    def with_limits(self, limits: Limits) -> Self:
+        """Replace the limits of the cost of a sentence under each grammar.
+
+        limits: the new limits.
+
+        >>> from spectral_latent.constituency import ConstituencyModel
+        >>> from spectral_latent.corpora.embedded import embedded_treebank
+        >>> ConstituencyModel.train(embedded_treebank(20)).with_limits(Limits(max_words=500)).options.limits
+        Limits(max_words=500)
+        """
+        return self.with_members(lambda member: member.with_limits(limits))
+
+    @cached_property
+    def tokenisation(self) -> Tokenisation:
+        """The rules by which raw text is divided into sentences and words."""
+        return Tokenisation(frozenset(self.members[0].lexicon.words))
+
+    def surprisal(self, sentence: Sentence, unit: Unit = "bits") -> Surprisal:
+        """Compute the surprisal of each word after the words before it, and its lexical and syntactic parts.
+
+        The probabilities of several grammars are averaged.  A word that was never seen has the surprisal of its
+        signature, with the probabilities of tags that follow from its spelling.
+
+        sentence: the sentence; a word whose tag is known and was seen has this tag.
+        unit: the unit of surprisal, "bits" or "nats".
+        Raises ValueError if there is no word, for another unit, and for a grammar whose estimates may be negative.
+
+        >>> from spectral_latent.constituency import ConstituencyModel, Phrase
+        >>> def tree(noun, verb): return Phrase("S", (Phrase("NNS", (noun,)), Phrase("VBP", (verb,))))
+        >>> trees = [tree(noun, verb) for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
+        >>> ConstituencyModel.train(trees * 100).surprisal(["cats", "sleep"]).total.round(1)
+        array([1., 1.])
+        """
+        given = self._input(sentence).sentence
+        words = self._words(given)
+        found = Prefixes.mean([member.prefixes(words, self._tags(given)) for member in self.members])
+        return found.surprisal(unit, self.members[0].lexicon.are_known(words))
+
+    def entropy(self, sentence: Sentence, unit: Unit = "bits") -> FloatArray:
+        """Compute the entropy (n + 1,) of the next event after each prefix of a sentence of n words: a word or the end.
+
+        Words that were never seen count as one word for each signature.  The probabilities of several grammars are
+        averaged.
+
+        sentence: the sentence; a word whose tag is known and was seen has this tag.
+        unit: the unit of entropy, "bits" or "nats".
+        Raises ValueError if there is no word, for another unit, and for a grammar whose estimates may be negative.
+
+        >>> from spectral_latent.constituency import ConstituencyModel, Phrase
+        >>> def tree(noun, verb): return Phrase("S", (Phrase("NNS", (noun,)), Phrase("VBP", (verb,))))
+        >>> trees = [tree(noun, verb) for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
+        >>> ConstituencyModel.train(trees * 100).entropy(["cats", "sleep"]).round(1)
+        array([1.1, 1.2, 0. ])
+        """
+        given = self._input(sentence).sentence
+        words = self._words(given)
+        following = [member.next_words(words, self._tags(given)) for member in self.members]
+        return entropies(NextWords.mean(following).following, unit)
+
+    def parse(self, sentence: Sentence, *, constraints: Constraints | None = None) -> Parse[Tree]:
+        """Find the tree with the largest gain; see `decoding`.
+
+        sentence: the words of the sentence.
+        constraints: the constraints on the tree; None for any tree.
+        Raises ValueError if there is no word, or if the constraints do not fit the sentence and the grammars.
+
+        >>> from spectral_latent.constituency import ConstituencyModel, PhraseConstraints
+        >>> from spectral_latent.corpora.embedded import embedded_treebank
+        >>> model = ConstituencyModel.train(embedded_treebank(60))
+        >>> words = "the dog saw a cat in the garden".split()
+        >>> model.parse(words, constraints=PhraseConstraints([(3, 8, "NP")])).tree.bracketed().count("(NP")
+        4
+        """
+        return self.parse_nbest(sentence, 1, constraints=constraints)[0]
+
+    def parse_nbest(self, sentence: Sentence, n_best: int, *, constraints: Constraints | None = None) -> Parses[Tree]:
+        """Find up to `n_best` different trees of a sentence, by falling gain.
+
+        A sentence that no grammar derives under the constraints gets a tree that is flat, except for what is required.
+
+        sentence: the words of the sentence.
+        n_best: the largest number of trees.
+        constraints: the trees that the sentence may have, None for any tree; p̂ of a tree does not depend on them.
+        Raises ValueError if there is no word, if n_best < 1, or if the constraints do not fit the sentence and the
+        grammars.
+        """
+        known = self.any_tree if constraints is None else constraints
+        return self.n_best(self._input(sentence)._replace(constraints=known), n_best)
+
+    def parse_all(
+        self,
+        sentences: Iterable[Sentence | Partial[Sentence, Constraints]],
+        n_best: int = 1,
+        *,
+        scored: bool = True,
+        jobs: int | None = 1,
+    ) -> Iterator[Parses[Tree]]:
+        """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has no trees.
+
+        Sentences are read and parsed in batches, which takes less time than one by one.
+
+        sentences: the words of each sentence, or the words with constraints on the tree.
+        n_best: the largest number of trees of a sentence.
+        scored: whether to compute the trees' probabilities; the first call then compiles much code.
+        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
+        Raises ValueError, before a sentence is read, if n_best < 1.
+        """
+        checked("scored", scored, bool)
+        return self.all(sentences, n_best, jobs=jobs, scored=scored)
+
+    def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Tree]]:
+        """Find up to `n_best` trees of each sentence of a raw text, in order.
+
+        text: the text, which `tokenisation` divides into sentences and words.
+        n_best: the largest number of trees of a sentence.
+        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
+        Raises ValueError, before a sentence is parsed, if n_best < 1.
+        """
+        sentences = self.tokenisation.sentences(text)
+        words = ([token.word for token in tokens] for tokens in sentences)
+        return self.parse_all(map(self._sentence, words), n_best, jobs=jobs)

@@ -1,0 +1,338 @@
+"""Hold the latent tree model: one or more estimated grammars of a formalism, and all that follows from them.
+
+A formalism is a class of members.  It answers four questions; everything else is written once, here.
+
+| question | method |
+| --- | --- |
+| Which derivations may an input have? | `Member.forest` |
+| Which derivations have given trees? | `Member.forest_of` |
+| What does decoding maximise? | `Member.gains`: the posterior of each item, unless the formalism says otherwise |
+| Which object is a derivation? | `Member.output` |
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any, Generic, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from spectral_latent._options import Count, ShortRepr, checked
+from spectral_latent.files import StoredModel
+from spectral_latent.inference import (
+    Weight,
+    inside,
+    marginals,
+    n_best_derivations,
+    outside,
+    sample_trees,
+    total_weight,
+)
+from spectral_latent.inspection import NamedOperators
+from spectral_latent.model.batches import batches_of, map_batches
+from spectral_latent.model.parses import Parse, Parses
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees
+
+__all__ = ["LatentTreeModel", "Member", "WeighedForest"]
+
+Input = TypeVar("Input")
+Tree = TypeVar("Tree")
+
+
+class WeighedForest(NamedTuple):
+    """A forest of derivations, and the operators that weigh them.
+
+    operators: operators over the rules of the forest.
+    forest: the derivations, with a component for each of C inputs or trees.
+    log_factor: (C,) the logarithm of a factor of all derivations of a component; 0 for none.
+    tree: (K,) the number of the tree of each of K roots, where trees share items, so that they are one component.
+    """
+
+    operators: ObservableOperators
+    forest: Forest
+    log_factor: FloatArray | float = 0.0
+    tree: IntArray | None = None
+
+    def weight(self) -> Weight:
+        """Sum the weights of the derivations of each component, or of each tree if trees share items."""
+        of_tree = self.forest if self.tree is None else self.forest._replace(component=self.tree)
+        weight = total_weight(self.operators, of_tree, inside(self.operators, self.forest))
+        return Weight(weight.sign, weight.log + self.log_factor)
+
+    def marginals(self) -> FloatArray:
+        """Compute the posterior of each item, (I,)."""
+        inner = inside(self.operators, self.forest)
+        return marginals(self.operators, self.forest, inner, outside(self.operators, self.forest, inner))
+
+
+class Member(ShortRepr, Generic[Input, Tree]):
+    """Base of estimated grammars: the operators of one latent tree model, and the meaning of its symbols.
+
+    A member also has `options`, the settings of training and use, and `objective`, the objective of EM at the start and
+    after each iteration, which is empty for an estimator without EM.
+    """
+
+    options: Any
+    objective: tuple[float, ...]
+
+    @property
+    @abstractmethod
+    def operators(self) -> ObservableOperators:
+        """The latent operators."""
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether the operators are probabilities."""
+        return self.operators.probabilities
+
+    @abstractmethod
+    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the rules of the latent operators.
+        objective: the objective of the EM that made them; empty for other operators.
+        """
+
+    @abstractmethod
+    def forest(self, inputs: Sequence[Input]) -> WeighedForest:
+        """Build the forest of all derivations that inputs may have, with a component for each input.
+
+        inputs: one or more inputs.
+        """
+
+    @abstractmethod
+    def forest_of(self, trees: Sequence[Tree]) -> WeighedForest:
+        """Build the forest of the derivations of given trees, with a component for each tree.
+
+        trees: one or more trees.
+        """
+
+    def score(self, trees: Sequence[Tree]) -> Weight:
+        """Estimate p̂ of T trees.
+
+        trees: the trees.
+        """
+        return self.forest_of(trees).weight()
+
+    @abstractmethod
+    def output(self, tree: SkeletalTrees, given: Input | None = None) -> Tree:
+        """Convert one s-tree back to a tree of the formalism.
+
+        tree: an s-tree over the symbols and terminals of the operators.
+        given: the input that the s-tree derives; None for a tree that was drawn.
+        """
+
+    def drawn(self, tree: SkeletalTrees, states: IntArray) -> Tree:
+        """Convert an s-tree that was drawn to a tree of the formalism.
+
+        tree: an s-tree of N nodes.
+        states: (N,) the latent state of each node.
+        """
+        return self.output(tree)
+
+    def gains(self, weighed: WeighedForest) -> FloatArray:
+        """Compute the gain (E,) of each edge; decoding finds the derivations with the largest sums of gains.
+
+        weighed: the forest of one or more inputs, with E edges.
+        """
+        return np.abs(weighed.marginals())[weighed.forest.item]
+
+    @property
+    @abstractmethod
+    def named_operators(self) -> NamedOperators:
+        """The operators, with names of symbols and terminals; see `inspection`."""
+
+    @property
+    def drawn_operators(self) -> ObservableOperators:
+        """The operators from which trees are drawn, whose terminals must all have names."""
+        return self.operators
+
+
+MemberKind = TypeVar("MemberKind", bound=Member[Any, Any])
+
+
+class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
+    """Base of all latent tree models: trees of any formalism, whose nodes have latent states.
+
+    A model has one or more members.  Probabilities are means over the members.
+
+    members: the members; their options are alike where the model uses those of the first member.
+    """
+
+    members: tuple[MemberKind, ...]
+
+    @property
+    def sizes(self) -> str:
+        """The number of members, and the sizes of the first one."""
+        several = f"{len(self.members)} grammars, the first with " if len(self.members) > 1 else ""
+        return f"{several}{self.members[0].sizes}"
+
+    @property
+    def options(self) -> Any:
+        """The options of the first member."""
+        return self.members[0].options
+
+    @property
+    def objective(self) -> tuple[float, ...]:
+        """The objective of EM of the first member, by iteration; empty for an estimator without EM."""
+        return self.members[0].objective
+
+    @property
+    def named_operators(self) -> NamedOperators:
+        """The operators of the first member, with names of symbols and terminals; see `inspection`."""
+        return self.members[0].named_operators
+
+    def with_members(self, change: Callable[[MemberKind], MemberKind]) -> Self:
+        """Replace each member.
+
+        change: the function that makes the new member of an old one.
+        """
+        model: Any = self
+        changed: Self = replace(model, members=tuple(map(change, self.members)))
+        return changed
+
+    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
+        """Replace the latent operators of a model with one member by others over the same rules.
+
+        operators: operators over the rules of the latent operators.
+        objective: the objective of the EM that made the operators, by iteration; empty without EM.
+        Raises ValueError if the model has several members.
+        """
+        (_,) = self.members
+        return self.with_members(lambda member: member.with_operators(operators, objective))
+
+    def _input(self, given: Any) -> Input:
+        """Check an input, and bring it to the form that members take."""
+        checked_input: Input = given
+        return checked_input
+
+    def _is_empty(self, given: Input) -> bool:
+        """Tell whether a checked input has nothing to derive, so that it has no trees."""
+        return False
+
+    def _trees(self, trees: Iterable[Any]) -> list[Tree]:
+        """Check trees, and bring them to the form that members take."""
+        return list(trees)
+
+    def _weigh(self, trees: list[Tree]) -> Weight:
+        """Compute p̂ of checked trees; there is at least one."""
+        return Weight.mean([member.score(trees) for member in self.members])
+
+    def _sum(self, inputs: list[Input]) -> Weight:
+        """Sum p̂ over the trees of each of several checked inputs."""
+        return Weight.mean([member.forest(inputs).weight() for member in self.members])
+
+    def _find(self, inputs: list[Input], n_best: int, *args: Any, **settings: Any) -> list[Parses[Tree]]:
+        """Find the best trees of each of several checked inputs, none of them empty.
+
+        Without parts that members have in common, only one member can decode.
+        """
+        (member,) = self.members
+        weighed = member.forest(inputs)
+        forest = weighed.forest
+        found = n_best_derivations(forest, member.gains(weighed), n_best)
+        trees = [derivation.tree(forest, weighed.operators.rules) for derivation in found]
+        outputs = [member.output(tree, inputs[at]) for tree, at in zip(trees, found.component.tolist(), strict=True)]
+        parses: list[Parses[Tree]] = [Parses() for _ in inputs]
+        if outputs:
+            weight = self._weigh(outputs)
+            weighed_trees = map(Parse, outputs, weight.sign.tolist(), weight.log.tolist())
+            for at, parse in zip(found.component.tolist(), weighed_trees, strict=True):
+                parses[at].append(parse)
+        return parses
+
+    def score(self, trees: Iterable[Any]) -> Weight:
+        """Estimate the probabilities p̂ of T trees with their terminals, as sign and log: the mean over the members.
+
+        trees: the trees.
+        """
+        given = self._trees(trees)
+        return self._weigh(given) if given else Weight.unknown(0)
+
+    def log_probabilities(self, inputs: Iterable[Any]) -> FloatArray:
+        """Compute the natural logarithms (T,) of the estimated probabilities of inputs: the mean over the members.
+
+        The probability under a member is the sum over the derivations in its forest of the input.  The logarithm is
+        -inf if the estimate is not above zero, which is possible for spectral models.
+
+        inputs: the inputs.
+        """
+        logs = [self._sum(batch).log_if_positive for batch in batches_of(map(self._input, inputs))]
+        return np.concatenate([np.zeros(0), *logs])
+
+    def find(self, inputs: Iterable[Any], n_best: int, **settings: Any) -> list[Parses[Tree]]:
+        """Find the best trees of each input of a batch; an empty input has no trees.
+
+        inputs: the inputs.
+        n_best: the largest number of trees of an input.
+        settings: further settings of the formalism.
+        """
+        given = list(map(self._input, inputs))
+        if not any(map(self._is_empty, given)):
+            return self._find(given, n_best, **settings) if given else []
+        found = iter(self.find([each for each in given if not self._is_empty(each)], n_best, **settings))
+        return [Parses() if self._is_empty(each) else next(found) for each in given]
+
+    def best(self, given: Any, **settings: Any) -> Parse[Tree]:
+        """Find the tree of an input with the largest gain.
+
+        given: the input.
+        settings: further settings of the formalism.
+        """
+        return self.n_best(given, 1, **settings)[0]
+
+    def n_best(self, given: Any, n_best: int, **settings: Any) -> Parses[Tree]:
+        """Find up to `n_best` different trees of an input, by falling gain.
+
+        given: the input.
+        n_best: the largest number of trees.
+        settings: further settings of the formalism.
+        Raises ValueError if n_best < 1.
+        """
+        checked("n_best", n_best, Count)
+        (parses,) = self._find([self._input(given)], n_best, **settings)
+        return parses
+
+    def all(
+        self, inputs: Iterable[Any], n_best: int = 1, *, jobs: int | None = 1, **settings: Any
+    ) -> Iterator[Parses[Tree]]:
+        """Find up to `n_best` trees of each input, in order, as `n_best` does; an empty input has no trees.
+
+        Inputs are read and answered in batches, which takes less time than one by one.
+
+        inputs: the inputs.
+        n_best: the largest number of trees of an input.
+        jobs: the number of processes; see `model.batches.map_batches`.
+        settings: further settings of the formalism.
+        Raises ValueError, before an input is read, if n_best < 1.
+        """
+        checked("n_best", n_best, Count)
+        return map_batches(_find, self, inputs, jobs, n_best, settings)
+
+    def sample(self, n: int, rng: np.random.Generator, max_nodes: int = 10_000) -> list[Tree]:
+        """Draw n independent trees, each from a member that is drawn at random.
+
+        n: the number of trees.
+        rng: the source of random numbers.
+        max_nodes: the largest number of nodes of an s-tree.
+        Raises ValueError if the operators are not probabilities, or if an s-tree grows beyond `max_nodes` nodes.
+        """
+        drawn: list[tuple[int, Tree]] = []
+        of_tree = rng.integers(len(self.members), size=checked("n", n, Count))
+        for number, member in enumerate(self.members):
+            places = np.flatnonzero(of_tree == number)
+            trees, states = sample_trees(member.drawn_operators, len(places), rng, max_nodes)
+            of_each = np.split(states, trees.root + 1)
+            drawn += zip(places.tolist(), map(member.drawn, trees.separate(), of_each[:-1]), strict=True)
+        return [tree for _, tree in sorted(drawn, key=itemgetter(0))]
+
+
+def _find(
+    model: LatentTreeModel[Any, Any, Any], inputs: list[Any], n_best: int, settings: dict[str, Any]
+) -> list[Parses[Any]]:
+    """Find the best trees of each input of a batch."""
+    return model.find(inputs, n_best, **settings)

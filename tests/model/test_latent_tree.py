@@ -1,0 +1,85 @@
+"""All latent tree models are one kind of model: what they draw has the probabilities that they give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from spectral_latent import ConstituencyModel, DependencyModel, GraphModel, LatentTreeModel
+from spectral_latent.constituency import ConstituencyOptions, Phrase
+from spectral_latent.dependency import DependencyOptions, DependencySentence
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.trees import MISSING
+
+ESTIMATOR = EstimatorOptions("clusters-em", n_states=2)
+N = 20_000
+
+
+def phrase(*words: str) -> Phrase:
+    return Phrase("S", tuple(Phrase(word[0].upper(), (word,)) for word in words))
+
+
+def pair(left: str, right: Any) -> nx.DiGraph:
+    graph = nx.DiGraph([(0, 1), (0, 2)])
+    graph.add_node(0, label="pair")
+    graph.add_node(1, label="one", observation=left)
+    graph.add_node(2, label="one", observation=right)
+    return graph
+
+
+def phrases() -> ConstituencyModel:
+    trees = [phrase("a", "b"), phrase("a", "c"), phrase("d", "c"), phrase("d", "c", "b")]
+    options = ConstituencyOptions(estimator=ESTIMATOR, rows=0.0)
+    return ConstituencyModel.train(trees * 300, [options, options])
+
+
+def arcs() -> DependencyModel:
+    trees = [
+        DependencySentence.of(["big", "dogs", "bark"], ["J", "N", "V"]).with_heads((2, 3, 0)),
+        DependencySentence.of(["dogs", "bark", "now"], ["N", "V", "R"]).with_heads((2, 0, 2)),
+        DependencySentence.of(["bark", "now"], ["V", "R"]).with_heads((0, 1)),
+    ]
+    return DependencyModel.train(trees * 300, DependencyOptions(estimator=ESTIMATOR))
+
+
+def graphs() -> GraphModel:
+    return GraphModel.train([pair("x", "y"), pair("z", "z"), pair("z", "x")] * 50, ESTIMATOR)
+
+
+def key(tree: Any) -> Any:
+    """Name a tree by its parts; graphs by their observations."""
+    if isinstance(tree, nx.DiGraph):
+        return tuple(data.get("observation") for _, data in tree.nodes(data=True))
+    return tree if isinstance(tree, Phrase) else (tree.forms, tree.heads)
+
+
+@pytest.mark.parametrize("make", [phrases, arcs, graphs])
+def test_trees_are_drawn_as_often_as_their_probability_says(make: Any) -> None:
+    """Unseen words have a small share of the probability, which is never drawn: at most 2 % of each of four words."""
+    model = make()
+    assert isinstance(model, LatentTreeModel)
+    drawn = model.sample(N, np.random.default_rng(0))
+    times = Counter(map(key, drawn))
+    of_key = {key(tree): tree for tree in drawn}
+    common = [name for name, n in times.most_common(8) if n > 200]
+    assert len(common) >= 3
+    expected = np.exp(model.score([of_key[name] for name in common]).log)
+    found = np.array([times[name] / N for name in common])
+    assert found == pytest.approx(expected, rel=0.1, abs=4 * np.sqrt(0.25 / N))
+    again = model.sample(50, np.random.default_rng(7))
+    assert list(map(key, again)) == list(map(key, model.sample(50, np.random.default_rng(7))))
+
+
+def test_missing_observations_are_filled_in_by_falling_probability() -> None:
+    model = graphs()
+    found = model.n_best(pair("z", MISSING), 5)
+    posterior = model.predict(pair("z", MISSING))[2]
+    names = [parse.tree.nodes[2]["observation"] for parse in found]
+    assert names == list(posterior) and model.best(pair("z", MISSING)).tree.nodes[2]["observation"] == names[0]
+    total = np.exp(model.log_probabilities([pair("z", MISSING)]))[0]
+    assert sum(np.exp(parse.log) for parse in found) == pytest.approx(total)
+    assert list(model.all([pair("z", MISSING)] * 2, 5))[1][0].log == found[0].log
