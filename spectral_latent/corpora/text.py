@@ -15,10 +15,11 @@ from spectral_latent._texts import printable
 __all__ = ["CorpusError", "Line", "decode", "ending_of", "read_text", "utf8_chunks"]
 
 _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
-# The first bytes of compressed files, and of UTF-16.
+# The first bytes of compressed files, and of UTF-16 and UTF-32.
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_SIGNATURES = (_GZIP, *_UTF_16)
+_UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # the first one begins as UTF-16 does
+_SIGNATURES = (_GZIP, *_UTF_16, *_UTF_32)
 
 _LONGEST_LINE = 128 << 20  # bytes
 
@@ -97,8 +98,8 @@ def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     chunks: the bytes of the text, in parts; the first bytes show the encoding.
     source: the name of the text in errors.
 
-    Raises `CorpusError` for compressed text or UTF-16 that is damaged, for binary data, and for a line of more than
-    128 MB, which a small compressed file may hold.
+    Raises `CorpusError` for compressed text or UTF-16 that is damaged, for UTF-32 and binary data, and for a line of
+    more than 128 MB, which a small compressed file may hold.
 
     >>> import gzip
     >>> compressed = gzip.compress("¡hola!".encode("utf-16"))
@@ -128,6 +129,8 @@ def _in_utf8(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     whole = chain([beginning], rest)
     if beginning.startswith(_GZIP):
         yield from _in_utf8(_decompressed(whole, source), source)
+    elif beginning.startswith(_UTF_32):
+        raise CorpusError(f"{source}: UTF-32; save it as UTF-8")
     elif beginning.startswith(_UTF_16):
         yield from _from_utf_16(whole, source)
     elif _is_binary(beginning):

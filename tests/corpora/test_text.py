@@ -10,7 +10,7 @@ import pytest
 
 from spectral_latent.corpora import CorpusError, parse_brackets
 from spectral_latent.corpora.nbest import parse_nbest
-from spectral_latent.corpora.text import decode, read_text
+from spectral_latent.corpora.text import decode, read_text, utf8_chunks
 
 
 def test_messages_are_short_and_can_be_printed() -> None:
@@ -58,6 +58,17 @@ def test_numbers_of_all_notations() -> None:
     for text in (".", "1..5", "e5", "1e", "nan", "1_0"):
         with pytest.raises(CorpusError, match="is not a number"):
             list(parse_nbest(f"1 a\n{text}\n(S (NN run))\n", form="bllip"))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+@pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be"])
+def test_utf_32_is_not_read_as_utf_16(encoding: str, size: int) -> None:
+    """As a whole, or from a pipe that comes in small parts."""
+    content = ("dogs" if encoding == "utf-32" else "\ufeffdogs").encode(encoding)
+    parts = [content[i : i + size] for i in range(0, len(content), size)]
+    with pytest.raises(CorpusError, match="UTF-32; save it as UTF-8"):
+        list(utf8_chunks(parts, "text"))
+    assert b"".join(utf8_chunks(["dogs".encode("utf-16")], "text")) == b"dogs"
 
 
 def test_a_line_without_end_in_a_small_file_is_refused(tmp_path: Path) -> None:
