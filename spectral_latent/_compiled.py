@@ -67,6 +67,28 @@ class _CompiledFiles(FunctionCache):
         file: Any = IndexDataCacheFile
         self._cache_file = file(self._cache_path, base, self._impl.locator.get_source_stamp())
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Read the code for arguments of some types; None if there is none, or if a file is damaged, which is replaced.
+
+        sig: the types of the arguments.
+        target_context: numba's settings of the processor.
+        """
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except Exception:  # whatever pickle makes of the bytes that a full disk or a power failure has left
+            with suppress(OSError):
+                self._cache_file.flush()  # type: ignore[no-untyped-call]
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the code for arguments of some types, unless it cannot be written, for example because the disk is full.
+
+        sig: the types of the arguments.
+        data: the compiled code.
+        """
+        with suppress(OSError):
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+
 
 def _digest(module: str) -> str:
     """Digest the sizes and times of the source of a module and of all sources of its package that it depends on."""

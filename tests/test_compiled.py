@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from numba.core.caching import CacheImpl
+from numba.core.caching import CacheImpl, IndexDataCacheFile
 
 from spectral_latent._compiled import compiled
 
@@ -121,6 +121,57 @@ def test_compiled_code_is_that_of_all_sources(tmp_path: Path, monkeypatch: pytes
     assert run(fields="b: int; a: int", result="pair.b - pair.a") == (2, 0)
     assert run(module="sources.moved") == (2, 0)
     forget()
+
+
+DOUBLED = """
+from spectral_latent._compiled import compiled
+@compiled
+def doubled(x):
+    return 2 * x
+found = doubled(4)
+"""
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "other", "text", "pickle of something else"])
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_damaged_files_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, damage: str) -> None:
+    """One damaged file of each kind costs one compilation, and the next process finds the code again."""
+    (tmp_path / "twice.py").write_text(DOUBLED)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+
+    def run() -> tuple[int, int]:
+        sys.modules.pop("twice", None)
+        importlib.invalidate_caches()
+        module = importlib.import_module("twice")
+        return module.found, sum(module.doubled.stats.cache_hits.values())
+
+    assert [run(), run()] == [(8, 0), (8, 1)]
+    (path,) = (tmp_path / "cache").rglob(f"*{ending}")
+    whole = path.read_bytes()
+    damaged = {
+        "empty": b"",
+        "cut": whole[:-7],
+        "other": bytes(len(whole)),
+        "text": b"precious",
+        "pickle of something else": b"N.",
+    }
+    path.write_bytes(damaged[damage])
+    assert [run(), run()] == [(8, 0), (8, 1)]
+    sys.modules.pop("twice", None)
+
+
+def test_code_that_cannot_be_kept_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "twice.py").write_text(DOUBLED)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "_save_data", full)
+    assert importlib.import_module("twice").found == 8
+    sys.modules.pop("twice", None)
 
 
 def on_terminal(script: str, cache: Path) -> str:
