@@ -130,7 +130,7 @@ class SpectralHMM(MarkovEstimator):
         else:
             for name in {"startprob_", "transmat_", "emissionprob_"} & vars(self).keys():
                 delattr(self, name)
-        self._warn_of_fewer(len(states.initial) if states else self.model_.parameters.n_states)
+        self._warn_of_fewer(len(states.initial) if states else self.model_.grammar.n_states)
         return self
 
     def _learn(self, sequences: list[list[int]]) -> _States | None:

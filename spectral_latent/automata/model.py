@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
@@ -18,12 +18,13 @@ from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, counts
 from spectral_latent.automata.options import AutomatonOptions
 from spectral_latent.estimation import EstimationError
 from spectral_latent.files import Distinct, StoredModel, array_from, plain_name, setting_from
+from spectral_latent.inference import Weight
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import (
     Alphabet,
     LatentHMM,
+    SequenceGrammar,
     SequenceModel,
-    SequenceParameters,
     observations_of,
     untagged_rules,
 )
@@ -46,7 +47,6 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     step: (n, m, m) the matrix A_x of each symbol.
     final: (m,) the vector β, after the last symbol.
     options: the settings of training; None for an automaton that was not trained.
-    parameters: the same function as operators over the s-trees of sequences.
 
     >>> automaton = WeightedAutomaton.of_function(lambda x: 0.5 ** len(x), "ab", [()], [()])
     >>> automaton.sizes, round(automaton("abba"), 6)
@@ -60,7 +60,6 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     step: FloatArray
     final: FloatArray
     options: AutomatonOptions | None = None
-    parameters: SequenceParameters = field(init=False)
 
     def __post_init__(self) -> None:
         m = np.size(self.initial)
@@ -69,7 +68,6 @@ class WeightedAutomaton(SequenceModel, StoredModel):
             raise ValueError("an automaton needs a state and a symbol")
         for name, shape in {"initial": (m,), "step": (n, m, m), "final": (m,)}.items():
             check_column(f"the numbers `{name}`", getattr(self, name), shape, np.float64)
-        object.__setattr__(self, "parameters", self._operators())
 
     @property
     def n_states(self) -> int:
@@ -162,7 +160,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
 
         model: a model of any estimator; the probability of symbols that it has not seen is left out.
         """
-        _, latent = model.parameters.proper
+        _, latent = model.grammar.proper
         (spine,) = latent.binary
         emission, m = latent.states.tolist()
         known = model.observations.known
@@ -187,8 +185,9 @@ class WeightedAutomaton(SequenceModel, StoredModel):
             forward = forward @ self.step[x]
         return float(forward @ self.final)
 
-    def _operators(self) -> SequenceParameters:
-        """Write the function as operators over the s-trees of sequences; see `sequence.conversion`.
+    @cached_property
+    def grammar(self) -> SequenceGrammar:
+        """The function as operators over the s-trees of sequences; see `sequence.conversion`.
 
         With the matrices A_x as rows, (n, m²) = Q R: Q has the vectors of the symbols, R the tensor of the spine.  The
         coarse model has all symbols, and the end, equally likely.
@@ -216,7 +215,14 @@ class WeightedAutomaton(SequenceModel, StoredModel):
             binary=Tensors.scalars(np.array([n / (n + 1)])),
             probabilities=True,
         )
-        return SequenceParameters(np.ones(1), coarse, latent)
+        return SequenceGrammar(self.options, [None], self.observations, np.ones(1), coarse, latent)
+
+    def score(self, strings: Iterable[Sequence[Hashable]]) -> Weight:
+        """Compute f of strings that are not empty, as sign and log.
+
+        strings: the symbols of each string.
+        """
+        return self.weights(strings)
 
     @property
     def _floor(self) -> float:

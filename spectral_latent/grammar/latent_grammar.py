@@ -129,13 +129,10 @@ class LatentGrammar(
         """The latent operators with the vectors of all leaf rules, which are computed at each access."""
         return self.latent.operators
 
-    @cached_property
-    def drawn_operators(self) -> ObservableOperators:
-        """The latent operators without leaf rules of unseen words, whose rules sum to one in each state."""
-        operators = self.operators
-        is_known = operators.rules.leaf[:, 1] < len(self.lexicon.words)
-        known = operators.with_leaf_rules(operators.rules.leaf[is_known], operators.leaf[is_known])
-        return ObservableOperators.probabilities_of(known) if self.probabilities else known
+    @property
+    def n_known(self) -> int:
+        """The number of words seen in training."""
+        return len(self.lexicon.words)
 
     @abstractmethod
     def name_of(self, symbol: SymbolKind) -> str:

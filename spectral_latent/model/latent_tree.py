@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from operator import itemgetter
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
@@ -147,9 +148,19 @@ class Member(ShortRepr, Generic[Input, Tree]):
         """The operators, with names of symbols and terminals; see `inspection`."""
 
     @property
+    def n_known(self) -> int | None:
+        """The number of terminals that may be drawn, which come first; None for all."""
+        return None
+
+    @cached_property
     def drawn_operators(self) -> ObservableOperators:
-        """The operators from which trees are drawn, whose terminals must all have names."""
-        return self.operators
+        """The operators from which trees are drawn: without leaf rules of terminals that have no name of their own."""
+        operators = self.operators
+        if self.n_known is None or not self.probabilities:
+            return operators
+        is_known = operators.rules.leaf[:, 1] < self.n_known
+        known = operators.with_leaf_rules(operators.rules.leaf[is_known], operators.leaf[is_known])
+        return ObservableOperators.probabilities_of(known)
 
 
 MemberKind = TypeVar("MemberKind", bound=Member[Any, Any])
@@ -253,6 +264,14 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         given = self._trees(trees)
         return self._weigh(given) if given else Weight.unknown(0)
 
+    def weights(self, inputs: Iterable[Any]) -> Weight:
+        """Sum the estimates p̂ of all trees in the forest of each of T inputs: the mean over the members.
+
+        inputs: the inputs.
+        """
+        parts = [self._sum(batch) for batch in batches_of(map(self._input, inputs))]
+        return Weight(*map(np.concatenate, zip(*parts, strict=True))) if parts else Weight.unknown(0)
+
     def log_probabilities(self, inputs: Iterable[Any]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of inputs: the mean over the members.
 
@@ -261,8 +280,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
 
         inputs: the inputs.
         """
-        logs = [self._sum(batch).log_if_positive for batch in batches_of(map(self._input, inputs))]
-        return np.concatenate([np.zeros(0), *logs])
+        return self.weights(inputs).log_if_positive
 
     def find(self, inputs: Iterable[Any], n_best: int, **settings: Any) -> list[Parses[Tree]]:
         """Find the best trees of each input of a batch; an empty input has no trees.

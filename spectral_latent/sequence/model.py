@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import AtLeast, Below, ShortRepr, counted
+from spectral_latent._options import AtLeast, Below, ShortRepr
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.files import Distinct, StoredModel, plain_name, setting_from
-from spectral_latent.inference import tree_weights
-from spectral_latent.inspection import NamedOperators
+from spectral_latent.files import Distinct, plain_name, setting_from
+from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
-from spectral_latent.model import check_words
+from spectral_latent.model import LatentTreeModel, check_words
 from spectral_latent.model.batches import map_batches
 from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.checks import Tag, check_sequence, pairs_of
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import Decoder, likely_rules, state_marginals
+from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
-from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.presets import preset
 from spectral_latent.sequence.probabilities import SequenceModel
 from spectral_latent.sequence.tagging import SENTENCES, TaggingModel, WordTagger
@@ -36,13 +35,12 @@ __all__ = ["LatentHMM", "LatentTagger", "StateTagger"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
+class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
+    SequenceModel, TaggingModel, WordTagger, LatentTreeModel[SequenceGrammar, Sequence[str], list[tuple[str, Tag]]]
+):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
-    options: the settings of training.
-    tags: the K tags.
-    observations: the words by their numbers.
-    parameters: operators with the rules of K tags.
+    members: the operators of the rules of K tags, with the words by their numbers.
     tagset: the name of the set of tags, such as `xpos` for that column of CoNLL-U; None if it is not known.
 
     >>> tagger = LatentTagger.train([[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]])
@@ -54,25 +52,42 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
 
     kind: ClassVar[str] = "tagger"
 
-    options: TaggerOptions
-    tags: list[Tag]
-    observations: Lexicon
-    parameters: SequenceParameters
+    members: tuple[SequenceGrammar, ...]
     tagset: str | None = None
 
-    @property
-    def sizes(self) -> str:
-        """The numbers of tags, states and words."""
-        return f"{self.parameters.sizes}, {counted(len(self.observations.known), 'word')}"
-
     def __post_init__(self) -> None:
-        if self.observations.spelling is None:
+        if not isinstance(self.observations, Lexicon) or self.observations.spelling is None:
             raise ValueError("the lexicon has learnt no spellings")
-        self.parameters.check_sizes(len(self.tags), self.observations.n_terminals)
+
+    @property
+    def grammar(self) -> SequenceGrammar:
+        """The only member."""
+        (grammar,) = self.members
+        return grammar
+
+    @property
+    def tags(self) -> list[Tag]:  # type: ignore[override]
+        """The K tags."""
+        return self.grammar.tags
+
+    @property
+    def observations(self) -> Lexicon:
+        """The words by their numbers."""
+        return cast(Lexicon, self.grammar.observations)
+
+    def _input(self, given: Sequence[str]) -> Sequence[str]:
+        return check_words(given)
+
+    def _is_empty(self, given: Sequence[str]) -> bool:
+        return not len(given)
+
+    def _trees(self, trees: Iterable[Iterable[tuple[str, Tag]]]) -> list[list[tuple[str, Tag]]]:
+        return [pairs_of(sentence, number, str) for number, sentence in enumerate(trees, start=1)]
 
     @property
     def _floor(self) -> float:
-        return self.options.floor
+        floor: float = self.options.floor
+        return floor
 
     @staticmethod
     def train(
@@ -96,8 +111,7 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
         """
         options = options or preset("fast")
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
-        tags, lexicon, parameters = train_tagged(pairs, options, weights=weights, jobs=jobs, listener=listener)
-        return LatentTagger(options, tags, lexicon, parameters)
+        return LatentTagger((train_tagged(pairs, options, weights=weights, jobs=jobs, listener=listener),))
 
     @cached_property
     def tokenisation(self) -> Tokenisation:
@@ -123,8 +137,8 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
     @cached_property
     def _encoder(self) -> WordEncoder:
         """Make the encoder that finds the leaf rules of words, and marks unlikely tags by the beam of the options."""
-        prior = self.parameters.prior
-        coarse = self.parameters.coarse
+        prior = self.grammar.prior
+        coarse = self.grammar.coarse
         beam = self.options.beam
         likely = likely_rules(coarse, prior, beam)
         return WordEncoder(self.observations, coarse, prior, np.arange(len(self.tags)), beam, likely)
@@ -134,9 +148,16 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
 
     def _decoder(self, sequences: Sequence[Sequence[str]]) -> tuple[Decoder, IntArray]:
         words = self._encoder.encode(sequences)
-        coarse = words.restrict(self.parameters.coarse)
-        latent = words.restrict(self.parameters.latent)
+        coarse = words.restrict(self.grammar.coarse)
+        latent = words.restrict(self.grammar.latent)
         return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold), words.word
+
+    def weights(self, sequences: Iterable[Sequence[str]]) -> Weight:
+        """Estimate the probabilities p̂ of sentences, summed over all tags; see `SequenceModel.weights`.
+
+        sequences: the words of each of T sentences.
+        """
+        return super().weights(map(self._input, sequences))
 
     def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of words with their tags; -inf for an unknown tag.
@@ -148,23 +169,13 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
 
         Raises EstimationError if a token is not a pair of a word and a tag, and ValueError if a sentence is empty.
         """
-        columns, forest = self._trees(sentences, str, self.observations, self.parameters.latent.rules)
-        coarse, latent = (tree_weights(operators, forest) for operators in self.parameters.proper)
-        if self.parameters.latent.probabilities:
+        columns, forest = self.grammar.tagged(self._trees(sentences))
+        coarse, latent = (tree_weights(operators, forest) for operators in self.grammar.proper)
+        if self.grammar.latent.probabilities:
             return latent.log
         estimate = np.where(latent.sign > 0, latent.log, -np.inf)
         least = coarse.log + (np.log(self._floor) if self._floor else -np.inf)
         return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns.rows)))
-
-    @property
-    def named_operators(self) -> NamedOperators:
-        """The operators, with names; see `inspection`.
-
-        The symbol `NN` is the tag of a word; `NN ...` is the spine of this word and all words after it.
-        """
-        names = [str(tag) for tag in self.tags]
-        names += [f"{name} ..." for name in names]
-        return NamedOperators(self.parameters.latent, names, self.observations.terminal_names, self.parameters.coarse)
 
     @property
     def description(self) -> dict[str, Any]:
@@ -178,9 +189,9 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
             "tags": [plain_name(tag) for tag in self.tags],
             "words": self.observations.known,
             "tagset": self.tagset,
-            **self.parameters.settings(),
+            **self.grammar.settings(),
         }
-        return self.parameters.arrays() | self.observations.arrays(), settings
+        return self.grammar.arrays() | self.observations.arrays(), settings
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
@@ -194,20 +205,19 @@ class LatentTagger(SequenceModel, TaggingModel, WordTagger, StoredModel):
         tags = setting_from("tags", settings, Annotated[list[Hashable], Distinct()])
         tagset = setting_from("tagset", settings, str | None)
         lexicon = Lexicon.from_arrays(words, arrays)
-        parameters = SequenceParameters.from_arrays(arrays, settings, lexicon.n_terminals)
-        return LatentTagger(options, tags, lexicon, parameters, tagset)
+        return LatentTagger((SequenceGrammar.from_arrays(arrays, settings, options, tags, lexicon),), tagset)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentHMM(SequenceModel, StoredModel):
+class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
+    SequenceModel, LatentTreeModel[SequenceGrammar, Sequence[Hashable], list[Hashable]]
+):
     """A hidden Markov model of sequences of any hashable observations, without tags.
 
     Spectral operators predict observations, but have no states.  The other estimators find states; see `hidden` and
     `tagger`.
 
-    options: the settings of training.
-    observations: the observations by their numbers.
-    parameters: operators with the rules of a single tag.
+    members: the operators of the rules of a single tag, with the observations by their numbers.
     floor: ε of `prediction`: that of the options, or the chosen one if they have none; 0 for probabilities.
     Raises ValueError if the options have another ε.
 
@@ -218,22 +228,31 @@ class LatentHMM(SequenceModel, StoredModel):
 
     kind: ClassVar[str] = "hmm"
 
-    options: HMMOptions
-    observations: Alphabet
-    parameters: SequenceParameters
+    members: tuple[SequenceGrammar, ...]
     floor: float
 
-    @property
-    def sizes(self) -> str:
-        """The numbers of states and observations."""
-        n_states = counted(self.parameters.n_states, "state")
-        return f"{n_states}, {counted(len(self.observations.known), 'observation')}"
-
     def __post_init__(self) -> None:
-        self.parameters.check_sizes(1, self.observations.n_terminals)
-        wanted = 0.0 if self.parameters.latent.probabilities else self.options.floor
+        wanted = 0.0 if self.grammar.probabilities else self.options.floor
         if wanted not in (None, self.floor):
             raise ValueError(f"the floor must be {wanted}, not {self.floor}")
+
+    @property
+    def grammar(self) -> SequenceGrammar:
+        """The only member."""
+        (grammar,) = self.members
+        return grammar
+
+    @property
+    def observations(self) -> Alphabet:
+        """The observations by their numbers."""
+        return cast(Alphabet, self.grammar.observations)
+
+    def _input(self, given: Sequence[Hashable]) -> Sequence[Hashable]:
+        check_sequence(given)
+        return given
+
+    def _is_empty(self, given: Sequence[Hashable]) -> bool:
+        return not len(given)
 
     @property
     def _floor(self) -> float:
@@ -259,8 +278,8 @@ class LatentHMM(SequenceModel, StoredModel):
         Raises EstimationError if there is no sequence, if a sequence is empty, or if an observation is not hashable.
         """
         options = options or HMMOptions()
-        parts = train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener)
-        return LatentHMM(options, *parts)
+        grammar, floor = train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener)
+        return LatentHMM((grammar,), floor)
 
     @cached_property
     def hidden(self) -> HiddenMarkov:
@@ -268,11 +287,11 @@ class LatentHMM(SequenceModel, StoredModel):
 
         Raises ValueError if the model has spectral operators instead of states.
         """
-        if not self.parameters.latent.probabilities:
+        if not self.grammar.latent.probabilities:
             raise ValueError(
                 "spectral operators have no states; train with another estimator, such as hybrid or clusters-em"
             )
-        return HiddenMarkov.of_operators(self.parameters.latent)
+        return HiddenMarkov.of_operators(self.grammar.latent)
 
     @property
     def tagger(self) -> StateTagger:
@@ -286,7 +305,7 @@ class LatentHMM(SequenceModel, StoredModel):
         """Collect the arrays and the settings of the model's file."""
         alphabet = [plain_name(name) for name in self.observations.known]
         settings = {"options": asdict(self.options), "alphabet": alphabet, "floor": self.floor}
-        return self.parameters.arrays(), settings | self.parameters.settings()
+        return self.grammar.arrays(), settings | self.grammar.settings()
 
     @staticmethod
     def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
@@ -297,9 +316,9 @@ class LatentHMM(SequenceModel, StoredModel):
         """
         options = setting_from("options", settings, HMMOptions)
         alphabet = Alphabet(setting_from("alphabet", settings, Annotated[list[Hashable], Distinct()]))
-        parameters = SequenceParameters.from_arrays(arrays, settings, alphabet.n_terminals)
+        grammar = SequenceGrammar.from_arrays(arrays, settings, options, [None], alphabet)
         floor = setting_from("floor", settings, Annotated[float, AtLeast(0.0), Below(1.0)])
-        return LatentHMM(options, alphabet, parameters, floor)
+        return LatentHMM((grammar,), floor)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -353,7 +372,7 @@ class StateTagger(TaggingModel, ShortRepr):
 
     def _posteriors(self, sequences: Sequence[Sequence[Hashable]]) -> FloatArray:
         terminals = Sequences.of(map(self.model.observations.terminals_of, sequences))
-        return state_marginals(terminals, self.model.parameters.latent)
+        return state_marginals(terminals, self.model.grammar.latent)
 
     def joint_log_probabilities(self, sequences: Iterable[Iterable[tuple[Hashable, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of observations with states; -inf for unknown tags.
@@ -363,8 +382,12 @@ class StateTagger(TaggingModel, ShortRepr):
         Raises EstimationError if a token is not a pair, and ValueError if a sequence is empty.
         """
         operators = self._states.latent
-        _, forest = self._trees(sequences, object, self.model.observations, operators.rules)
-        return tree_weights(operators, forest).log
+        grammar = self.model.grammar
+        of_states = replace(
+            grammar, tags=list(self.tags), prior=np.ones(len(self.tags)), coarse=operators, latent=operators
+        )
+        rows = [pairs_of(sequence, number, object) for number, sequence in enumerate(sequences, start=1)]
+        return tree_weights(operators, of_states.tagged(rows)[1]).log
 
 
 def _states_of(model: LatentHMM, sequences: list[Sequence[Hashable]], names: list[Tag]) -> list[list[Any]]:

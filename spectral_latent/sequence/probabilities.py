@@ -10,13 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from spectral_latent.inference import Weight, inside, total_weight
-from spectral_latent.lexicon import Lexicon
+from spectral_latent.inference import Weight
 from spectral_latent.model import Surprisal, Unit, entropies
-from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.forests import TrellisBuilder
-from spectral_latent.sequence.parameters import SequenceParameters
+from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.trees import FloatArray, IntArray
 
@@ -28,12 +25,13 @@ END = None  # the event after the last observation of a sequence
 class SequenceModel(ABC):
     """Base of models that give sequences of observations a probability.
 
-    parameters: the latent and the coarse operators.
-    observations: the numbers of observations.
+    It has a `grammar`: the operators and the numbers of observations.
     """
 
-    parameters: SequenceParameters
-    observations: Lexicon | Alphabet
+    @property
+    @abstractmethod
+    def grammar(self) -> SequenceGrammar:
+        """The operators, and the numbers of observations."""
 
     @property
     @abstractmethod
@@ -42,24 +40,19 @@ class SequenceModel(ABC):
 
     def _terminals(self, sequence: Sequence[Any]) -> IntArray:
         """Look up the terminals of a sequence."""
-        return self.observations.terminals_of(sequence)
+        return self.grammar.observations.terminals_of(sequence)
 
     def _sequences(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
         """Number the observations of sequences.  Raises ValueError if a sequence is empty."""
         return Sequences.of(map(self._terminals, sequences))
 
-    @property
-    def objective(self) -> tuple[float, ...]:
-        """The objective of EM at the start and after each iteration; empty for an estimator without EM."""
-        return self.parameters.objective
-
     @cached_property
     def _predictor(self) -> Predictor:
-        coarse, latent = self.parameters.proper
+        coarse, latent = self.grammar.proper
         floor = 0.0 if latent.probabilities else self._floor
-        return Predictor.of(latent, coarse, self.observations.n_terminals, floor)
+        return Predictor.of(latent, coarse, self.grammar.observations.n_terminals, floor)
 
-    def score(self, sequences: Iterable[Sequence[Any]]) -> Weight:
+    def weights(self, sequences: Iterable[Sequence[Any]]) -> Weight:
         """Estimate the probabilities p̂ of sequences, as sign and log; estimates may be negative.
 
         A tagger sums over all sequences of tags.  A word that was never seen is replaced by its signature.
@@ -68,16 +61,12 @@ class SequenceModel(ABC):
 
         Raises ValueError if a sequence is empty.
         """
-        columns = self._sequences(sequences)
-        _, latent = self.parameters.proper
-        builder = TrellisBuilder(latent.rules, self.parameters.n_tags)
-        forest = builder.build(columns.start, builder.candidates(columns.terminal)).forest
-        return total_weight(latent, forest, inside(latent, forest))
+        return self.grammar.forest(list(sequences)).weight()
 
     def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
         """Compute the natural logarithms (T,) of proper probabilities of sequences.
 
-        If `score` gives probabilities, the result is the same.  Otherwise, estimates are turned into probabilities as
+        If `weights` gives probabilities, the result is the same.  Otherwise, estimates are turned into probabilities as
         described in `prediction`.
 
         sequences: the observations of each of T sequences.
@@ -85,8 +74,8 @@ class SequenceModel(ABC):
         Raises ValueError if a sequence is empty.
         """
         sequences = list(sequences)
-        if self.parameters.latent.probabilities:
-            return self.score(sequences).log
+        if self.grammar.latent.probabilities:
+            return self.weights(sequences).log
         return self._predictor.log_probabilities(self._sequences(sequences).rows)
 
     def surprisal(self, sequence: Sequence[Any], unit: Unit = "bits") -> Surprisal:
@@ -101,12 +90,12 @@ class SequenceModel(ABC):
         Raises ValueError if the sequence is empty, for another unit, and for a tagger whose estimates may be negative.
         """
         (row,) = self._sequences([sequence]).rows
-        if not self.parameters.latent.probabilities and self.parameters.n_tags > 1:
+        if not self.grammar.latent.probabilities and self.grammar.n_tags > 1:
             raise ValueError(
                 "the tagger's estimates may be negative, so that prefixes have no probabilities; train with the preset "
                 "'fast' or 'accurate', or with another estimator than 'spectral'"
             )
-        return self._predictor.prefixes(row).surprisal(unit, row < len(self.observations.known))
+        return self._predictor.prefixes(row).surprisal(unit, row < len(self.grammar.observations.known))
 
     def entropy(self, sequence: Sequence[Any], unit: Unit = "bits") -> FloatArray:
         """Compute the entropy (n + 1,) of the next event after each prefix of n observations: an observation or the
@@ -130,7 +119,7 @@ class SequenceModel(ABC):
         """
         terminal = self._terminals(prefix)
         last = deque(self._predictor.next_observations(terminal), maxlen=1).pop()
-        names: list[Hashable] = list(self.observations.known)
+        names: list[Hashable] = list(self.grammar.observations.known)
         probability = dict(zip(names, last.tolist(), strict=False))
         if len(terminal):
             probability[END] = float(last[-1])
@@ -148,6 +137,6 @@ class SequenceModel(ABC):
 
         Raises ValueError if a sequence grows longer than max_length.
         """
-        known = self.observations.known
+        known = self.grammar.observations.known
         drawn = self._predictor.sample(n, len(known), rng, length, max_length)
         return [[known[x] for x in row] for row in drawn]

@@ -11,13 +11,10 @@ import numpy as np
 
 from spectral_latent._options import Count, checked
 from spectral_latent.drawing import Html, tags_heat_map
-from spectral_latent.lexicon import Lexicon
-from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag, pairs_of
-from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.checks import Tag
 from spectral_latent.sequence.decoding import Decoder, in_batches
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import FloatArray, Forest, IntArray, Rules, Vocabulary
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["SENTENCES", "Tagger", "TaggingModel", "WordTagger"]
 
@@ -157,20 +154,3 @@ class TaggingModel(Tagger):
             return []
         decoder, terminal = self._decoder([sequence])
         return self._names(decoder.draw(terminal, rng))
-
-    def _trees(
-        self, sequences: Iterable[Iterable[tuple[Any, Tag]]], kind: type, look_up: Lexicon | Alphabet, rules: Rules
-    ) -> tuple[Sequences, Forest]:
-        """Number tagged sequences, and make forests of their s-trees; an unknown tag has no rules there.
-
-        sequences: pairs of an observation and its tag.
-        kind: the type of observations.
-        look_up: the observations of the model.
-        rules: the rules of a model with these tags.
-        """
-        rows = [pairs_of(sequence, number, kind) for number, sequence in enumerate(sequences, start=1)]
-        tags = Vocabulary(self.tags)
-        terminals = (look_up.terminals_of([x for x, _ in row]) for row in rows)
-        columns = Sequences.of(terminals, (tags.numbers(tag for _, tag in row) for row in rows))
-        forest = Forest.of_trees(columns.trees(len(self.tags)), rules)
-        return columns, forest._replace(symbol=np.maximum(forest.symbol, 0))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial, reduce
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -41,9 +41,9 @@ from spectral_latent.sequence.checks import Tag, observations_of
 from spectral_latent.sequence.choices import choose_states_and_floor
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.features import tagged_features
+from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, position_counts
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
-from spectral_latent.sequence.parameters import SequenceParameters
 from spectral_latent.sequence.treebanks import (
     SequenceShard,
     StoredSequences,
@@ -71,11 +71,13 @@ def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
         raise EstimationError("no sequences to learn from")
 
 
-def _parameters(treebank: Treebank, n_tags: int, latent: Estimate) -> SequenceParameters:
+def _grammar(
+    treebank: Treebank, options: Any, tags: list[Tag], observations: Lexicon | Alphabet, latent: Estimate
+) -> SequenceGrammar:
     """Join latent operators with coarse operators."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
-    prior = tag_shares(treebank.counts, n_tags)
-    return SequenceParameters(prior, coarse, latent.operators, latent.rounded_objective)
+    prior = tag_shares(treebank.counts, len(tags))
+    return SequenceGrammar(options, tags, observations, prior, coarse, latent.operators, latent.rounded_objective)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -133,8 +135,8 @@ def train_tagged(
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> tuple[list[Tag], Lexicon, SequenceParameters]:
-    """Learn tags, a lexicon and parameters from tagged sentences, which are read once.
+) -> SequenceGrammar:
+    """Learn tags, a lexicon and operators from tagged sentences, which are read once.
 
     sentences: pairs of a word and its tag.
     options: the settings of training.
@@ -152,7 +154,7 @@ def train_tagged(
     smooth = partial(smooth_emissions, lexicon, options.lexicon, tag_of_symbol=tag_of_symbol)
     treebank = with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
-    return tags, lexicon, _parameters(treebank, len(tags), latent).rounded()
+    return _grammar(treebank, options, tags, lexicon, latent).rounded()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -239,8 +241,8 @@ def train_untagged(
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> tuple[Alphabet, SequenceParameters, float]:
-    """Learn an alphabet, parameters and ε from sequences without tags, which are read once.
+) -> tuple[SequenceGrammar, float]:
+    """Learn an alphabet, operators and ε from sequences without tags, which are read once.
 
     Choices are made on the first half million positions.
 
@@ -267,4 +269,4 @@ def train_untagged(
         model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
         operators = _with_unseen(model, treebank.counts, options.back_off).operators()
         latent = Estimate(operators, objective, log_likelihood=objective)
-    return alphabet, _parameters(treebank, 1, latent), 0.0 if latent.operators.probabilities else floor
+    return _grammar(treebank, options, [None], alphabet, latent), 0.0 if latent.operators.probabilities else floor

@@ -175,7 +175,7 @@ class TestLatentTagger(OfWords, EstimatedConformance):
         yield from (model.tag, model.posteriors, model.draw_posteriors, model.paths, model.following, model.entropy)
         yield lambda words: model.draw(words, np.random.default_rng(0))
         yield partial(_of_one_more, lambda sentences: list(model.tag_all(sentences)))
-        for of_several in (model.score, model.log_probabilities):
+        for of_several in (model.weights, model.log_probabilities):
             yield partial(_of_one_more, of_several)
 
     def refused(self, model: LatentTagger) -> Refused:

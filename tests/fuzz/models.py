@@ -97,7 +97,7 @@ def _ask_sequences(model: LatentHMM | LatentTagger) -> Iterator[Any]:
     tags = list((model if isinstance(model, LatentTagger) else model.tagger).tag_all(rows))
     assert [len(row) for row in tags] == [len(row) for row in rows]
     yield from ((model if isinstance(model, LatentTagger) else model.tagger).posteriors(row) for row in QUESTIONS)
-    log = model.score(QUESTIONS).log
+    log = model.weights(QUESTIONS).log
     yield log
     if np.isfinite(log).all():  # what follows the impossible is not known
         yield sum(model.following(QUESTIONS[0][:2]).values())

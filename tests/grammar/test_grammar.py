@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -47,7 +47,40 @@ from tests.oracles import Tree, columns, leaves, nested
 
 S, A, B = 0, 1, 2  # a sentence, and two tags
 TAG_OF_SYMBOL = np.array([-1, 0, 1])
-Grammar = LatentGrammar[GrammarOptions]
+
+
+class Named(NamedTuple):
+    """A symbol that is nothing but its name."""
+
+    name: str
+
+
+SYMBOLS = list(map(Named, "SAB"))
+
+
+class Grammar(LatentGrammar[Named, GrammarOptions, Any, Any, Any]):
+    """A grammar of no formalism: its trees and constraints are not used."""
+
+    stored_options = GrammarOptions
+    stored_symbols = list[Named]
+
+    @staticmethod
+    def tag_of(symbol: Named) -> str:
+        return symbol.name
+
+    def name_of(self, symbol: Named) -> str:
+        return symbol.name
+
+    def charts_of(self, inputs: Any) -> Any:
+        raise NotImplementedError
+
+    def forest_of(self, trees: Any) -> Any:
+        raise NotImplementedError
+
+    def output(self, tree: Any, given: Any = None) -> Any:
+        raise NotImplementedError
+
+
 WORDS = ["ant", "ape", "bat", "bee", "both"]
 SENTENCES: list[Tree] = [
     (S, (A, 0), (B, 2)),
@@ -79,7 +112,7 @@ def training(options: GrammarOptions = OPTIONS, *, unseen: bool = True) -> Train
         Rules(none, none, UNSEEN), root=np.zeros(3), leaf=np.zeros(0), unary=np.zeros(0), binary=np.array([0.5, 0.5])
     )
     treebank = Treebank.of(shards_of(SENTENCES * 10))
-    return prepare_grammar(treebank, lexicon, ["A", "B"], TAG_OF_SYMBOL, options, rules if unseen else None)
+    return prepare_grammar(Grammar, SYMBOLS, treebank, lexicon, ["A", "B"], options, rules if unseen else None)
 
 
 @pytest.fixture(scope="module")
@@ -430,7 +463,7 @@ def test_charts_have_fewer_leaf_rules_than_scores(grammar: Grammar) -> None:
 
 
 def test_arrays_and_settings_hold_everything(grammar: Grammar) -> None:
-    again = LatentGrammar.from_arrays(grammar.arrays(), grammar.settings(), TAG_OF_SYMBOL, grammar.options)
+    again = Grammar.from_arrays(grammar.arrays(), grammar.settings())
     arrays = grammar.arrays()
     assert again.settings() == grammar.settings() and again.arrays().keys() == arrays.keys()
     for name, array in again.arrays().items():
@@ -463,14 +496,14 @@ def test_arrays_and_settings_that_are_no_grammar(grammar: Grammar, change: Chang
     arrays, settings = grammar.arrays(), grammar.settings()
     change(arrays, settings)
     with pytest.raises(ValueError, match=message):
-        LatentGrammar.from_arrays(arrays, settings, TAG_OF_SYMBOL, grammar.options)
+        Grammar.from_arrays(arrays, settings)
 
 
 def test_parts_that_number_rules_otherwise_are_refused(grammar: Grammar) -> None:
     with pytest.raises(ValueError, match="must number the same rules"):
         replace(grammar, coarse=relative_frequencies(Counts.of_trees(columns(SENTENCES))))
     with pytest.raises(ValueError, match="do not fit together"):
-        LatentGrammar.from_arrays(grammar.arrays(), grammar.settings(), TAG_OF_SYMBOL[:-1], grammar.options)
+        Grammar.from_arrays(grammar.arrays(), grammar.settings() | {"symbols": [["S"], ["A"]]})
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import Any
 
@@ -9,10 +10,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from spectral_latent import ConstituencyModel, DependencyModel, GraphModel, LatentTreeModel
+from spectral_latent import ConstituencyModel, DependencyModel, GraphModel, LatentHMM, LatentTagger, LatentTreeModel
 from spectral_latent.constituency import ConstituencyOptions, Phrase
 from spectral_latent.dependency import DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.sequence import HMMOptions, TaggerOptions
 from spectral_latent.trees import MISSING
 
 ESTIMATOR = EstimatorOptions("clusters-em", n_states=2)
@@ -46,6 +48,19 @@ def arcs() -> DependencyModel:
     return DependencyModel.train(trees * 300, DependencyOptions(estimator=ESTIMATOR))
 
 
+def tags() -> LatentTagger:
+    sentences = [
+        [("the", "D"), ("dog", "N"), ("runs", "V")],
+        [("dogs", "N"), ("run", "V")],
+        [("it", "N"), ("run", "V")],
+    ]
+    return LatentTagger.train(sentences * 300, TaggerOptions(ESTIMATOR))
+
+
+def chains() -> LatentHMM:
+    return LatentHMM.train(["ab", "aab", "abb", "b"] * 100, HMMOptions(ESTIMATOR, choose_states=False))
+
+
 def graphs() -> GraphModel:
     return GraphModel.train([pair("x", "y"), pair("z", "z"), pair("z", "x")] * 50, ESTIMATOR)
 
@@ -72,6 +87,22 @@ def test_trees_are_drawn_as_often_as_their_probability_says(make: Any) -> None:
     assert found == pytest.approx(expected, rel=0.1, abs=4 * np.sqrt(0.25 / N))
     again = model.sample(50, np.random.default_rng(7))
     assert list(map(key, again)) == list(map(key, model.sample(50, np.random.default_rng(7))))
+
+
+def test_the_sum_over_the_trees_of_an_input_is_the_weight_of_the_input() -> None:
+    """All tags of some words, and the only tree of a sequence without tags."""
+    tagger, hmm = tags(), chains()
+    words = ["dogs", "it", "novel"]
+    every = [list(zip(words, each, strict=True)) for each in itertools.product(tagger.tags, repeat=3)]
+    assert np.exp(tagger.score(every).log).sum() == pytest.approx(np.exp(tagger.weights([words]).log[0]))
+    best = max(every, key=lambda tree: tagger.score([tree]).log[0])
+    found = tagger.n_best(words, 2)
+    assert found[0].tree == tagger.best(words).tree and [word for word, _ in found[1].tree] == words
+    assert found[0].log == pytest.approx(tagger.score([found[0].tree]).log[0])
+    assert [tag for _, tag in found[0].tree] == tagger.tag(words) == [tag for _, tag in best]
+    assert hmm.best("ab").tree == ["a", "b"] and hmm.best("ab").log == pytest.approx(hmm.score(["ab"]).log[0])
+    for model in (tagger, hmm):
+        assert isinstance(model, LatentTreeModel) and next(model.all([[]])) == []
 
 
 def test_missing_observations_are_filled_in_by_falling_probability() -> None:

@@ -142,8 +142,8 @@ def test_posteriors_are_those_of_the_latent_model() -> None:
         ]
     )
     np.testing.assert_allclose(model.posteriors(sentence), expected, rtol=1e-3)  # joint ones are scaled to sum to one
-    parameters = replace(model.parameters, latent=model.parameters.coarse)
-    assert np.abs(replace(model, parameters=parameters).posteriors(sentence) - expected).max() > 0.01
+    plain = replace(model.grammar, latent=model.grammar.coarse)
+    assert np.abs(replace(model, members=(plain,)).posteriors(sentence) - expected).max() > 0.01
 
 
 @pytest.mark.parametrize("states", [1, 3])
@@ -229,7 +229,7 @@ def test_probabilities_of_all_sentences_add_up_to_one(estimator: EstimatorName, 
     )
     predictor, n = model._predictor, model.observations.n_terminals
     rows = list(all_strings(n, 2))
-    emitted = set(model.parameters.latent.rules.leaf[:, 1].tolist())
+    emitted = set(model.grammar.latent.rules.leaf[:, 1].tolist())
     rows = [row for row in rows if set(row) <= emitted]
     log = total_log(model, rows)
     assert (log < 0).all()
@@ -244,11 +244,11 @@ def test_probabilities_of_all_sentences_add_up_to_one(estimator: EstimatorName, 
 def total_log(model: LatentTagger, rows: list[tuple[int, ...]]) -> np.ndarray:
     """`log_probabilities` of terminals."""
     sequences = [np.array(row) for row in rows]
-    if not model.parameters.latent.probabilities:
+    if not model.grammar.latent.probabilities:
         return model._predictor.log_probabilities(sequences)
-    _, latent = model.parameters.proper
+    _, latent = model.grammar.proper
     columns = Sequences.of(rows)
-    builder = TrellisBuilder(latent.rules, model.parameters.n_tags)
+    builder = TrellisBuilder(latent.rules, model.grammar.n_tags)
     forest = builder.build(columns.start, builder.candidates(columns.terminal)).forest
     return total_weight(latent, forest, inside(latent, forest)).log
 

@@ -65,7 +65,7 @@ def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> 
     corpus = [[(f"w{t}{rng.integers(3)}", t) for t in rng.integers(0, 3, size).tolist()] for size in [1, 2, 5, 9] * 8]
     back_off = 0.5
     model = LatentTagger.train(corpus, TaggerOptions(back_off=back_off))
-    plain = model.parameters.coarse
+    plain = model.grammar.coarse
     rules = plain.rules
     k, n = len(model.tags), np.zeros(3)
     pairs, last = np.zeros((k, k)), np.zeros(k)
@@ -107,7 +107,7 @@ def test_choices_are_those_of_cross_validation(seed: int) -> None:
     told: list[Progress] = []
     chosen = LatentHMM.train(data, HMMOptions(EstimatorOptions(n_states=5)), listener=told.append)
     n_states = max(range(1, 6), key=lambda m: likelihood(m, 0.01))
-    assert chosen.parameters.n_states == n_states > 1
+    assert chosen.grammar.n_states == n_states > 1
     floors = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
     assert chosen.floor == max(floors, key=lambda floor: likelihood(n_states, floor))
     steps = [progress for progress in told if progress.stage == "states"]
@@ -120,7 +120,7 @@ def test_choices_do_not_depend_on_an_order_that_repeats() -> None:
     """Every tenth sequence is of a kind of its own, and would be held out in a fold of its own."""
     data = ["abcabc" if i % 10 == 0 else "xyzxyz" for i in range(1_000)]
     repeating, by_kind = LatentHMM.train(data), LatentHMM.train(sorted(data))
-    assert repeating.parameters.n_states == by_kind.parameters.n_states >= 6
+    assert repeating.grammar.n_states == by_kind.grammar.n_states >= 6
     assert repeating.floor == by_kind.floor
     folds = choices.folds_of(1_003)
     assert sorted(Counter(folds.tolist()).values()) == [100] * 7 + [101] * 3
@@ -132,9 +132,9 @@ def test_the_number_of_states_of_the_options_holds(estimator: EstimatorName) -> 
     data = strings(400)
     for n_states in (1, 2, 3):
         model = LatentHMM.train(data, exactly(estimator, n_states))
-        assert model.parameters.latent.states.tolist() == [n_states] * 2
+        assert model.grammar.latent.states.tolist() == [n_states] * 2
         chosen = LatentHMM.train(data, HMMOptions(EstimatorOptions(estimator, n_states=n_states)))
-        assert 1 <= chosen.parameters.n_states <= n_states
+        assert 1 <= chosen.grammar.n_states <= n_states
 
 
 def test_independent_observations_are_learnt_as_such() -> None:
@@ -291,8 +291,8 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     in_shards = load(tmp_path / "model")
     train(10**9, in_files=False)
     whole = load(tmp_path / "model")
-    one = in_shards.parameters
-    other = whole.parameters
+    one = in_shards.grammar
+    other = whole.grammar
     np.testing.assert_array_equal(one.coarse.leaf, other.coarse.leaf)
     np.testing.assert_array_equal(one.prior, other.prior)
     np.testing.assert_array_equal(one.latent.states, other.latent.states)

@@ -1,0 +1,233 @@
+"""Hold the operators of a latent hidden Markov model, with or without tags, and the meaning of its symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent._options import Above, AtMost, counted
+from spectral_latent.files import (
+    CompactOperators,
+    array_from,
+    arrays_of,
+    operators_from,
+    rounded_operators,
+    setting_from,
+)
+from spectral_latent.inspection import NamedOperators
+from spectral_latent.lexicon import Lexicon
+from spectral_latent.model import Member
+from spectral_latent.model.latent_tree import WeighedForest
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.sequence.alphabet import Alphabet
+from spectral_latent.sequence.checks import Tag
+from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.forests import TrellisBuilder
+from spectral_latent.trees import FloatArray, Forest, SkeletalTrees, Vocabulary
+
+__all__ = ["SequenceGrammar"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SequenceGrammar(Member[Sequence[Any], Any]):
+    """Operators over the s-trees of sequences with K tags; see `conversion`.
+
+    A tree is a sequence of pairs of an observation and its tag; without tags, it is the sequence itself.
+
+    options: the settings of training and use.
+    tags: the K tags; only None for sequences without tags.
+    observations: the numbers of observations.
+    prior: (K,) the share of each tag among all positions.
+    coarse: operators with one state for each tag.
+    latent: operators over the same rules, with latent states.
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
+    """
+
+    options: Any
+    tags: list[Tag]
+    observations: Lexicon | Alphabet
+    prior: FloatArray
+    coarse: ObservableOperators
+    latent: ObservableOperators
+    objective: tuple[float, ...] = ()
+
+    @property
+    def sizes(self) -> str:
+        """The numbers of tags, states and observations."""
+        states = counted(self.n_states, "state")
+        known = len(self.observations.known)
+        if not self.has_tags:
+            return f"{states}, {counted(known, 'observation')}"
+        return f"{counted(self.n_tags, 'tag')} of up to {states}, {counted(known, 'word')}"
+
+    def __post_init__(self) -> None:
+        rules = self.latent.rules
+        n_tags = self.n_tags
+        if len(self.prior) != n_tags:
+            raise ValueError(f"the operators are of {len(self.prior)} tags, not {n_tags}")
+        if rules.leaf[:, 1].max(initial=-1) >= self.observations.n_terminals:
+            raise ValueError("a rule emits a terminal that has no name")
+        if not self.coarse.rules.equals(rules):
+            raise ValueError("the coarse and the latent operators must have the same rules")
+        if not 2 * n_tags == self.latent.n_symbols == self.coarse.n_symbols:
+            raise ValueError("the operators do not have two symbols for each tag")
+        spine, emission = np.concatenate([rules.unary, rules.binary[:, :2]]).T
+        if not (spine == n_tags + emission).all() or (emission >= n_tags).any() or (rules.binary[:, 2] < n_tags).any():
+            raise ValueError("the rules are not those of sequences")
+        if (rules.leaf[:, 0] >= n_tags).any():
+            raise ValueError("a rule that emits an observation must be of a tag")
+        if not (self.coarse.root[n_tags:].any() and self.latent.root[n_tags:].any() and (self.coarse.unary > 0).all()):
+            raise ValueError("no sequence can begin or end")
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether positions have tags."""
+        return self.tags != [None]
+
+    @property
+    def n_tags(self) -> int:
+        """The number of tags, K."""
+        return len(self.tags)
+
+    @property
+    def operators(self) -> ObservableOperators:
+        """The latent operators."""
+        return self.latent
+
+    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> SequenceGrammar:
+        """Replace the latent operators by others over the same rules.
+
+        operators: operators over the same rules.
+        objective: the objective of the EM that made them; empty for other operators.
+        """
+        return replace(self, latent=operators, objective=objective)
+
+    @property
+    def n_states(self) -> int:
+        """The largest number of latent states of a tag."""
+        return int(self.latent.states.max())
+
+    @cached_property
+    def proper(self) -> tuple[ObservableOperators, ObservableOperators]:
+        """Coarse and latent operators, scaled so that the coarse root vectors and the emissions of each tag sum to one.
+
+        Without scaling, emissions have too large a sum, because the lexicon adds unseen words.  Roots have too small a
+        sum, because trees may begin at emissions.  Rounding changes the sums of all probabilities a little.
+        """
+        n_tags = self.n_tags
+        tag = self.coarse.rules.leaf[:, 0]
+        emitted = np.bincount(tag, self.coarse.leaf[:, 0], minlength=n_tags)[tag, None]
+        begins = self.coarse.root[n_tags:].sum()
+        coarse = replace(ObservableOperators.probabilities_of(self.coarse), root=self.coarse.root / begins)
+        if self.latent.probabilities:
+            latent = ObservableOperators.probabilities_of(self.latent)
+            return coarse, replace(latent, root=self.latent.root / self.latent.root[n_tags:].sum())
+        return coarse, replace(self.latent, leaf=self.latent.leaf / emitted, root=self.latent.root / begins)
+
+    def numbered(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
+        """Number the observations of sequences.  Raises ValueError if a sequence is empty.
+
+        sequences: the observations of each sequence.
+        """
+        return Sequences.of(map(self.observations.terminals_of, sequences))
+
+    def forest(self, inputs: Sequence[Sequence[Any]]) -> WeighedForest:
+        """Build the trellises of sequences, unpruned, with a component for each sequence.
+
+        inputs: the observations of each sequence.
+        Raises ValueError if a sequence is empty.
+        """
+        columns = self.numbered(inputs)
+        _, latent = self.proper
+        builder = TrellisBuilder(latent.rules, self.n_tags)
+        return WeighedForest(latent, builder.build(columns.start, builder.candidates(columns.terminal)).forest)
+
+    def tagged(self, trees: Iterable[Sequence[tuple[Any, Tag]]]) -> tuple[Sequences, Forest]:
+        """Number tagged sequences, and make the forest of their s-trees; an unknown tag has no rules there.
+
+        trees: pairs of an observation and its tag.
+        """
+        rows = list(trees)
+        numbers = Vocabulary(self.tags)
+        terminals = (self.observations.terminals_of([x for x, _ in row]) for row in rows)
+        columns = Sequences.of(terminals, (numbers.numbers(tag for _, tag in row) for row in rows))
+        forest = Forest.of_trees(columns.trees(self.n_tags), self.latent.rules)
+        return columns, forest._replace(symbol=np.maximum(forest.symbol, 0))
+
+    def forest_of(self, trees: Sequence[Sequence[Any]]) -> WeighedForest:
+        """Build the forest of tagged sequences, or of sequences without tags, with a component for each.
+
+        trees: pairs of an observation and its tag; observations alone if the grammar has no tags.
+        Raises ValueError if a sequence is empty.
+        """
+        if not self.has_tags:
+            return self.forest(trees)
+        return WeighedForest(self.proper[1], self.tagged(trees)[1])
+
+    def output(self, tree: SkeletalTrees, given: Sequence[Any] | None = None) -> list[Any]:
+        """Convert one s-tree back to a sequence, with tags if the grammar has tags.
+
+        tree: the s-tree.
+        given: the observations; None for those of the terminals.
+        """
+        sequence = Sequences.of_trees(tree)
+        known = self.observations.known
+        seen = [known[x] for x in sequence.terminal.tolist()] if given is None else list(given)
+        if not self.has_tags:
+            return seen
+        return [(x, self.tags[tag]) for x, tag in zip(seen, sequence.tag.tolist(), strict=True)]
+
+    @property
+    def named_operators(self) -> NamedOperators:
+        """The operators, with names; see `inspection`.
+
+        The symbol `NN` is the tag of a word; `NN ...` is the spine of this word and all words after it.
+        """
+        names = ["" if tag is None else str(tag) for tag in self.tags]
+        names += [f"{name} ..." for name in names]
+        seen = self.observations
+        terminals = seen.terminal_names if isinstance(seen, Lexicon) else [*map(str, seen.known), "<unseen>"]
+        return NamedOperators(self.latent, names, terminals, self.coarse)
+
+    def rounded(self) -> SequenceGrammar:
+        """Round the numbers of the operators, so that a file holds most of them in two bytes."""
+        return replace(self, coarse=rounded_operators(self.coarse), latent=rounded_operators(self.latent))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Collect the arrays of a model file."""
+        coarse, latent = map(CompactOperators.of, (self.coarse, self.latent))
+        return {"prior": self.prior, **arrays_of("coarse", coarse), **arrays_of("latent", latent)}
+
+    def settings(self) -> dict[str, Any]:
+        """Collect the settings of a model file."""
+        return {"probabilities": self.latent.probabilities, "objective": list(self.objective)}
+
+    @staticmethod
+    def from_arrays(
+        arrays: Mapping[str, NDArray[Any]],
+        settings: Mapping[str, Any],
+        options: Any,
+        tags: list[Tag],
+        observations: Lexicon | Alphabet,
+    ) -> SequenceGrammar:
+        """Make a grammar from the contents of a model file.
+
+        arrays: the arrays of the file by name.
+        settings: the settings of the file.
+        options: the settings of training and use.
+        tags: the tags; only None for sequences without tags.
+        observations: the numbers of observations.
+
+        Raises ValueError if the contents do not fit together.
+        """
+        prior = array_from("prior", arrays, np.float64, (None,), Above(0.0), AtMost(1.0))
+        probabilities = setting_from("probabilities", settings, bool)
+        coarse = operators_from("coarse", arrays, observations.n_terminals, probabilities=True).operators
+        latent = operators_from("latent", arrays, observations.n_terminals, probabilities=probabilities).operators
+        objective = setting_from("objective", settings, tuple[float, ...])
+        return SequenceGrammar(options, tags, observations, prior, coarse, latent, objective)
