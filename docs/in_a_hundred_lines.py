@@ -104,11 +104,12 @@ for number, (tree, _, _) in enumerate(every_node):
 #     | Ω = Σ_h p(h | a) E[φ | h] E[ψ | h]ᵀ
 #
 # p(h | a) is the share of the nodes that are in state h, and E[φ | h] the mean of φ over these.  The rank of Ω is
-# therefore at most the number of states, however long the vectors are.  Its singular value decomposition U Σ Vᵀ, where
-# Σ without an index is the diagonal matrix of singular values, shows the rank: there is one large singular value for
-# each state, and the small ones are noise of the sample.  The columns of U that belong to large ones span all E[φ | h],
-# and those of V all E[ψ | h].  Nothing that tells states apart is lost if a node keeps only its coordinates there, as
-# many numbers as there are states.  These are its *projections* (LP, Figure 7, step 1):
+# therefore at most the number of states, however long the vectors are.  Its singular value decomposition U Σ Vᵀ,
+# where Σ without an index is the diagonal matrix of singular values, shows the rank: there is one large singular
+# value for each state, and the small ones are noise of the sample; those below 1/√n of the first, with n nodes, are
+# dropped.  The columns of U that belong to large ones span all E[φ | h], and those of V all E[ψ | h].  Nothing that
+# tells states apart is lost if a node keeps only its coordinates there, as many numbers as there are states.  These
+# are its *projections* (LP, Figure 7, step 1):
 #
 #     | Y = Uᵀ φ
 #     | Z = Σ⁻¹ Vᵀ ψ
@@ -123,7 +124,7 @@ for a, numbers in of_symbol.items():
     psi = vectors([every_node[number][2] for number in numbers])
     omega = phi.T @ psi / len(numbers)
     U, s, Vt = np.linalg.svd(omega)
-    m = min(STATES, int((s > 0.01 * s[0]).sum()))
+    m = min(STATES, int((s > s[0] / np.sqrt(len(numbers))).sum()))
     sigma[a] = s[:m]
     y = phi @ U[:, :m]
     z = psi @ Vt[:m].T / s[:m]

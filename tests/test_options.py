@@ -296,7 +296,7 @@ def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], 
         (
             EstimatorOptions,
             {"cutoff": math.nan},
-            "EstimatorOptions.cutoff must be a finite number of at least 0 and below 1, not nan",
+            "EstimatorOptions.cutoff must be a finite number of at least 0 and below 1 or None, not nan",
         ),
         (
             TaggerOptions,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import sqrt
 from typing import Annotated, NamedTuple
 
 from spectral_latent._names import ESTIMATORS, EstimatorName, StateSource
@@ -18,6 +19,7 @@ __all__ = [
     "silent",
 ]
 
+ROUNDING = 1e-10  # the largest rounding error of a singular value, as a share of the first one
 _TO_CONVERGENCE = 1000  # the largest number of iterations of EM from a random start
 _FEW = 5  # iterations of EM from states that are already good
 
@@ -34,7 +36,7 @@ class EstimatorOptions(Options):
     n_states: m, the largest number of states of a symbol; symbols with few nodes get fewer states.
     scaling: κ of slide 23, or None for raw indicator features.
     smoothing: C of slide 25, or None for no smoothing.
-    cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped.
+    cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped; None for 1/√n, where n is the number of the symbol's nodes.
     iterations: the largest number of EM iterations; None for the number that suits the estimator, see
     `most_iterations`.
     tolerance: EM stops when its objective per tree rises by less than this number in two iterations, and the second
@@ -50,7 +52,7 @@ class EstimatorOptions(Options):
     n_states: Annotated[int, AtLeast(1)] = 16
     scaling: Annotated[float, AtLeast(0.0)] | None = 1.0
     smoothing: Annotated[float, AtLeast(0.0)] | None = 15.0
-    cutoff: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
+    cutoff: Annotated[float, AtLeast(0.0), Below(1.0)] | None = None
     iterations: Annotated[int, AtLeast(0)] | None = None
     tolerance: Annotated[float, AtLeast(0.0)] = 1e-3
     state_smoothing: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
@@ -63,6 +65,20 @@ class EstimatorOptions(Options):
             raise ValueError(
                 f"only an estimator of probabilities, such as clusters-em, may have a rank; {self.estimator} gives none"
             )
+
+    def cutoff_for(self, n: float) -> float:
+        """Compute the share of σ_1 up to which directions of a symbol with n nodes are dropped: `cutoff`, or else 1/√n.
+
+        Means over n nodes have errors of order 1/√n, and operators divide them by σ_i / σ_1: where this quotient is
+        larger than 1/√n, the errors of operators stay bounded.  The share falls to zero as n grows, so that enough
+        nodes show every true state; only directions of rounding errors are always dropped.
+
+        n: the number of the symbol's nodes, or the sum of their weights.
+
+        >>> EstimatorOptions().cutoff_for(10_000), EstimatorOptions(cutoff=0.001).cutoff_for(10_000)
+        (0.01, 0.001)
+        """
+        return max(1.0 / sqrt(n), ROUNDING) if self.cutoff is None else self.cutoff
 
     @property
     def most_iterations(self) -> int:

@@ -102,7 +102,7 @@ def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> Sta
     count = evidence.inside_count
     rows = feature_rows(projection, a, options.scaling)
     least = np.sqrt(evidence.n) / 2
-    corners, mixtures = fitted_corners(rows, count, len(sigma), least=least, cutoff=options.cutoff)
+    corners, mixtures = fitted_corners(rows, count, len(sigma), least=least, cutoff=options.cutoff_for(evidence.n))
     gamma = count @ mixtures
     gamma = gamma / gamma.sum()
     inside = gamma[:, None] * corners / np.maximum(sigma, TINY)

@@ -30,7 +30,7 @@ import scipy
 
 from spectral_latent._compiled import check_column, compiled
 from spectral_latent.estimation._features import FeatureColumns
-from spectral_latent.estimation._options import EstimatorOptions, Listener, LoweredStates, Progress, silent
+from spectral_latent.estimation._options import ROUNDING, EstimatorOptions, Listener, LoweredStates, Progress, silent
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._treebank import TreebankShard
 from spectral_latent.estimation.svd import truncated_svd
@@ -39,7 +39,6 @@ from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 __all__ = ["ProjectedTrees", "Projection", "SymbolEvidence", "states_for"]
 
 _log = logging.getLogger(__name__)
-_ROUNDING = 1e-10  # the largest rounding error of a singular value, as a share of the first one
 
 
 def states_for(count: float, states: int) -> int:
@@ -292,7 +291,7 @@ def _maps(symbol: tuple[SymbolEvidence, scipy.sparse.csr_array], options: Estima
     omega = (scipy.sparse.diags_array(inside) @ pairs @ scipy.sparse.diags_array(outside) / evidence.n).tocsr()
     u, sigma, v = truncated_svd(omega, states_for(evidence.n, options.n_states), options.seed)
     # Keep the large directions; turn each so that its numbers have a positive sum, whatever sign the algorithm gave.
-    m = max(1, int(np.count_nonzero(sigma > options.cutoff * sigma[0])))
+    m = max(1, int(np.count_nonzero(sigma > options.cutoff_for(evidence.n) * sigma[0])))
     sign = np.where(u.sum(axis=0) < 0, -1.0, 1.0)[:m]
     inverse = np.divide(sign, sigma[:m], out=np.zeros(m), where=sigma[:m] > 0)
     to_y = np.ascontiguousarray(inside[:, None] * u[:, :m] * sign)
@@ -328,7 +327,7 @@ class Projection(NamedTuple):
         sigma = np.zeros((len(self.maps), max(len(maps.all_sigma) for maps in self.maps)))
         for row, maps in zip(sigma, self.maps, strict=True):
             row[: len(maps.all_sigma)] = maps.all_sigma
-        return np.where(sigma > _ROUNDING * sigma[:, :1], sigma, 0.0)
+        return np.where(sigma > ROUNDING * sigma[:, :1], sigma, 0.0)
 
     @staticmethod
     def learn(
@@ -360,7 +359,7 @@ class Projection(NamedTuple):
         listener(Progress("projections", 1, 1, lowered=projection.lowered))
         if projection.lowered:
             told = ", ".join(f"{a} ({most} to {kept})" for a, most, kept in projection.lowered)
-            _log.info("singular values below %g of the first: states lowered of symbols %s", options.cutoff, told)
+            _log.info("singular values below the cutoff: states lowered of symbols %s", told)
         return projection
 
     def project(self, shard: TreebankShard) -> ProjectedTrees:

@@ -237,7 +237,8 @@ def _from_parents(
     if len(points) < m:
         return None
     means = points[:, 1:] / points[:, :1]
-    corners, _ = fitted_corners(means, points[:, 0], m, least=least, cutoff=options.cutoff)
+    cutoff = options.cutoff_for(moments.count[a])
+    corners, _ = fitted_corners(means, points[:, 0], m, least=least, cutoff=cutoff)
     return _maps(corners.T, moments, a) if len(corners) == m else None
 
 

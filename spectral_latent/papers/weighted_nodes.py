@@ -100,9 +100,10 @@ def project_nodes(
     singular = np.zeros((len(groups), options.n_states))
     for a, nodes in enumerate(groups):
         inside, outside = one_hot(features.inside[nodes]), one_hot(features.outside[nodes])
-        of_node = weights[nodes] / weights[nodes].sum()
+        n = weights[nodes].sum()
+        of_node = weights[nodes] / n
         u, sigma, vt = np.linalg.svd((inside.T @ (sparse.diags_array(of_node) @ outside)).toarray())
-        states[a] = m = np.count_nonzero(sigma[: options.n_states] > options.cutoff * sigma[0])
+        states[a] = m = np.count_nonzero(sigma[: options.n_states] > options.cutoff_for(n) * sigma[0])
         y[nodes, :m] = inside @ u[:, :m]
         z[nodes, :m] = outside @ (vt[:m].T / sigma[:m])
         singular[a, :m] = sigma[:m]

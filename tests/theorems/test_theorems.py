@@ -135,6 +135,36 @@ def test_theorem_2_exact_moments_give_exact_probabilities(population: Population
     check(operators, population)
 
 
+@pytest.fixture(params=itertools.product(STRUCTURES, range(1, 5)), ids=lambda param: f"{param[0]} {param[1]}")
+def another(request: pytest.FixtureRequest) -> Population:
+    """Twenty more populations; in twelve of them, some σ_m is below a hundredth of σ_1."""
+    name, seed = request.param
+    return Population.of(random_model(STRUCTURES[name], np.random.default_rng(seed)))
+
+
+def learnt_by_default(population: Population, counts: np.ndarray) -> ObservableOperators:
+    """What the default options learn from counts (T,) of the trees."""
+    return estimate(Treebank.of([Shard.of(population.skeletal, population.features, counts)])).operators
+
+
+def test_the_default_options_are_exact_in_the_limit(another: Population) -> None:
+    """More states than the model has, smoothing, scaling and the cutoff do no harm where n is as good as infinite."""
+    operators = learnt_by_default(another, 1e30 * another.p)
+    assert operators.states.tolist() == another.model.states
+    assert np.log(probabilities(operators, another)) == pytest.approx(np.log(another.p), rel=0.0, abs=TOLERANCE)
+
+
+def test_the_error_of_the_default_options_falls_with_the_square_root_of_the_sample(population: Population) -> None:
+    """From 10⁴ to 10⁸ and to 10¹² trees, by about two orders each."""
+    draws = [np.random.default_rng(seed) for seed in range(3)]
+    p = population.p / population.p.sum()
+    few, many, most = (
+        np.mean([distance(learnt_by_default(population, 1.0 * draw.multinomial(n, p)), population) for draw in draws])
+        for n in (10**4, 10**8, 10**12)
+    )
+    assert 20 < few / many < 500 and 20 < many / most < 500
+
+
 def bases_of(population: Population, rows: np.ndarray) -> list[np.ndarray]:
     """E[row | state] per symbol: G^a of rows y, and K^a of rows z."""
     groups = zip(population.model.states, population.skeletal.nodes_by_symbol(), strict=True)
