@@ -164,7 +164,7 @@ CLAIMS = {
     (_DHILLON, "Algorithm 1"): _claim(
         "operators of dependency trees", "test_estimates_are_those_of_algorithm_1_in_loops"
     ),
-    (_DHILLON, "Table 1"): _claim("reranking by log p̂", "test_dhillon2012"),
+    (_DHILLON, "Table 1"): _claim("reranking by log p̂", "test_table_1_of_dhillon2012"),
     (_STRATOS, "Definition 3.2"): _claim("Brown models: every word has one state", _SHARES),
     (_STRATOS, "Condition 4.1"): _claim("every state has an anchor", _SHARES),
     (_STRATOS, "Theorem 4.1"): _claim("the estimator is consistent", "test_the_settings_of_the_paper_are_consistent"),

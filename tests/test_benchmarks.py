@@ -9,6 +9,7 @@ import pytest
 
 from spectral_latent import ConstituencyModel
 from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.evaluation import GoldTree, TaggingScore
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 TREES = embedded_treebank(60)
@@ -37,6 +38,28 @@ def test_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
         row = constituency.measure(corpus, name)
         assert set(row) == set(constituency.COLUMNS)
         assert 50 < row["F1"] <= 100
+
+
+def test_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of an interval is about 1.96 standard errors; the first tree of a list counts; presets have all rows."""
+    intervals = load("intervals", monkeypatch)
+    scores = [TaggingScore(tokens=1, correct=int(i % 5 > 0)) for i in range(500)]
+    half = intervals.half_interval(scores, lambda score: score.accuracy)
+    assert half == pytest.approx(100 * 1.96 * (0.8 * 0.2 / 500) ** 0.5, rel=0.1)
+    gold = [tree for tree in map(GoldTree.of, TREES[:2]) if tree is not None]
+    best = TREES[0].bracketed()
+    (lists := tmp_path / "dev.trees").write_text(f"-1.5\t{best}\n-2.5\t{best.replace('(S ', '(X ', 1)}\n\n")
+    with pytest.raises(ValueError, match="shorter"):
+        list(intervals.berkeley_trees(lists, gold))
+    assert [tree.bracketed() for tree in intervals.berkeley_trees(lists, gold[:1])] == [best]
+    words = [("dogs", "NOUN", 2, "nsubj"), ("bark", "VERB", 0, "root"), ("loudly", "ADV", 2, "advmod")]
+    rows = (f"{i}\t{w}\t_\t{u}\t_\t_\t{h}\t{r}\t_\t_\n" for i, (w, u, h, r) in enumerate(words, start=1))
+    (file := tmp_path / "small.conllu").write_text(("".join(rows) + "\n") * 20)
+    intervals.print_others(str(file), str(file))
+    found = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("|")][2:]
+    assert [[cell.strip() for cell in row] for row in found] == [
+        [name, "100.00", "0.0", "100.00", "0.0"] for name in ("fast", "accurate", "spectral")
+    ]
 
 
 def test_learning_curve(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

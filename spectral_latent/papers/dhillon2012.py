@@ -1,9 +1,9 @@
 """Scores of dependency trees by the estimators of Dhillon, Rodu, Collins, Foster and Ungar (2012).
 
 The paper's Table 1 reranks the 50 best trees of MSTParser by log p̂, with embeddings of 63 million words of Reuters;
-parser, lists and texts are not open.  Measured here, on any treebank, is what such a reranker is given: how many trees
-have a p̂ that is not positive, how large p̂ is, and the accuracy of the tree that p̂ alone would choose from the n best
-of a model with one state.  As in the paper the observations are few: here the tags.
+parser, lists and texts are not open.  `reranked` makes this table again.  Measured here, on any treebank, is what such
+a reranker is given: how many trees have a p̂ that is not positive, how large p̂ is, and the accuracy of the tree that p̂
+alone would choose from the n best of a model with one state.  As in the paper the observations are few: here the tags.
 
 | row | paper | meaning |
 | --- | --- | --- |
@@ -34,16 +34,18 @@ from spectral_latent.dependency import (
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.dependency.sentence import TagColumn
 from spectral_latent.estimation import EstimationError, EstimatorOptions
-from spectral_latent.evaluation import score_attachments
+from spectral_latent.evaluation.candidates import score_dependency_lists
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts, embed_by_smoothed_contexts
 from spectral_latent.papers.observable import estimate_corrected_operators, estimate_paper_operators
 from spectral_latent.papers.observations import Observations
 from spectral_latent.papers.tables import MarkdownTable, timed
+from spectral_latent.reranking import parser_nbest
+from spectral_latent.reranking.perceptron import best_of_lists
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
-__all__ = ["ALGORITHMS", "EMBEDDINGS", "ObservedTreebank", "print_scores"]
+__all__ = ["ALGORITHMS", "EMBEDDINGS", "ObservedTreebank", "print_scores", "read_treebank"]
 
 Sentences = Sequence[DependencySentence]
 
@@ -55,7 +57,6 @@ _ESTIMATORS = {
 }
 ALGORITHMS = {"paper": estimate_paper_operators, "corrected": estimate_corrected_operators}
 EMBEDDINGS = ("bigrams", "CCA", "LR-MVL")
-_NO_TREE = -np.inf
 
 
 class _Scorer(NamedTuple):
@@ -158,58 +159,24 @@ class ObservedTreebank(NamedTuple):
                 yield f"{estimator}, default views", m, _Scorer(*timed(self.train_library, estimator, m))
 
 
-class _NBestLists(NamedTuple):
-    """The n best trees of each sentence.
-
-    candidates: the candidates of all sentences, one list after another.
-    start: (L + 1,) the place of the first candidate of each list, and the number of candidates.
-    gold: the right tree of each of L lists.
-    """
-
-    candidates: list[DependencySentence]
-    start: IntArray
-    gold: Sentences
-
-    @staticmethod
-    def parse(model: DependencyModel, gold: Sentences, n_best: int) -> _NBestLists:
-        """Parse sentences, and keep the n best trees of each."""
-        lists = [
-            [sentence.with_heads(parse.tree.heads) for parse in model.parse_nbest(sentence, n_best)]
-            for sentence in gold
-        ]
-        start = np.concatenate([[0], np.cumsum([len(each) for each in lists])])
-        return _NBestLists([tree for each in lists for tree in each], start, gold)
-
-    def chosen_uas(self, preference: FloatArray) -> float:
-        """Compute the UAS without punctuation of the candidate (C,) that is preferred in each list."""
-        first = self.start[:-1]
-        best = [at + int(np.argmax(preference[at:end])) for at, end in zip(first, self.start[1:], strict=True)]
-        return score_attachments(self.gold, [self.candidates[i] for i in best]).uas_no_punctuation
-
-    def right_heads(self) -> FloatArray:
-        """Count the right heads of every candidate (C,)."""
-        gold = [sentence for sentence, n in zip(self.gold, np.diff(self.start), strict=True) for _ in range(n)]
-        pairs = zip(gold, self.candidates, strict=True)
-        return np.array([float(score_attachments([right], [found]).heads) for right, found in pairs])
-
-
-def _score_bigrams(train: Sentences, dev: Sentences, tags: Vocabulary[str], column: TagColumn) -> float:
+def _score_bigrams(treebank: ObservedTreebank, gold: Sentences) -> float:
     """Compute the mean log p(tag | tag of the head, side) of a token, each pair counted once more than it is seen."""
+    tags = treebank.tags
 
     def pairs(sentences: Sentences) -> IntArray:
         """List tag of the head (the last number at a root), side and tag of every token: (N, 3)."""
         rows = []
         for sentence in sentences:
-            numbers = [tags.get(tag) for tag in _tags_of(sentence, column)]
+            numbers = [tags.get(tag) for tag in _tags_of(sentence, treebank.column)]
             for at, head in enumerate(sentence.heads or (), start=1):
                 of_head = len(tags) if head == 0 else numbers[head - 1]
                 rows.append((of_head, int(head > at), numbers[at - 1]))
         return np.array(rows)
 
     counts = np.full((len(tags) + 1, 2, len(tags)), 1 / len(tags))
-    np.add.at(counts, tuple(pairs(train).T), 1.0)
+    np.add.at(counts, tuple(pairs(treebank.trees).T), 1.0)
     p = counts / counts.sum(axis=2, keepdims=True)
-    return float(np.log(p[tuple(pairs(dev).T)]).mean())
+    return float(np.log(p[tuple(pairs(gold).T)]).mean())
 
 
 def _read(source: str, column: TagColumn) -> Sentences:
@@ -223,26 +190,39 @@ def _read(source: str, column: TagColumn) -> Sentences:
     return trees
 
 
-def print_scores(train: str, evaluate: str, column: TagColumn, states: Sequence[int], n_best: int) -> None:
-    """Print how the estimators score gold trees, and which of the n best trees they prefer.
+def read_treebank(train: str, evaluate: str, column: TagColumn) -> tuple[ObservedTreebank, Sentences]:
+    """Read the trees to learn from, and the trees to score.
 
     train: the source of the trees to learn from.
     evaluate: the source of the trees to score.
     column: the tags that are observed, "upos" or "xpos".
-    states: the numbers of states, which are also the dimensions k.
-    n_best: candidates of each sentence.
+
+    Raises CorpusError if there is no tree, or a word without head or tag.
     """
     trees, gold = (_read(source, column) for source in (train, evaluate))
     tags = Vocabulary(tag for sentence in [*trees, *gold] for tag in _tags_of(sentence, column))
-    base, seconds = timed(lambda: prepare(trees, _options(column)).coarse)
-    lists = _NBestLists.parse(base, gold, n_best)
-    in_lists = f"{len(lists.candidates):,} candidates, {lists.chosen_uas(lists.right_heads()):.1f} at best"
-    lengths = np.array([len(sentence.forms) for sentence in gold])
     click.echo(f"{len(trees)} trees of {train}, scored: {len(gold)} trees of {evaluate}, tags {column}.")
-    click.echo(f"UAS without punctuation is that of the tree with the largest p̂ of {in_lists}.")
-    click.echo("Paper (Table 1, k = 10, section 23 of the full Penn treebank without punctuation, which is not open):")
-    click.echo("MSTParser 90.8, reranked by base features 91.3, and by log p̂ 91.7; of second order 91.8, 92.4, 92.7.")
-    bigrams = _score_bigrams(trees, gold, tags, column)
+    return ObservedTreebank(trees, tags, column), gold
+
+
+def print_scores(treebank: ObservedTreebank, gold: Sentences, states: Sequence[int], n_best: int) -> None:
+    """Print how the estimators score gold trees, and which of the n best trees they prefer.
+
+    treebank: the trees to learn from.
+    gold: the trees to score.
+    states: the numbers of states, which are also the dimensions k.
+    n_best: candidates of each sentence.
+    """
+    base, seconds = timed(lambda: prepare(treebank.trees, _options(treebank.column)).coarse)
+    lists = list(parser_nbest(base, gold, n_best))
+    scores = score_dependency_lists(lists, gold)
+    candidates = [tree for nbest in lists for tree, *_ in nbest.candidates if isinstance(tree, DependencySentence)]
+    start = np.concatenate([[0], np.cumsum([*map(len, lists)])])
+    oracle = scores.evaluate(np.zeros(len(lists), dtype=np.int64)).oracle
+    lengths = np.array([len(sentence.forms) for sentence in gold])
+    click.echo("Scores of trees: UAS without punctuation is that of the tree with the largest p̂ of ", nl=False)
+    click.echo(f"{len(candidates):,} candidates, {oracle:.1f} at best.")
+    bigrams = _score_bigrams(treebank, gold)
     click.echo(f"Tree bigrams, log p(tag | tag of the head, side): {bigrams:.3f} a token.\n")
     table = MarkdownTable(
         "estimator", "k", "p̂ ≤ 0, %", "median log abs p̂ / token", "log p̂ / token, p̂ > 0", "UAS", "training s"
@@ -254,12 +234,12 @@ def print_scores(train: str, evaluate: str, column: TagColumn, states: Sequence[
         positive = weight.sign > 0
         median = np.median(weight.log / lengths)
         mean = weight.log[positive].sum() / max(lengths[positive].sum(), 1)
-        of_candidates = scorer.score(lists.candidates)
-        uas = lists.chosen_uas(np.where(of_candidates.sign > 0, of_candidates.log, _NO_TREE))
+        of_candidates = scorer.score(candidates)
+        preference = np.where(of_candidates.sign > 0, of_candidates.log, -np.inf)
+        uas = scores.evaluate(best_of_lists(preference[:, None], start)[:, 0]).difference.other
         share = f"{100 * (1 - positive.mean()):.1f}"
         table.row(name, str(k), share, f"{median:.2f}", f"{mean:.3f}", f"{uas:.1f}", f"{scorer.seconds:.1f}")
 
     row("one state, symbols with tags", 1, _Scorer(base.score, seconds))
-    treebank = ObservedTreebank(trees, tags, column)
     for name, k, scorer in treebank.scorers(states):
         row(name, k, scorer)

@@ -17,8 +17,9 @@ from click.testing import CliRunner, Result
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
 from spectral_latent.corpora import constituency_trees
-from spectral_latent.evaluation import GoldTree, evaluate_parser, many_to_one
-from spectral_latent.papers import cohen2013, command, stratos2016
+from spectral_latent.dependency import DependencyModel, preset
+from spectral_latent.evaluation import GoldTree, evaluate_parser, many_to_one, score_attachments
+from spectral_latent.papers import cohen2013, command, dhillon2012, reranked, stratos2016
 from spectral_latent.papers.baselines import score_per_word
 from spectral_latent.papers.command import main
 from spectral_latent.papers.tables import MarkdownTable
@@ -176,17 +177,43 @@ def test_steps_add_one_thing_each() -> None:
 
 def test_dhillon2012(dependencies: Path) -> None:
     arguments = ("--train", dependencies, "--evaluate", dependencies, "--n-best", "4", "--n-states", "2")
-    result = run("dhillon2012", *arguments)
+    result = run("dhillon2012", *arguments, "--table", "scores")
     found = rows(result.stdout)
     names = [row["estimator"] for row in found]
     assert names[0].startswith("one state")
     assert names[1:7] == [f"{a}, U of {u}" for u in ("bigrams", "CCA", "LR-MVL") for a in ("paper", "corrected")]
     assert names[7:] == [f"{name}, default views" for name in ("spectral", "clustering", "EM", "clusters-em")]
-    assert "MSTParser 90.8" in result.stdout
     for row in found:
         assert 0 <= float(row["p̂ ≤ 0, %"]) <= 100
         assert 0 < float(row["UAS"]) <= 100
     assert {row["p̂ ≤ 0, %"] for row in found[7:]} == {"0.0"}  # floors
+
+
+def test_table_1_of_dhillon2012(dependencies: Path) -> None:
+    """Lists of a parser that learnt from all trees are reranked; rerankers learn from lists of three other parsers."""
+    arguments = ("--train", dependencies, "--evaluate", dependencies, "--n-best", "4", "--n-states", "2")
+    result = run("dhillon2012", *arguments, "--table", "1")
+    first, *found = rows(result.stdout)
+    treebank, gold = dhillon2012.read_treebank(str(dependencies), str(dependencies), "xpos")
+    parser = DependencyModel.train(gold, replace(preset("fast"), tags="xpos"))
+    score = score_attachments(gold, [parser.parse(tree.without_tree()).tree for tree in gold])
+    assert (first["features"], first["accuracy"]) == ("base parser", f"{score.uas_no_punctuation:.2f}")
+    estimates = [f"{a}, U of {u}, k = 2" for a in ("paper", "corrected") for u in ("bigrams", "CCA", "LR-MVL")]
+    names = ["+ baseline features", *(f"+ log p̂ ({name})" for name in estimates)]
+    assert [(row["features"], row["perceptron"]) for row in found] == [
+        (name, learner) for name in names for learner in ("Collins", "library")
+    ]
+    assert all(row["over baseline"].startswith("+0.00 (+0.00 to +0.00)") for row in found[:2])
+    learnt = reranked.ListsOfPart.jackknife(treebank, [2], 4)
+    assert [nbest.words for nbest in learnt.lists] == [tree.forms for tree in gold]
+    own = DependencyModel.train(gold[20:], replace(preset("fast"), tags="xpos"))
+    trees = [[parse.tree.heads for parse in own.parse_nbest(tree.without_tree(), 4)] for tree in gold[:20]]
+    assert [[tree.heads for tree, *_ in nbest.candidates] for nbest in learnt.lists[:20]] == trees
+    candidates = [tree for nbest in learnt.lists[:20] for tree, *_ in nbest.candidates]
+    weight = treebank._replace(trees=gold[20:]).train_paper("paper", "CCA", 2)(candidates)
+    assert (weight.sign != 0).all()
+    assert learnt.log["paper, U of CCA, k = 2"][: len(candidates)] == pytest.approx(weight.log)
+    assert len(learnt.scores.gains) == len(learnt.log["paper, U of CCA, k = 2"])
 
 
 def test_trees_without_tags_cannot_be_scored(dependencies: Path, tmp_path: Path) -> None:
