@@ -10,10 +10,9 @@
 | τ | min(C, (g_i⁺ - g_i⁻ - w·Δ) / Δ·Δ) if positive, Δ = x_i⁺ - x_i⁻; then w ← w + τ Δ | Crammer et al. 2006, PA-I |
 | w̄ | the mean of w after every list of every epoch: the weights of the reranker | Collins 2002, section 2.5 |
 
-The update of Collins goes from the chosen candidate to the candidate with the largest gain, with τ = 1.  After training
-on a few hundred lists it is worse than the base parser, because the best of 50 trees is often best by chance, and far
-down the list.  Here an update is between two candidates whose scores differ too little for their gains, and its step is
-bounded.
+The update of Collins goes from the chosen candidate to the candidate with the largest gain, with τ = 1.  On NLTK's
+dependency sample the result is worse than the base parser (benchmarks/RESULTS.md).  Here an update is between two
+candidates whose scores differ too little for their gains, and its step is bounded.
 
 The first weights give the base parser's order, so that zero epochs are the base parser.  Cross-validation chooses the
 number of epochs and the factor δ, which prevents that thousands of counts outweigh a few measures.
