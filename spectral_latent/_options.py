@@ -10,7 +10,19 @@ from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -20,18 +32,22 @@ __all__ = [
     "AtMost",
     "Below",
     "Count",
+    "Countable",
     "Options",
     "ShortRepr",
     "accepted",
+    "check_fields",
     "checked",
     "counted",
     "described",
     "field_types",
+    "given_or",
     "of_preset",
 ]
 
 _T = TypeVar("_T")
 _Name = TypeVar("_Name", bound=str)
+_Options = TypeVar("_Options", bound="Options")
 
 _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 
@@ -66,6 +82,19 @@ class AtLeast(_Limit):
     _meaning = "of at least"
 
 
+class Countable(AtLeast):
+    """Accept integers from a bound upwards that an array can count."""
+
+    def accepts(self, number: int) -> bool:
+        """Tell whether a number is in the range.  Raises OverflowError if it has more than 64 bits.
+
+        number: the number to compare with the bound.
+        """
+        if number >= 2**63:
+            raise OverflowError
+        return number >= self.bound
+
+
 class AtMost(_Limit):
     """Accept numbers up to a bound."""
 
@@ -87,7 +116,7 @@ class Below(_Limit):
     _meaning = "below"
 
 
-Count: TypeAlias = Annotated[int, AtLeast(1)]
+Count: TypeAlias = Annotated[int, Countable(1)]
 """The type of arguments that count something, such as `n_best`."""
 
 
@@ -117,8 +146,7 @@ class Options:
     """
 
     def __post_init__(self) -> None:
-        for name, declared in field_types(type(self)).items():
-            object.__setattr__(self, name, checked(f"{type(self).__name__}.{name}", getattr(self, name), declared))
+        check_fields(self)
 
     def __init_subclass__(cls) -> None:
         """Keep the `repr` below, which `dataclass` would replace by its own if the class had none."""
@@ -163,10 +191,10 @@ def counted(number: int, name: str) -> str:
 _types_of = cache(get_type_hints)
 
 
-def field_types(options: type[Options]) -> dict[str, Any]:
+def field_types(options: type) -> dict[str, Any]:
     """Return the declared type of each field, with its limits.
 
-    options: a class of options.
+    options: a class of options, or another dataclass.
 
     >>> @dataclass(frozen=True)
     ... class Cooking(Options):
@@ -174,8 +202,7 @@ def field_types(options: type[Options]) -> dict[str, Any]:
     >>> field_types(Cooking)
     {'minutes': typing.Annotated[float, Above(bound=0.0)]}
     """
-    # mypy takes the hash of the class's objects for that of the class.
-    types: dict[str, Any] = _types_of(options, include_extras=True)  # type: ignore[arg-type]
+    types: dict[str, Any] = _types_of(options, include_extras=True)
     return types
 
 
@@ -193,7 +220,7 @@ def accepted(value: Any, declared: Any) -> Any:
     value: the value to check.
     declared: the type of a field, as `field_types` returns it.
 
-    Raises OverflowError for an integer too large for a float.
+    Raises OverflowError for a count of more than 64 bits, and for an integer too large for a float.
     """
     kind = get_origin(declared) or declared
     parts = get_args(declared)
@@ -216,6 +243,10 @@ def accepted(value: Any, declared: Any) -> Any:
     elif kind is float:
         if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
             return float(value)
+    elif kind in (list, tuple):
+        part = get_origin(parts[0]) or parts[0]
+        if isinstance(value, kind) and all(isinstance(each, part) for each in value):
+            return value
     elif isinstance(value, kind):
         return value
     raise ValueError
@@ -236,8 +267,47 @@ def checked(name: str, value: Any, declared: Any) -> Any:
     """
     try:
         return accepted(value, declared)
-    except (ValueError, OverflowError):
-        raise ValueError(f"{name} must be {described(declared)}, not {value!r}") from None
+    except (ValueError, OverflowError) as error:
+        reason = ", which is too large" if isinstance(error, OverflowError) else ""
+        raise ValueError(f"{name} must be {described(declared)}, not {value!r:.500}{reason}") from None
+
+
+def check_fields(made: Any) -> None:
+    """Check the fields of a new dataclass, and store each as a plain Python object of its declared type.
+
+    made: the object, whose fields have types that `accepted` knows.
+
+    Raises ValueError, which names the field, for a value that its type does not accept.
+
+    >>> @dataclass
+    ... class Kettle:
+    ...     litres: float
+    ...     def __post_init__(self): check_fields(self)
+    >>> Kettle("2")
+    Traceback (most recent call last):
+    ValueError: Kettle.litres must be a finite number, not '2'
+    """
+    types = field_types(type(made))
+    for name in (field.name for field in fields(made) if field.init):
+        object.__setattr__(made, name, checked(f"{type(made).__name__}.{name}", getattr(made, name), types[name]))
+
+
+def given_or(default: _Options, options: _Options | None) -> _Options:
+    """Return options that were given, or else the default.  Raises ValueError for an object of another class.
+
+    default: the options if none are given.
+    options: the given options, or None.
+
+    >>> @dataclass(frozen=True)
+    ... class Cooking(Options):
+    ...     minutes: float = 10.0
+    >>> given_or(Cooking(), None), given_or(Cooking(), Cooking(8))
+    (Cooking(), Cooking(minutes=8.0))
+    >>> given_or(Cooking(), 8)
+    Traceback (most recent call last):
+    ValueError: options must be an object of Cooking, not 8
+    """
+    return default if options is None else cast(_Options, checked("options", options, type(default)))
 
 
 def described(declared: Any) -> str:
@@ -253,6 +323,8 @@ def described(declared: Any) -> str:
         return " or ".join(described(part) for part in parts)
     if kind is Literal:
         return f"one of {', '.join(repr(name) for name in parts)}"
+    if kind in (list, tuple):
+        return f"a {kind.__name__} of {'strings' if parts[0] is str else getattr(parts[0], '__name__', parts[0])}"
     return _KINDS.get(kind, f"an object of {kind.__name__}")
 
 

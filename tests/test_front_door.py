@@ -32,6 +32,7 @@ from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.reranking import Candidate, NBest
 
 TREES = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "mice", "men")]
+LISTS = [NBest.of([Candidate(tree, -1.0), Candidate(Phrase("X", (tree,)), -2.0)]) for tree in TREES]
 WORDS = [["the", "cat", "sleeps"], ["a", "dog", "barks"], ["the", "dog", "sleeps"]] * 3
 
 
@@ -43,8 +44,7 @@ def graph() -> nx.DiGraph:
 
 
 def reranker() -> Reranker:
-    lists = [NBest.of([Candidate(tree, -1.0), Candidate(Phrase("X", (tree,)), -2.0)]) for tree in TREES]
-    return Reranker.train(lists, [1, 0] * 4, {})
+    return Reranker.train(LISTS, [1, 0] * 4, {})
 
 
 MODELS: dict[str, tuple[type, Callable[[], Any]]] = {
@@ -111,8 +111,7 @@ def test_every_kind_is_tried_here() -> None:
 
 
 def test_a_reranker_that_needs_models(tmp_path: Path) -> None:
-    lists = [NBest.of([Candidate(tree, -1.0), Candidate(Phrase("X", (tree,)), -2.0)]) for tree in TREES]
-    Reranker.train(lists, [1, 0] * 4, {"latent": ConstituencyModel.train(TREES)}).save(tmp_path / "model")
+    Reranker.train(LISTS, [1, 0] * 4, {"latent": ConstituencyModel.train(TREES)}).save(tmp_path / "model")
     with pytest.raises(ModelFileError, match="the reranker needs latent models named latent"):
         load(tmp_path / "model")
 

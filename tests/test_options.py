@@ -259,7 +259,7 @@ def test_what_is_refused_is_named(kind: type[Options]) -> None:
                 kind(**{field.name: value})
             message = str(raised.value)
             assert message.startswith(f"{kind.__name__}.{field.name} must be "), message
-            assert message.endswith(f", not {value!r}"), message
+            assert f", not {value!r}" in message, message
             assert all(f"{limit.bound:g}" in message for limit in field.limits), message
             assert all(repr(choice) in message for choice in choices), message
 

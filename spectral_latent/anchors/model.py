@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, AtMost, counted
+from spectral_latent._options import Above, AtLeast, AtMost, counted, given_or
 from spectral_latent.anchors.conversion import WordTypes
 from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.anchors.hulls import SpellingRegression, build_hull, to_unit_length
@@ -45,7 +45,9 @@ _SPELLING = ("mean", "weights")
 
 def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
     """Find the types (m,) of words, in upper or lower case; EstimationError for an unknown word, or a word given
-    twice."""
+    twice, and TypeError for another object."""
+    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+        raise TypeError(f"anchors are a list of words, not {words!r:.60}; give the anchor of each state")
     numbers = Vocabulary(types.names).numbers([word.lower() for word in words]).tolist()
     for i, (word, number) in enumerate(zip(words, numbers, strict=True)):
         if number < 0:
@@ -113,7 +115,7 @@ class AnchorHMM(WordTagger, StoredModel):
         anchors: the anchor of each state; if not given, anchors are found with `n_states` and `candidates`.
         listener: is told the progress of EM for the transitions.
         """
-        options = options or AnchorOptions()
+        options = given_or(AnchorOptions(), options)
         try:
             types = WordTypes.of(sentences)
         except ValueError as error:

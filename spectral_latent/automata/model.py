@@ -12,13 +12,14 @@ import scipy
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column
-from spectral_latent._options import AtLeast, AtMost, Count, checked, counted
+from spectral_latent._options import AtLeast, AtMost, Count, checked, counted, given_or
 from spectral_latent.automata.balancing import Balanced, forward_factor
 from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, counts_of
 from spectral_latent.automata.options import AutomatonOptions
 from spectral_latent.estimation import EstimationError
 from spectral_latent.files import Distinct, StoredModel, array_from, plain_name, setting_from
 from spectral_latent.inference import Weight
+from spectral_latent.model import check_kind
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import (
     Alphabet,
@@ -62,6 +63,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     options: AutomatonOptions | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         m = np.size(self.initial)
         n = len(self.observations.known)
         if not m or not n:
@@ -97,10 +99,10 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         >>> [round(automaton(string), 2) for string in ("ab", "ba")]
         [0.31, 0.0]
         """
-        options = options or AutomatonOptions()
+        options = given_or(AutomatonOptions(), options)
         names: Vocabulary[Hashable] = Vocabulary()
-        checked = (observations_of(string, number) for number, string in enumerate(strings, start=1))
-        rows = [tuple(map(names.add, string)) for string in checked]
+        observed = (observations_of(string, number) for number, string in enumerate(strings, start=1))
+        rows = [tuple(map(names.add, string)) for string in observed]
         if not len(names):
             raise EstimationError("no symbols to learn from")
         values = counts_of(rows, options.counted, longest=2 * options.length + 1)
@@ -160,6 +162,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
 
         model: a model of any estimator; the probability of symbols that it has not seen is left out.
         """
+        check_kind(model, LatentHMM)
         _, latent = model.grammar.proper
         (spine,) = latent.binary
         emission, m = latent.states.tolist()
@@ -274,6 +277,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         >>> round(half.distance(third) ** 2, 6), round(4 / 3 + 9 / 8 - 2 * 6 / 5, 6)
         (0.058333, 0.058333)
         """
+        check_kind(other, WeightedAutomaton)
         known = self.observations.known
         numbers = other.observations.terminals_of(known)
         if len(other.step) != len(known) or (numbers == len(known)).any():

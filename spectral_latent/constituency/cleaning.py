@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from spectral_latent._options import checked
 from spectral_latent.constituency.phrase import Phrase, inner_first
 from spectral_latent.estimation import EstimationError
 
@@ -253,7 +254,7 @@ def clean_together(
     >>> one.children[0] is other.children[0]
     True
     """
-    changes = Changes() if changes is None else changes
+    changes = checked("changes", changes, Changes | None) or Changes()
     made: dict[int, Phrase | None] = {}  # the cleaned phrase of each phrase, by its `id`
     for phrase in inner_first(phrases):
         children: list[Phrase | str] = []

@@ -70,6 +70,7 @@ class ConstituencyModel(PhraseParser):
         return f"{super().sizes}{labeller}"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_together([member.options for member in self.members])
         if (self.spans is None) != (self.options.spans is None):
             raise ValueError("a parser has a model of spans if its options have `spans`, and only then")
@@ -104,7 +105,7 @@ class ConstituencyModel(PhraseParser):
         span penalties, the models of spans or the `function_labels` of several grammars differ.
         """
         options = preset("fast") if options is None else options
-        several = [options] if isinstance(options, ConstituencyOptions) else list(options)
+        several = list(options) if isinstance(options, Iterable) else [options]
         find = partial(_span_examples, jobs=jobs)
         return ConstituencyModel(
             *train_parser(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from spectral_latent._options import AtLeast, Below
+from spectral_latent._options import AtLeast, Below, checked
 from spectral_latent.constituency.conversion import Binarisation
 from spectral_latent.constituency.features import FeatureSet
 from spectral_latent.constituency.spans import SpanOptions
@@ -49,6 +49,8 @@ def check_together(options: Sequence[ConstituencyOptions]) -> None:
     Traceback (most recent call last):
     ValueError: the grammars of one parser must have the same span_penalty, not 0.4 and 0.5
     """
+    for settings in options:
+        checked("options", settings, ConstituencyOptions)
     if not options:
         raise ValueError("the options are empty; a parser needs those of at least one grammar")
     penalties = sorted({settings.span_penalty for settings in options})

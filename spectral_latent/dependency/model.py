@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Count, checked
+from spectral_latent._options import Count, checked, given_or
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies
 from spectral_latent.dependency.conversion import require_heads
 from spectral_latent.dependency.grammar import DependencyGrammar
@@ -238,5 +238,5 @@ def prepare(
     jobs: the number of threads; the result does not depend on it.
     Raises the errors of `DependencyModel.train`.
     """
-    training, relations = prepare_parts(sentences, options or preset("fast"), weights=weights, jobs=jobs)
+    training, relations = prepare_parts(sentences, given_or(preset("fast"), options), weights=weights, jobs=jobs)
     return Training(DependencyModel((training.coarse,), relations), training.treebank)

@@ -174,6 +174,7 @@ class DependencyParser(Parser[DependencyGrammar, DependencySentence, DependencyC
 
         trees: the trees of the sentences.
         """
+        trees = list(check_trees(trees, DependencySentence))
         if self.relations is None:
             return [tree.with_heads(tree.heads, (BLANK,) * len(tree.forms)) for tree in trees]
         relations_of_each = self.relations.relations([self.grammar.options.tagged_tree(tree) for tree in trees])

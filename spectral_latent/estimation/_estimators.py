@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._names import ESTIMATORS, StateSource
+from spectral_latent._options import given_or
 from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import Moments, Priors, moments_from_counts
 from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, silent
@@ -206,7 +207,7 @@ def estimate(
     array([[0.667],
            [0.333]])
     """
-    options = options or EstimatorOptions()
+    options = given_or(EstimatorOptions(), options)
     task = _Task(treebank, options, jobs, listener)
     estimator = ESTIMATORS[options.estimator]
     if estimator.states_from is StateSource.RANDOM:

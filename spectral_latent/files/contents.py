@@ -173,7 +173,7 @@ def setting_from(name: str, settings: Mapping[str, Any], declared: Any) -> Any:
     except ModelFileError:
         raise
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"the setting {name} must be {_declaration(declared)}") from None
+        raise ValueError(f"the setting {name} must be {described(declared)}") from None
 
 
 def _of_json(value: Any, declared: Any) -> Any:
@@ -202,17 +202,6 @@ def _of_json(value: Any, declared: Any) -> Any:
         fields = get_type_hints(kind)
         return kind(*(_of_json(part, field) for part, field in zip(value, fields.values(), strict=True)))
     return accepted(value, declared)
-
-
-def _declaration(declared: Any) -> str:
-    """Describe the declared type of a setting, for messages."""
-    kind = get_origin(declared) or declared
-    parts = get_args(declared)
-    if kind is Annotated:
-        return " ".join([_declaration(parts[0]), *map(str, parts[1:])])
-    if kind in (list, tuple):
-        return f"a list of {'strings' if parts[0] is str else getattr(parts[0], '__name__', parts[0])}"
-    return described(declared)
 
 
 def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:

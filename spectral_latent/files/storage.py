@@ -166,8 +166,9 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     of another kind or of another version, or if its arrays need more memory.
     """
     checked("max_bytes", max_bytes, Count)
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, too, which would be awaited for ever
-        kind_of_path = "a folder" if os.path.isdir(path) else "a pipe or a device"
+    path = Path(path)  # an integer would be an open file
+    if path.exists() and not path.is_file():  # a pipe, too, which would be awaited for ever
+        kind_of_path = "a folder" if path.is_dir() else "a pipe or a device"
         raise ModelFileError(f"{path}: {kind_of_path}; give the file of a model")
     try:
         with safe_open(path, framework="np") as file:

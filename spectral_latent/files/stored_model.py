@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import ShortRepr
+from spectral_latent._options import ShortRepr, check_fields
 from spectral_latent.files.storage import MAX_BYTES, Contents, digest_of, opened_model, save_model
 
 __all__ = ["StoredModel"]
@@ -63,6 +63,10 @@ class StoredModel(ShortRepr):
     """
 
     kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a field of another type than declared, in models that are dataclasses."""
+        check_fields(self)
 
     @abstractmethod
     def contents(self) -> Contents:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import counted
+from spectral_latent._options import checked, counted, given_or
 from spectral_latent.estimation import (
     EstimatorOptions,
     Listener,
@@ -240,9 +240,11 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
 
         Raises GraphError if a graph is not a tree, an observation is missing, or a feature is NaN or unhashable.
         """
+        options = given_or(EstimatorOptions(), options)
+        checked("inside_features", inside_features, Mapping | None)
+        checked("outside_features", outside_features, Mapping | None)
         formalism = GraphFormalism(inside_features or {}, outside_features or {})
         (treebank,) = read_treebanks(checked_graphs(graphs), [formalism], weights=weights, jobs=jobs)
-        options = options or EstimatorOptions()
         estimated = estimate(treebank, options, jobs=jobs, listener=listener)
         names = formalism.symbols, formalism.terminals
         return GraphModel((GraphGrammar(options, *names, estimated.operators, estimated.objective),))

@@ -13,10 +13,11 @@ symbol in every state, so that a round draws for all its nodes at once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from spectral_latent._options import Count, Countable, checked
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
@@ -184,6 +185,9 @@ def sample_trees(
     >>> sampled.trees.symbol, sampled.trees.root, sampled.states
     (array([0, 1, 2, 0, 1, 2]), array([2, 5]), array([0, 0, 0, 0, 0, 0]))
     """
+    checked("the number of trees", n_trees, Annotated[int, Countable(0)])
+    checked("max_nodes", max_nodes, Count)
+    checked("rng", rng, np.random.Generator)
     choices = _Expansions.from_operators(operators)
     _check(operators, choices)
     roots = rng.choice(operators.root.size, size=n_trees, p=operators.root.ravel() / operators.root.sum())

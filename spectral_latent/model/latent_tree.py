@@ -35,6 +35,7 @@ from spectral_latent.inference import (
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.model.batches import batches_of, map_batches
 from spectral_latent.model.parses import Parse, Parses
+from spectral_latent.model.requests import check_kind
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees
 
@@ -213,6 +214,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         objective: the objective of the EM that made the operators, by iteration; empty without EM.
         Raises ValueError if the model has several members.
         """
+        check_kind(operators, ObservableOperators)
         (_,) = self.members
         return self.with_members(lambda member: member.with_operators(operators, objective))
 
@@ -289,6 +291,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         n_best: the largest number of trees of an input.
         settings: further settings of the formalism.
         """
+        checked("n_best", n_best, Count)
         given = list(map(self._input, inputs))
         if not any(map(self._is_empty, given)):
             return self._find(given, n_best, **settings) if given else []
@@ -339,6 +342,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         max_nodes: the largest number of nodes of an s-tree.
         Raises ValueError if the operators are not probabilities, or if an s-tree grows beyond `max_nodes` nodes.
         """
+        checked("rng", rng, np.random.Generator)
         drawn: list[tuple[int, Tree]] = []
         of_tree = rng.integers(len(self.members), size=checked("n", n, Count))
         for number, member in enumerate(self.members):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TypeVar
+from types import UnionType
+from typing import Any, TypeVar, get_args
 
 __all__ = ["check_kind", "check_sentences", "check_trees", "check_words"]
 
@@ -75,15 +76,16 @@ def check_trees(trees: Iterable[Tree], kind: type[Tree]) -> Iterator[Tree]:
         yield tree
 
 
-def check_kind(given: object, expected: type) -> None:
+def check_kind(given: object, expected: type | UnionType) -> None:
     """Raise TypeError unless an object is of a class.
 
     given: the object to check.
-    expected: the class that it must have.
+    expected: the class that it must have, or several of which it must have one.
 
     >>> check_kind(1.0, int)
     Traceback (most recent call last):
     TypeError: expected int, got float
     """
     if not isinstance(given, expected):
-        raise TypeError(f"expected {expected.__name__}, got {type(given).__name__}")
+        kinds: tuple[Any, ...] = get_args(expected) or (expected,)
+        raise TypeError(f"expected {' or '.join(kind.__name__ for kind in kinds)}, got {type(given).__name__}")

@@ -28,7 +28,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from spectral_latent._options import Above, AtLeast, AtMost, Options
+from spectral_latent._options import Above, AtLeast, AtMost, Options, given_or
 from spectral_latent.estimation import EstimationError
 from spectral_latent.reranking._kernels import Rows, visit
 from spectral_latent.reranking.tables import FeatureTable
@@ -110,7 +110,7 @@ class PerceptronReranker:
         Raises EstimationError if a gain is missing or is not a finite number, or if there are not two lists whose
         candidates differ in gain.
         """
-        options = options or PerceptronOptions()
+        options = given_or(PerceptronOptions(), options)
         gain = np.asarray(gains, dtype=float)
         if gain.shape != (len(table.list_of),) or not np.isfinite(gain).all():
             raise EstimationError(

@@ -149,6 +149,7 @@ class Reranker(StoredModel):
         return self.features.sizes
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.perceptron.names != self.features.names:
             raise ValueError("the perceptron weighs other features than these; train it on their table")
 
@@ -232,6 +233,7 @@ class Reranker(StoredModel):
         """
         checked("n_best", n_best, Count)
         checked("n_candidates", n_candidates, Count)
+        check_kind(parser, Parser)
         parses_of_each = parser.parse_all(sentences, max(n_best, n_candidates), jobs=jobs)
         return (
             Parses(parses[place] for place in self.rank(parses_to_nbest(parses))[:n_best]) for parses in parses_of_each

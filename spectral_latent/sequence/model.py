@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import AtLeast, Below, ShortRepr
+from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, given_or
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.files import Distinct, plain_name, setting_from
 from spectral_latent.inference import Weight, tree_weights
@@ -56,6 +56,7 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
     tagset: str | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.observations, Lexicon) or self.observations.spelling is None:
             raise ValueError("the lexicon has learnt no spellings")
 
@@ -109,7 +110,7 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
         Raises EstimationError if there is no sentence, if a sentence is empty, or if a token is not a pair of a word
         and a tag.
         """
-        options = options or preset("fast")
+        options = given_or(preset("fast"), options)
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
         return LatentTagger((train_tagged(pairs, options, weights=weights, jobs=jobs, listener=listener),))
 
@@ -232,6 +233,7 @@ class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
     floor: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         wanted = 0.0 if self.grammar.probabilities else self.options.floor
         if wanted not in (None, self.floor):
             raise ValueError(f"the floor must be {wanted}, not {self.floor}")
@@ -277,7 +279,7 @@ class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
 
         Raises EstimationError if there is no sequence, if a sequence is empty, or if an observation is not hashable.
         """
-        options = options or HMMOptions()
+        options = given_or(HMMOptions(), options)
         grammar, floor = train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener)
         return LatentHMM((grammar,), floor)
 
@@ -344,6 +346,7 @@ class StateTagger(TaggingModel, ShortRepr):
         return self.model.sizes
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if len(self.tags) != self.model.hidden.n_states:
             raise ValueError(f"{self.model.hidden.n_states} states need as many names, not {len(self.tags)}")
 

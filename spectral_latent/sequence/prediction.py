@@ -27,7 +27,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import TINY
-from spectral_latent._options import AtLeast, Count, checked
+from spectral_latent._options import Count, Countable, checked
 from spectral_latent.model import Prefixes
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.forests import TrellisBuilder
@@ -287,15 +287,16 @@ class Predictor:
 
         Raises ValueError if a sequence grows longer than max_length, or no possible event has a positive probability.
         """
-        checked("n", n, Annotated[int, AtLeast(0)])
+        checked("n", n, Annotated[int, Countable(0)])
         checked("length", length, Count | None)
         checked("max_length", max_length, Count)
+        checked("rng", rng, np.random.Generator)
         n_terminals = self.n_terminals
         known = np.tile(np.arange(n_terminals) < n_known, 2)
         is_last = np.arange(2 * n_terminals) >= n_terminals
+        state = self._first(n)
         drawn: list[list[int]] = [[] for _ in range(n)]
         growing = drawn  # the sequences that have not ended
-        state = self._first(n)
         while growing:
             if len(growing[0]) == max_length:
                 raise ValueError(f"a sampled sequence has more than {max_length} observations")

@@ -149,6 +149,7 @@ class TaggingModel(Tagger):
 
         Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
+        checked("rng", rng, np.random.Generator)
         self._check(sequence)
         if not len(sequence):
             return []

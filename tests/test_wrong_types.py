@@ -1,0 +1,219 @@
+"""An argument of a wrong type or size is refused by TypeError or ValueError, whatever is called."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spectral_latent
+from spectral_latent import EstimatorOptions, LatentHMM
+from spectral_latent.constituency import ConstituencyModel, PhraseConstraints
+from spectral_latent.dependency import DependencyConstraints, DependencySentence, unknown_tree
+from spectral_latent.estimation import silent
+from spectral_latent.grammar import Limits
+from spectral_latent.sequence import HMMOptions
+from tests.test_front_door import LISTS, MODELS, TREES, WORDS, graph
+
+WRONG = [None, 3, -1, "x", b"x", [], {}, object(), np.eye(2), 2**70, float("nan"), [None], [3], ("x",), len]
+OF_FILES = {"contents", "from_arrays"}  # only `save` and `load` call them
+STEPS = {
+    "charts",
+    "constituents",
+    "found",
+    "items",
+    "score_with_parts",
+    "span_examples",
+}  # they take each other's results
+N_PROCESSES = (None, 3, -1)  # they are right
+DEPENDENCIES = [DependencySentence.of(["Yes", "!"], ["A", "B"]).with_heads((0, 1))]
+
+
+@cache
+def model(kind: str) -> Any:
+    """Train a small model of a kind; a hidden Markov model has states."""
+    if kind == "hmm":
+        return LatentHMM.train(WORDS, HMMOptions(EstimatorOptions("clustering", n_states=2), choose_states=False))
+    return MODELS[kind][1]()
+
+
+def right(kind: str, file: Path) -> dict[str, Any]:
+    """List a right value of each parameter, by name, for the methods of a kind of model."""
+    words = ["dogs", "run"]
+    values: dict[str, Any] = {
+        "anchors": None,
+        "change": lambda member: member,
+        "changes": None,
+        "constraints": PhraseConstraints(),
+        "f": lambda string: 0.5 ** len(string),
+        "gains": [1, 0] * 4,
+        "given": words,
+        "graph": graph(),
+        "graphs": [graph()],
+        "inputs": [words] * 2,
+        "inside_features": None,
+        "length": 2,
+        "limits": Limits(),
+        "listener": silent,
+        "lists": LISTS,
+        "max_bytes": 10**9,
+        "max_length": 100,
+        "max_nodes": 100,
+        "model": model("hmm"),
+        "models": None,
+        "n": 2,
+        "n_best": 2,
+        "n_candidates": 2,
+        "n_states": None,
+        "n_words": 2,
+        "name": "fast",
+        "nbest": LISTS[0],
+        "objective": (),
+        "operators": model(kind).named_operators.operators if kind in ("dependency", "constituency", "tree") else None,
+        "options": None,
+        "other": model("automaton"),
+        "outside_features": None,
+        "parser": model("constituency"),
+        "path": file,
+        "phrases": TREES,
+        "prefix": ["the"],
+        "prefixes": ["", "a"],
+        "projective": True,
+        "record": None,
+        "rng": np.random.default_rng(0),
+        "scored": False,
+        "sentence": words,
+        "sentences": [words] * 2,
+        "sequence": words,
+        "sequences": [words] * 2,
+        "spans": None,
+        "string": "ab",
+        "strings": ["ab", "abab"],
+        "suffixes": ["", "b"],
+        "symbols": "ab",
+        "tags": {anchor: "N" for anchor in model("anchors").anchors},
+        "templates": True,
+        "text": "Dogs run .",
+        "tree": TREES[0],
+        "trees": TREES,
+        "unit": "bits",
+        "weights": None,
+        "words": words,
+    }
+    of_kind: dict[str, dict[str, Any]] = {
+        "dependency": {
+            "constraints": DependencyConstraints(),
+            "given": DEPENDENCIES[0],
+            "inputs": DEPENDENCIES,
+            "sentence": DEPENDENCIES[0],
+            "tree": unknown_tree(DEPENDENCIES[0]),
+            "sentences": DEPENDENCIES,
+            "trees": DEPENDENCIES,
+        },
+        "tree": {"given": graph(), "inputs": [graph()], "trees": [graph()]},
+        "tagger": {"sentences": [[("dogs", "N"), ("bark", "V")]]},
+    }
+    return values | {"jobs": 1} | of_kind.get(kind, {})
+
+
+def methods(owner: type, instance: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """List the public methods of a class, of the class itself or of an instance, by name."""
+    for name in dir(owner):
+        if name == "__call__" or not (name.startswith("_") or name in OF_FILES | STEPS):
+            method = inspect.getattr_static(owner, name)
+            if isinstance(method, staticmethod | classmethod) or inspect.isfunction(method):
+                yield name, getattr(instance, name)
+
+
+def calls(kind: str, file: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
+    """List what can be called of a kind of model, with right arguments."""
+    made = model(kind)
+    made.save(file)
+    arguments = right(kind, file)
+    for instance in (made, made.tagger) if kind == "hmm" else (made,):
+        yield (
+            f"{type(instance).__name__}",
+            type(instance),
+            {field.name: getattr(instance, field.name) for field in fields(instance) if field.init},
+        )
+        for name, method in methods(type(instance), instance):
+            names = inspect.signature(method).parameters
+            given = {each.name: arguments[each.name] for each in names.values() if each.kind is not each.VAR_KEYWORD}
+            yield f"{type(instance).__name__}.{name}", method, given
+
+
+def outcome(call: Callable[..., Any], given: dict[str, Any]) -> str | None:
+    """Call a function; return the error if it is of a foreign type."""
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            answer = call(**given)
+            if isinstance(answer, Iterator):
+                list(answer)
+        except (TypeError, ValueError):
+            return None
+        except OSError as error:
+            return None if "path" in given else repr(error)
+        except Exception as error:
+            return repr(error)
+    return None
+
+
+def foreign(name: str, call: Callable[..., Any], given: dict[str, Any]) -> Iterator[str]:
+    """Call a function with each wrong value in the place of each argument, and list the errors of a foreign type."""
+    for parameter in given:
+        for wrong in WRONG:
+            if not (parameter == "jobs" and any(wrong is each for each in N_PROCESSES)):
+                error = outcome(call, given | {parameter: wrong})
+                if error is not None:
+                    yield f"{name}({parameter}={wrong!r:.20}): {error}"
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_models_refuse_arguments_of_wrong_types(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some files are written
+    found = [error for each in calls(kind, tmp_path / "model") for error in foreign(*each)]
+    assert found == []
+
+
+def test_functions_and_options_refuse_arguments_of_wrong_types(tmp_path: Path) -> None:
+    given = right("constituency", tmp_path / "model")
+    model("constituency").save(tmp_path / "model")
+    classes = {kind for kind, _ in MODELS.values()}
+    tried = [getattr(spectral_latent, name) for name in spectral_latent.__all__]
+    for each in [each for each in tried if callable(each) and each not in classes]:
+        names = inspect.signature(each).parameters
+        default = {name: given.get(name, parameter.default) for name, parameter in names.items()}
+        assert list(foreign(each.__name__, each, default)) == []
+
+
+def test_options_of_another_kind_are_refused_and_not_taken_for_none(tmp_path: Path) -> None:
+    for kind, (owner, _) in MODELS.items():
+        train: Any = owner.train  # type: ignore[attr-defined]
+        names = inspect.signature(train).parameters
+        given = {name: value for name, value in right(kind, tmp_path).items() if name in names}
+        for wrong in ({}, [], 0, "", False, Limits()):
+            with pytest.raises((TypeError, ValueError), match="options"):
+                train(**given | {"options": wrong})
+
+
+def test_numbers_beyond_64_bits_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    for sample in (model("hmm").sample, model("automaton").sample, model("tree").sample):
+        with pytest.raises(ValueError, match="too large"):
+            sample(2**70, rng)
+    with pytest.raises(ValueError, match="too large"):
+        model("constituency").parse_nbest(["dogs"], 2**70)
+
+
+def test_a_list_is_checked_to_the_last_member() -> None:
+    member = model("constituency").members[0]
+    for wrong in ([member], (member, "x"), (None,)):
+        with pytest.raises(ValueError, match=r"ConstituencyModel\.members must be a tuple of PhraseGrammar"):
+            ConstituencyModel(wrong)  # type: ignore[arg-type]
