@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -22,6 +23,7 @@ _UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # the first one begins as 
 _SIGNATURES = (_GZIP, *_UTF_16, *_UTF_32)
 
 _LONGEST_LINE = 128 << 20  # bytes
+_LONE_RETURN = re.compile(rb"\r(?<!\r\r)\r*+(?!\n|\Z)")  # carriage returns before other text
 
 
 class CorpusError(ValueError):
@@ -190,14 +192,20 @@ def decode(content: bytes, source: str, line: int = 1) -> str:
     source: the name of their file in errors.
     line: the number of their first line.
 
-    Raises `CorpusError` for binary data, for other bytes that are not UTF-8, and for lines that end in carriage returns
-    alone.
+    Raises `CorpusError` for binary data, for other bytes that are not UTF-8, for carriage returns that do not stand at
+    the end of a line, and for a byte order mark within the text.
 
     >>> decode("¡hola!".encode(), "greeting")
     '¡hola!'
     """
     if line == 1 and b"\n" not in content and b"\r" in content.rstrip(b"\r"):
         raise CorpusError(f"{source}: lines end in carriage returns alone; convert them with `tr '\\r' '\\n'`")
+    if content.count(b"\r") > content.count(b"\r\n") and (lone := _LONE_RETURN.search(content)):
+        problem = "a carriage return within the line; write a line feed, or a space, in its place"
+        raise Line(source, line + content.count(b"\n", 0, lone.start())).error(problem)
+    if (mark := content.find(codecs.BOM_UTF8, int(line == 1))) >= 0:
+        problem = "a byte order mark (U+FEFF) within the text; remove it, for example with `sed 's/\\xEF\\xBB\\xBF//g'`"
+        raise Line(source, line + content.count(b"\n", 0, mark)).error(problem)
     try:
         return content.decode("utf-8-sig" if line == 1 else "utf-8")
     except UnicodeDecodeError as error:

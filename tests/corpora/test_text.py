@@ -24,10 +24,17 @@ def test_messages_are_short_and_can_be_printed() -> None:
         assert len(message) < 700
 
 
-def test_a_byte_order_mark_is_dropped_at_the_beginning_alone() -> None:
+def test_a_byte_order_mark_is_dropped_at_the_beginning_and_refused_elsewhere() -> None:
     mark = "\ufeff"
     assert decode(f"{mark}a".encode(), "x") == "a"
-    assert decode(f"{mark}a".encode(), "x", line=2) == f"{mark}a"
+    for text, line, wrong in (
+        (f"{mark}a", 2, 2),
+        (f"{mark}a\n{mark}b", 1, 2),
+        (f"{mark}{mark}a", 1, 1),
+        (f"a{mark}", 7, 7),
+    ):
+        with pytest.raises(CorpusError, match=f"x, line {wrong}: a byte order mark"):
+            decode(text.encode(), "x", line)
 
 
 def test_carriage_returns_alone_end_no_line() -> None:
@@ -35,6 +42,16 @@ def test_carriage_returns_alone_end_no_line() -> None:
         decode(b"a/N b/V\rc/N d/V\r", "x")
     assert decode(b"a/N b/V\r\nc/N", "x") == "a/N b/V\r\nc/N"
     assert decode(b"a/N b/V\r", "x") == "a/N b/V\r"
+    assert decode(b"a\r\r\nb\r\n\r", "x") == "a\r\r\nb\r\n\r"
+
+
+def test_a_carriage_return_within_a_line_is_refused() -> None:
+    for text, line in ((b"a\r\nb\rc\n", 2), (b"\rb\n", 1), (b"a\nb\r\r c\r\n", 2), (b"a\rb\n", 1)):
+        with pytest.raises(CorpusError, match=f"x, line {line}: a carriage return"):
+            decode(text, "x")
+    begun = time.process_time()
+    decode(b"\r" * 10**6 + b"\na\r\r\n", "x")
+    assert time.process_time() - begun < 2
 
 
 def test_half_of_a_pair_of_surrogates_is_no_text() -> None:
