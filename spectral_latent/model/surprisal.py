@@ -65,7 +65,7 @@ class Prefixes(NamedTuple):
         array([1. , 0.3])
         """
         share = math.log(len(several))
-        words, tags, sentence = (np.logaddexp.reduce(np.stack(column)) - share for column in zip(*several, strict=True))
+        words, tags, sentence = (_log_sum(np.stack(column)) - share for column in zip(*several, strict=True))
         return Prefixes(words, tags, float(sentence))
 
     def surprisal(self, unit: Unit, seen: BoolArray) -> Surprisal:
@@ -90,6 +90,12 @@ class Prefixes(NamedTuple):
             float(_lost(after[-1:], np.array([self.sentence]))[0]) / base,
             seen,
         )
+
+
+def _log_sum(logs: FloatArray) -> FloatArray:
+    """Compute the logarithms (...) of sums of probabilities from their logarithms (k, ...); NaN stays NaN."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.logaddexp.reduce(logs))
 
 
 def _lost(before: FloatArray, after: FloatArray) -> FloatArray:
@@ -122,7 +128,7 @@ class NextWords(NamedTuple):
                [0.75, 0.25]])
         """
         logs, following = (np.stack(column) for column in zip(*several, strict=True))
-        total = np.logaddexp.reduce(logs)
+        total = _log_sum(logs)
         with np.errstate(invalid="ignore"):
             weight = np.exp(logs - total)[:, :, None]
         share = np.where(weight == 0.0, 0.0, weight * following).sum(axis=0)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from spectral_latent.constituency import ConstituencyModel, preset
@@ -53,6 +54,15 @@ def test_a_sentence_beyond_a_limit_has_a_fallback(
         (parse,) = limited.parse_nbest(sentence(LONG), 1)
     assert parse.is_fallback
     assert not model.parse(sentence(LONG)).is_fallback
+
+
+def test_the_surprisal_of_an_overlong_sentence_is_announced_by_nothing_but_its_limit() -> None:
+    options = preset("fast") * 2
+    limited = ConstituencyModel.train(embedded_treebank(20), options).with_limits(Limits(max_words=3))
+    for ask in (lambda: limited.surprisal(LONG[:5]).total, lambda: limited.entropy(LONG[:5])):
+        with pytest.warns(RuntimeWarning) as told:
+            assert np.isnan(ask()).all()
+        assert all("longer than the 3 of its limit" in str(warning.message) for warning in told)
 
 
 def test_sentences_within_the_limits_are_parsed_as_without_limits(parser: Any) -> None:
