@@ -22,7 +22,7 @@ from spectral_latent.files import Distinct
 from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
 from spectral_latent.model.latent_tree import WeighedForest
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
 __all__ = ["PhraseGrammar"]
 
@@ -78,8 +78,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         """
         forest, first, end = charts.joined()
         sentence = charts.grammar.sentence_of(first)
-        is_part = self.is_bar[forest.symbol] & (end - first < np.diff(charts.grammar.start)[sentence])
-        chain = np.where(is_part, -1, self._chain_of[forest.symbol])
+        chain = np.where(self._are_parts(charts, forest, first, end), -1, self._chain_of[forest.symbol])
         return PhraseItems.compute(self.options, charts.grammar.latent, forest, sentence, first, end, chain)
 
     def most_frequent_tags(self, sentence: SentenceGrammar) -> list[str]:
@@ -111,7 +110,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
             operators = replace(operators, root=np.append(root, np.zeros((1, root.shape[1])), axis=0))
         forest, tree = self._derivation_builder.forest(trees, grammar.words.word, operators.rules.leaf)
         factor = trees.n_phrases * np.log1p(-self.options.rows)
-        return WeighedForest(operators, forest, factor, tree)
+        return WeighedForest(operators, forest, factor, tree=tree)
 
     def forest_of(self, trees: Sequence[Phrase]) -> WeighedForest:
         """Build the forest of the derivations of cleaned trees.
@@ -134,6 +133,24 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
             for of, known in inputs
         ]
         return self.charts(words, Vocabulary(self.tags).numbers(tag_of_word), permits)
+
+    def forest(self, inputs: Sequence[PartialPhrase]) -> WeighedForest:
+        """Join the pruned charts of sentences, which lack the rules of `rows`, but have their factors.
+
+        inputs: the sentences with their constraints, which fit them.
+        Raises ValueError if a sentence is empty.
+        """
+        charts = self.charts_of(inputs)
+        forest, first, end = charts.joined()
+        is_phrase = (end - first > 1) & ~self._are_parts(charts, forest, first, end)
+        factors = np.where(is_phrase, 1.0 - self.options.rows, 1.0)
+        return WeighedForest(charts.grammar.latent, charts.possible(forest), factors=factors)
+
+    def _are_parts(self, charts: Charts, forest: Forest, first: IntArray, end: IntArray) -> BoolArray:
+        """Tell which items (I,) are parts of phrases; a bar @X over all words of a sentence stands for its phrase X."""
+        width = np.diff(charts.grammar.start)[charts.grammar.sentence_of(first)]
+        are_parts: BoolArray = self.is_bar[forest.symbol] & (end - first < width)
+        return are_parts
 
     def output(self, tree: SkeletalTrees, given: PartialPhrase | None = None) -> Phrase:
         """Convert one s-tree back to a phrase.

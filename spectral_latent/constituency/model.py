@@ -48,10 +48,9 @@ class ConstituencyModel(PhraseParser):
 
     `score` cleans trees as training does.  A phrase may have any children, but children that rules allow are likelier;
     see `rows`.  A tree has p̂ = 0 if a label or a chain of labels was never seen, or if a frequent word never had its
-    tag.  `log_probabilities` sums over the derivations in pruned charts, which lack the rules of `rows`; where only a
-    chart in which any word may have any tag derives a sentence, that chart is summed.  So a few trees may have more
-    probability than their sentence.  A word that was never seen is replaced by its signature, with the probabilities of
-    tags that follow from its spelling.
+    tag.  `log_probabilities` is a lower bound: it sums over the derivations in pruned charts, which lack the rules of
+    `rows`; it is -inf if some word must have a tag that it never had.  A word that was never seen is replaced by its
+    signature, with the probabilities of tags that follow from its spelling.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> trees = [Phrase("S", (leaf("NNS", noun), leaf("VBP", verb)))

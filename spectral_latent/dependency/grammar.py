@@ -108,6 +108,18 @@ class DependencyGrammar(
             posteriors.append(marginals if marginals is not None and marginals.sign.any() else None)
         return posteriors
 
+    def forest(self, inputs: Sequence[PartialDependencies]) -> WeighedForest:
+        """Join the pruned charts of sentences to one forest, in which only complete heads may be at the top.
+
+        inputs: the sentences with their constraints, which fit them.
+        Raises ValueError if a sentence is empty.
+        """
+        weighed = super().forest(inputs)
+        is_complete = np.array([symbol.role == "complete" for symbol in self.symbols])
+        operators = weighed.operators
+        root = np.where(is_complete[:, None], operators.root, 0.0)
+        return weighed._replace(operators=replace(operators, root=root))
+
     def weigh(self, trees: Sequence[DependencySentence], grammar: SentenceGrammar) -> Weight:
         """Estimate the probabilities of trees, given the grammar of their words.
 

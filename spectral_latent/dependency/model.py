@@ -37,8 +37,8 @@ class DependencyModel(DependencyParser):
     relations: the model of the relations of arcs; None if arcs have no relations.
 
     `score` estimates p̂ of trees with one root, projective or not; a tree with a tag that was never seen has p̂ = 0.
-    `log_probabilities` sums over the trees in pruned charts, whose arcs all occurred in training if they suffice for a
-    tree; `score` prunes nothing, and counts all trees, so that the sum of its probabilities may be larger.  A word that
+    `log_probabilities` is a lower bound: it sums over the trees in pruned charts, whose arcs all occurred in training
+    if they suffice for a tree; it is -inf if some word must have a tag that it never had.  A word that
     was never seen is replaced by its signature.
 
     >>> def tree(words, tags, heads): return DependencySentence.of(words, tags).with_heads(heads)

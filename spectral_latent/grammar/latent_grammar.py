@@ -158,11 +158,13 @@ class LatentGrammar(
     def forest(self, inputs: Sequence[Partial[Sentence, Constraints]]) -> WeighedForest:
         """Join the pruned charts of sentences to one forest, with a component for each sentence.
 
+        Derivations in which a word has a tag that it never had have no weight.
+
         inputs: the sentences with their constraints, which fit them.
         Raises ValueError if a sentence is empty.
         """
         charts = self.charts_of(inputs)
-        return WeighedForest(charts.grammar.latent, charts.joined().forest)
+        return WeighedForest(charts.grammar.latent, charts.possible(charts.joined().forest))
 
     def with_limits(self, limits: Limits) -> Self:
         """Replace the limits of the time and memory of a sentence.

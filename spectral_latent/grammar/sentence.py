@@ -98,6 +98,15 @@ class Charts(NamedTuple):
         """Make the forest of all sentences, with a component for each; words of all sentences are numbered together."""
         return SpanForest.of(self.pruned, self.grammar.start)
 
+    def possible(self, forest: Forest) -> Forest:
+        """Take all weight from the leaf rules of any word, which charts use to find a tree of an impossible sentence.
+
+        forest: the joined forest.
+        """
+        of_any = np.append(self.grammar.latent.rules.leaf[:, 1] == self.grammar.words.any_word, False)
+        is_any = (forest.left < 0) & of_any[np.where(forest.left < 0, forest.rule, -1)]
+        return forest._replace(rule=np.where(is_any, -1, forest.rule))
+
     def weight(self) -> Weight:
         """Estimate the probability of each sentence, (T,): the sum over the trees of its chart; 0 without a tree."""
-        return tree_weights(self.grammar.latent, self.joined().forest)
+        return tree_weights(self.grammar.latent, self.possible(self.joined().forest))

@@ -51,24 +51,27 @@ class WeighedForest(NamedTuple):
     operators: operators over the rules of the forest.
     forest: the derivations, with a component for each of C inputs or trees.
     log_factor: (C,) the logarithm of a factor of all derivations of a component; 0 for none.
+    factors: (I,) the factor of each item, for every derivation that has the item; None if all are 1.
     tree: (K,) the number of the tree of each of K roots, where trees share items, so that they are one component.
     """
 
     operators: ObservableOperators
     forest: Forest
     log_factor: FloatArray | float = 0.0
+    factors: FloatArray | None = None
     tree: IntArray | None = None
 
     def weight(self) -> Weight:
         """Sum the weights of the derivations of each component, or of each tree if trees share items."""
         of_tree = self.forest if self.tree is None else self.forest._replace(component=self.tree)
-        weight = total_weight(self.operators, of_tree, inside(self.operators, self.forest))
-        return Weight(weight.sign, weight.log + self.log_factor)
+        sign, log = total_weight(self.operators, of_tree, inside(self.operators, self.forest, self.factors))
+        return Weight(sign, log + self.log_factor)
 
     def marginals(self) -> FloatArray:
         """Compute the posterior of each item, (I,)."""
-        inner = inside(self.operators, self.forest)
-        return marginals(self.operators, self.forest, inner, outside(self.operators, self.forest, inner))
+        inner = inside(self.operators, self.forest, self.factors)
+        outer = outside(self.operators, self.forest, inner, self.factors)
+        return marginals(self.operators, self.forest, inner, outer, self.factors)
 
 
 class Member(ShortRepr, Generic[Input, Tree]):
@@ -277,8 +280,9 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
     def log_probabilities(self, inputs: Iterable[Any]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of inputs: the mean over the members.
 
-        The probability under a member is the sum over the derivations in its forest of the input.  The logarithm is
-        -inf if the estimate is not above zero, which is possible for spectral models.
+        The probability under a member is the sum of `score` over the derivations in its forest of the input.  Where
+        the forest is pruned, probabilities are therefore lower bounds; the class says what is left out.  The logarithm
+        is -inf if the estimate is not above zero, which is possible for spectral models.
 
         inputs: the inputs.
         """

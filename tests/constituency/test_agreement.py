@@ -92,7 +92,7 @@ def test_a_grammar_without_a_likely_tree_is_left_out_of_the_mean(parser: Constit
     """The grammar that is left out changes P, but has no part in the posteriors after the step."""
     words = list("abab")
     first, other = parser.members[0], parser.members[1]
-    empty = replace(other.grammar.operators, leaf=np.zeros_like(other.grammar.operators.leaf))
+    empty = replace(other.operators, leaf=np.zeros_like(other.operators.leaf))
     both = judging(replace(parser, members=(first, other.with_operators(empty))), 3)
     assert both.posteriors(words) == pytest.approx(judging(replace(parser, members=(first,)), 3).posteriors(words))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -19,6 +20,11 @@ from spectral_latent.trees import MISSING
 
 ESTIMATOR = EstimatorOptions("clusters-em", n_states=2)
 N = 20_000
+TREES = [
+    DependencySentence.of(["big", "dogs", "bark"], ["J", "N", "V"]).with_heads((2, 3, 0)),
+    DependencySentence.of(["dogs", "bark", "now"], ["N", "V", "R"]).with_heads((2, 0, 2)),
+    DependencySentence.of(["bark", "now"], ["V", "R"]).with_heads((0, 1)),
+]
 
 
 def phrase(*words: str) -> Phrase:
@@ -40,12 +46,7 @@ def phrases() -> ConstituencyModel:
 
 
 def arcs() -> DependencyModel:
-    trees = [
-        DependencySentence.of(["big", "dogs", "bark"], ["J", "N", "V"]).with_heads((2, 3, 0)),
-        DependencySentence.of(["dogs", "bark", "now"], ["N", "V", "R"]).with_heads((2, 0, 2)),
-        DependencySentence.of(["bark", "now"], ["V", "R"]).with_heads((0, 1)),
-    ]
-    return DependencyModel.train(trees * 300, DependencyOptions(estimator=ESTIMATOR))
+    return DependencyModel.train(TREES * 300, DependencyOptions(estimator=ESTIMATOR))
 
 
 def tags() -> LatentTagger:
@@ -114,3 +115,43 @@ def test_missing_observations_are_filled_in_by_falling_probability() -> None:
     total = np.exp(model.log_probabilities([pair("z", MISSING)]))[0]
     assert sum(np.exp(parse.log) for parse in found) == pytest.approx(total)
     assert list(model.all([pair("z", MISSING)] * 2, 5))[1][0].log == found[0].log
+
+
+def every_phrase() -> tuple[ConstituencyModel, list[list[str]]]:
+    """A parser that prunes nothing, with rows, for which charts have factors but no rules."""
+    both = Phrase("S", (phrase("a", "b"), phrase("d", "c")))
+    trees = [phrase("a", "b"), phrase("a", "c"), phrase("d", "c", "b"), both]
+    options = ConstituencyOptions(estimator=ESTIMATOR, threshold=0.0, beam=0.0)
+    sentences = [["a", "b"], ["a", "b", "d", "c"], ["d", "c", "b"]]
+    return ConstituencyModel.train(trees * 300, [options, options]), sentences
+
+
+def every_arc() -> tuple[DependencyModel, list[DependencySentence]]:
+    model = DependencyModel.train(TREES * 300, DependencyOptions(estimator=ESTIMATOR, threshold=0.0, beam=0.0))
+    grammar = replace(model.grammar, seen=np.ones_like(model.grammar.seen))
+    sentences = [tree.without_tree() for tree in TREES] + [DependencySentence.of(["big", "bark"], ["J", "V"])]
+    return replace(model, members=(grammar,)), sentences
+
+
+@pytest.mark.parametrize("make", [every_phrase, every_arc])
+def test_the_probability_of_a_sentence_is_the_sum_over_its_trees(make: Any) -> None:
+    """For phrases, the sum is also over trees that only rows derive, so that charts give a lower bound."""
+    model, sentences = make()
+    for sentence in sentences:
+        trees = [parse.tree for parse in model.parse_nbest(sentence, 10_000)]
+        (found,) = np.exp(model.log_probabilities([sentence]))
+        total = np.exp(model.score(trees).log).sum()
+        assert 0.0 < found <= total * (1 + 1e-6)
+        by_rules = model
+        if isinstance(model, ConstituencyModel):
+            # Without rows, all numbers are the same but for the factor 1 - ε of each phrase.
+            by_rules = model.with_members(lambda each: replace(each, options=replace(each.options, rows=0.0)))
+            (found,) = np.exp(by_rules.log_probabilities([sentence]))
+        assert found == pytest.approx(np.exp(by_rules.score(trees).log).sum(), rel=1e-6)
+
+
+def test_a_sentence_has_the_factors_of_its_phrases() -> None:
+    model, (two, *_) = every_phrase()
+    by_rules = model.with_members(lambda each: replace(each, options=replace(each.options, rows=0.0)))
+    found, wanted = (each.log_probabilities([two])[0] for each in (model, by_rules))
+    assert found == pytest.approx(wanted + np.log1p(-model.options.rows))
