@@ -89,7 +89,7 @@ def print_table(corpus: Corpus, names: list[str]) -> None:
     print(f"\n{corpus.train} → {corpus.evaluate}\n")
     print_head(["model", "m"], COLUMNS)
     for name in names:
-        n_states = 1 if name == "plain" else MODELS[name][0].estimator.n_states
+        n_states = 1 if name == "plain" else MODELS[name][0].estimator.states.n_states
         print_row([name, n_states], in_new_process(measure, corpus, name), COLUMNS, WHOLE)
 
 

@@ -49,7 +49,7 @@ def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> Non
         ("one state", 1, lambda: prepare(train, options).coarse),
     ]
     for name, states in (("spectral", 10), ("spectral", 16), ("clustering", 16), ("EM", 16), ("clusters-em", 16)):
-        own = replace(options, estimator=replace(ESTIMATORS[name], n_states=states))
+        own = replace(options, estimator=ESTIMATORS[name].with_settings(n_states=states))
         rows.append((name, states, lambda own=own: DependencyModel.train(train, own)))
     left = replace(options, attachment=Attachment("left"), estimator=ESTIMATORS["clusters-em"])
     rows.append(("clusters-em, left children first", 16, lambda: DependencyModel.train(train, left)))

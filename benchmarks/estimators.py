@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from _measure import in_new_process, peak_megabytes, print_head, print_row
@@ -44,7 +43,7 @@ ROWS = {
 def measure(name: str, train: str, held_out: str) -> dict[str, float]:
     """Train and evaluate the model of a row, and return the row's numbers."""
     warm = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
-    ConstituencyModel.train(warm, ConstituencyOptions(estimator=replace(ROWS[name], n_states=2))).parse(["a", "b"])
+    ConstituencyModel.train(warm, ConstituencyOptions(estimator=ROWS[name].with_settings(n_states=2))).parse(["a", "b"])
     trees = list(constituency_trees(train))
     gold = [tree for tree in constituency_trees(held_out) if clean(tree) is not None]
     iterations = 0
@@ -83,7 +82,7 @@ def curves(train: str, evaluate: str, numbers: Sequence[int]) -> None:
     for start, name in {"clusters": "clusters-em", "random": "em"}.items():
         print(f"| from {start} |", end="", flush=True)
         for iterations in numbers:
-            climbing = replace(options, estimator=name, iterations=iterations, tolerance=0.0)
+            climbing = EstimatorOptions(name, options.n_states, iterations=iterations, tolerance=0.0)
             f1 = held_out.f1(estimate(training.treebank, climbing).operators)
             print(f" {f1:.1f} |", end="", flush=True)
         print()

@@ -49,7 +49,7 @@ OTHER_PRESETS = ("fast", "accurate", "spectral")
 
 def with_seed(options: ConstituencyOptions, seed: int) -> ConstituencyOptions:
     """Give the same options another seed."""
-    return replace(options, estimator=replace(options.estimator, seed=seed))
+    return replace(options, estimator=options.estimator.with_settings(seed=seed))
 
 
 def models(trees: Sequence[Phrase], names: Sequence[str], seed: int) -> Iterator[tuple[str, ConstituencyModel]]:

@@ -22,8 +22,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from spectral_latent.estimation import (
-    EstimatorOptions,
+    EM,
+    CountsEstimator,
+    Decomposition,
     FeatureColumns,
+    Random,
     Shard,
     Treebank,
     estimate,
@@ -36,9 +39,9 @@ from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
 SIZES = (2_000, 8_000, 32_000)
-OPTIONS = EstimatorOptions("recovered", scaling=1.0, smoothing=None, cutoff=1e-6, state_smoothing=0.0)
+OPTIONS = Decomposition(scaling=1.0, smoothing=None, cutoff=1e-6)
 CLIMB_TREES = 4_000
-CLIMBING = {"iterations": 200, "tolerance": 1e-4}
+CLIMBING = EM(iterations=200, tolerance=1e-4, state_smoothing=0.0)
 STARTS = 10
 
 
@@ -234,34 +237,35 @@ class Climb(NamedTuple):
 def climb(problem: Problem, n_trees: int, starts: int) -> Climb:
     """Run EM from recovered states and from random starts; for chains as Baum-Welch, whose loops are faster."""
     treebank = problem.treebank(n_trees, seed=0)
-    options = replace(OPTIONS, n_states=problem.n_states, **CLIMBING)
+    ours_from = OPTIONS.with_settings(n_states=problem.n_states)
+    theirs_from = Random(problem.n_states, smoothing=None)
     is_chain = problem.name.startswith("HMM")
     ends = chain_ends if is_chain else tree_ends
     begun = time.process_time()
-    (ours,) = ends(treebank, replace(options, estimator="recovered" if is_chain else "hybrid"), [0])
+    (ours,) = ends(treebank, ours_from, [0])
     middle = time.process_time()
-    theirs = ends(treebank, replace(options, estimator="em"), range(starts))
+    theirs = ends(treebank, theirs_from, range(starts))
     return Climb(ours, middle - begun, theirs, time.process_time() - middle)
 
 
-def tree_ends(treebank: Treebank, options: EstimatorOptions, seeds: Iterable[int]) -> list[float]:
+def tree_ends(treebank: Treebank, start: CountsEstimator, seeds: Iterable[int]) -> list[float]:
     """Run the EM of the core, and list the log-likelihoods where it ends."""
-    return [estimate(treebank, replace(options, seed=seed)).log_likelihood[-1] for seed in seeds]
+    climbs = (replace(CLIMBING, start=replace(start, seed=seed)) for seed in seeds)
+    return [climb.fit(treebank).log_likelihood[-1] for climb in climbs]
 
 
-def chain_ends(treebank: Treebank, options: EstimatorOptions, seeds: Iterable[int]) -> list[float]:
+def chain_ends(treebank: Treebank, start: CountsEstimator, seeds: Iterable[int]) -> list[float]:
     """Run Baum-Welch from recovered states or from random starts, and list the log-likelihoods where it ends."""
     (shard,) = treebank.shards
     sequences = Sequences.of_trees(shard.trees)
-    if options.estimator == "recovered":
-        recovered = estimate(treebank, options).operators
-        starts = [HiddenMarkov.of_tree_model(recovered, 2 * options.n_states, pseudo=0.0)]
+    if isinstance(start, Decomposition):
+        recovered = start.fit(treebank).operators
+        starts = [HiddenMarkov.of_tree_model(recovered, 2 * start.n_states, pseudo=0.0)]
     else:
         observed = np.bincount(sequences.terminal).astype(float)
         n = sequences.n_sequences
-        starts = [HiddenMarkov.random(observed, n, options.n_states, seed) for seed in seeds]
-    climbing = replace(options, estimator="em")
-    return [baum_welch([sequences], start, climbing)[1][-1] for start in starts]
+        starts = [HiddenMarkov.random(observed, n, start.n_states, seed) for seed in seeds]
+    return [baum_welch([sequences], each, CLIMBING)[1][-1] for each in starts]
 
 
 def main() -> None:

@@ -263,7 +263,7 @@ def weighing(model: ConstituencyModel, several: Sequence[list[str]]) -> dict[str
 def both_ranks(states: int, most: int) -> list[Row]:
     """Measure a grammar that one iteration of EM has learnt, and the same grammar with tensors of low rank."""
     (fast,) = preset("fast")
-    options = replace(fast, estimator=replace(fast.estimator, rank=None, n_states=states, iterations=1))
+    options = replace(fast, estimator=fast.estimator.with_settings(rank=None, n_states=states, iterations=1))
     model = ConstituencyModel.train(constituency_trees(TRAIN), options)
     (member,) = model.members
     low = member.with_operators(low_rank_operators(member.operators, RANK))

@@ -224,10 +224,12 @@ def rows(problem: Problem, learners: Collection[str]) -> Iterator[Row]:
         yield Row("spectral", *problem.trained(known))
     if "hybrid" in learners:
         for ending, options in (("100 iterations", hmm_preset("fast")), ("to the end", hmm_preset("accurate"))):
-            of_true_number = replace(options, estimator=replace(options.estimator, n_states=m), choose_states=False)
+            of_true_number = replace(
+                options, estimator=options.estimator.with_settings(n_states=m), choose_states=False
+            )
             yield Row(f"spectral, then EM, {ending}", *problem.trained(of_true_number))
     if "clusters" in learners:
-        climbing = EstimatorOptions("clusters-em", m, iterations=EM.most_iterations, tolerance=EM.tolerance)
+        climbing = EstimatorOptions("clusters-em", m, iterations=EM.iterations, tolerance=EM.tolerance)
         yield Row("clusters, then EM", *problem.trained(HMMOptions(climbing, choose_states=False)))
     if "Baum-Welch" in learners:
         starts = problem.starts()

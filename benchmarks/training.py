@@ -22,10 +22,9 @@ from typing import NamedTuple
 
 from _measure import in_new_process, peak_megabytes
 
-from spectral_latent._names import ESTIMATORS
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, preset
 from spectral_latent.corpora import constituency_trees
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
 
 SAMPLE = "nltk:treebank:train"
 
@@ -109,7 +108,7 @@ def settings() -> Iterator[Setting]:
         yield Setting(name, (options,), copies=4.0)
         yield Setting(name, (options,), splits=6)
         for states in (8, 32):
-            yield Setting(name, (replace(options, estimator=replace(options.estimator, n_states=states)),))
+            yield Setting(name, (replace(options, estimator=options.estimator.with_settings(n_states=states)),))
 
 
 def presets() -> Iterator[Setting]:

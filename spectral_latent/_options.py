@@ -145,12 +145,29 @@ class Options:
     ValueError: Cooking.heat must be one of 'low', 'high', not 'hihg'
     """
 
+    kinds: ClassVar[dict[str, type[Options]] | None] = None  # the classes by name, where a field may have several
+
     def __post_init__(self) -> None:
         check_fields(self)
 
     def __init_subclass__(cls) -> None:
         """Keep the `repr` below, which `dataclass` would replace by its own if the class had none."""
         cls.__repr__ = Options.__repr__  # type: ignore[method-assign]
+        if cls.kinds is not None:
+            cls.kinds[cls.__name__] = cls
+
+    def table(self) -> dict[str, Any]:
+        """List the fields by name, as a model file has them; where a field may have several classes, `kind` names its.
+
+        >>> @dataclass(frozen=True)
+        ... class Cooking(Options):
+        ...     minutes: float = 10.0
+        >>> Cooking().table()
+        {'minutes': 10.0}
+        """
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {name: value.table() if isinstance(value, Options) else value for name, value in found.items()}
+        return plain if self.kinds is None else {"kind": type(self).__name__, **plain}
 
     def __repr__(self) -> str:
         changed = ((field.name, getattr(self, field.name)) for field in fields(self) if not _has_default(self, field))
@@ -202,8 +219,8 @@ def field_types(options: type) -> dict[str, Any]:
     >>> field_types(Cooking)
     {'minutes': typing.Annotated[float, Above(bound=0.0)]}
     """
-    types: dict[str, Any] = _types_of(options, include_extras=True)
-    return types
+    hints = _types_of(options, include_extras=True)
+    return {name: declared for name, declared in hints.items() if get_origin(declared) is not ClassVar}
 
 
 def _has_default(options: Options, field: Field[Any]) -> bool:

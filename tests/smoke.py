@@ -10,12 +10,11 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
-from spectral_latent._names import ESTIMATORS
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, SpanOptions
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.corpora.nbest import to_nbest
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
 from spectral_latent.evaluation import GoldTree
 from spectral_latent.evaluation.candidates import score_phrase_lists
 from spectral_latent.graphs import GraphModel

@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 
 import spectral_latent
 from spectral_latent import constituency, dependency, sequence
-from spectral_latent._names import EstimatorName
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
 from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
@@ -40,7 +39,19 @@ from spectral_latent.dependency import (
     RelationOptions,
 )
 from spectral_latent.dependency.arc_features import TaggedTree
-from spectral_latent.estimation import EstimationError, EstimatorOptions
+from spectral_latent.estimation import (
+    EM,
+    Anchors,
+    Clusters,
+    Decomposition,
+    EstimationError,
+    Estimator,
+    EstimatorOptions,
+    ProjectionOptions,
+    Random,
+    Spectral,
+    StateOptions,
+)
 from spectral_latent.files import options_from
 from spectral_latent.grammar import GrammarOptions, Limits
 from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
@@ -70,7 +81,11 @@ def subclasses(options: type[Options]) -> Iterator[type[Options]]:
 
 MODULES = list(modules())
 CLASSES = sorted(
-    {known for known in subclasses(Options) if known.__module__.startswith("spectral_latent.")},
+    {
+        known
+        for known in subclasses(Options)
+        if known.__module__.startswith("spectral_latent.") and not inspect.isabstract(known)
+    },
     key=lambda known: known.__name__,
 )
 
@@ -122,8 +137,8 @@ def test_all_classes_of_settings_are_options() -> None:
         if value.__module__.startswith("spectral_latent.") and name.endswith("Options")
     }
     assert named - {Options} <= set(CLASSES)
-    assert {Binarisation, Attachment, EstimatorOptions} <= set(CLASSES)
-    assert len(CLASSES) == 18
+    assert {Binarisation, Attachment, Spectral} <= set(CLASSES)
+    assert len(CLASSES) == 25
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -178,9 +193,11 @@ def accepted(field: Field) -> st.SearchStrategy[Any]:
 @st.composite
 def objects(draw: st.DrawFn, kind: type[Options]) -> Options:
     """Draw options of a class with values that its fields accept one by one and the class accepts together."""
+    if inspect.isabstract(kind):
+        kind = draw(st.sampled_from([known for known in CLASSES if issubclass(known, kind)]))
     values = {field.name: draw(accepted(field)) for field in fields_of(kind)}
     if kind is HMMOptions:  # it refuses nearly all other values
-        values["estimator"] = replace(values["estimator"], smoothing=None, rank=None)
+        values["estimator"] = values["estimator"].with_settings(smoothing=None, rank=None)
     try:
         return kind(**values)
     except ValueError:
@@ -191,7 +208,7 @@ def objects(draw: st.DrawFn, kind: type[Options]) -> Options:
 @given(data=st.data())
 def test_what_is_accepted_comes_back_from_a_model_file(kind: type[Options], data: st.DataObject) -> None:
     options = data.draw(objects(kind))
-    again = options_from(kind, json.loads(json.dumps(asdict(options))))
+    again = options_from(kind, json.loads(json.dumps(options.table())))
     assert again == options
     for field in fields_of(kind):
         value = getattr(again, field.name)
@@ -215,7 +232,7 @@ def test_floats_of_numpy_are_stored_as_plain_ones(number: Any) -> None:
 
 def test_truth_values_and_names_of_numpy_are_stored_as_plain_ones() -> None:
     assert AnchorOptions(exchange=np.False_).exchange is False  # type: ignore[arg-type]
-    assert type(EstimatorOptions(np.str_("em")).estimator) is str  # type: ignore[arg-type]
+    assert type(ConstituencyOptions(marginals=np.str_("absolute")).marginals) is str  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -278,25 +295,24 @@ def test_what_is_refused_is_refused_beside_accepted_values(kind: type[Options], 
     ("kind", "values", "message"),
     [
         (
-            EstimatorOptions,
-            {"estimator": "pivot"},
-            "EstimatorOptions.estimator must be one of "
-            "'spectral', 'clustering', 'em', 'clusters-em', 'pivots', 'pivots-em', 'recovered', 'hybrid', not 'pivot'",
+            EM,
+            {"start": Spectral()},
+            "EM.start must be an object of CountsEstimator, not Spectral()",
         ),
         (
-            EstimatorOptions,
+            Spectral,
             {"n_states": 4.0},
-            "EstimatorOptions.n_states must be an integer of at least 1, not 4.0",
+            "Spectral.n_states must be an integer of at least 1, not 4.0",
         ),
         (
-            EstimatorOptions,
+            Spectral,
             {"smoothing": -1},
-            "EstimatorOptions.smoothing must be a finite number of at least 0 or None, not -1",
+            "Spectral.smoothing must be a finite number of at least 0 or None, not -1",
         ),
         (
-            EstimatorOptions,
+            Spectral,
             {"cutoff": math.nan},
-            "EstimatorOptions.cutoff must be a finite number of at least 0 and below 1 or None, not nan",
+            "Spectral.cutoff must be a finite number of at least 0 and below 1 or None, not nan",
         ),
         (
             TaggerOptions,
@@ -324,9 +340,8 @@ def test_messages(kind: type[Options], values: dict[str, Any], message: str) -> 
 @pytest.mark.parametrize(
     ("command", "option", "kind", "name"),
     [
-        *((("train", kind), "estimator", EstimatorOptions, "estimator") for kind in ESTIMATED),
-        *((("train", kind), "n_states", EstimatorOptions, "n_states") for kind in ESTIMATED),
-        *((("train", kind), "seed", EstimatorOptions, "seed") for kind in ESTIMATED),
+        *((("train", kind), "n_states", Spectral, "n_states") for kind in ESTIMATED),
+        *((("train", kind), "seed", Spectral, "seed") for kind in ESTIMATED),
         (("train", "dependency"), "column", DependencyOptions, "tags"),
         (("train", "dependency"), "first", Attachment, "first_side"),
         (("train", "anchor"), "n_states", AnchorOptions, "n_states"),
@@ -442,17 +457,14 @@ def train_states(options: HMMOptions) -> None:
     assert not np.isnan(model.log_probabilities(WORDS)).any()
 
 
-def train_estimator(options: EstimatorOptions) -> None:
-    """Train every estimator on trees and on sequences without tags, without choices on folds."""
-    for name in get_args(EstimatorName):
-        if options.rank is not None and name == "spectral":
-            continue  # it has no rank
+def train_estimator(estimator: Estimator) -> None:
+    """Train an estimator on trees and on sequences without tags, without choices on folds."""
+    with suppress(EstimationError):
+        train_phrases(ConstituencyOptions(estimator=estimator))
+    if isinstance(estimator.states, Spectral | Clusters | Random):
         with suppress(EstimationError):
-            train_phrases(ConstituencyOptions(estimator=replace(options, estimator=name)))
-        if options.rank is None and name in ("spectral", "clustering", "em", "clusters-em"):
-            with suppress(EstimationError):
-                of_name = replace(options, estimator=name, smoothing=None)
-                train_states(HMMOptions(estimator=of_name, choose_states=False, floor=0.01))
+            plain = estimator.with_settings(smoothing=None, rank=None)
+            train_states(HMMOptions(estimator=plain, choose_states=False, floor=0.01))
 
 
 def train_lexicon(options: LexiconOptions) -> None:
@@ -527,7 +539,7 @@ TRAIN: dict[type[Options], Callable[[Any], None]] = {
     Binarisation: train_binarisation,
     ConstituencyOptions: train_phrases,
     DependencyOptions: train_dependencies,
-    EstimatorOptions: train_estimator,
+    **dict.fromkeys((Spectral, Clusters, Anchors, Decomposition, Random, EM), train_estimator),
     GrammarOptions: train_grammar,
     HMMOptions: train_states,
     HullOptions: train_hull,
@@ -541,15 +553,14 @@ TRAIN: dict[type[Options], Callable[[Any], None]] = {
     TaggerOptions: train_tagger,
 }
 BESIDE: dict[tuple[type[Options], str], dict[str, Any]] = {
-    (EstimatorOptions, "rank"): {"estimator": "clusters-em"},
-    (EstimatorOptions, "tolerance"): {"iterations": MANY},  # all are done where no gain is too small
+    (EM, "tolerance"): {"iterations": MANY},  # all are done where no gain is too small
 }
 ENDS = [(kind, field.name, end) for kind in TRAIN for field in fields_of(kind) for end in ends_of(field)]
 
 
 def test_every_class_with_numbers_is_trained() -> None:
     with_numbers = {kind for kind in CLASSES if any(field.kind in NUMBERS for field in fields_of(kind))}
-    assert with_numbers == set(TRAIN)
+    assert with_numbers - {StateOptions, ProjectionOptions} == set(TRAIN)  # these two are parts of estimators
 
 
 @pytest.mark.parametrize(("kind", "name", "end"), ENDS)

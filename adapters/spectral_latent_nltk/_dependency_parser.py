@@ -97,7 +97,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
             raise TypeError("expected an iterable of graphs, got one graph; give [graph]")
         options = chosen(options_of_preset, preset, options)
         if n_states is not None:
-            options = replace(options, estimator=replace(options.estimator, n_states=n_states))
+            options = replace(options, estimator=options.estimator.with_settings(n_states=n_states))
         sentences = each(graphs, sentence_from_nltk, "graph")
         with shown(progress) as listener:
             return cls(DependencyModel.train(sentences, options, weights=weights, jobs=jobs, listener=listener))

@@ -85,7 +85,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         several = [options] if isinstance(options, ConstituencyOptions) else options
         several = chosen(options_of_preset, preset, None if several is None else tuple(several))
         if n_states is not None:
-            several = tuple(replace(one, estimator=replace(one.estimator, n_states=n_states)) for one in several)
+            several = tuple(replace(one, estimator=one.estimator.with_settings(n_states=n_states)) for one in several)
         if isinstance(trees, str | bytes):
             raise TypeError(f"expected an iterable of trees, got {trees!r:.60}")
         phrases = phrases_from_nltk(trees, changes)

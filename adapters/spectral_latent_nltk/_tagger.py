@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spectral_latent._names import ESTIMATORS, PresetName
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent._names import PresetName
+from spectral_latent.estimation import EM
 from spectral_latent.estimation.progress import shown
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions, hmm_preset
 from spectral_latent.sequence import preset as options_of_preset
@@ -82,7 +82,7 @@ class LatentHMMTagger(TaggerAdapter):
         """
         options = chosen(options_of_preset, preset, options)
         if n_states is not None:
-            options = replace(options, estimator=replace(options.estimator, n_states=n_states))
+            options = replace(options, estimator=options.estimator.with_settings(n_states=n_states))
         sentences = each(labeled_sequences, pairs_of, "sentence")
         with shown(progress) as listener:
             return cls(LatentTagger.train(sentences, options, weights=weights, jobs=jobs, listener=listener))
@@ -120,11 +120,12 @@ class LatentHMMTagger(TaggerAdapter):
         """
         if preset is not None:
             options = chosen(hmm_preset, preset, options)
-        options = options or HMMOptions(EstimatorOptions("clusters-em"))
-        if not ESTIMATORS[options.estimator.estimator].probabilities:
-            name = options.estimator.estimator
-            raise ValueError(f"the estimator {name} finds no states without tags; name clusters-em, clustering or em")
-        options = replace(options, estimator=replace(options.estimator, n_states=n_states), choose_states=False)
+        options = options or HMMOptions(EM())
+        if not options.estimator.probabilities:
+            raise ValueError(
+                f"the estimator {options.estimator!r} finds no states without tags; use EM, Clusters or Random"
+            )
+        options = replace(options, estimator=options.estimator.with_settings(n_states=n_states), choose_states=False)
         return cls(LatentHMM.train(each(unlabeled_sequences, tokens_of, "sentence"), options, jobs=jobs))
 
     def _tags_of(self, sentences: list[list[str]]) -> Iterator[list[Any]]:

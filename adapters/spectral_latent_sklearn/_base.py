@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 from spectral_latent._names import EstimatorName
 from spectral_latent._options import Count, checked
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import Estimator, EstimatorOptions
 from spectral_latent_sklearn._checks import seed_of
 
 __all__ = ["LatentEstimator"]
@@ -35,7 +35,7 @@ class LatentEstimator(BaseEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
-    def _estimator_options(self) -> EstimatorOptions:
+    def _estimator_options(self) -> Estimator:
         """Make the options of training.  Raises ValueError for a parameter out of range."""
         checked("n_states", self.n_states, Count)
         return EstimatorOptions(self.estimator, n_states=int(self.n_states), seed=seed_of(self.random_state))

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from spectral_latent._options import Count, checked
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import EM, EstimatorOptions
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.baum_welch import expectation
 from spectral_latent.sequence.gaussian import GaussianMarkov, gaussian_baum_welch, gaussian_moments
@@ -118,7 +118,7 @@ class SpectralGaussianHMM(MarkovEstimator):
             seed=seed,
         )
         model = gaussian_moments(x, lengths, options, self.covariance_type, self.min_covar)
-        if self.estimator == "hybrid":
+        if isinstance(options, EM):
             model, _ = gaussian_baum_welch(x, lengths, model, options, self.covariance_type, self.min_covar)
         return model
 

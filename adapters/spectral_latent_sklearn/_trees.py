@@ -11,7 +11,6 @@ from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from spectral_latent._names import ESTIMATORS
 from spectral_latent.graphs import GraphModel
 from spectral_latent.trees import FloatArray
 from spectral_latent_sklearn._base import LatentEstimator
@@ -126,10 +125,8 @@ class LatentTreeTransformer(TransformerMixin, LatentEstimator):
         Raises ValueError for an estimator without states, or if a graph is not a tree.
         """
         options = self._estimator_options()
-        if not ESTIMATORS[options.estimator].probabilities:
-            raise ValueError(
-                f"the estimator {options.estimator!r} has no states; choose another, such as 'clusters-em'"
-            )
+        if not options.probabilities:
+            raise ValueError(f"the estimator {self.estimator!r} has no states; choose another, such as 'clusters-em'")
         self.model_ = GraphModel.train(list_of(X, "tree"), options)
         return self
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
@@ -305,7 +305,7 @@ class AnchorHMM(WordTagger, StoredModel):
         """Collect the arrays and the settings of the model's file."""
         features = self.spelling.features
         settings = {
-            "options": asdict(self.options),
+            "options": self.options.table(),
             "words": self.words,
             "features": None if features is None else features.names,
             "labels": None if self.labels is None else [plain_name(label) for label in self.labels],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
@@ -292,7 +292,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the automaton's file."""
         alphabet = [plain_name(name) for name in self.observations.known]
-        options = None if self.options is None else asdict(self.options)
+        options = None if self.options is None else self.options.table()
         return self._numbers._asdict(), {"options": options, "alphabet": alphabet}
 
     @staticmethod

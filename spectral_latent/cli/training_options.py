@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 import click
 
-from spectral_latent._names import ESTIMATORS, EstimatorName
+from spectral_latent._names import EstimatorName
 from spectral_latent.cli.options import (
     jobs_option,
     made_file_option,
@@ -23,7 +22,7 @@ from spectral_latent.cli.options import (
 from spectral_latent.cli.training import TrainingRun
 
 if TYPE_CHECKING:
-    from spectral_latent.estimation import EstimatorOptions
+    from spectral_latent.estimation import Estimator
 
 __all__ = ["MODEL_FILE", "TrainingRequest", "training_options"]
 
@@ -33,7 +32,7 @@ _Name = TypeVar("_Name", bound=str)
 
 _ESTIMATOR = click.option(
     "--estimator",
-    type=click.Choice(ESTIMATORS),
+    type=click.Choice(get_args(EstimatorName)),
     help="The method that finds latent states, in the place of a preset, with the defaults of all other settings; "
     "docs/guide/training.md compares them.",
 )
@@ -112,17 +111,16 @@ class TrainingRequest(NamedTuple, Generic[_Name]):
             raise click.UsageError("--preset includes the estimator; leave out --preset or --estimator")
         return "spectral" if self.estimator else self.preset_name or "fast"
 
-    def estimator_options(self, default: EstimatorOptions) -> EstimatorOptions:
-        """Replace the options of an estimator by the options of the command line.
+    def estimator_options(self, default: Estimator) -> Estimator:
+        """Choose the estimator of the command line, or change the settings of a preset's estimator.
 
-        default: the options of the preset.
+        default: the estimator of the preset.
         """
-        return replace(
-            default,
-            estimator=self.estimator or default.estimator,
-            n_states=self.n_states or default.n_states,
-            seed=self.seed,
-        )
+        from spectral_latent.estimation import ESTIMATORS
+
+        n_states = self.n_states or getattr(default.states, "n_states", None)
+        chosen = ESTIMATORS[self.estimator] if self.estimator else default
+        return chosen.with_settings(n_states=n_states, seed=self.seed)
 
     def training(self, kind: str) -> TrainingRun:
         """Begin the training.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -191,7 +191,7 @@ class ConstituencyModel(PhraseParser):
         facts: dict[str, Any] = {"labels": sorted(labels), "tags": sorted(tags)}
         if self.functions is not None:
             facts["function_labels"] = self.functions.names
-        facts["options"] = [asdict(member.options) for member in self.members]
+        facts["options"] = [member.options.table() for member in self.members]
         objectives = [[round(value, 2) for value in member.objective] for member in self.members]
         if any(objectives):
             facts["objective"] = objectives

@@ -22,13 +22,13 @@ from spectral_latent._options import of_preset
 from spectral_latent.constituency.conversion import Binarisation
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.spans import SpanOptions
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import Estimator, Spectral
 from spectral_latent.grammar.presets import BEAM, THRESHOLD, clusters_then_em
 
 __all__ = ["preset"]
 
 
-def _grammar(estimator: EstimatorOptions, binarisation: Binarisation) -> ConstituencyOptions:
+def _grammar(estimator: Estimator, binarisation: Binarisation) -> ConstituencyOptions:
     """Make the options of a grammar with tightly pruned charts."""
     return ConstituencyOptions(estimator=estimator, beam=BEAM, threshold=THRESHOLD, binarisation=binarisation)
 
@@ -53,7 +53,7 @@ def _with_spans(spans: SpanOptions, *binarisations: Binarisation) -> tuple[Const
 
 def _spectral(binarisation: Binarisation) -> ConstituencyOptions:
     """Make the options of a grammar with the spectral estimator."""
-    return _grammar(EstimatorOptions("spectral", n_states=_n_states(16, binarisation)), binarisation)
+    return _grammar(Spectral(_n_states(16, binarisation)), binarisation)
 
 
 _PRESETS: dict[AnyPresetName, tuple[ConstituencyOptions, ...]] = {
@@ -71,7 +71,7 @@ def preset(name: AnyPresetName) -> tuple[ConstituencyOptions, ...]:
 
     Raises ValueError for another name.
 
-    >>> [options.estimator.n_states for options in preset("accurate")]
+    >>> [options.estimator.states.n_states for options in preset("accurate")]
     [28, 28, 12]
     """
     return of_preset(_PRESETS, name)

@@ -8,13 +8,13 @@ from __future__ import annotations
 from spectral_latent._names import PresetName
 from spectral_latent._options import of_preset
 from spectral_latent.dependency.options import DependencyOptions
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import Estimator
 from spectral_latent.grammar.presets import BEAM, THRESHOLD, clusters_then_em
 
 __all__ = ["preset"]
 
 
-def _grammar(estimator: EstimatorOptions) -> DependencyOptions:
+def _grammar(estimator: Estimator) -> DependencyOptions:
     """Make the options of a grammar with tightly pruned charts."""
     return DependencyOptions(estimator=estimator, beam=BEAM, threshold=THRESHOLD)
 
@@ -33,7 +33,7 @@ def preset(name: PresetName) -> DependencyOptions:
 
     Raises ValueError for another name.
 
-    >>> preset("fast").estimator.n_states
+    >>> preset("fast").estimator.states.n_states
     16
     """
     return of_preset(_PRESETS, name)

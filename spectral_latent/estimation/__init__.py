@@ -1,7 +1,17 @@
 """Estimate observable operators from treebanks of skeletal trees."""
 
 from spectral_latent.estimation._estimators import (
+    EM,
+    ESTIMATORS,
+    Anchors,
+    Clusters,
+    CountsEstimator,
+    Decomposition,
     Estimate,
+    Estimator,
+    EstimatorOptions,
+    Random,
+    Spectral,
     estimate,
     reestimate,
     relative_frequencies,
@@ -18,9 +28,10 @@ from spectral_latent.estimation._formalism import Formalism, read_treebanks
 from spectral_latent.estimation._moments import LeafMoments, Moments, Priors
 from spectral_latent.estimation._options import (
     EstimationError,
-    EstimatorOptions,
     Listener,
     Progress,
+    ProjectionOptions,
+    StateOptions,
     silent,
 )
 from spectral_latent.estimation._parallel import dismiss_workers, on_one_thread, parallel_map
@@ -35,10 +46,17 @@ from spectral_latent.estimation._treebank import (
 )
 
 __all__ = [
+    "EM",
+    "ESTIMATORS",
     "SHARD_NODES",
+    "Anchors",
+    "Clusters",
     "Columns",
+    "CountsEstimator",
+    "Decomposition",
     "Estimate",
     "EstimationError",
+    "Estimator",
     "EstimatorOptions",
     "FeatureColumns",
     "Formalism",
@@ -48,7 +66,11 @@ __all__ = [
     "Priors",
     "Progress",
     "Projection",
+    "ProjectionOptions",
+    "Random",
     "Shard",
+    "Spectral",
+    "StateOptions",
     "Treebank",
     "TreebankShard",
     "dismiss_workers",

@@ -1,49 +1,61 @@
-"""Estimate operators by any estimator; the estimators are the rows of one table.
+"""Estimate operators: each estimator is an object, which holds its settings and has a method `fit`.
 
 Every estimator except the spectral one begins with counts of rules with latent states.  The counts come from clusters,
-from pivots, from tensor decompositions, or from a random start.  The estimator either turns these counts into
-probabilities, or runs expectation maximisation from them.
+from anchors, from tensor decompositions, or from a random start.  They are turned into probabilities, or expectation
+maximisation starts from them.
+
+An estimator may be written anywhere: a frozen dataclass below `Estimator`, whose `fit` returns an `Estimate`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from functools import reduce
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from spectral_latent._names import ESTIMATORS, StateSource
-from spectral_latent._options import given_or
+from spectral_latent._names import EstimatorName
+from spectral_latent._options import AtLeast, Below, Options, checked
 from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import Moments, Priors, moments_from_counts
-from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, silent
+from spectral_latent.estimation._options import EstimationError, Listener, ProjectionOptions, StateOptions, silent
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._pivots import pivot_counts
 from spectral_latent.estimation._projections import Projection, states_for
 from spectral_latent.estimation._recovery import recovered_counts
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
-from spectral_latent.estimation.clustering import Clusters, cluster_counts
-from spectral_latent.estimation.em import EMResult, random_counts, run_em, state_prior, towards_mean
+from spectral_latent.estimation.clustering import NodeClusters, cluster_counts
+from spectral_latent.estimation.em import expectation, random_counts, run_em, state_prior, towards_mean
 from spectral_latent.files.rounding import with_digits
 from spectral_latent.operators import Counts, ObservableOperators
-from spectral_latent.trees import Rules
+from spectral_latent.trees import FloatArray, Rules
 
-__all__ = ["Estimate", "estimate", "reestimate", "relative_frequencies", "spectral_moments"]
+__all__ = [
+    "EM",
+    "ESTIMATORS",
+    "Anchors",
+    "Clusters",
+    "CountsEstimator",
+    "Decomposition",
+    "Estimate",
+    "Estimator",
+    "EstimatorOptions",
+    "Random",
+    "Spectral",
+    "estimate",
+    "reestimate",
+    "relative_frequencies",
+    "spectral_moments",
+]
 
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
 _OBJECTIVE_DIGITS = 32  # binary digits of the stored objective
 _START = 0.01  # the least share of the mean over states at the start of EM, so that no tree has probability zero
-
-
-class _Task(NamedTuple):
-    """The arguments of an estimator."""
-
-    treebank: Treebank
-    options: EstimatorOptions
-    jobs: int | None
-    listener: Listener
 
 
 class Estimate(NamedTuple):
@@ -101,7 +113,7 @@ def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | Non
     >>> trees = SkeletalTrees.of([0, 0], left=[-1, -1], right=[-1, -1], terminal=[5, 6], root=[0, 1])
     >>> same = np.zeros((2, 1), dtype=int)
     >>> treebank = Treebank.of([Shard.of(trees, FeatureColumns(same, same))])
-    >>> projection = Projection.learn(treebank.shards, EstimatorOptions(scaling=None))
+    >>> projection = Projection.learn(treebank.shards, Spectral(scaling=None))
     >>> spectral_moments(treebank, projection).inside
     array([[2., 2.]])
     """
@@ -109,91 +121,267 @@ def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | Non
     return reduce(Moments.__add__, moments_of_shards)
 
 
-def _spectral(task: _Task, projection: Projection) -> ObservableOperators:
-    """Compute operators from moments by singular value decompositions (long paper, Figure 7)."""
-    treebank, options, jobs, _ = task
-    moments = spectral_moments(treebank, projection, jobs)
-    operators = operators_from_moments(moments, options.smoothing, treebank.priors)
-    packed = operators.packed
-    sizes = [np.abs(array).max(initial=0.0) for array in (packed.root, packed.leaf, packed.unary, packed.data)]
-    if not (largest := float(np.max(sizes))) < _LARGEST:
-        raise EstimationError(f"a parameter reached {largest:.1e}; raise `cutoff` or lower `n_states`")
-    return operators
+@dataclass(frozen=True)
+class Estimator(Options, ABC):
+    """Base of all estimators: the settings are fields, and `fit` estimates operators.
 
-
-def _counts_of_clusters(task: _Task, projection: Projection) -> Counts:
-    """Count rules with clusters of nodes as states."""
-    treebank, options, jobs, _ = task
-    clusters = Clusters.learn(treebank, projection, options.seed, jobs)
-    return cluster_counts(treebank, clusters, options.rank, jobs)
-
-
-def _counts_of_pivots(task: _Task, projection: Projection) -> Counts:
-    """Estimate counts of rules with the states that pivots determine."""
-    treebank, options, jobs, _ = task
-    return pivot_counts(spectral_moments(treebank, projection, jobs), projection, options)
-
-
-def _counts_of_recovered_states(task: _Task, projection: Projection) -> Counts:
-    """Compute expected counts of rules with the states of tensor decompositions, in one pass over the trees.
-
-    The decompositions give probabilities with errors, and some of them were set to zero; counting in the treebank
-    corrects them.
+    probabilities: whether the operators are probabilities; else they have a basis of their own, and p̂ may be negative.
     """
-    treebank, options, jobs, _ = task
-    counts = recovered_counts(spectral_moments(treebank, projection, jobs), projection, options)
-    operators = ObservableOperators.probabilities_of(counts)
-    vanishing = 1.0 / (1.0 + float(np.sqrt(treebank.counts.symbol.sum())))  # so that no tree has probability zero
-    start = towards_mean(operators, vanishing)
-    return run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs).expected.counts()
+
+    kinds: ClassVar[dict[str, type[Options]]] = {}
+    probabilities: ClassVar[bool] = True
+
+    @abstractmethod
+    def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
+        """Estimate operators; they do not depend on the number of jobs, nor on joblib's engine.
+
+        treebank: the trees with their features.
+        jobs: the number of workers; see `parallel_map`.
+        listener: is told the progress.
+        Raises EstimationError if the data do not support the estimate.
+        """
+
+    @property
+    def states(self) -> Estimator:
+        """The estimator that finds the states: this one, or the start of EM."""
+        return self
+
+    def with_settings(self, **settings: Any) -> Self:
+        """Change settings of this estimator and of its start; what neither has is ignored.
+
+        settings: the new values by name.
+
+        >>> EM(Clusters(), iterations=2).with_settings(n_states=4, iterations=3)
+        EM(start=Clusters(n_states=4), iterations=3)
+        """
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        inner = {name: part.with_settings(**settings) for name, part in parts.items() if isinstance(part, Estimator)}
+        return replace(self, **inner | {name: value for name, value in settings.items() if name in parts})
 
 
-def _counts_of_random_start(task: _Task) -> Counts:
-    """Split the counts of rules among states at random."""
-    observed = task.treebank.counts
-    options = task.options
-    states = np.array([states_for(count, options.n_states) for count in observed.symbol.tolist()], dtype=np.int64)
-    return random_counts(observed, states, options.rank, options.seed)
+@dataclass(frozen=True)
+class Spectral(ProjectionOptions, Estimator):
+    """Operators from moments by singular value decompositions (long paper, Figure 7)."""
+
+    probabilities: ClassVar[bool] = False
+
+    def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
+        """Estimate operators in the basis of the projections.
+
+        treebank: the trees with their features.
+        jobs: the number of workers; see `parallel_map`.
+        listener: is told the progress.
+        Raises EstimationError if a parameter is so large that a singular value must be wrong.
+        """
+        projection = Projection.learn(treebank.shards, self, jobs, listener)
+        moments = spectral_moments(treebank, projection, jobs)
+        operators = operators_from_moments(moments, self.smoothing, treebank.priors)
+        packed = operators.packed
+        sizes = [np.abs(array).max(initial=0.0) for array in (packed.root, packed.leaf, packed.unary, packed.data)]
+        if not (largest := float(np.max(sizes))) < _LARGEST:
+            raise EstimationError(f"a parameter reached {largest:.1e}; raise `cutoff` or lower `n_states`")
+        return Estimate(replace(operators, singular_values=projection.singular_values))
 
 
-_COUNTS = {
-    StateSource.CLUSTERS: _counts_of_clusters,
-    StateSource.PIVOTS: _counts_of_pivots,
-    StateSource.DECOMPOSITIONS: _counts_of_recovered_states,
-}  # of rules with latent states, from projections
+class _Found(NamedTuple):
+    """Counts of rules with latent states, and the singular values of the projections that found the states, if any."""
+
+    counts: Counts
+    singular_values: FloatArray | None = None
 
 
-def _probabilities(counts: Counts, task: _Task, *, priors: Priors | None) -> ObservableOperators:
-    """Make smoothed probabilities from counts (slide 25), with the number of terms that the options ask for."""
-    observed = task.treebank.counts
-    smoothed = operators_from_moments(moments_from_counts(counts, observed), task.options.smoothing, priors)
-    if task.options.rank is not None:
-        smoothed = low_rank_operators(smoothed, task.options.rank, task.jobs)
-    return ObservableOperators.probabilities_of(smoothed)
+@dataclass(frozen=True)
+class CountsEstimator(StateOptions, Estimator):
+    """Base of estimators that count rules with latent states.  EM may start from them.
+
+    rank: the largest number of terms of a binary rule's tensor, which is then smaller and faster but less exact; None
+    for tensors as estimated.  See `operators.low_rank`.
+    """
+
+    rank: Annotated[int, AtLeast(1)] | None = None
+
+    @abstractmethod
+    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
+        """Count the rules of a treebank with their states.
+
+        treebank: the trees with their features.
+        jobs: the number of workers; see `parallel_map`.
+        listener: is told the progress.
+        """
+
+    def smoothed(
+        self, counts: Counts, observed: Counts, priors: Priors | None = None, jobs: int | None = 1
+    ) -> ObservableOperators:
+        """Make smoothed probabilities from counts (slide 25), whose tensors have at most `rank` terms.
+
+        counts: the counts of rules with their states.
+        observed: the counts of rules.
+        priors: additions for trees that the treebank lacks; none if not given.
+        jobs: the number of workers; see `parallel_map`.
+        """
+        operators = operators_from_moments(moments_from_counts(counts, observed), self.smoothing, priors)
+        if self.rank is not None:
+            operators = low_rank_operators(operators, self.rank, jobs)
+        return ObservableOperators.probabilities_of(operators)
+
+    def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
+        """Estimate probabilities from counts of rules with their states.
+
+        treebank: the trees with their features.
+        jobs: the number of workers; see `parallel_map`.
+        listener: is told the progress.
+        """
+        found = self.count(treebank, jobs, listener)
+        operators = self.smoothed(found.counts, treebank.counts, treebank.priors, jobs)
+        return Estimate(replace(operators, singular_values=found.singular_values))
 
 
-def _climb(counts: Counts, task: _Task) -> EMResult:
-    """Run EM from the probabilities of counts, after a small share of the mean over states is mixed in."""
-    treebank, options, jobs, listener = task
-    operators = _probabilities(counts, task, priors=None)
-    start = towards_mean(operators, max(options.state_smoothing, _START))
-    prior = state_prior(operators, treebank.counts, options.state_smoothing)
-    return run_em(treebank.shards, start, options, prior, jobs=jobs, listener=listener)
+@dataclass(frozen=True)
+class Clusters(CountsEstimator, ProjectionOptions):
+    """States are clusters of the projections of nodes, by k-means."""
+
+    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
+        """Count rules with clusters of nodes as states.
+
+        treebank: the trees with their features.
+        jobs: the number of workers; see `parallel_map`.
+        listener: is told the progress.
+        """
+        projection = Projection.learn(treebank.shards, self, jobs, listener)
+        clusters = NodeClusters.learn(treebank, projection, self.seed, jobs)
+        return _Found(cluster_counts(treebank, clusters, self.rank, jobs), projection.singular_values)
+
+
+@dataclass(frozen=True)
+class Anchors(CountsEstimator, ProjectionOptions):
+    """States are determined by anchors, inside features that only one state has; see `_pivots`."""
+
+    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
+        """Estimate counts of rules with the states that anchors determine.
+
+        treebank: the trees with their features.
+        jobs: the number of workers; see `parallel_map`.
+        listener: is told the progress.
+        """
+        projection = Projection.learn(treebank.shards, self, jobs, listener)
+        counts = pivot_counts(spectral_moments(treebank, projection, jobs), projection, self)
+        return _Found(counts, projection.singular_values)
+
+
+@dataclass(frozen=True)
+class Decomposition(CountsEstimator, ProjectionOptions):
+    """States are determined by tensor decompositions of the moments; see `_recovery`."""
+
+    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
+        """Compute expected counts of rules with the states of tensor decompositions, in one pass over the trees.
+
+        The decompositions give probabilities with errors, and some of them were set to zero; counting in the treebank
+        corrects them.
+
+        treebank: the trees with their features.
+        jobs: the number of workers; see `parallel_map`.
+        listener: is told the progress.
+        """
+        projection = Projection.learn(treebank.shards, self, jobs, listener)
+        counts = recovered_counts(spectral_moments(treebank, projection, jobs), projection, self)
+        vanishing = 1.0 / (1.0 + float(np.sqrt(treebank.counts.symbol.sum())))  # so that no tree has probability zero
+        start = towards_mean(ObservableOperators.probabilities_of(counts), vanishing)
+        return _Found(expectation(treebank.shards, start, jobs).counts(), projection.singular_values)
+
+
+@dataclass(frozen=True)
+class Random(CountsEstimator):
+    """States are split at random."""
+
+    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
+        """Split the counts of rules among states at random.
+
+        treebank: the trees; their features are not used.
+        jobs: the number of workers, of which one is enough.
+        listener: is told nothing.
+        """
+        observed = treebank.counts
+        states = np.array([states_for(count, self.n_states) for count in observed.symbol.tolist()], dtype=np.int64)
+        return _Found(random_counts(observed, states, self.rank, self.seed))
+
+
+@dataclass(frozen=True)
+class EM(Estimator):
+    """Expectation maximisation from the states of another estimator; see `em`.
+
+    start: the estimator of the first states, whose smoothing and rank also hold for the result.
+    iterations: the largest number of iterations.  Clusters, anchors and decompositions are near the result of EM, so
+    that five are nearly enough.  From random states, let `tolerance` end EM.
+    tolerance: EM stops when its objective per tree rises by less than this number in two iterations, and the second
+    rise is not larger than the first.
+    state_smoothing: the share of the mean over a symbol's states in the probabilities of a state of average frequency;
+    see `em.state_prior`.
+    """
+
+    start: CountsEstimator = Clusters()
+    iterations: Annotated[int, AtLeast(0)] = 5
+    tolerance: Annotated[float, AtLeast(0.0)] = 1e-3
+    state_smoothing: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
+
+    @property
+    def states(self) -> CountsEstimator:
+        """The estimator that finds the states."""
+        return self.start
+
+    def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
+        """Run EM from the probabilities of the start, after a small share of the mean over states is mixed in.
+
+        treebank: the trees with their features.
+        jobs: the number of workers; see `parallel_map`.
+        listener: is told the progress.
+        """
+        found = self.start.count(treebank, jobs, listener)
+        operators = self.start.smoothed(found.counts, treebank.counts, jobs=jobs)
+        start = towards_mean(operators, max(self.state_smoothing, _START))
+        prior = state_prior(operators, treebank.counts, self.state_smoothing)
+        climb = run_em(treebank.shards, start, self, prior, jobs=jobs, listener=listener)
+        operators = self.start.smoothed(climb.expected.counts(), treebank.counts, treebank.priors, jobs)
+        operators = replace(operators, singular_values=found.singular_values)
+        return Estimate(operators, climb.objective, climb.log_likelihood)
+
+
+ESTIMATORS: Mapping[EstimatorName, Estimator] = MappingProxyType(
+    {
+        "spectral": Spectral(),
+        "clustering": Clusters(),
+        "em": EM(Random(), iterations=1000),
+        "clusters-em": EM(Clusters()),
+        "pivots": Anchors(),
+        "pivots-em": EM(Anchors()),
+        "recovered": Decomposition(),
+        "hybrid": EM(Decomposition()),
+    }
+)  # the estimators by the names that the command line gives them
+
+
+def EstimatorOptions(estimator: EstimatorName = "spectral", n_states: int | None = None, **settings: Any) -> Estimator:
+    """Make an estimator by its name on the command line, with some of its settings.
+
+    estimator: the name.
+    n_states: the largest number of states of a symbol; the estimator's default if not given.
+    settings: other settings; those that the estimator lacks are ignored.
+    Raises ValueError for an unknown name, and for a value that a setting refuses.
+
+    >>> EstimatorOptions("clusters-em", n_states=24, iterations=2)
+    EM(start=Clusters(n_states=24), iterations=2)
+    """
+    if estimator not in ESTIMATORS:
+        raise ValueError(f"{estimator!r} is no estimator; give one of {', '.join(ESTIMATORS)}")
+    return ESTIMATORS[estimator].with_settings(**({} if n_states is None else {"n_states": n_states}), **settings)
 
 
 def estimate(
-    treebank: Treebank,
-    options: EstimatorOptions | None = None,
-    *,
-    jobs: int | None = 1,
-    listener: Listener = silent,
+    treebank: Treebank, estimator: Estimator | None = None, *, jobs: int | None = 1, listener: Listener = silent
 ) -> Estimate:
-    """Estimate observable operators by the estimator that the options name; see `ESTIMATORS`.
-
-    The operators do not depend on the number of jobs, nor on the engine that `joblib.parallel_config` names.
+    """Estimate observable operators.
 
     treebank: the trees with their features.
-    options: the estimator and its settings; the defaults if not given.
+    estimator: the estimator; `Spectral()` if not given.
     jobs: the number of workers; see `parallel_map`.
     listener: is told the progress.
     Raises EstimationError if the data do not support the estimate.
@@ -203,41 +391,22 @@ def estimate(
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1] * 3, right=[-1] * 3, terminal=[5, 5, 6], root=[0, 1, 2])
     >>> same = np.zeros((3, 1), dtype=int)
     >>> treebank = Treebank.of([Shard.of(trees, FeatureColumns(same, same))])
-    >>> estimate(treebank, EstimatorOptions(scaling=None)).operators.leaf.round(3)
+    >>> estimate(treebank, Spectral(scaling=None)).operators.leaf.round(3)
     array([[0.667],
            [0.333]])
     """
-    options = given_or(EstimatorOptions(), options)
-    task = _Task(treebank, options, jobs, listener)
-    estimator = ESTIMATORS[options.estimator]
-    if estimator.states_from is StateSource.RANDOM:
-        return _from_counts(_counts_of_random_start(task), task)
-    projection = Projection.learn(treebank.shards, options, jobs, listener)
-    if estimator.probabilities:
-        found = _from_counts(_COUNTS[estimator.states_from](task, projection), task)
-    else:
-        found = Estimate(_spectral(task, projection))
-    return found._replace(operators=replace(found.operators, singular_values=projection.singular_values))
-
-
-def _from_counts(counts: Counts, task: _Task) -> Estimate:
-    """Make probabilities from counts of rules with latent states, by EM if the estimator uses EM."""
-    priors = task.treebank.priors
-    if not ESTIMATORS[task.options.estimator].climbs:
-        return Estimate(_probabilities(counts, task, priors=priors))
-    climb = _climb(counts, task)
-    smoothed = _probabilities(climb.expected.counts(), task, priors=priors)
-    return Estimate(smoothed, climb.objective, climb.log_likelihood)
+    chosen: Estimator = checked("estimator", estimator, Estimator | None) or Spectral()
+    return chosen.fit(treebank, jobs=jobs, listener=listener)
 
 
 def reestimate(
-    treebank: Treebank, operators: ObservableOperators, options: EstimatorOptions, *, jobs: int | None = 1
+    treebank: Treebank, operators: ObservableOperators, estimator: Estimator, *, jobs: int | None = 1
 ) -> ObservableOperators:
     """Estimate operators from the expected counts under other operators: one iteration of EM, with smoothing.
 
     treebank: the trees; their features are not used.
     operators: probabilities over the rules of the treebank.
-    options: the settings of smoothing and of tensors.
+    estimator: the estimator whose smoothing and rank the result has.
     jobs: the number of workers; see `parallel_map`.
     Raises EstimationError if a tree has probability zero.
 
@@ -245,12 +414,10 @@ def reestimate(
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1] * 3, right=[-1] * 3, terminal=[5, 5, 6], root=[0, 1, 2])
     >>> treebank = Treebank.of([Shard.of(trees, FeatureColumns(*np.zeros((2, 3, 0), dtype=int)))])
-    >>> options = EstimatorOptions("em", smoothing=None)
-    >>> reestimate(treebank, relative_frequencies(treebank.counts), options).leaf.round(3)
+    >>> reestimate(treebank, relative_frequencies(treebank.counts), Clusters(smoothing=None)).leaf.round(3)
     array([[0.667],
            [0.333]])
     """
-    start = towards_mean(operators, _START)
-    found = run_em(treebank.shards, start, replace(options, iterations=0), jobs=jobs)
-    task = _Task(treebank, options, jobs, silent)
-    return _probabilities(found.expected.counts(), task, priors=treebank.priors)
+    states = estimator.states if isinstance(estimator.states, CountsEstimator) else Clusters()
+    counts = expectation(treebank.shards, towards_mean(operators, _START), jobs).counts()
+    return states.smoothed(counts, treebank.counts, treebank.priors, jobs)

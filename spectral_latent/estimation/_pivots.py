@@ -30,7 +30,7 @@ import numpy as np
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation._moments import Moments
-from spectral_latent.estimation._options import EstimatorOptions
+from spectral_latent.estimation._options import ProjectionOptions
 from spectral_latent.estimation._projections import Projection
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation.simplex import anchors, convex_weights
@@ -86,7 +86,7 @@ def fitted_corners(rows: FloatArray, count: FloatArray, most: int, *, least: flo
     return Corners(np.asarray(corners), mixtures)
 
 
-def state_maps(projection: Projection, a: int, options: EstimatorOptions) -> StateMaps:
+def state_maps(projection: Projection, a: int, options: ProjectionOptions) -> StateMaps:
     """Find the pivots of symbol a, and from them the basis of its states.
 
     The symbol has a state for each pivot whose row differs: the distance of the row from the span of the rows before
@@ -155,7 +155,7 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
     )
 
 
-def pivot_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> Counts:
+def pivot_counts(moments: Moments, projection: Projection, options: ProjectionOptions) -> Counts:
     """Estimate the expected counts of all rules with the states that pivots determine; see `state_maps`.
 
     moments: the moments of the projections.

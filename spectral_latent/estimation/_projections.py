@@ -30,7 +30,14 @@ import scipy
 
 from spectral_latent._compiled import check_column, compiled
 from spectral_latent.estimation._features import FeatureColumns
-from spectral_latent.estimation._options import ROUNDING, EstimatorOptions, Listener, LoweredStates, Progress, silent
+from spectral_latent.estimation._options import (
+    ROUNDING,
+    Listener,
+    LoweredStates,
+    Progress,
+    ProjectionOptions,
+    silent,
+)
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._treebank import TreebankShard
 from spectral_latent.estimation.svd import truncated_svd
@@ -284,7 +291,7 @@ class _Maps(NamedTuple):
         return self.all_sigma[: self.to_y.shape[1]]
 
 
-def _maps(symbol: tuple[SymbolEvidence, scipy.sparse.csr_array], options: EstimatorOptions) -> _Maps:
+def _maps(symbol: tuple[SymbolEvidence, scipy.sparse.csr_array], options: ProjectionOptions) -> _Maps:
     """Decompose Ω̂ of a symbol, given its evidence and the counts (d, d') of pairs of features."""
     evidence, pairs = symbol
     inside, outside = evidence.scales(options.scaling)
@@ -331,7 +338,7 @@ class Projection(NamedTuple):
 
     @staticmethod
     def learn(
-        shards: Iterable[TreebankShard], options: EstimatorOptions, jobs: int | None = 1, listener: Listener = silent
+        shards: Iterable[TreebankShard], options: ProjectionOptions, jobs: int | None = 1, listener: Listener = silent
     ) -> Projection:
         """Read the shards twice, and decompose Ω̂ of every symbol.
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation._moments import Moments
-from spectral_latent.estimation._options import EstimatorOptions
+from spectral_latent.estimation._options import ProjectionOptions
 from spectral_latent.estimation._pivots import StateMaps, counts_of_states, fitted_corners, state_maps
 from spectral_latent.estimation._projections import Projection
 from spectral_latent.estimation.simplex import convex_weights
@@ -185,7 +185,7 @@ def _maps(basis: FloatArray, moments: Moments, a: int) -> StateMaps | None:
     return StateMaps(gamma, np.asarray(inside), gamma[:, None] * basis.T)
 
 
-def _from_rules(moments: Moments, projection: Projection, a: int, options: EstimatorOptions) -> StateMaps | None:
+def _from_rules(moments: Moments, projection: Projection, a: int, options: ProjectionOptions) -> StateMaps | None:
     """Recover the states of symbol a from its binary rules; None if they do not determine them.
 
     Each T^r is divided by √n, so that the errors of all rules have the same size.  Rare directions have large errors in
@@ -215,7 +215,7 @@ def _from_rules(moments: Moments, projection: Projection, a: int, options: Estim
 
 
 def _from_parents(
-    moments: Moments, parents: dict[int, StateMaps], a: int, options: EstimatorOptions
+    moments: Moments, parents: dict[int, StateMaps], a: int, options: ProjectionOptions
 ) -> StateMaps | None:
     """Recover the states of symbol a from the means of its y given its parents' states; None if they are too few.
 
@@ -242,7 +242,7 @@ def _from_parents(
     return _maps(corners.T, moments, a) if len(corners) == m else None
 
 
-def recovered_maps(moments: Moments, projection: Projection, options: EstimatorOptions) -> list[StateMaps]:
+def recovered_maps(moments: Moments, projection: Projection, options: ProjectionOptions) -> list[StateMaps]:
     """Recover the states of every symbol: from its binary rules, from its parents if it has none, or from pivots.
 
     moments: the moments of the projections.
@@ -261,7 +261,7 @@ def recovered_maps(moments: Moments, projection: Projection, options: EstimatorO
     return [recovered[a] if a in recovered else state_maps(projection, a, options) for a in range(moments.n_symbols)]
 
 
-def recovered_counts(moments: Moments, projection: Projection, options: EstimatorOptions) -> Counts:
+def recovered_counts(moments: Moments, projection: Projection, options: ProjectionOptions) -> Counts:
     """Estimate the expected counts of all rules with recovered states; see `recovered_maps`.
 
     moments: the moments of the projections.

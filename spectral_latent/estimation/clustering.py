@@ -27,7 +27,7 @@ from spectral_latent.estimation._treebank import Treebank, TreebankShard
 from spectral_latent.operators import Counts, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
-__all__ = ["Clusters", "cluster_counts", "state_counts"]
+__all__ = ["NodeClusters", "cluster_counts", "state_counts"]
 
 _ITERATIONS = 9  # iterations of k-means; the final assignment to the nearest centre is the tenth
 _STARTS = 4  # starts of k-means, of which the best is kept: a single start may cost 2 F1
@@ -53,7 +53,7 @@ class _Centres(NamedTuple):
         return _nearest(_points(halves, self.scale), self.points)
 
 
-class Clusters(NamedTuple):
+class NodeClusters(NamedTuple):
     """A rule that gives every node of a treebank a state."""
 
     projection: Projection
@@ -68,7 +68,7 @@ class Clusters(NamedTuple):
         return states
 
     @staticmethod
-    def learn(treebank: Treebank, projection: Projection, seed: int, jobs: int | None = 1) -> Clusters:
+    def learn(treebank: Treebank, projection: Projection, seed: int, jobs: int | None = 1) -> NodeClusters:
         """Find the centres of every symbol by k-means.
 
         treebank: the trees with their features.
@@ -84,7 +84,7 @@ class Clusters(NamedTuple):
                 halves, weight, square = samples.get(a, _Sample([], [], np.zeros(2)))
                 samples[a] = _Sample([*halves, *sample.halves], [*weight, *sample.weight], square + sample.square)
         counted = [(sample, float(treebank.counts.symbol[a])) for a, sample in samples.items()]
-        return Clusters(projection, dict(zip(samples, parallel_map(_centres, counted, jobs, seed), strict=True)))
+        return NodeClusters(projection, dict(zip(samples, parallel_map(_centres, counted, jobs, seed), strict=True)))
 
     def of_nodes(self, shard: TreebankShard) -> IntArray:
         """Find the state (N,) of every node of a shard.
@@ -289,12 +289,12 @@ def state_counts(
     return _hard_counts(trees, rules, states, state, weight).of_rules(rules)
 
 
-def _shard_counts(shard: TreebankShard, clusters: Clusters, rules: Rules) -> _HardCounts:
+def _shard_counts(shard: TreebankShard, clusters: NodeClusters, rules: Rules) -> _HardCounts:
     """Count the rules of a shard with the states of its nodes."""
     return _hard_counts(shard.trees, rules, clusters.states, clusters.of_nodes(shard), shard.weight)
 
 
-def cluster_counts(treebank: Treebank, clusters: Clusters, rank: int | None = None, jobs: int | None = 1) -> Counts:
+def cluster_counts(treebank: Treebank, clusters: NodeClusters, rank: int | None = None, jobs: int | None = 1) -> Counts:
     """Count each rule of a treebank with each choice of its nodes' clusters.
 
     treebank: the trees with their features.

@@ -17,18 +17,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from spectral_latent.estimation._options import EstimationError, EstimatorOptions, Listener, Progress, silent
+from spectral_latent.estimation._options import EstimationError, Listener, Progress, silent
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._treebank import SkeletalShard
 from spectral_latent.inference import expected_counts, tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["EMResult", "has_converged", "random_counts", "run_em", "state_prior", "towards_mean"]
+__all__ = [
+    "Climb",
+    "EMResult",
+    "expectation",
+    "has_converged",
+    "random_counts",
+    "run_em",
+    "state_prior",
+    "towards_mean",
+]
+
+
+class Climb(Protocol):
+    """The settings of EM: `estimation.EM`, of whose fields these two decide when it stops."""
+
+    @property
+    def iterations(self) -> int:
+        """The largest number of iterations."""
+
+    @property
+    def tolerance(self) -> float:
+        """The gain per tree below which EM stops; see `has_converged`."""
 
 
 class EMResult(NamedTuple):
@@ -70,6 +91,7 @@ def towards_mean(operators: ObservableOperators, share: float) -> ObservableOper
     operators: the operators, whose numbers are probabilities.
     share: the share s of the mean, from 0 to 1.
 
+    >>> from spectral_latent.trees import Rules
     >>> leaf = np.array([[0.75, 0.25], [0.25, 0.75]])
     >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
     >>> operators = ObservableOperators(rules, np.array([2]), np.ones((1, 2)), leaf, np.empty((0, 2, 2)), [])
@@ -173,8 +195,14 @@ def _impossible_tree(shards: Iterable[SkeletalShard], operators: ObservableOpera
     return None
 
 
-def _expectation(shards: Iterable[SkeletalShard], operators: ObservableOperators, jobs: int | None) -> ExpectedCounts:
-    """Compute the expected counts of all shards: the E-step."""
+def expectation(shards: Iterable[SkeletalShard], operators: ObservableOperators, jobs: int | None) -> ExpectedCounts:
+    """Compute the expected counts of all shards: the E-step.
+
+    shards: the trees.
+    operators: probabilities over the rules of the trees.
+    jobs: the number of workers; see `parallel_map`.
+    Raises EstimationError if a tree has probability zero.
+    """
     try:
         return reduce(ExpectedCounts.__add__, parallel_map(_expected_of_shard, shards, jobs, operators))
     except ValueError:
@@ -199,36 +227,36 @@ def _log_prior(prior: ExpectedCounts, operators: ObservableOperators) -> float:
 def run_em(
     shards: Iterable[SkeletalShard],
     start: ObservableOperators,
-    options: EstimatorOptions,
+    options: Climb,
     prior: ExpectedCounts | None = None,
     *,
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> EMResult:
-    """Run EM from given probabilities to a local maximum of the objective, for at most `most_iterations`.
+    """Run EM from given probabilities to a local maximum of the objective, for at most `iterations`.
 
     A number that is zero at the start and in the prior stays zero, and factored tensors stay factored.
 
     shards: the trees, which are read once in every iteration.
     start: probabilities over the rules of the trees.
-    options: the settings; `most_iterations` and `tolerance` decide when EM stops.
+    options: the settings; `iterations` and `tolerance` decide when EM stops.
     prior: pseudo-counts in the layout of the start; none if not given.
     jobs: the number of workers; see `parallel_map`.
     listener: is told the objective before the first iteration and after each iteration.
     Raises EstimationError if a tree has probability zero.
 
-    >>> from spectral_latent.estimation import FeatureColumns, Shard
+    >>> from spectral_latent.estimation import EM, FeatureColumns, Shard
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1] * 3, right=[-1] * 3, terminal=[5, 5, 6], root=[0, 1, 2])
     >>> shard = Shard.of(trees, FeatureColumns(*np.zeros((2, 3, 0), dtype=int)))
     >>> counts = random_counts(Counts.of_trees(trees), np.array([1]))
     >>> start = ObservableOperators.probabilities_of(counts)
-    >>> run_em([shard], start, EstimatorOptions()).operators.leaf.round(3)
+    >>> run_em([shard], start, EM()).operators.leaf.round(3)
     array([[0.667],
            [0.333]])
     """
     operators = start
-    counts = _expectation(shards, operators, jobs)
+    counts = expectation(shards, operators, jobs)
     n_trees = float(counts.root.sum())  # every tree has one root; with weights, this is the sum of the weights
     objective: list[float] = []
     log_likelihood: list[float] = []
@@ -237,13 +265,13 @@ def run_em(
         """Record the log-likelihood and the objective, and tell the listener."""
         log_likelihood.append(counts.log_likelihood)
         objective.append(counts.log_likelihood + (0.0 if prior is None else _log_prior(prior, operators)))
-        listener(Progress("EM", iteration, options.most_iterations, objective[-1]))
+        listener(Progress("EM", iteration, options.iterations, objective[-1]))
 
     report(0)
-    for iteration in range(1, options.most_iterations + 1):
+    for iteration in range(1, options.iterations + 1):
         summed = counts if prior is None else counts + prior
         operators = ObservableOperators.probabilities_of(summed.counts())  # the M-step
-        counts = _expectation(shards, operators, jobs)
+        counts = expectation(shards, operators, jobs)
         report(iteration)
         if has_converged(objective, options.tolerance * n_trees):
             break

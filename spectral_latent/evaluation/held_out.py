@@ -10,6 +10,7 @@ from spectral_latent.estimation import (
     Listener,
     Moments,
     Projection,
+    Spectral,
     operators_from_moments,
     silent,
     spectral_moments,
@@ -76,6 +77,8 @@ def with_chosen_states(
     """
     treebank = training.treebank
     options = training.coarse.options.estimator
+    if not isinstance(options, Spectral):
+        raise ValueError(f"states are chosen for the spectral estimator, not for {options!r}")
     projection = Projection.learn(treebank.shards, options, jobs, listener)
     moments = spectral_moments(treebank, projection, jobs)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from inspect import isabstract
 from types import NoneType, UnionType
 from typing import Annotated, Any, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -205,7 +206,7 @@ def _of_json(value: Any, declared: Any) -> Any:
 
 
 def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
-    """Make options from the dict that `dataclasses.asdict` and JSON made from them.
+    """Make options from the dict that `Options.table` and JSON made from them.
 
     cls: the class of the options.
     values: the fields by name; a field that holds options is a dict, too.
@@ -220,9 +221,16 @@ def options_from(cls: type[AnyOptions], values: Any) -> AnyOptions:
     >>> options_from(Settings, {"states": 16, "smoothing": 30.0})
     Settings(states=16, smoothing=30.0)
     """
-    declared = field_types(cls)
     if not isinstance(values, dict):
         raise ModelFileError(f"{cls.__name__} must be a table of settings, not {values!r}; train the model again")
+    if cls.kinds is not None:
+        values = dict(values)
+        kind = str(values.pop("kind", None))
+        found = cls.kinds.get(kind, Options)
+        if not issubclass(found, cls) or isabstract(found):
+            raise ModelFileError(f"{kind!r} is no {cls.__name__} that is known here; import its module first")
+        cls = found
+    declared = field_types(cls)
     if wrong := sorted(set(values) ^ set(declared)):
         raise ModelFileError(
             f"settings of {cls.__name__} are missing or unknown: {', '.join(wrong)}; train the model again"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict
 from html import escape
 from typing import Any, ClassVar, Self, cast
 
@@ -96,7 +95,7 @@ class StoredModel(ShortRepr):
         options = getattr(self, "options", None)
         facts: dict[str, Any] = {"kind": self.kind, "sizes": self.sizes}
         if options is not None:
-            facts["options"] = asdict(options)
+            facts["options"] = options.table()
         if objective := getattr(self, "objective", ()):
             facts["objective"] = [round(value, 2) for value in objective]
         return facts

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast
@@ -345,7 +345,7 @@ class LatentGrammar(
             raise ValueError("an empty sentence has no prefixes")
         if not self.latent.rest.probabilities:
             raise ValueError(
-                f"the estimator {self.options.estimator.estimator!r} gives estimates that may be negative, so that "
+                f"the estimator {self.options.estimator!r} gives estimates that may be negative, so that "
                 f"prefixes have no probabilities; train with the preset 'fast' or 'accurate', or with another estimator"
             )
         grammar, coarse, latent = self._left_corners
@@ -386,7 +386,7 @@ class LatentGrammar(
     def settings(self) -> dict[str, Any]:
         """Collect the settings of the grammar, for a model file."""
         return {
-            "options": asdict(self.options),
+            "options": self.options.table(),
             "symbols": [list(cast(tuple[Any, ...], symbol)) for symbol in self.symbols],
             "tags": self.tags,
             "words": self.lexicon.words,

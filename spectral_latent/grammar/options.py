@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import Estimator, Spectral
 from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.trees import FloatArray, IntArray
 
@@ -58,7 +58,7 @@ class GrammarOptions(Options):
     limits: the limits of the cost of a sentence.
     """
 
-    estimator: EstimatorOptions = field(default_factory=EstimatorOptions)
+    estimator: Estimator = field(default_factory=Spectral)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     marginals: MarginalName = "absolute"
     fragments: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.1

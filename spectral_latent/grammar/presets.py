@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import EM, Clusters
 
 __all__ = ["BEAM", "THRESHOLD", "clusters_then_em"]
 
@@ -11,16 +11,14 @@ BEAM = 5e-4
 THRESHOLD = 2e-4
 
 
-def clusters_then_em(n_states: int, iterations: int, rank: int) -> EstimatorOptions:
+def clusters_then_em(n_states: int, iterations: int, rank: int) -> EM:
     """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms.
 
     n_states: the largest number of states of a symbol.
     iterations: the number of iterations of EM.
     rank: the terms of a tensor.
 
-    >>> clusters_then_em(24, 2, 8).estimator
-    'clusters-em'
+    >>> clusters_then_em(24, 2, 8).start
+    Clusters(n_states=24, smoothing=5.0, rank=8)
     """
-    return EstimatorOptions(
-        "clusters-em", n_states=n_states, smoothing=5.0, iterations=iterations, state_smoothing=0.2, rank=rank
-    )
+    return EM(Clusters(n_states, smoothing=5.0, rank=rank), iterations, state_smoothing=0.2)

@@ -11,7 +11,6 @@ from spectral_latent.estimation import (
     Listener,
     Priors,
     Treebank,
-    estimate,
     reestimate,
     relative_frequencies,
     silent,
@@ -80,7 +79,7 @@ class Training(Generic[Model]):
         jobs: the number of threads; the result does not depend on it.
         listener: is told the progress.
         """
-        latent = estimate(self.treebank, self.coarse.options.estimator, jobs=jobs, listener=listener)
+        latent = self.coarse.options.estimator.fit(self.treebank, jobs=jobs, listener=listener)
         return self.coarse.with_operators(rounded_operators(latent.operators), latent.rounded_objective)
 
     def reestimate(self, operators: ObservableOperators, *, jobs: int | None = 1) -> Model:

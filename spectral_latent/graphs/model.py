@@ -10,17 +10,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import checked, counted, given_or
+from spectral_latent._options import checked, counted
 from spectral_latent.estimation import (
-    EstimatorOptions,
+    Estimator,
     Listener,
-    estimate,
+    Spectral,
     read_treebanks,
     silent,
 )
@@ -62,7 +62,7 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
-    options: EstimatorOptions
+    options: Estimator
     symbols: list[Symbol]
     terminals: list[Hashable]
     latent: ObservableOperators
@@ -190,6 +190,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
     members: the operators, with the meaning of their symbols and terminals.
 
     >>> import networkx as nx
+    >>> from spectral_latent.estimation import EM, Random
     >>> graphs = []
     >>> for left, right in ["aa", "bb", "bb"]:
     ...     graph = nx.DiGraph([(0, 1), (0, 2)])
@@ -197,7 +198,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
     ...     graph.add_node(1, label="one", observation=left)
     ...     graph.add_node(2, label="one", observation=right)
     ...     graphs.append(graph)
-    >>> model = GraphModel.train(graphs, EstimatorOptions("em", n_states=1))
+    >>> model = GraphModel.train(graphs, EM(Random(n_states=1)))
     >>> np.exp(model.score(graphs[:2]).log).round(3)
     array([0.111, 0.444])
     >>> graph.nodes[2]["observation"] = MISSING
@@ -214,7 +215,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
     @staticmethod
     def train(
         graphs: Iterable[nx.DiGraph],
-        options: EstimatorOptions | None = None,
+        options: Estimator | None = None,
         *,
         inside_features: Mapping[str, Feature] | None = None,
         outside_features: Mapping[str, Feature] | None = None,
@@ -227,7 +228,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
         Given the latent state of a node, its inside and outside features must be independent.  This is not checked.
 
         graphs: the trees, which are read once.
-        options: the settings of the estimator; None for `EstimatorOptions()`.
+        options: the estimator; None for `Spectral()`.
         inside_features: functions (graph, node) → hashable, by name; they may use the node and all nodes below it.
         outside_features: functions (graph, node) → hashable, by name; they may use the node's label, and all nodes
             except the node and the nodes below it.
@@ -240,12 +241,12 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
 
         Raises GraphError if a graph is not a tree, an observation is missing, or a feature is NaN or unhashable.
         """
-        options = given_or(EstimatorOptions(), options)
+        options = checked("options", options, Estimator | None) or Spectral()
         checked("inside_features", inside_features, Mapping | None)
         checked("outside_features", outside_features, Mapping | None)
         formalism = GraphFormalism(inside_features or {}, outside_features or {})
         (treebank,) = read_treebanks(checked_graphs(graphs), [formalism], weights=weights, jobs=jobs)
-        estimated = estimate(treebank, options, jobs=jobs, listener=listener)
+        estimated = options.fit(treebank, jobs=jobs, listener=listener)
         names = formalism.symbols, formalism.terminals
         return GraphModel((GraphGrammar(options, *names, estimated.operators, estimated.objective),))
 
@@ -318,7 +319,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
         """Collect the arrays and the settings of the model's file."""
         grammar = self._grammar
         settings = {
-            "options": asdict(grammar.options),
+            "options": grammar.options.table(),
             "symbols": [[plain_name(label), part] for label, part in grammar.symbols],
             "terminals": [plain_name(terminal) for terminal in grammar.terminals],
             "probabilities": grammar.latent.probabilities,
@@ -335,7 +336,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
         """
         symbols = setting_from("symbols", settings, Annotated[list[Symbol], Distinct()])
         terminals = setting_from("terminals", settings, Annotated[list[Hashable], Distinct()])
-        options = setting_from("options", settings, EstimatorOptions)
+        options = setting_from("options", settings, Estimator)
         probabilities = setting_from("probabilities", settings, bool)
         objective = setting_from("objective", settings, tuple[float, ...])
         operators = operators_from("latent", arrays, len(terminals), probabilities=probabilities).operators

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from spectral_latent.anchors import WordTypes
-from spectral_latent.estimation import EstimationError, EstimatorOptions
+from spectral_latent.estimation import EM, EstimationError
 from spectral_latent.inference import tree_weights
 from spectral_latent.papers.brown import find_brown_clusters
 from spectral_latent.sequence.baum_welch import baum_welch
@@ -57,7 +57,7 @@ def train_baum_welch(
     n_states: the number of states, m.
     seeds: the seed of each random start.
     iterations: the largest number of iterations from each start.
-    tolerance: the least gain of log-likelihood per sentence; see `EstimatorOptions`.
+    tolerance: the least gain of log-likelihood per sentence; see `estimation.EM`.
 
     Raises EstimationError if there are no types, and ValueError if there are no seeds.
 
@@ -69,7 +69,7 @@ def train_baum_welch(
         raise ValueError("no seeds; give at least one")
     if not types.names:
         raise EstimationError("no sentences to learn from")
-    options = EstimatorOptions("em", iterations=iterations, tolerance=tolerance, state_smoothing=0.0)
+    options = EM(iterations=iterations, tolerance=tolerance, state_smoothing=0.0)
     sequences = types.sequences
     observed = np.bincount(sequences.terminal, minlength=len(types.names)).astype(float)
     starts = (HiddenMarkov.random(observed, sequences.n_sequences, n_states, seed) for seed in seeds)

@@ -36,7 +36,7 @@ _TIE = 1e-7  # losses, in nats over the whole corpus, that differ by less are eq
 def find_brown_clusters(sequences: Sequences, n_types: int, n_clusters: int) -> IntArray:
     """Find the cluster (n,) of each of n types.
 
-    Clusters are numbered by their first types.  Of pairs that lose equally little, the one with the lowest place in
+    NodeClusters are numbered by their first types.  Of pairs that lose equally little, the one with the lowest place in
     the table is merged.  If there are no more types than clusters, each type is a cluster.
 
     sequences: the corpus, of types 0 ... n - 1, numbered by falling frequency, in which order they become clusters.

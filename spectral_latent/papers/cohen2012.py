@@ -23,9 +23,9 @@ import click
 import numpy as np
 
 from spectral_latent.estimation import (
-    EstimatorOptions,
     Moments,
     Shard,
+    Spectral,
     Treebank,
     estimate,
     operators_from_moments,
@@ -54,7 +54,7 @@ __all__ = [
     "print_exactness",
 ]
 
-OPTIONS = EstimatorOptions(n_states=2, scaling=None, smoothing=None)
+OPTIONS = Spectral(n_states=2, scaling=None, smoothing=None)
 _HELD_OUT = 5_000  # trees that the error is a mean over
 _CHARTS = 500  # sentences that the error of marginals is a mean over
 _LONGEST = 20  # words of such a sentence
@@ -135,7 +135,7 @@ def examples_needed(bound: Bound, n_nodes: int, epsilon: float, delta: float) ->
     return float(128 * bound.n_states**2 * log(2 * bound.n_states * bound.n_rules / delta) / size**2)
 
 
-def bound_of(shard: Shard, weights: FloatArray, options: EstimatorOptions) -> Bound:
+def bound_of(shard: Shard, weights: FloatArray, options: Spectral) -> Bound:
     """Compute the quantities of Theorem 3 from a population.
 
     Where U and V are singular vectors, Σᵃ = Uᵀ Ω V is diagonal, so that with two states its inverse has elements that
@@ -245,7 +245,7 @@ def print_exactness(grammars: int) -> None:
     )
     columns = ("trees", "paper", "largest error", "sum of errors", f"{_COUNTED_ONCE}: sum", "Λ", "σ", "examples")
     table = MarkdownTable("grammar", *columns)
-    options = EstimatorOptions(n_states=2, scaling=None, smoothing=None, cutoff=1e-9)
+    options = Spectral(n_states=2, scaling=None, smoothing=None, cutoff=1e-9)
     for seed in range(grammars):
         truth = finite_model(seed)
         trees = all_trees(truth.rules)

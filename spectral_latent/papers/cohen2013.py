@@ -28,7 +28,7 @@ import click
 
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.corpora import CorpusError, constituency_trees
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import EM, Decomposition, Random, Spectral
 from spectral_latent.evaluation import GoldTree, evaluate_parser, score_brackets
 from spectral_latent.papers.tables import MarkdownTable, timed
 
@@ -72,16 +72,15 @@ def step_options(step: str, n_states: int) -> ConstituencyOptions:
     if step == "annotated":
         return replace(default, binarisation=Binarisation(siblings=1, parents=1))
     if step == "EM":
-        return replace(default, estimator=EstimatorOptions("em", n_states=n_states, iterations=20, tolerance=0.0))
+        return replace(default, estimator=EM(Random(n_states), iterations=20, tolerance=0.0))
     if step == "hybrid":
-        return replace(default, estimator=EstimatorOptions("hybrid", n_states=n_states))
+        return replace(default, estimator=EM(Decomposition(n_states)))
     at = STEPS.index(step)
-    scaling = default.estimator.scaling if at >= STEPS.index("κ = 1") else _PAPER_SCALING
-    estimator = replace(
-        default.estimator,
-        n_states=n_states,
+    scaling = Spectral.scaling if at >= STEPS.index("κ = 1") else _PAPER_SCALING
+    estimator = Spectral(
+        n_states,
         scaling=scaling if at >= STEPS.index("+ scaling") else None,
-        smoothing=default.estimator.smoothing if at >= STEPS.index("+ smoothing") else None,
+        smoothing=Spectral.smoothing if at >= STEPS.index("+ smoothing") else None,
     )
     return replace(
         default,

@@ -33,7 +33,7 @@ from spectral_latent.dependency import (
 )
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.dependency.sentence import TagColumn
-from spectral_latent.estimation import EstimationError, EstimatorOptions
+from spectral_latent.estimation import EM, Clusters, EstimationError, Estimator, Random, Spectral
 from spectral_latent.evaluation.candidates import score_dependency_lists
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.operators import ObservableOperators
@@ -49,11 +49,11 @@ __all__ = ["ALGORITHMS", "EMBEDDINGS", "ObservedTreebank", "print_scores", "read
 
 Sentences = Sequence[DependencySentence]
 
-_ESTIMATORS = {
-    "spectral": EstimatorOptions("spectral"),
-    "clustering": EstimatorOptions("clustering", smoothing=5.0),
-    "EM": EstimatorOptions("em", smoothing=5.0, iterations=20),
-    "clusters-em": EstimatorOptions("clusters-em", smoothing=5.0),
+_ESTIMATORS: dict[str, Estimator] = {
+    "spectral": Spectral(),
+    "clustering": Clusters(smoothing=5.0),
+    "EM": EM(Random(smoothing=5.0), iterations=20),
+    "clusters-em": EM(Clusters(smoothing=5.0)),
 }
 ALGORITHMS = {"paper": estimate_paper_operators, "corrected": estimate_corrected_operators}
 EMBEDDINGS = ("bigrams", "CCA", "LR-MVL")
@@ -138,7 +138,7 @@ class ObservedTreebank(NamedTuple):
         name: the name of the estimator.
         n_states: the largest number of states, m.
         """
-        estimator = replace(_ESTIMATORS[name], n_states=n_states)
+        estimator = _ESTIMATORS[name].with_settings(n_states=n_states)
         options = replace(_options(self.column), estimator=estimator, attachment=Attachment(symbols_have_tags=False))
         return DependencyModel.train(self.trees, options).score
 

@@ -29,7 +29,7 @@ import numpy as np
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
 from spectral_latent.cli.sources import tagged, universal
 from spectral_latent.corpora import CorpusError
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import EM
 from spectral_latent.evaluation import many_to_one, one_to_one, v_measure
 from spectral_latent.papers.assumptions import Assumptions, check_assumptions
 from spectral_latent.papers.baselines import decode_states, score_per_word, train_baum_welch, train_cluster_hmm
@@ -41,7 +41,7 @@ from spectral_latent.sequence.baum_welch import baum_welch
 __all__ = ["HULLS", "METHODS", "Setting", "TaggedCorpus", "print_assumptions", "print_methods"]
 
 Words = list[list[str]]
-_REFINEMENT = EstimatorOptions("em", iterations=5, tolerance=0.0, state_smoothing=0.0)
+_REFINEMENT = EM(iterations=5, tolerance=0.0, state_smoothing=0.0)
 
 
 class Setting(NamedTuple):

@@ -17,10 +17,10 @@ import numpy as np
 from scipy import sparse
 
 from spectral_latent.estimation import (
-    EstimatorOptions,
     FeatureColumns,
     Moments,
     Shard,
+    Spectral,
     operators_from_moments,
 )
 from spectral_latent.operators import ObservableOperators
@@ -84,9 +84,7 @@ class Projected(NamedTuple):
     sigma: FloatArray
 
 
-def project_nodes(
-    trees: SkeletalTrees, features: FeatureColumns, weights: FloatArray, options: EstimatorOptions
-) -> Projected:
+def project_nodes(trees: SkeletalTrees, features: FeatureColumns, weights: FloatArray, options: Spectral) -> Projected:
     """Project nodes by the singular vectors of Ω̂, a weighted mean of products of indicators (Figure 7, step 1).
 
     trees: trees with N nodes in all.
@@ -111,7 +109,7 @@ def project_nodes(
     return Projected(states, y[:, :largest], z[:, :largest], singular[:, :largest])
 
 
-def estimate_from_nodes(shard: Shard, weights: FloatArray, options: EstimatorOptions) -> ObservableOperators:
+def estimate_from_nodes(shard: Shard, weights: FloatArray, options: Spectral) -> ObservableOperators:
     """Estimate operators by Figure 7 from nodes with weights; features are not scaled.
 
     shard: trees with N nodes in all, and their features.

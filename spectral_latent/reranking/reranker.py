@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Annotated, Any, ClassVar, TypeAlias
 
@@ -255,7 +255,7 @@ class Reranker(StoredModel):
             "n_scores": self.features.n_scores,
             "templates": self.features.templates,
             "models": self._fingerprints(),
-            "options": asdict(self.perceptron.options),
+            "options": self.perceptron.options.table(),
             "epochs": self.perceptron.epochs,
             "damping": self.perceptron.damping,
         }

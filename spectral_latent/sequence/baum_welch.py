@@ -26,13 +26,12 @@ import numpy as np
 from spectral_latent._compiled import TINY, check_range, compiled_exact_pass, exact_pass_part
 from spectral_latent.estimation import (
     EstimationError,
-    EstimatorOptions,
     Listener,
     Progress,
     parallel_map,
     silent,
 )
-from spectral_latent.estimation.em import has_converged
+from spectral_latent.estimation.em import Climb, has_converged
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import FloatArray, IntArray
@@ -293,7 +292,7 @@ def expectation(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | No
 def baum_welch(
     shards: Iterable[Sequences],
     start: HiddenMarkov,
-    options: EstimatorOptions,
+    options: Climb,
     *,
     jobs: int | None = 1,
     listener: Listener = silent,
@@ -306,26 +305,27 @@ def baum_welch(
 
     shards: sequences without tags, in one part or several; iterated several times.
     start: the model at the start.
-    options: the settings; `most_iterations` and `tolerance` decide when EM stops.
+    options: the settings; `iterations` and `tolerance` decide when EM stops.
     jobs: the number of threads; the result does not depend on it.
     listener: is told the log-likelihood at the start and after each iteration.
 
     Raises EstimationError if a sequence has probability zero, and ValueError for an observation that the model lacks.
 
+    >>> from spectral_latent.estimation import EM
     >>> start = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([0.5]), np.array([[0.5, 0.5]]))
-    >>> found, log_likelihood = baum_welch([Sequences.of([[0, 0, 1]])], start, EstimatorOptions("em"))
+    >>> found, log_likelihood = baum_welch([Sequences.of([[0, 0, 1]])], start, EM(iterations=9))
     >>> found.emission.round(3), found.stop.round(3), round(log_likelihood[-1], 3)
     (array([[0.667, 0.333]]), array([0.333]), -3.819)
     """
     model = start
     counts = expectation(shards, model, jobs)
     log_likelihood = [counts.log_likelihood]
-    listener(Progress("EM", 0, options.most_iterations, log_likelihood[-1]))
-    for iteration in range(1, options.most_iterations + 1):
+    listener(Progress("EM", 0, options.iterations, log_likelihood[-1]))
+    for iteration in range(1, options.iterations + 1):
         model = counts.maximised(model)
         counts = expectation(shards, model, jobs)
         log_likelihood.append(counts.log_likelihood)
-        listener(Progress("EM", iteration, options.most_iterations, log_likelihood[-1]))
+        listener(Progress("EM", iteration, options.iterations, log_likelihood[-1]))
         if has_converged(log_likelihood, options.tolerance * counts.weight):
             break
     return model, tuple(log_likelihood)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import TypeVar
 
 import numpy as np
 
-from spectral_latent._names import ESTIMATORS
 from spectral_latent.estimation import (
     SHARD_NODES,
     Listener,
@@ -17,6 +16,7 @@ from spectral_latent.estimation import (
     Priors,
     Progress,
     Projection,
+    ProjectionOptions,
     Treebank,
     operators_from_moments,
     relative_frequencies,
@@ -79,7 +79,7 @@ class _Fold:
         columns = map(columns_of, kept.parts(SHARD_NODES // 2))
         shards = [untagged_shard(part, len(alphabet.known), len(kept.terminal)) for part in columns]
         treebank = with_back_off(Treebank.of(shards, jobs=jobs), 1, Priors(alphabet.smooth), options.back_off)
-        projection = Projection.learn(treebank.shards, options.estimator, jobs)
+        projection = Projection.learn(treebank.shards, _projections(options), jobs)
         moments = spectral_moments(treebank, projection, jobs)
         coarse = relative_frequencies(treebank.counts, treebank.priors)
         rows = replace(held_out, terminal=terminal).rows
@@ -99,6 +99,13 @@ class _Fold:
         except ValueError:
             return np.full(len(self.rows[part]), -np.inf)
         return self.weight[part] * predictor.log_probabilities(self.rows[part])
+
+
+def _projections(options: HMMOptions) -> ProjectionOptions:
+    """Take the settings of projections from those of the states; what these lack has its default."""
+    names = (field.name for field in fields(ProjectionOptions))
+    states = options.estimator.states
+    return ProjectionOptions(**{name: getattr(states, name) for name in names if hasattr(states, name)})
 
 
 def folds_of(n: int) -> IntArray:
@@ -198,8 +205,8 @@ def choose_states_and_floor(
     """
     sequences = _first_positions(shards)
     n = sequences.n_sequences
-    largest = options.estimator.n_states
-    chooses_floor = options.floor is None and not ESTIMATORS[options.estimator.estimator].probabilities
+    largest = _projections(options).n_states
+    chooses_floor = options.floor is None and not options.estimator.probabilities
     floor = _FLOOR if options.floor is None else options.floor
     if n < 2 * _FOLDS or not (options.choose_states or chooses_floor):
         return 1 if options.choose_states else largest, floor

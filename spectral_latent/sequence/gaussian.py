@@ -27,8 +27,8 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import TINY
-from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.estimation.em import has_converged
+from spectral_latent.estimation import Estimator, StateOptions
+from spectral_latent.estimation.em import Climb, has_converged
 from spectral_latent.sequence.baum_welch import expectation
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -114,24 +114,28 @@ def _cells(x: FloatArray, n_states: int, seed: int) -> IntArray:
 
 
 def gaussian_moments(
-    x: FloatArray, lengths: IntArray, options: EstimatorOptions, kind: CovarianceType, min_covar: float
+    x: FloatArray, lengths: IntArray, options: Estimator, kind: CovarianceType, min_covar: float
 ) -> GaussianMarkov:
     """Estimate a model by moments: states from cells of observations, then means and covariances by least squares.
 
     x: (N, d) the observations of sequences, one sequence after the other.
     lengths: (T,) the length of each sequence.
-    options: the number of states, the seed, and the estimator of the model of cells, which must have states.
+    options: the estimator of the model of cells, which must have states.
     kind: the form of covariances.
     min_covar: the smallest variance in any direction.
 
+    >>> from spectral_latent.estimation import Decomposition
     >>> rng = np.random.default_rng(0)
     >>> x = np.tile([[0.0], [9.0]], (200, 1)) + rng.normal(size=(400, 1))
-    >>> model = gaussian_moments(x, np.array([400]), EstimatorOptions("recovered", n_states=2), "diag", 1e-3)
+    >>> model = gaussian_moments(x, np.array([400]), Decomposition(2), "diag", 1e-3)
     >>> np.sort(model.means[:, 0]).round()
     array([0., 9.])
     """
     sequences = Sequences.of_lengths(lengths)
-    cell = _cells(x, options.n_states, options.seed)
+    states = options.states
+    if not isinstance(states, StateOptions):
+        raise ValueError(f"{options!r} has no number of states")
+    cell = _cells(x, states.n_states, states.seed)
     rows = np.split(cell, sequences.start[1:-1])
     of_cells = LatentHMM.train((row.tolist() for row in rows), HMMOptions(options, choose_states=False))
     hidden = of_cells.hidden
@@ -157,7 +161,7 @@ def gaussian_baum_welch(
     x: FloatArray,
     lengths: IntArray,
     start: GaussianMarkov,
-    options: EstimatorOptions,
+    options: Climb,
     kind: CovarianceType,
     min_covar: float,
 ) -> tuple[GaussianMarkov, tuple[float, ...]]:
@@ -166,20 +170,21 @@ def gaussian_baum_welch(
     x: (N, d) the observations of sequences, one sequence after the other.
     lengths: (T,) the length of each sequence.
     start: the model at the start.
-    options: the settings; `most_iterations` and `tolerance` decide when EM stops.
+    options: the settings; `iterations` and `tolerance` decide when EM stops.
     kind: the form of covariances.
     min_covar: the smallest variance in any direction.
 
+    >>> from spectral_latent.estimation import EM
     >>> x = np.array([[0.0], [2.0]])
     >>> start = GaussianMarkov(np.ones(1), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1, 1)))
-    >>> found, log_likelihood = gaussian_baum_welch(x, np.array([2]), start, EstimatorOptions("em"), "diag", 1e-3)
+    >>> found, log_likelihood = gaussian_baum_welch(x, np.array([2]), start, EM(iterations=9), "diag", 1e-3)
     >>> found.means, round(log_likelihood[-1], 3)
     (array([[1.]]), -2.838)
     """
     sequences = Sequences.of_lengths(lengths)
     model = start
     log_likelihood: list[float] = []
-    for _ in range(options.most_iterations + 1):
+    for _ in range(options.iterations + 1):
         hidden, lacking = model.over_positions(x)
         counts = expectation([sequences], hidden)
         log_likelihood.append(counts.log_likelihood + float(lacking.sum()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, cast
 
@@ -186,7 +186,7 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the tagger's file."""
         settings = {
-            "options": asdict(self.options),
+            "options": self.options.table(),
             "tags": [plain_name(tag) for tag in self.tags],
             "words": self.observations.known,
             "tagset": self.tagset,
@@ -306,7 +306,7 @@ class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
     def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Collect the arrays and the settings of the model's file."""
         alphabet = [plain_name(name) for name in self.observations.known]
-        settings = {"options": asdict(self.options), "alphabet": alphabet, "floor": self.floor}
+        settings = {"options": self.options.table(), "alphabet": alphabet, "floor": self.floor}
         return self.grammar.arrays(), settings | self.grammar.settings()
 
     @staticmethod
@@ -330,8 +330,8 @@ class StateTagger(TaggingModel, ShortRepr):
     model: a model with states.
     tags: a name for each state.
 
-    >>> from spectral_latent.estimation import EstimatorOptions
-    >>> options = HMMOptions(EstimatorOptions("em", n_states=2, iterations=50), choose_states=False)
+    >>> from spectral_latent.estimation import EM, Random
+    >>> options = HMMOptions(EM(Random(2), iterations=50), choose_states=False)
     >>> states = LatentHMM.train(["abab", "ababab"] * 20, options).tagger
     >>> states.tag("abab") in ([0, 1, 0, 1], [1, 0, 1, 0])
     True

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from spectral_latent._names import ESTIMATORS, StateSource
 from spectral_latent._options import AtLeast, AtMost, Below, Options
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import Anchors, Estimator, ProjectionOptions, Spectral
 from spectral_latent.lexicon import LexiconOptions
 
 __all__ = ["HMMOptions", "TaggerOptions"]
-
-_WITHOUT_TAGS = [name for name, estimator in ESTIMATORS.items() if estimator.states_from is not StateSource.PIVOTS]
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class TaggerOptions(Options):
     at the position.
     """
 
-    estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=8))
+    estimator: Estimator = field(default_factory=lambda: Spectral(8))
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     back_off: Annotated[float, AtLeast(1e-9), AtMost(1e9)] = 1.0
     floor: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
@@ -41,9 +38,9 @@ class TaggerOptions(Options):
 class HMMOptions(Options):
     """Settings of training a latent hidden Markov model on sequences without tags.
 
-    estimator: the settings of the search for states, by any estimator but `pivots`.  All positions share one rule.  Its
-    moments are never smoothed, so that the field `smoothing` must be the default or None.  It is a sum of one term for
-    each state, so that the field `rank` must be None.
+    estimator: the estimator; its states may be those of any but `Anchors`.  All positions share one rule.  Its moments
+    are never smoothed, so that the setting `smoothing` must be the default or None.  It is a sum of one term for each
+    state, so that the setting `rank` must be None.
     choose_states: whether to choose the number of states, up to the estimator's `n_states`, that makes held-out
     sequences likeliest (it is 1 if there are fewer than 20 sequences); otherwise the number is `n_states`.
     back_off: pseudo-count of the transitions of each state, divided equally among the next states.
@@ -51,27 +48,26 @@ class HMMOptions(Options):
     state; None for the ε that makes held-out sequences likeliest.  It bounds spectral estimates; other estimators give
     probabilities.
 
-    >>> HMMOptions(EstimatorOptions("pivots"))
+    >>> HMMOptions(Anchors())
     Traceback (most recent call last):
         ...
-    ValueError: HMMOptions.estimator must be spectral, clustering, em, clusters-em, recovered or hybrid, not 'pivots'
+    ValueError: HMMOptions.estimator must not find states by anchors, as Anchors() does
     """
 
-    estimator: EstimatorOptions = field(default_factory=lambda: EstimatorOptions(n_states=32))
+    estimator: Estimator = field(default_factory=lambda: Spectral(32))
     choose_states: bool = True
     back_off: Annotated[float, AtLeast(1e-9), AtMost(1e9)] = 1.0
     floor: Annotated[float, AtLeast(0.0), Below(1.0)] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        name = self.estimator.estimator
-        if name not in _WITHOUT_TAGS:
-            *names, last = _WITHOUT_TAGS
-            raise ValueError(f"HMMOptions.estimator must be {', '.join(names)} or {last}, not {name!r}")
-        if self.estimator.rank is not None:
+        states = self.estimator.states
+        if isinstance(states, Anchors):
+            raise ValueError(f"HMMOptions.estimator must not find states by anchors, as {self.estimator!r} does")
+        if getattr(states, "rank", None) is not None:
             raise ValueError("HMMOptions.estimator must have the rank None: a hidden Markov model needs no fewer terms")
-        if self.estimator.smoothing not in (EstimatorOptions.smoothing, None):
+        if (smoothing := getattr(states, "smoothing", None)) not in (ProjectionOptions.smoothing, None):
             raise ValueError(
-                f"HMMOptions.estimator must have the smoothing None, not {self.estimator.smoothing}: the moments "
+                f"HMMOptions.estimator must have the smoothing None, not {smoothing}: the moments "
                 f"of the only rule of a hidden Markov model are not smoothed"
             )

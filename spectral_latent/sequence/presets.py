@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from spectral_latent._names import PresetName
 from spectral_latent._options import of_preset
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import EM, Clusters, Decomposition
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 
 __all__ = ["hmm_preset", "preset"]
 
 _PRESETS: dict[PresetName, TaggerOptions] = {
-    "fast": TaggerOptions(EstimatorOptions("clusters-em", n_states=8)),
-    "accurate": TaggerOptions(EstimatorOptions("clusters-em", n_states=16)),
+    "fast": TaggerOptions(EM(Clusters(8))),
+    "accurate": TaggerOptions(EM(Clusters(16))),
     "spectral": TaggerOptions(),
 }
 _HMM_PRESETS: dict[PresetName, HMMOptions] = {
-    "fast": HMMOptions(EstimatorOptions("hybrid", n_states=32, iterations=100, tolerance=1e-4)),
-    "accurate": HMMOptions(EstimatorOptions("hybrid", n_states=32, iterations=1000, tolerance=1e-5)),
+    "fast": HMMOptions(EM(Decomposition(32), iterations=100, tolerance=1e-4)),
+    "accurate": HMMOptions(EM(Decomposition(32), iterations=1000, tolerance=1e-5)),
     "spectral": HMMOptions(),
 }
 
@@ -32,8 +32,8 @@ def preset(name: PresetName) -> TaggerOptions:
 
     Raises ValueError for another name.
 
-    >>> preset("spectral").estimator.n_states
-    8
+    >>> preset("spectral").estimator
+    Spectral(n_states=8)
     """
     return of_preset(_PRESETS, name)
 
@@ -48,7 +48,7 @@ def hmm_preset(name: PresetName) -> HMMOptions:
 
     Raises ValueError for another name.
 
-    >>> hmm_preset("fast").estimator.estimator
-    'hybrid'
+    >>> hmm_preset("fast").estimator.start
+    Decomposition(n_states=32)
     """
     return of_preset(_HMM_PRESETS, name)

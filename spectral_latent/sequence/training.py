@@ -14,25 +14,26 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from spectral_latent._names import ESTIMATORS, StateSource
 from spectral_latent.estimation import (
+    EM,
+    Clusters,
     Columns,
     Estimate,
     EstimationError,
-    EstimatorOptions,
+    Estimator,
     FeatureColumns,
     Listener,
     Priors,
     Projection,
+    Random,
     Treebank,
     TreebankShard,
-    estimate,
     parallel_map,
     read_treebanks,
     relative_frequencies,
     silent,
 )
-from spectral_latent.estimation.clustering import Clusters
+from spectral_latent.estimation.clustering import NodeClusters
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import Counts
 from spectral_latent.sequence.alphabet import Alphabet
@@ -153,7 +154,7 @@ def train_tagged(
     tag_of_symbol = np.arange(2 * len(tags)) % len(tags)
     smooth = partial(smooth_emissions, lexicon, options.lexicon, tag_of_symbol=tag_of_symbol)
     treebank = with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
-    latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
+    latent = options.estimator.fit(treebank, jobs=jobs, listener=listener)
     return _grammar(treebank, options, tags, lexicon, latent).rounded()
 
 
@@ -186,7 +187,7 @@ class _UntaggedFormalism:
         return untagged_shard(columns, len(self.names), self._n_positions)
 
 
-def _state_counts(shard: TreebankShard, clusters: Clusters, n_symbols: int) -> Counts:
+def _state_counts(shard: TreebankShard, clusters: NodeClusters, n_symbols: int) -> Counts:
     """Count the rules of a shard; the state of a position is the cluster of its spine node."""
     sequences = replace(Sequences.of_trees(shard.trees), weight=shard.weight)
     state = clusters.of_nodes(shard)[sequences.spine]
@@ -197,7 +198,7 @@ def _hidden_markov(
     sequences: Iterable[Sequences],
     treebank: Treebank,
     n_symbols: int,
-    options: EstimatorOptions,
+    estimator: Estimator,
     jobs: int | None,
     listener: Listener,
 ) -> tuple[HiddenMarkov, tuple[float, ...]]:
@@ -205,23 +206,23 @@ def _hidden_markov(
 
     Returns the model, and the log-likelihood of the sequences at the start of EM and after each iteration.
     """
-    estimator = ESTIMATORS[options.estimator]
-    if estimator.states_from is StateSource.RANDOM:
-        observed = np.zeros(n_symbols)
-        observed[treebank.counts.rules.leaf[:, 1]] = treebank.counts.leaf[:, 0]
-        start = HiddenMarkov.random(observed, treebank.counts.n_trees, options.n_states, options.seed)
-    elif estimator.states_from is StateSource.DECOMPOSITIONS:
-        seen = replace(treebank, priors=Priors(rules=treebank.priors.rules))  # only observations that were seen
-        recovered = estimate(seen, replace(options, estimator="recovered"), jobs=jobs, listener=listener)
-        start = HiddenMarkov.of_tree_model(recovered.operators, n_symbols, _LEAST)
-    else:
-        projection = Projection.learn(treebank.shards, options, jobs, listener)
-        clusters = Clusters.learn(treebank, projection, options.seed, jobs)
-        counts = reduce(Counts.__add__, parallel_map(_state_counts, treebank.shards, jobs, clusters, n_symbols))
-        start = HiddenMarkov.of_counts(counts, options.state_smoothing if estimator.climbs else 0.0)
-    if not estimator.climbs:
+    match states := estimator.states:
+        case Random():
+            observed = np.zeros(n_symbols)
+            observed[treebank.counts.rules.leaf[:, 1]] = treebank.counts.leaf[:, 0]
+            start = HiddenMarkov.random(observed, treebank.counts.n_trees, states.n_states, states.seed)
+        case Clusters():
+            projection = Projection.learn(treebank.shards, states, jobs, listener)
+            clusters = NodeClusters.learn(treebank, projection, states.seed, jobs)
+            counts = reduce(Counts.__add__, parallel_map(_state_counts, treebank.shards, jobs, clusters, n_symbols))
+            start = HiddenMarkov.of_counts(counts, estimator.state_smoothing if isinstance(estimator, EM) else 0.0)
+        case _:
+            seen = replace(treebank, priors=Priors(rules=treebank.priors.rules))  # only observations that were seen
+            found = states.fit(seen, jobs=jobs, listener=listener)
+            start = HiddenMarkov.of_tree_model(found.operators, n_symbols, _LEAST)
+    if not isinstance(estimator, EM):
         return start, ()
-    return baum_welch(sequences, start, options, jobs=jobs, listener=listener)
+    return baum_welch(sequences, start, estimator, jobs=jobs, listener=listener)
 
 
 def _with_unseen(model: HiddenMarkov, counts: Counts, back_off: float) -> HiddenMarkov:
@@ -260,11 +261,11 @@ def train_untagged(
     alphabet = Alphabet(formalism.names)
     treebank = with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
     stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # the formalism makes these shards
-    plain = replace(options, estimator=replace(options.estimator, smoothing=None))
+    plain = replace(options, estimator=options.estimator.with_settings(smoothing=None))
     n_states, floor = choose_states_and_floor(stored, alphabet, plain, jobs, listener)
-    estimator = replace(plain.estimator, n_states=n_states)
-    if not ESTIMATORS[estimator.estimator].probabilities:
-        latent = estimate(treebank, estimator, jobs=jobs, listener=listener)
+    estimator = plain.estimator.with_settings(n_states=n_states)
+    if not estimator.probabilities:
+        latent = estimator.fit(treebank, jobs=jobs, listener=listener)
     else:
         model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
         operators = _with_unseen(model, treebank.counts, options.back_off).operators()

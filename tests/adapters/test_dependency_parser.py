@@ -83,7 +83,7 @@ def test_learns_the_trees(parser: SpectralDependencyParser) -> None:
 def test_is_the_model(parser: SpectralDependencyParser) -> None:
     model = DependencyModel.train(
         map(sentence_from_nltk, treebank()),
-        replace(preset("fast"), estimator=replace(preset("fast").estimator, n_states=4)),
+        replace(preset("fast"), estimator=preset("fast").estimator.with_settings(n_states=4)),
     )
     for graph in treebank():
         parses = model.parse_nbest(sentence_from_nltk(graph).without_tree(), 4)
@@ -99,7 +99,7 @@ def test_settings() -> None:
     assert SpectralDependencyParser.train(treebank(), options=options).model.options == options
     changed = SpectralDependencyParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
     assert changed == EstimatorOptions(n_states=2, smoothing=10.0)
-    with pytest.raises(ValueError, match=r"EstimatorOptions\.n_states must be an integer of at least 1, not 0"):
+    with pytest.raises(ValueError, match=r"Clusters\.n_states must be an integer of at least 1, not 0"):
         SpectralDependencyParser.train(treebank(), 0)
     with pytest.raises(ValueError, match="give a preset or options, not both"):
         SpectralDependencyParser.train(treebank(), preset="fast", options=options)

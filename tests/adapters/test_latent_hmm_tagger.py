@@ -142,7 +142,7 @@ def test_settings() -> None:
     assert changed == TaggerOptions(EstimatorOptions(n_states=3), back_off=2.0)
     for n_states in (0, -1):
         for train in (LatentHMMTagger.train, LatentHMMTagger.train_unsupervised):
-            with pytest.raises(ValueError, match=r"EstimatorOptions\.n_states must be an integer of at least 1"):
+            with pytest.raises(ValueError, match=r"Clusters\.n_states must be an integer of at least 1"):
                 train([], n_states)
 
 

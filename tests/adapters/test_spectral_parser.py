@@ -93,9 +93,9 @@ def test_settings() -> None:
     assert changed == EstimatorOptions(n_states=2, smoothing=10.0)
     several = SpectralParser.train(treebank()[:6], 2, options=preset("accurate")).model.members
     assert [one.options for one in several] == [
-        replace(one, estimator=replace(one.estimator, n_states=2)) for one in preset("accurate")
+        replace(one, estimator=one.estimator.with_settings(n_states=2)) for one in preset("accurate")
     ]
-    with pytest.raises(ValueError, match=r"EstimatorOptions\.n_states must be an integer of at least 1, not 0"):
+    with pytest.raises(ValueError, match=r"Clusters\.n_states must be an integer of at least 1, not 0"):
         SpectralParser.train(treebank(), 0)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from spectral_latent._names import ESTIMATORS
 from spectral_latent.corpora import dependency_trees, parse_conllu, to_conllu
 from spectral_latent.dependency import Attachment, DependencyModel, DependencySentence
+from spectral_latent.estimation import ESTIMATORS
 from spectral_latent.evaluation import evaluate_dependency_parser
 
 Run = Callable[..., Any]

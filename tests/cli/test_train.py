@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spectral_latent._names import ESTIMATORS
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import read_brackets
+from spectral_latent.estimation import ESTIMATORS
 
 Run = Callable[..., Any]
 
@@ -79,7 +79,7 @@ def test_settings(run: Run, treebank: Path, tmp_path: Path) -> None:
         assert result.exit_code == 0
         assert "Training on 18 trees" in result.stderr
     models = [ConstituencyModel.load(tmp_path / name) for name in "01"]
-    assert [model.options.estimator.n_states for model in models] == [2, 2]
+    assert [model.options.estimator.states.n_states for model in models] == [2, 2]
     assert (models[0].members[0].operators.packed.data == models[1].members[0].operators.packed.data).all()
 
 
@@ -213,7 +213,7 @@ def test_presets(run: Run, treebank: Path, tmp_path: Path) -> None:
     told = result.stderr.splitlines()
     assert [line for line in told if line.startswith("folds")] == [f"folds {n}/4" for n in (1, 2, 3, 4)]
     options = [member.options for member in ConstituencyModel.load(tmp_path / "model").members]
-    assert [each.estimator.seed for each in options] == [4] * 6
+    assert [each.estimator.states.seed for each in options] == [4] * 6
     assert len({each.binarisation for each in options}) == 6
     for extra, message in (
         (["--estimator", "em"], "--preset includes"),
@@ -259,7 +259,7 @@ def test_the_preset_fast_is_the_default_and_may_have_other_states(run: Run, tree
     (fast,) = preset("fast")
     assert default.members[0].options == fast
     few = ConstituencyModel.load(tmp_path / "few").members[0].options
-    assert few == replace(fast, estimator=replace(fast.estimator, n_states=3))
+    assert few == replace(fast, estimator=fast.estimator.with_settings(n_states=3))
 
 
 def test_a_quiet_command_leaves_the_log_as_it_was(run: Run, tmp_path: Path) -> None:

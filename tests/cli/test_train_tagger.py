@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from spectral_latent._names import ESTIMATORS
 from spectral_latent.corpora import tagged_sentences
+from spectral_latent.estimation import ESTIMATORS
 from spectral_latent.sequence import LatentTagger
 
 Run = Callable[..., Any]
@@ -155,7 +155,7 @@ def test_settings_and_the_same_bytes(run: Run, taggings: Path, tmp_path: Path) -
         assert run("train", "tagger", taggings, "-o", tmp_path / name, *extra).exit_code == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     options = LatentTagger.load(tmp_path / "c").options
-    assert (options.estimator.n_states, options.estimator.seed, options.estimator.estimator) == (3, 7, "clusters-em")
+    assert options.estimator == ESTIMATORS["clusters-em"].with_settings(n_states=3, seed=7)
 
 
 def test_several_sources_and_kinds(run: Run, taggings: Path, tmp_path: Path) -> None:

@@ -9,31 +9,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spectral_latent.estimation import EstimationError, Progress
+from spectral_latent._names import EstimatorName
+from spectral_latent.estimation import ESTIMATORS, EstimationError, Progress
 from tests.conformance.model import ModelConformance, contents, with_option
 
 
 class EstimatedConformance(ModelConformance):
     """Checks of a model whose latent states one of the estimators finds, from weighted examples and on threads."""
 
-    estimator: tuple[str, ...] = ("estimator",)  # the path to the options of the estimator
+    estimator: tuple[str, ...] = ("estimator",)  # the path to the estimator
 
-    def _with(self, **values: Any) -> Any:
-        """Change the options of the estimator in the first of the settings."""
-        options = self.settings[0]
-        for name, value in values.items():
-            options = with_option(options, (*self.estimator, name), value)
-        return options
+    def _with(self, name: EstimatorName, **values: Any) -> Any:
+        """Change the estimator in the first of the settings."""
+        estimator = ESTIMATORS[name].with_settings(**{"n_states": 4} | values)
+        return with_option(self.settings[0], self.estimator, estimator) if self.estimator else estimator
 
     @pytest.mark.parametrize("estimator", ["em", "clustering", "recovered", "hybrid"])
-    def test_models_of_other_estimators_come_back_from_files(self, estimator: str, tmp_path: Path) -> None:
-        options = self._with(estimator=estimator, n_states=2, iterations=2)
+    def test_models_of_other_estimators_come_back_from_files(self, estimator: EstimatorName, tmp_path: Path) -> None:
+        options = self._with(estimator, n_states=2, iterations=2)
         self.check_round_trip(self.learn(self.examples()[:10], options), tmp_path)
 
     def test_a_model_keeps_the_objective_of_every_iteration(self, tmp_path: Path) -> None:
         """The objective is what a listener is told, also in the file; an estimator without EM has none."""
         for estimator in ("clustering", "clusters-em"):
-            options = self._with(estimator=estimator, iterations=3, tolerance=0.0)
+            options = self._with(estimator, iterations=3, tolerance=0.0)
             heard: list[Progress] = []
             model = self.train(options, listener=heard.append)
             told = [progress.score for progress in heard if progress.stage.endswith("EM")]

@@ -19,7 +19,7 @@ from spectral_latent.estimation import (
     Shard,
     Treebank,
 )
-from spectral_latent.estimation.clustering import Clusters, _distant_points, _k_means, cluster_counts, state_counts
+from spectral_latent.estimation.clustering import NodeClusters, _distant_points, _k_means, cluster_counts, state_counts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import Numbers, columns, numbers_of, same_numbers, tree_strategy
@@ -71,7 +71,7 @@ def test_relative_frequencies_of_known_states() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Clusters
+# NodeClusters
 
 
 @cache
@@ -103,10 +103,10 @@ def parts(shard: Shard, *ends: int) -> list[Shard]:
     return found
 
 
-def learnt(shards: list[Shard], states: int = 3, jobs: int = 1, cutoff: float = 0.01) -> tuple[Treebank, Clusters]:
+def learnt(shards: list[Shard], states: int = 3, jobs: int = 1, cutoff: float = 0.01) -> tuple[Treebank, NodeClusters]:
     treebank = Treebank.of(shards)
     projection = Projection.learn(shards, EstimatorOptions(n_states=states, cutoff=cutoff), jobs)
-    return treebank, Clusters.learn(treebank, projection, 0, jobs)
+    return treebank, NodeClusters.learn(treebank, projection, 0, jobs)
 
 
 def same_partition(some: np.ndarray, others: np.ndarray) -> bool:
@@ -245,7 +245,7 @@ def test_a_rule_that_one_shard_lacks_is_counted_in_the_others() -> None:
         for part in (columns([trees[0]] * 3), columns(trees), columns([trees[1]]))
     ])  # fmt: skip
     projection = Projection.learn(treebank.shards, EstimatorOptions(n_states=2))
-    found = cluster_counts(treebank, Clusters.learn(treebank, projection, 0))
+    found = cluster_counts(treebank, NodeClusters.learn(treebank, projection, 0))
     same_numbers(numbers_of(found), numbers_of(treebank.counts))
 
 

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import (
+    EM,
+    Clusters,
     EstimationError,
-    EstimatorOptions,
     FeatureColumns,
     Progress,
     Shard,
@@ -170,7 +171,7 @@ def test_every_iteration_is_that_of_enumeration(seed: int, with_prior: bool, fac
         objective.append(log + log_prior(added, theta))
         if iteration < 3:
             model = likeliest({key: array + added.get(key, 0.0) for key, array in counts.items()})
-    options = EstimatorOptions(iterations=3, tolerance=0.0)
+    options = EM(iterations=3, tolerance=0.0)
     found = run_em(shards_of(TREES), start, options, prior)
     same_numbers(numbers_by_factor(found.operators), numbers_by_factor(model.operators()), atol=1e-9)
     same_numbers(numbers_by_factor(found.expected), counts, atol=1e-9)
@@ -237,7 +238,7 @@ def climbed(trees: SkeletalTrees, share: float, rank: int | None, seed: int, ite
     start = random_start(observed, states, seed)
     if rank is not None:
         start = low_rank_operators(start, rank)
-    options = EstimatorOptions(iterations=iterations, tolerance=0.0)
+    options = EM(iterations=iterations, tolerance=0.0)
     return run_em([shard_of(trees)], start, options, state_prior(start, observed, share))
 
 
@@ -284,7 +285,7 @@ def test_em_in_factors_climbs_above_the_plain_grammar() -> None:
 def test_shards_are_climbed_as_the_whole_is(ends: tuple[int, ...]) -> None:
     start = factored_model(0).operators(probabilities=True)
     prior = random_prior(start, 0)
-    options = EstimatorOptions(iterations=4, tolerance=0.0)
+    options = EM(iterations=4, tolerance=0.0)
     whole, parts = (run_em(shards, start, options, prior) for shards in (shards_of(TREES), shards_of(TREES, *ends)))
     same_numbers(numbers_of(parts.operators), numbers_of(whole.operators), atol=1e-10)
     assert parts.objective == pytest.approx(whole.objective, abs=1e-9)
@@ -292,7 +293,7 @@ def test_shards_are_climbed_as_the_whole_is(ends: tuple[int, ...]) -> None:
 
 def test_processes_climb_to_the_same_bits() -> None:
     start = factored_model(0).operators(probabilities=True)
-    options = EstimatorOptions(iterations=2, tolerance=0.0)
+    options = EM(iterations=2, tolerance=0.0)
     one, two = (run_em(shards_of(TREES, 1, 2), start, options, jobs=jobs) for jobs in (1, 2))
     assert one.objective == two.objective
     for ours, theirs in zip(one.operators.packed, two.operators.packed, strict=True):
@@ -308,7 +309,7 @@ def test_traces_begin_at_the_start_and_listeners_hear_of_every_point() -> None:
     heard: list[Progress] = []
     for iterations in (0, 1, 5):
         heard.clear()
-        options = EstimatorOptions(iterations=iterations, tolerance=0.0)
+        options = EM(iterations=iterations, tolerance=0.0)
         found = run_em(shards_of(TREES), start, options, listener=heard.append)
         assert len(found.objective) == len(found.log_likelihood) == iterations + 1
         assert found.log_likelihood[0] == pytest.approx(log_likelihood(start, columns(TREES)))
@@ -322,12 +323,12 @@ def test_traces_begin_at_the_start_and_listeners_hear_of_every_point() -> None:
 @pytest.mark.parametrize("tolerance", [0.001, 0.03, 0.3, 10.0])
 def test_em_stops_after_the_first_rise_that_is_too_small(tolerance: float) -> None:
     start = model_of(0, False).operators(probabilities=True)
-    all_points = run_em(shards_of(TREES), start, EstimatorOptions(iterations=60, tolerance=0.0)).objective
+    all_points = run_em(shards_of(TREES), start, EM(iterations=60, tolerance=0.0)).objective
     rises = np.diff(all_points) / len(TREES)
     ends = (rises[:-1] < tolerance) & (rises[1:] <= rises[:-1])
     expected = 2 + int(np.argmax(ends))
     assert ends.any()
-    found = run_em(shards_of(TREES), start, EstimatorOptions(iterations=60, tolerance=tolerance))
+    found = run_em(shards_of(TREES), start, EM(iterations=60, tolerance=tolerance))
     assert found.objective == all_points[: expected + 1]
 
 
@@ -335,7 +336,7 @@ def test_one_state_is_found_in_one_iteration() -> None:
     trees = sampled()
     observed = Counts.of_trees(trees)
     start = random_start(observed, np.array([1, 1]), 0)
-    found = run_em([shard_of(trees)], start, EstimatorOptions(iterations=50))
+    found = run_em([shard_of(trees)], start, EM(iterations=50))
     assert len(found.objective) == 4  # the start, the maximum, and the maximum twice again
     same_numbers(numbers_of(found.operators), numbers_of(relative_frequencies(observed)), rtol=1e-9)
 
@@ -344,7 +345,7 @@ def test_trees_of_probability_zero_are_an_error() -> None:
     known, unknown = (0, (0, 0), (1, 0)), (0, 1)
     start = relative_frequencies(Counts.of_trees(columns([known])))
     with pytest.raises(EstimationError, match=r"tree 3 has probability zero"):
-        run_em(shards_of([known, known, unknown], 1), start, EstimatorOptions("em"))
+        run_em(shards_of([known, known, unknown], 1), start, EM(iterations=1000))
 
 
 @pytest.mark.parametrize("m", [1, 2, 4])
@@ -458,7 +459,7 @@ def test_states_that_start_equal_stay_equal() -> None:
             random.binary.with_data(np.ones_like(random.binary.data)),
         )
     )
-    found = run_em([shard_of(trees)], even, EstimatorOptions(iterations=1)).operators
+    found = run_em([shard_of(trees)], even, EM(iterations=1)).operators
     plain = relative_frequencies(observed)
     np.testing.assert_allclose(found.leaf, np.repeat(plain.leaf, 2, axis=1), rtol=1e-9)
     assert log_likelihood(found, trees) == pytest.approx(log_likelihood(plain, trees))
@@ -469,7 +470,7 @@ def test_operators_that_are_estimated_again_explain_the_trees_better(seed: int) 
     """As any iteration of EM; the second one, from near the end of a long climb, changes next to nothing."""
     trees = columns(TREES * 3)
     treebank = Treebank.of([Shard.of(trees, FeatureColumns(*np.zeros((2, trees.n_nodes, 0), dtype=int)))])
-    options = EstimatorOptions("em", smoothing=None)
+    options = Clusters(smoothing=None)
 
     def log_likelihood(operators: ObservableOperators) -> float:
         return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
@@ -477,5 +478,5 @@ def test_operators_that_are_estimated_again_explain_the_trees_better(seed: int) 
     start = random_start(treebank.counts, np.array(STATES), seed)
     again = reestimate(treebank, start, options)
     assert log_likelihood(again) > log_likelihood(start)
-    climbed = run_em(treebank.shards, start, replace(options, iterations=300)).operators
+    climbed = run_em(treebank.shards, start, EM(iterations=300)).operators
     assert log_likelihood(reestimate(treebank, climbed, options)) == pytest.approx(log_likelihood(climbed), abs=0.3)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import (
+    EM,
     EstimatorOptions,
     FeatureColumns,
     Projection,
@@ -244,7 +245,7 @@ def test_counts_of_shards_are_those_of_the_whole(shards: int) -> None:
 def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
     """The maximum of the likelihood lies above that of the true parameters, and above where EM starts."""
     trees = sampled(1, 2_000)
-    options = replace(OPTIONS, estimator="pivots-em", iterations=30, state_smoothing=0.0, tolerance=0.0)
+    options = EM(OPTIONS, iterations=30, state_smoothing=0.0, tolerance=0.0)
     found = estimate(treebank_of(trees), options)
     observed = Counts.of_trees(trees)
     unguided = ObservableOperators.probabilities_of(random_counts(observed, np.array([2, 2])))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent._names import ESTIMATORS
 from spectral_latent.estimation import (
+    ESTIMATORS,
     EstimatorOptions,
     FeatureColumns,
     Moments,
@@ -94,7 +92,7 @@ def test_a_weight_for_each_component_is_needed() -> None:
 def test_a_tree_of_weight_two_is_two_trees_for_every_estimator(name: str) -> None:
     """The draws of k-means++ depend on the number of points, so that clusters are for the next tests."""
     pairs = [(tree, 1 + at % 3) for at, tree in enumerate(sample())]
-    options = replace(EstimatorOptions(n_states=3, iterations=3, smoothing=5.0), estimator=name)
+    options = EstimatorOptions(name, n_states=3, iterations=3, smoothing=5.0)
     found = estimate(Treebank.of([shard_of(pairs)]), options)
     wanted = estimate(Treebank.of([shard_of(repeated(pairs))]), options)
     same_numbers(numbers_of(found.operators), numbers_of(wanted.operators), rtol=1e-5, atol=1e-7)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from safetensors import safe_open
 
 from spectral_latent._options import AtLeast, Options
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import Spectral
 from spectral_latent.files import (
     CompactOperators,
     Distinct,
@@ -795,8 +795,8 @@ def test_options_that_are_missing_are_refused(values: Any) -> None:
 @pytest.mark.parametrize("states", [0, 4.0, None])
 def test_a_refused_setting_is_named_once_with_the_remedy(states: Any) -> None:
     with pytest.raises(ModelFileError) as raised:
-        options_from(EstimatorOptions, asdict(EstimatorOptions()) | {"n_states": states})
-    wanted = "EstimatorOptions.n_states must be an integer of at least 1"
+        options_from(Spectral, Spectral().table() | {"n_states": states})
+    wanted = "Spectral.n_states must be an integer of at least 1"
     assert str(raised.value) == f"{wanted}, not {states!r}; train the model again"
 
 

@@ -66,7 +66,7 @@ def _ask_phrases(model: ConstituencyModel) -> Iterator[Any]:
             assert list(parse.tree.words()) == words
             yield parse.log
         yield np.array(list(model.posteriors(words).values()))
-        if model.options.estimator.estimator != "spectral":
+        if model.options.estimator.probabilities:
             yield from _expectations(model, words)
     yield model.score(TREES[:4]).log
     yield model.log_probabilities(QUESTIONS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -210,11 +209,11 @@ OPTIONS = EstimatorOptions("clusters-em", n_states=4)
 
 
 def test_a_grammar_of_a_rank_has_few_terms_and_keeps_them_in_its_file(tmp_path: Path) -> None:
-    options = ConstituencyOptions(estimator=replace(OPTIONS, rank=2))
+    options = ConstituencyOptions(estimator=OPTIONS.with_settings(rank=2))
     model = ConstituencyModel.train(embedded_treebank(300), options)
     model.save(tmp_path / "model")
     loaded = ConstituencyModel.load(tmp_path / "model")
-    assert loaded.options.estimator.rank == 2
+    assert loaded.options.estimator.states.rank == 2
     expected = model.members[0].operators.packed
     found = loaded.members[0].operators.packed
     assert expected.terms.max() == 2
@@ -225,9 +224,4 @@ def test_a_grammar_of_a_rank_has_few_terms_and_keeps_them_in_its_file(tmp_path: 
 @pytest.mark.parametrize("rank", [0, -1])
 def test_estimators_have_a_rank_of_at_least_one(rank: int) -> None:
     with pytest.raises(ValueError, match=f"rank must be .* of at least 1 or None, not {rank}"):
-        replace(OPTIONS, rank=rank)
-
-
-def test_spectral_operators_have_no_rank() -> None:
-    with pytest.raises(ValueError, match="only an estimator of probabilities"):
-        EstimatorOptions("spectral", rank=8)
+        OPTIONS.with_settings(rank=rank)

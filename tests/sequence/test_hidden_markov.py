@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimationError, EstimatorOptions, Progress
+from spectral_latent.estimation import EM, EstimationError, Progress
 from spectral_latent.estimation.em import run_em
 from spectral_latent.inference import edge_marginals, expected_counts, inside, marginals, outside, tree_weights
 from spectral_latent.operators import Counts, ObservableOperators
@@ -23,7 +23,7 @@ from tests.sequence.hmms import by_the_book, draw_strings, forward_backward, pat
 
 seeds = st.integers(0, 2**32 - 1)
 ARRAYS = ("initial", "transition", "stop", "emission")
-UNTIL_IT_STANDS = EstimatorOptions(iterations=30, tolerance=0.0, state_smoothing=0.0)
+UNTIL_IT_STANDS = EM(iterations=30, tolerance=0.0, state_smoothing=0.0)
 
 
 class Untagged(NamedTuple):
@@ -233,7 +233,7 @@ def test_the_loops_are_the_em_of_the_core(seed: int) -> None:
     start = random_hmm(rng, 4, 6, stop=(0.02, 0.1))
     start.emission[0, 0] = 0.0
     start.emission[0] /= start.emission[0].sum()
-    options = EstimatorOptions(iterations=20, tolerance=0.0)
+    options = EM(iterations=20, tolerance=0.0)
     told: list[float | None] = []
     found, _ = baum_welch(shards_of(strings), start, options, listener=lambda progress: told.append(progress.score))
     core = run_em([Untagged(Sequences.of(strings))], start.operators(), options)
@@ -243,7 +243,7 @@ def test_the_loops_are_the_em_of_the_core(seed: int) -> None:
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-7, atol=1e-12)
 
 
-def gains_of(start: HiddenMarkov, strings: list[list[int]], options: EstimatorOptions) -> np.ndarray:
+def gains_of(start: HiddenMarkov, strings: list[list[int]], options: EM) -> np.ndarray:
     """What each iteration adds to the log-likelihood per string."""
     told: list[float] = []
     baum_welch(shards_of(strings), start, options, listener=lambda progress: told.append(progress.score or 0.0))
@@ -253,9 +253,9 @@ def gains_of(start: HiddenMarkov, strings: list[list[int]], options: EstimatorOp
 def test_it_climbs_from_a_random_start_until_nothing_is_gained() -> None:
     """The default of `em`; a tolerance per sequence ends it."""
     strings = strings_for(5, 200)
-    options = EstimatorOptions("em", tolerance=1e-6)
+    options = EM(iterations=1000, tolerance=1e-6)
     gains = gains_of(random_start(strings, 3, 4, 0), strings, options)
-    assert 20 < len(gains) < options.most_iterations
+    assert 20 < len(gains) < options.iterations
     assert gains[-1] <= gains[-2] < options.tolerance <= gains[:-2].min()
 
 
@@ -265,10 +265,10 @@ def test_states_that_are_nearly_alike_are_no_end() -> None:
     start = random_start(strings, 3, 4, 0)
     mean = start.emission.mean(axis=0)
     alike = replace(start, emission=mean + 0.003 * (start.emission - mean))
-    options = EstimatorOptions("em")
+    options = EM(iterations=1000)
     gains = gains_of(alike, strings, options)
     assert gains[1:8].max() < options.tolerance < gains[8:].max()
-    assert len(gains) < options.most_iterations
+    assert len(gains) < options.iterations
 
 
 def test_an_observation_that_the_model_lacks_is_refused() -> None:
@@ -330,7 +330,7 @@ def test_long_strings_are_learnt_from() -> None:
     strings = draw_strings(random_hmm(rng, 3, 4, stop=(2e-4, 4e-4)), 4, rng)
     assert max(map(len, strings)) > 1_000
     start = random_hmm(np.random.default_rng(1), 3, 4, stop=(1e-4, 1e-3))
-    found, _ = baum_welch(shards_of(strings), start, EstimatorOptions(iterations=1, tolerance=0.0))
+    found, _ = baum_welch(shards_of(strings), start, EM(iterations=1, tolerance=0.0))
     expected, _ = by_the_book(start, strings)
     for name in ARRAYS:
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
