@@ -370,9 +370,8 @@ def EstimatorOptions(estimator: EstimatorName = "spectral", n_states: int | None
     >>> EstimatorOptions("clusters-em", n_states=24, iterations=2)
     EM(start=Clusters(n_states=24), iterations=2)
     """
-    if estimator not in ESTIMATORS:
-        raise ValueError(f"{estimator!r} is no estimator; give one of {', '.join(ESTIMATORS)}")
-    return ESTIMATORS[estimator].with_settings(**({} if n_states is None else {"n_states": n_states}), **settings)
+    name: EstimatorName = checked("estimator", estimator, EstimatorName)
+    return ESTIMATORS[name].with_settings(**({} if n_states is None else {"n_states": n_states}), **settings)
 
 
 def estimate(

@@ -178,9 +178,9 @@ def test_what_states_cannot_be_learnt_from(sentences: Any, error: type[Exception
 
 
 def test_models_that_cannot_tag() -> None:
-    with pytest.raises(ValueError, match="name clusters-em, clustering or em"):
+    with pytest.raises(ValueError, match="finds no states without tags"):
         LatentHMMTagger.train_unsupervised(words(), 2, options=HMMOptions())
-    with pytest.raises(ValueError, match="the estimator spectral finds no states"):
+    with pytest.raises(ValueError, match=r"the estimator Spectral\(.*\) finds no states"):
         LatentHMMTagger.train_unsupervised(words(), 2, preset="spectral")
     with pytest.raises(ValueError, match="preset='fast' chooses the options"):
         LatentHMMTagger.train_unsupervised(words(), 2, preset="fast", options=HMMOptions())

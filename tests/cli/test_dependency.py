@@ -11,7 +11,7 @@ import pytest
 
 from spectral_latent.corpora import dependency_trees, parse_conllu, to_conllu
 from spectral_latent.dependency import Attachment, DependencyModel, DependencySentence
-from spectral_latent.estimation import ESTIMATORS
+from spectral_latent.estimation import ESTIMATORS, Clusters
 from spectral_latent.evaluation import evaluate_dependency_parser
 
 Run = Callable[..., Any]
@@ -101,8 +101,7 @@ def test_settings(run: Run, trees: Path, parser: Path, tmp_path: Path) -> None:
     extra = ["--n-states", "3", "--seed", "7", "--column", "xpos", "--first", "left", "--estimator", "clustering"]
     assert run("train", "dependency", trees, "-o", tmp_path / "model", *extra).exit_code == 0
     model = DependencyModel.load(tmp_path / "model")
-    estimator = model.options.estimator
-    assert (estimator.n_states, estimator.seed, estimator.estimator) == (3, 7, "clustering")
+    assert model.options.estimator == Clusters(n_states=3, seed=7)
     assert (model.options.tags, model.options.attachment) == ("xpos", Attachment("left"))
     assert model.grammar.tags == sorted(set(TAGS[0]))
     for jobs in ("1", "2"):
