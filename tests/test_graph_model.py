@@ -19,10 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent._names import EstimatorName
-from spectral_latent.estimation import EstimationError, EstimatorOptions, Shard, Treebank
+from spectral_latent.estimation import EstimationError, EstimatorOptions, Shard, Spectral, Treebank
 from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.graphs import GraphGrammar, GraphModel, neighbourhoods
-from spectral_latent.graphs import model as model_module
 from spectral_latent.graphs.features import GivenFeature
 from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
 from tests.oracles import (
@@ -440,12 +439,12 @@ def captured(monkeypatch: pytest.MonkeyPatch, **features: Any) -> Shard:
     """Learn from FOREST, and return the first shard that the estimator gets."""
     seen: list[Shard] = []
 
-    def estimate(treebank: Treebank, *args: Any, **settings: Any) -> Any:
+    def fit(self: Spectral, treebank: Treebank, **settings: Any) -> Any:
         seen.extend(shard for shard in treebank.shards if isinstance(shard, Shard))
-        return original(treebank, *args, **settings)
+        return original(self, treebank, **settings)
 
-    original = model_module.estimate
-    monkeypatch.setattr(model_module, "estimate", estimate)
+    original = Spectral.fit
+    monkeypatch.setattr(Spectral, "fit", fit)
     GraphModel.train(map(graph_of, FOREST), EstimatorOptions(n_states=1), **features)
     return seen[0]
 
