@@ -84,4 +84,4 @@ def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) 
     if kind not in _CLASSES:
         raise ModelFileError(f"a model of the unknown kind {kind!r}; train it again")
     room, name = _CLASSES[kind]
-    return getattr(import_module(f"spectral_latent.{room}"), name).from_arrays(arrays, settings)
+    return getattr(import_module(f"spectral_latent.{room}"), name).from_contents((arrays, settings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
 from numbers import Integral, Real
@@ -33,6 +33,7 @@ __all__ = [
     "Below",
     "Count",
     "Countable",
+    "Limit",
     "Options",
     "ShortRepr",
     "accepted",
@@ -52,8 +53,19 @@ _Options = TypeVar("_Options", bound="Options")
 _KINDS = {str: "a string", int: "an integer", float: "a finite number", bool: "True or False", NoneType: "None"}
 
 
+class Limit(ABC):
+    """Base of what a declaration demands of a value beyond its type; `str` describes it for messages."""
+
+    @abstractmethod
+    def accepts(self, value: Any) -> Any:
+        """Tell whether a value is within the limit; for an array (...), with one truth value or one for each number.
+
+        value: a number, a list of names, or an array.
+        """
+
+
 @dataclass(frozen=True)
-class _Limit:
+class _Bound(Limit):
     """Base of limits of numbers.
 
     bound: the number with which other numbers are compared.
@@ -64,18 +76,18 @@ class _Limit:
     _compare: ClassVar[Callable[[Any, Any], bool]]
     _meaning: ClassVar[str]
 
-    def accepts(self, number: Any) -> Any:
+    def accepts(self, value: Any) -> Any:
         """Tell whether a number is in the range; for an array (...), whether each of its numbers is.
 
-        number: the number to compare with the bound.
+        value: the number to compare with the bound.
         """
-        return type(self)._compare(number, self.bound)
+        return type(self)._compare(value, self.bound)
 
     def __str__(self) -> str:
         return f"{self._meaning} {self.bound:g}"
 
 
-class AtLeast(_Limit):
+class AtLeast(_Bound):
     """Accept numbers from a bound upwards."""
 
     _compare = operator.ge
@@ -85,31 +97,31 @@ class AtLeast(_Limit):
 class Countable(AtLeast):
     """Accept integers from a bound upwards that an array can count."""
 
-    def accepts(self, number: int) -> bool:
+    def accepts(self, value: int) -> bool:
         """Tell whether a number is in the range.  Raises OverflowError if it has more than 64 bits.
 
-        number: the number to compare with the bound.
+        value: the number to compare with the bound.
         """
-        if number >= 2**63:
+        if value >= 2**63:
             raise OverflowError
-        return number >= self.bound
+        return value >= self.bound
 
 
-class AtMost(_Limit):
+class AtMost(_Bound):
     """Accept numbers up to a bound."""
 
     _compare = operator.le
     _meaning = "of at most"
 
 
-class Above(_Limit):
+class Above(_Bound):
     """Accept numbers greater than a bound."""
 
     _compare = operator.gt
     _meaning = "above"
 
 
-class Below(_Limit):
+class Below(_Bound):
     """Accept numbers less than a bound."""
 
     _compare = operator.lt
@@ -231,23 +243,31 @@ def _has_default(options: Options, field: Field[Any]) -> bool:
     return bool(value == field.default)
 
 
-def accepted(value: Any, declared: Any) -> Any:
+def _instance(value: Any, declared: Any) -> Any:
+    """Return a value that is an object of the declared class.  Raises ValueError for any other value."""
+    if not isinstance(value, get_origin(declared) or declared):
+        raise ValueError
+    return value
+
+
+def accepted(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instance) -> Any:
     """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
 
     value: the value to check.
-    declared: the type of a field, as `field_types` returns it.
+    declared: the type of a field, as `field_types` returns it, or a list or tuple of values of one such type.
+    other: makes an object of a value and a declared class beyond the types of plain values.
 
     Raises OverflowError for a count of more than 64 bits, and for an integer too large for a float.
     """
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
-        number = accepted(value, parts[0])
-        if all(limit.accepts(number) for limit in parts[1:]):
-            return number
+        made = accepted(value, parts[0], other)
+        if all(np.all(limit.accepts(made)) for limit in parts[1:] if isinstance(limit, Limit)):
+            return made
     elif kind in (Union, UnionType):
         wanted = next(part for part in parts if part is not NoneType)
-        return None if value is None else accepted(value, wanted)
+        return None if value is None else accepted(value, wanted, other)
     elif kind is Literal:
         if isinstance(value, str) and value in parts:
             return str(value)
@@ -260,12 +280,13 @@ def accepted(value: Any, declared: Any) -> Any:
     elif kind is float:
         if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
             return float(value)
-    elif kind in (list, tuple):
-        part = get_origin(parts[0]) or parts[0]
-        if isinstance(value, kind) and all(isinstance(each, part) for each in value):
-            return value
-    elif isinstance(value, kind):
-        return value
+    elif kind in (list, tuple, Sequence):
+        if isinstance(value, kind if other is _instance else list | tuple):
+            made = value if parts[0] is str and all(isinstance(part, str) for part in value) else None
+            made = made or [accepted(part, parts[0], other) for part in value]
+            return tuple(made) if kind is tuple else list(made)
+    else:
+        return other(value, declared)
     raise ValueError
 
 
@@ -335,12 +356,13 @@ def described(declared: Any) -> str:
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
-        return f"{described(parts[0])} {' and '.join(str(limit) for limit in parts[1:])}"
+        limits = [str(limit) for limit in parts[1:] if isinstance(limit, Limit)]
+        return f"{described(parts[0])} {' and '.join(limits)}".strip()
     if kind in (Union, UnionType):
         return " or ".join(described(part) for part in parts)
     if kind is Literal:
         return f"one of {', '.join(repr(name) for name in parts)}"
-    if kind in (list, tuple):
+    if kind in (list, tuple, Sequence):
         return f"a {kind.__name__} of {'strings' if parts[0] is str else getattr(parts[0], '__name__', parts[0])}"
     return _KINDS.get(kind, f"an object of {kind.__name__}")
 

@@ -638,7 +638,7 @@ def test_damaged_files_are_errors_that_name_the_file(key: str, value: Any, tmp_p
     path = tmp_path / "model"
     learnt("spectral").save(path)
     arrays, settings = load_model(path, "tree")
-    settings[key] = value
+    settings["members"][0][key] = value
     save_model(path, arrays, json.loads(json.dumps(settings)))
     with pytest.raises(ModelFileError, match=str(path)):
         GraphModel.load(path)

@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, make_dataclass, replace
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
@@ -52,7 +52,7 @@ from spectral_latent.estimation import (
     Spectral,
     StateOptions,
 )
-from spectral_latent.files import options_from
+from spectral_latent.files import read, write
 from spectral_latent.grammar import GrammarOptions, Limits
 from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
 from spectral_latent.papers.featurized import FeaturizedOptions, train_featurized_hmm
@@ -208,7 +208,9 @@ def objects(draw: st.DrawFn, kind: type[Options]) -> Options:
 @given(data=st.data())
 def test_what_is_accepted_comes_back_from_a_model_file(kind: type[Options], data: st.DataObject) -> None:
     options = data.draw(objects(kind))
-    again = options_from(kind, json.loads(json.dumps(options.table())))
+    holder = make_dataclass("Holder", [("options", kind)])
+    _, settings = write(holder(options))
+    again = read(holder, {}, json.loads(json.dumps(settings))).options
     assert again == options
     for field in fields_of(kind):
         value = getattr(again, field.name)

@@ -23,7 +23,7 @@ from spectral_latent.sequence import HMMOptions
 from tests.test_front_door import LISTS, MODELS, TREES, WORDS, graph
 
 WRONG = [None, 3, -1, "x", b"x", [], {}, object(), np.eye(2), 2**70, float("nan"), [None], [3], ("x",), len]
-OF_FILES = {"contents", "from_arrays"}  # only `save` and `load` call them
+OF_FILES = {"contents", "from_contents"}  # only `save` and `load` call them
 STEPS = {
     "charts",
     "constituents",

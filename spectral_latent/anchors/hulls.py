@@ -20,7 +20,7 @@ have few contexts.  The appended features of the paper give no point to a word t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import scipy
@@ -30,6 +30,7 @@ from spectral_latent.anchors.conversion import WordTypes
 from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.anchors.options import HullOptions
 from spectral_latent.estimation.svd import truncated_svd
+from spectral_latent.files import Axes
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray
 
@@ -47,8 +48,8 @@ class SpellingRegression(NamedTuple):
     """
 
     features: SpellingFeatures | None
-    mean: FloatArray
-    weights: FloatArray
+    mean: Annotated[FloatArray, Axes("d")]
+    weights: Annotated[FloatArray, Axes("s", "d")]
 
     def predict(self, words: Sequence[str], capital: FloatArray) -> FloatArray:
         """Predict the points (n, d) of n words.

@@ -8,11 +8,9 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, AtMost, counted, given_or
+from spectral_latent._options import Above, counted, given_or
 from spectral_latent.anchors.conversion import WordTypes
-from spectral_latent.anchors.features import SpellingFeatures
 from spectral_latent.anchors.hulls import SpellingRegression, build_hull, to_unit_length
 from spectral_latent.anchors.options import AnchorOptions
 from spectral_latent.anchors.training import (
@@ -24,7 +22,7 @@ from spectral_latent.anchors.training import (
 )
 from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.estimation import EstimationError, Listener, silent
-from spectral_latent.files import Distinct, Shares, StoredModel, array_from, plain_name, setting_from
+from spectral_latent.files import Axes, Distinct, Index, Shares, StoredModel, Text, plain
 from spectral_latent.inference import tree_weights
 from spectral_latent.model import check_sentences, check_words
 from spectral_latent.model.batches import map_batches
@@ -37,10 +35,6 @@ from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
 __all__ = ["AnchorHMM"]
-
-_ARRAYS = ("anchor_types", "anchor_points", "state_prior")
-_HIDDEN = ("initial", "transition", "stop", "emission")
-_SPELLING = ("mean", "weights")
 
 
 def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
@@ -82,14 +76,25 @@ class AnchorHMM(WordTagger, StoredModel):
     kind: ClassVar[str] = "anchors"
 
     options: AnchorOptions
-    words: list[str]
-    anchor_types: IntArray
-    anchor_points: FloatArray
-    state_prior: FloatArray
+    words: Annotated[list[str], Text(), Axes("n"), Distinct()]
+    anchor_types: Annotated[IntArray, Axes("m"), Index("n"), Distinct()]
+    anchor_points: Annotated[FloatArray, Axes("m", "d")]
+    state_prior: Annotated[FloatArray, Axes("m"), Above(0.0), Shares()]
     hidden: HiddenMarkov
     spelling: SpellingRegression
-    tokens: float
+    tokens: Annotated[float, Above(0.0)]
     labels: tuple[Hashable, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        m, d = self.anchor_points.shape
+        if not m or (self.labels is not None and len(self.labels) != m):
+            raise ValueError("there is no state, or there are not as many labels as states")
+        if self.hidden.emission.shape != (m, len(self.words)) or self.spelling.weights.shape[1] != d:
+            raise ValueError("the probabilities and points are of other states, words or dimensions")
+        features = self.spelling.features
+        if len(self.spelling.weights) != (0 if features is None else len(features.names)):
+            raise ValueError("there are not as many weights as features of spelling")
 
     @property
     def sizes(self) -> str:
@@ -298,61 +303,5 @@ class AnchorHMM(WordTagger, StoredModel):
     @property
     def description(self) -> dict[str, Any]:
         """The facts about the model, including its anchors and their labels."""
-        labels = None if self.labels is None else [plain_name(label) for label in self.labels]
+        labels = plain(self.labels)
         return super().description | {"anchors": list(self.anchors), "labels": labels}
-
-    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Collect the arrays and the settings of the model's file."""
-        features = self.spelling.features
-        settings = {
-            "options": self.options.table(),
-            "words": self.words,
-            "features": None if features is None else features.names,
-            "labels": None if self.labels is None else [plain_name(label) for label in self.labels],
-            "tokens": self.tokens,
-        }
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        arrays |= {name: getattr(self.hidden, name) for name in _HIDDEN}
-        arrays |= {name: getattr(self.spelling, name) for name in _SPELLING}
-        return arrays, settings
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> AnchorHMM:
-        """Make a model from the contents of its file.
-
-        arrays: the arrays of the file by name.
-        settings: the settings of the file.
-        """
-        words = setting_from("words", settings, Annotated[list[str], Distinct()])
-        n = len(words)
-        anchor_types = array_from("anchor_types", arrays, np.int64, (None,), AtLeast(0), AtMost(n - 1), Distinct())
-        m = len(anchor_types)
-        labels = setting_from("labels", settings, tuple[Hashable, ...] | None)
-        if not m or (labels is not None and len(labels) != m):
-            raise ValueError("there is no state, or there are not as many labels as states")
-        hidden = HiddenMarkov(
-            initial=array_from("initial", arrays, np.float64, (m,), Shares()),
-            transition=array_from("transition", arrays, np.float64, (m, m), Shares()),
-            stop=array_from("stop", arrays, np.float64, (m,), AtLeast(0.0), AtMost(1.0)),
-            emission=array_from("emission", arrays, np.float64, (m, n), Shares()),
-        )
-        features = setting_from("features", settings, Annotated[list[str], Distinct()] | None)
-        if features is not None and features[:2] != SpellingFeatures.of([]).names:
-            raise ValueError("the first features are not those of capitals")
-        mean = array_from("mean", arrays, np.float64, (None,))
-        spelling = SpellingRegression(
-            features=None if features is None else SpellingFeatures(features),
-            mean=mean,
-            weights=array_from("weights", arrays, np.float64, (len(features or ()), len(mean))),
-        )
-        return AnchorHMM(
-            options=setting_from("options", settings, AnchorOptions),
-            words=words,
-            anchor_types=anchor_types,
-            anchor_points=array_from("anchor_points", arrays, np.float64, (m, len(mean))),
-            state_prior=array_from("state_prior", arrays, np.float64, (m,), Above(0.0), Shares()),
-            hidden=hidden,
-            spelling=spelling,
-            tokens=setting_from("tokens", settings, Annotated[float, Above(0.0)]),
-            labels=labels,
-        )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column
 from spectral_latent._options import AtLeast, AtMost, Count, checked, counted, given_or
@@ -17,7 +16,7 @@ from spectral_latent.automata.balancing import Balanced, forward_factor
 from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, counts_of
 from spectral_latent.automata.options import AutomatonOptions
 from spectral_latent.estimation import EstimationError
-from spectral_latent.files import Distinct, StoredModel, array_from, plain_name, setting_from
+from spectral_latent.files import Axes, StoredModel
 from spectral_latent.inference import Weight
 from spectral_latent.model import check_kind
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
@@ -33,7 +32,7 @@ from spectral_latent.trees import FloatArray, Vocabulary
 
 __all__ = ["WeightedAutomaton"]
 
-_LARGEST = 1e50  # the largest number in a file, so that products are finite
+_LIMITS = (AtLeast(-1e50), AtMost(1e50))  # of the numbers in a file, so that products are finite
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,9 +56,9 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     kind: ClassVar[str] = "automaton"
 
     observations: Alphabet
-    initial: FloatArray
-    step: FloatArray
-    final: FloatArray
+    initial: Annotated[FloatArray, Axes("m"), *_LIMITS]
+    step: Annotated[FloatArray, Axes("n", "m", "m"), *_LIMITS]
+    final: Annotated[FloatArray, Axes("m"), *_LIMITS]
     options: AutomatonOptions | None = None
 
     def __post_init__(self) -> None:
@@ -109,7 +108,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         hankel = Hankel.of(values, Basis.frequent(values, options.length, options.size), len(names))
         weights = hankel.weights(options.pseudo / len(rows))
         numbers = hankel.factorised(options.n_states, weights).of_strings(options.counted)
-        return WeightedAutomaton(Alphabet(names), *numbers, options)
+        return WeightedAutomaton(Alphabet(names.names), *numbers, options)
 
     @staticmethod
     def of_function(
@@ -189,7 +188,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return float(forward @ self.final)
 
     @cached_property
-    def grammar(self) -> SequenceGrammar:
+    def grammar(self) -> SequenceGrammar[Any, Alphabet]:
         """The function as operators over the s-trees of sequences; see `sequence.conversion`.
 
         With the matrices A_x as rows, (n, m²) = Q R: Q has the vectors of the symbols, R the tensor of the spine.  The
@@ -288,25 +287,3 @@ class WeightedAutomaton(SequenceModel, StoredModel):
             final=np.concatenate([self.final, other.final]),
         )
         return float(np.linalg.norm(forward_factor(difference) @ difference.final))
-
-    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Collect the arrays and the settings of the automaton's file."""
-        alphabet = [plain_name(name) for name in self.observations.known]
-        options = None if self.options is None else self.options.table()
-        return self._numbers._asdict(), {"options": options, "alphabet": alphabet}
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> WeightedAutomaton:
-        """Make an automaton of the contents of its file.
-
-        arrays: the arrays of the file by name.
-        settings: the settings of the file.
-        """
-        alphabet = Alphabet(setting_from("alphabet", settings, Annotated[list[Hashable], Distinct()]))
-        limits = (AtLeast(-_LARGEST), AtMost(_LARGEST))
-        initial = array_from("initial", arrays, np.float64, (None,), *limits)
-        m = len(initial)
-        step = array_from("step", arrays, np.float64, (len(alphabet.known), m, m), *limits)
-        final = array_from("final", arrays, np.float64, (m,), *limits)
-        options = setting_from("options", settings, AutomatonOptions | None)
-        return WeightedAutomaton(alphabet, initial, step, final, options)

@@ -50,9 +50,9 @@ def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
         facts = {"library": settings["library"], "bytes": Path(file).stat().st_size}
         if settings["kind"] == "reranker":
             # A reranker can be made only together with its latent models, which are in other files.
-            weights = dict(arrays)["weights"]  # a copy, because no array is read, and all arrays of a model must be
-            sizes = counted(len(weights), "feature")
-            own = {"kind": "reranker", "sizes": sizes, "options": settings["options"], "models": settings["models"]}
+            sizes = counted(len(arrays["perceptron.weights"]), "feature")
+            options = settings["perceptron"]["options"]
+            own = {"kind": "reranker", "sizes": sizes, "options": options, "models": settings["models"]}
             summary = {name: _text(value) for name, value in own.items()}
         else:
             model = make_model(arrays, settings)

@@ -31,8 +31,8 @@ __all__ = ["PhraseGrammar"]
 class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[str], PhraseConstraints, Phrase]):
     """A latent PCFG of phrases."""
 
-    stored_options = ConstituencyOptions
-    stored_symbols = Annotated[list[PhraseSymbol], Distinct()]
+    options: ConstituencyOptions
+    symbols: Annotated[list[PhraseSymbol], Distinct()]
 
     @property
     def sizes(self) -> str:

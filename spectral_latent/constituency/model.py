@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectral_latent.constituency.cleaning import Changes, cleaned, without_functions
 from spectral_latent.constituency.constituents import Constituent, spans_html
@@ -73,6 +72,9 @@ class ConstituencyModel(PhraseParser):
         check_together([member.options for member in self.members])
         if (self.spans is None) != (self.options.spans is None):
             raise ValueError("a parser has a model of spans if its options have `spans`, and only then")
+        labelling = () if self.functions is None else (self.functions.grammar,)
+        if self.options.function_labels or not all(grammar.options.function_labels for grammar in labelling):
+            raise ValueError("one grammar labels functions, and no grammar that parses does")
 
     @staticmethod
     def train(
@@ -196,36 +198,6 @@ class ConstituencyModel(PhraseParser):
         if any(objectives):
             facts["objective"] = objectives
         return super().description | facts
-
-    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Collect the arrays and the settings of the model's file."""
-        grammars = list(self.members) if self.functions is None else [*self.members, self.functions.grammar]
-        arrays = {
-            f"{at}.{name}": array for at, grammar in enumerate(grammars) for name, array in grammar.arrays().items()
-        }
-        if self.spans is not None:
-            arrays |= self.spans.arrays()
-        return arrays, {"members": [grammar.settings() for grammar in grammars]}
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> ConstituencyModel:
-        """Make a model from the contents of its file.
-
-        arrays: the arrays of the file by name.
-        settings: the settings of the file.
-        """
-        grammars = []
-        for at, of_grammar in enumerate(settings["members"]):
-            prefix = f"{at}."
-            named = {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
-            grammars.append(PhraseGrammar.from_arrays(named, of_grammar))
-        members = tuple(grammar for grammar in grammars if not grammar.options.function_labels)
-        labelling = [grammar for grammar in grammars if grammar.options.function_labels]
-        if [*members, *labelling] != grammars or len(labelling) > 1:
-            raise ValueError("a grammar of function labels stands alone, and after the others")
-        spans = SpanModel.from_arrays(arrays)
-        functions = FunctionLabeller(labelling[0]) if labelling else None
-        return ConstituencyModel(members, spans, functions)
 
 
 def _span_examples(

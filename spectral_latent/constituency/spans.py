@@ -20,25 +20,23 @@ grammars, because a grammar has too good posteriors on the sentences of its own 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range, check_starts, compiled
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.constituency.constituents import LabelledConstituents
 from spectral_latent.constituency.span_features import N_BUCKETS, BucketArray, span_features
-from spectral_latent.files import array_from
+from spectral_latent.files import Axes
 from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["SpanExamples", "SpanModel", "SpanOptions", "span_loss"]
 
-_PREFIX = "spans."
 _LARGEST = 1.0 - 1e-6  # posteriors are cut to at most this number before their odds are computed
 
 
@@ -185,7 +183,7 @@ class SpanModel:
     """
 
     slope: float
-    weights: FloatArray
+    weights: Annotated[FloatArray, Axes(N_BUCKETS)]
 
     def __post_init__(self) -> None:
         check_column("weights of a model of spans", self.weights, (N_BUCKETS,), np.float64)
@@ -223,20 +221,3 @@ class SpanModel:
         """
         score = _sums(examples.buckets, self.weights) + self.slope * examples.odds
         return np.asarray(scipy.special.expit(score))
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Collect the arrays of the model, named `spans.field`, for a model file."""
-        return {_PREFIX + "slope": np.array([self.slope]), _PREFIX + "weights": self.weights}
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> SpanModel | None:
-        """Make the model from the `arrays` of a model file; None if the file has no model of spans.
-
-        arrays: the arrays of the file by name; other arrays are ignored.
-
-        Raises ValueError if the arrays do not describe a model.
-        """
-        if not any(name.startswith(_PREFIX) for name in arrays):
-            return None
-        (slope,) = array_from(_PREFIX + "slope", arrays, np.float64, (1,)).tolist()
-        return SpanModel(slope, array_from(_PREFIX + "weights", arrays, np.float64, (N_BUCKETS,)))

@@ -16,12 +16,15 @@ development set are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, compress
 from math import prod
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from spectral_latent.files import Text
 from spectral_latent.trees import BoolArray, IntArray, Rules, Vocabulary
 
 __all__ = ["ArcFeatures", "FeaturesOfArcs", "TaggedTree"]
@@ -191,6 +194,7 @@ class FeaturesOfArcs(NamedTuple):
     which: IntArray
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ArcFeatures:
     """The features of arcs over known tags and words.
 
@@ -204,10 +208,12 @@ class ArcFeatures:
     ((7, 20), array([0, 3, 5, 6, 1, 2, 4, 6]))
     """
 
-    def __init__(self, tags: Iterable[str], words: Iterable[str]) -> None:
-        self.tags = Vocabulary(tags)
-        self.words = Vocabulary(words)
-        self._endings = Vocabulary(word[-_ENDING:] for word in self.words)
+    tags: Annotated[Vocabulary[str], Text()]
+    words: Annotated[Vocabulary[str], Text()]
+
+    @cached_property
+    def _endings(self) -> Vocabulary[str]:
+        return Vocabulary(word[-_ENDING:] for word in self.words)
 
     @staticmethod
     def known(trees: Iterable[TaggedTree]) -> ArcFeatures:
@@ -217,7 +223,7 @@ class ArcFeatures:
         """
         trees = list(trees)
         tags = chain.from_iterable(tree.tags for tree in trees)
-        return ArcFeatures(tags, (word.lower() for tree in trees for word in tree.words))
+        return ArcFeatures(Vocabulary(tags), Vocabulary(word.lower() for tree in trees for word in tree.words))
 
     @property
     def end(self) -> int:

@@ -32,8 +32,8 @@ class DependencyGrammar(
 ):
     """A latent grammar of dependency trees, whose symbols are heads with the side of the child above them."""
 
-    stored_options = DependencyOptions
-    stored_symbols = Annotated[list[HeadSymbol], Distinct()]
+    options: DependencyOptions
+    symbols: Annotated[list[HeadSymbol], Distinct()]
 
     @staticmethod
     def tag_of(symbol: HeadSymbol) -> str:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectral_latent._options import Count, checked, given_or
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies
 from spectral_latent.dependency.conversion import require_heads
-from spectral_latent.dependency.grammar import DependencyGrammar
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.parsing import DependencyParser
 from spectral_latent.dependency.presets import preset
-from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare_parts
 from spectral_latent.drawing import Html, heat_map
@@ -201,26 +198,6 @@ class DependencyModel(DependencyParser):
         relations = None if self.relations is None else self.relations.names
         tags = {"tags": self.grammar.tags, "column": self.options.tags}
         return super().description | tags | {"relations": relations}
-
-    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Collect the arrays and the settings of the model's file."""
-        relations = self.relations
-        settings = {
-            "relations": None if relations is None else relations.settings(),
-            **self.grammar.settings(),
-        }
-        return self.grammar.arrays() | ({} if relations is None else relations.arrays()), settings
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> DependencyModel:
-        """Make a model from the contents of its file.
-
-        arrays: the arrays of the file by name.
-        settings: the settings of the file.
-        """
-        grammar = DependencyGrammar.from_arrays(arrays, settings)
-        relations = RelationModel.from_arrays(arrays, settings["relations"])
-        return DependencyModel((grammar,), relations)
 
 
 def prepare(

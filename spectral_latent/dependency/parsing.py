@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Annotated
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from spectral_latent.dependency.decoding import ArcMarginals, maximum_heads, n_b
 from spectral_latent.dependency.grammar import DependencyGrammar
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
+from spectral_latent.files import Axes
 from spectral_latent.grammar.parser import Parser
 from spectral_latent.inference import Weight
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
@@ -37,7 +39,7 @@ class DependencyParser(Parser[DependencyGrammar, DependencySentence, DependencyC
 
     any_tree = ANY_TREE
 
-    members: tuple[DependencyGrammar, ...]
+    members: Annotated[tuple[DependencyGrammar, ...], Axes(1)]
     relations: RelationModel | None = None
 
     @property

@@ -16,25 +16,23 @@ analysis with a two-stage discriminative parser, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
+from spectral_latent._compiled import check_range
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.dependency.arc_features import ArcFeatures, TaggedTree
 from spectral_latent.dependency.sentence import BLANK
-from spectral_latent.files import Distinct, Sorted, array_from, setting_from
+from spectral_latent.files import Axes, Distinct, Sorted
 from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, matches
 
 __all__ = ["RelationModel", "RelationOptions"]
-
-_PREFIX = "relations."
 
 
 @dataclass(frozen=True)
@@ -54,15 +52,20 @@ class RelationOptions(Options):
 class _Weights(NamedTuple):
     """The P weights that are not 0, sorted by feature; each column is (P,)."""
 
-    feature: IntArray
-    relation: IntArray
-    weight: FloatArray
+    feature: Annotated[IntArray, Axes("P"), AtLeast(0), Sorted()]
+    relation: Annotated[IntArray, Axes("P"), AtLeast(0)]
+    weight: Annotated[FloatArray, Axes("P")]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class RelationModel:
     """A classifier of the relations of arcs, P(a | arc), in known trees.
 
+    features: the numbers of the features of arcs.
     names: the names of the K relations.
+    weights: the weights of features.
+    possible: (2, K) whether arcs from words, and arcs from the root, may have each relation.
+    Raises ValueError if the weights are of other features or relations, or no relation is possible.
 
     >>> trees = [TaggedTree(["dogs", "chase", "cats"], ["N", "V", "N"], (2, 0, 2))] * 2
     >>> model = RelationModel.train(trees, [("nsubj", "root", "obj")] * 2)
@@ -70,18 +73,16 @@ class RelationModel:
     [('nsubj', 'root')]
     """
 
-    def __init__(self, features: ArcFeatures, names: Sequence[str], weights: _Weights, possible: BoolArray) -> None:
-        """Hold a classifier.
+    features: ArcFeatures
+    names: Annotated[list[str], Axes("K"), Distinct()]
+    weights: _Weights
+    possible: Annotated[BoolArray, Axes(2, "K")]
 
-        features: the numbers of the features of arcs.
-        names: the names of the K relations.
-        weights: the weights of features.
-        possible: (2, K) whether arcs from words, and arcs from the root, may have each relation.
-        """
-        self._features = features
-        self.names = list(names)
-        self._weights = weights
-        self._possible = possible
+    def __post_init__(self) -> None:
+        check_range("features", self.weights.feature, 0, self.features.end)
+        check_range("relations", self.weights.relation, 0, len(self.names))
+        if not self.possible.any(axis=1).all():
+            raise ValueError("no relation is possible")
 
     @staticmethod
     def train(
@@ -145,46 +146,12 @@ class RelationModel:
 
     def _scores(self, trees: Sequence[TaggedTree]) -> tuple[FloatArray, IntArray]:
         """Compute φ·W (m, K) of distinct arcs, -inf where a relation is not possible; and the arc (n,) to each word."""
-        features, is_from_root, which = self._features.compute(trees)
+        features, is_from_root, which = self.features.compute(trees)
         size = len(self.names)
-        row, entry = matches(self._weights.feature, features.ravel())
-        cell = entry // features.shape[1] * size + self._weights.relation[row]
-        scores = np.bincount(cell, self._weights.weight[row], minlength=len(features) * size).reshape(-1, size)
-        return np.where(self._possible[is_from_root.astype(np.int64)], scores, -np.inf), which
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Collect the arrays of the model, named `relations.field`, for a model file."""
-        fields = {**self._weights._asdict(), "possible": self._possible}
-        return {_PREFIX + name: array for name, array in fields.items()}
-
-    def settings(self) -> dict[str, Any]:
-        """Collect the settings of the model, for a model file."""
-        return {"tags": self._features.tags.names, "words": self._features.words.names, "names": self.names}
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any] | None) -> RelationModel | None:
-        """Make the model from the `arrays` and `settings` of a model file; None if the file has no model of relations.
-
-        arrays: the arrays of the file by name; other arrays are ignored.
-        settings: the settings of the model; None if the file has no model of relations.
-
-        Raises ValueError, KeyError or TypeError if arrays and settings do not describe a model.
-        """
-        if settings is None:
-            if any(name.startswith(_PREFIX) for name in arrays):
-                raise ValueError("the model of relations has no settings")
-            return None
-        tags = setting_from("tags", settings, Annotated[list[str], Distinct()])
-        words = setting_from("words", settings, Annotated[list[str], Distinct()])
-        names = setting_from("names", settings, Annotated[list[str], Distinct()])
-        features = ArcFeatures(tags, words)
-        feature = array_from(_PREFIX + "feature", arrays, np.int64, (None,), AtLeast(0), Below(features.end), Sorted())
-        relation = array_from(_PREFIX + "relation", arrays, np.int64, feature.shape, AtLeast(0), Below(len(names)))
-        weight = array_from(_PREFIX + "weight", arrays, np.float64, feature.shape)
-        possible = array_from(_PREFIX + "possible", arrays, np.bool_, (2, len(names)))
-        if not possible.any(axis=1).all():
-            raise ValueError("no relation is possible")
-        return RelationModel(features, names, _Weights(feature, relation, weight), possible)
+        row, entry = matches(self.weights.feature, features.ravel())
+        cell = entry // features.shape[1] * size + self.weights.relation[row]
+        scores = np.bincount(cell, self.weights.weight[row], minlength=len(features) * size).reshape(-1, size)
+        return np.where(self.possible[is_from_root.astype(np.int64)], scores, -np.inf), which
 
 
 def _learn_weights(

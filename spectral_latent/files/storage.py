@@ -1,7 +1,7 @@
 """Read and write model files: named arrays and JSON settings in one safetensors file, which cannot run code.
 
 A file is written whole or not at all.  A digest of its contents shows damage when the file is read.  The contents are
-then compared with their declarations (`files.contents`), so that a hostile file with the right digest raises an
+then compared with their declarations (`files.codec`), so that a hostile file with the right digest raises an
 error and never leads to an out-of-bounds access.  The same model gives the same bytes, with the same version of zlib.
 
 Arrays are compressed (`files.compression`).  The settings are JSON without white space and with sorted keys.  Their
@@ -18,11 +18,11 @@ import os
 import secrets
 import stat
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,14 @@ from safetensors.numpy import save
 from spectral_latent._options import Count, checked
 from spectral_latent._texts import printable
 from spectral_latent._version import __version__
+from spectral_latent.files.codec import Contents
 from spectral_latent.files.compression import TooLargeError, pack_arrays, unpack_arrays
 from spectral_latent.files.temporary import swept_prefix
 
 __all__ = [
+    "HEADING",
     "MAX_BYTES",
-    "Contents",
+    "RECORD",
     "MissingModelError",
     "ModelFileError",
     "digest_of",
@@ -47,13 +49,15 @@ __all__ = [
 ]
 
 FORMAT = "spectral_latent"
-VERSION = 7
+VERSION = 8
 MAX_BYTES = 4 << 30  # the largest memory of the arrays of a model, unless its reader asks for more
+RECORD = "record"
+HEADING = frozenset({"format", "version", "library", "kind", RECORD})  # settings that are of the file, not of the model
 _KEY = "model"
 _DIGEST = "digest"
 _BEGINNING = 1 << 12  # the number of bytes that are read to tell whether a file is text
-Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
-
+# The versions that are readable, each with what turns its contents into those of the present version.
+_TO_PRESENT: dict[int, Callable[[Contents], Contents]] = {VERSION: lambda contents: contents}
 
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError)
 
@@ -187,10 +191,11 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     if not isinstance(settings, dict) or settings.get("format") != FORMAT:
         raise ModelFileError(f"{path}: not a model of this library")
     version = settings.get("version")
-    if version != VERSION:
+    if type(version) is not int or version not in _TO_PRESENT:
         is_newer = isinstance(version, int) and version > VERSION
         remedy = "install a newer spectral-latent" if is_newer else "train it again"
-        raise ModelFileError(f"{path}: format version {version}, but this library reads {VERSION}; {remedy}")
+        versions = " and ".join(map(str, _TO_PRESENT))
+        raise ModelFileError(f"{path}: format version {version!s:.20}, but this library reads {versions}; {remedy}")
     if metadata != {_KEY: _sealed(settings, arrays)}:
         raise ModelFileError(f"{path}: the model is damaged (its digest is another); copy it again, or train it again")
     if not isinstance(settings.get("library"), str):
@@ -207,7 +212,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
     if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
-    return arrays, settings
+    return _TO_PRESENT[version]((arrays, settings))
 
 
 def _is_text(path: Path) -> bool:
@@ -226,25 +231,11 @@ def _infinity(name: str) -> float:
     return float(name)
 
 
-class _Arrays(dict[str, NDArray[Any]]):
-    """Arrays that note which of them are used."""
-
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        super().__init__(arrays)
-        self.used: set[str] = set()
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        self.used.add(name)
-        return super().__getitem__(name)
-
-
 @contextmanager
 def opened_model(
     path: str | os.PathLike[str], kind: str | None = None, max_bytes: int = MAX_BYTES
 ) -> Iterator[Contents]:
     """Load the arrays and settings of a model; an error in the `with` block becomes a ModelFileError.
-
-    A file with further arrays is refused if the block uses any array.
 
     path: the file to read.
     kind: the kind of model that the file must hold; None for any.
@@ -258,12 +249,9 @@ def opened_model(
     ...         settings["names"]
     ['a']
     """
-    loaded, settings = load_model(path, kind, max_bytes)
-    arrays = _Arrays(loaded)
+    contents = load_model(path, kind, max_bytes)
     try:
-        yield arrays, settings
-        if arrays.used and (unknown := arrays.keys() - arrays.used):
-            raise ValueError(f"it has an array {min(unknown)!r:.60}, which is of no part of such a model")
+        yield contents
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
     except _DAMAGE as error:

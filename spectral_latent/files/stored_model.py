@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
 from collections.abc import Mapping
 from html import escape
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectral_latent._options import ShortRepr, check_fields
-from spectral_latent.files.storage import MAX_BYTES, Contents, digest_of, opened_model, save_model
+from spectral_latent.files.codec import Contents, read, write
+from spectral_latent.files.storage import HEADING, MAX_BYTES, RECORD, digest_of, opened_model, save_model
 
 __all__ = ["StoredModel"]
 
-_RECORD = "record"
 _SHOWN = 10  # the number of entries of a list in a summary
 
 
@@ -41,23 +39,23 @@ def _shortened(value: Any) -> str:
 
 
 class StoredModel(ShortRepr):
-    """Base of models, each of which is saved in one file, and made again from this file.
+    """Base of models, each of which is saved in one file, by the declarations of its fields; see `codec`.
 
     kind: the name of the kind of model in files.
 
-    >>> class Kettle(StoredModel):
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True, repr=False)
+    ... class Kettle(StoredModel):
     ...     kind = "kettle"
     ...     sizes = "2 litres"
-    ...     def contents(self): return {"temperature": np.array([100.0])}, {"material": "copper"}
-    ...     @staticmethod
-    ...     def from_arrays(arrays, settings): return Kettle()
+    ...     material: str
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     Kettle().save(Path(folder, "model"))
+    ...     Kettle("copper").save(Path(folder, "model"))
     ...     Kettle.load(Path(folder, "model"))
     <Kettle: 2 litres>
-    >>> print(Kettle().summary)
+    >>> print(Kettle("copper").summary)
     {'kind': 'kettle', 'sizes': '2 litres'}
     """
 
@@ -67,21 +65,22 @@ class StoredModel(ShortRepr):
         """Raise ValueError for a field of another type than declared, in models that are dataclasses."""
         check_fields(self)
 
-    @abstractmethod
     def contents(self) -> Contents:
-        """Return the arrays and the settings of the model, from which `from_arrays` makes it again.
+        """Return the arrays and the settings of the model, from which `from_contents` makes it again.
 
         Raises ValueError if a name within the model is not made of strings, numbers, None and tuples.
         """
+        return write(self)
 
-    @staticmethod
-    @abstractmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> StoredModel:
-        """Make a model from the contents of its file; `load` turns the errors of damaged contents into ModelFileError.
+    @classmethod
+    def from_contents(cls, contents: Contents, **given: Any) -> Self:
+        """Make a model of the contents of its file; `load` turns the errors of damaged contents into ModelFileError.
 
-        arrays: the arrays of the file by name.
-        settings: the settings of the file.
+        contents: the arrays and the settings of the file; the kind, the record and the versions are left out.
+        given: the values of fields that are marked as `Given`.
         """
+        arrays, settings = contents
+        return read(cls, arrays, {name: value for name, value in settings.items() if name not in HEADING}, **given)
 
     @property
     def fingerprint(self) -> str:
@@ -123,7 +122,7 @@ class StoredModel(ShortRepr):
         Raises ValueError as `contents` does.
         """
         arrays, settings = self.contents()
-        save_model(path, arrays, {"kind": self.kind, **settings, **({} if record is None else {_RECORD: record})})
+        save_model(path, arrays, {"kind": self.kind, **settings, **({} if record is None else {RECORD: record})})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Self:
@@ -135,4 +134,4 @@ class StoredModel(ShortRepr):
         Raises ModelFileError if the file is not a whole model of this kind and version, or needs more memory.
         """
         with opened_model(path, cls.kind, max_bytes) as (arrays, settings):
-            return cast(Self, cls.from_arrays(arrays, settings))
+            return cls.from_contents((arrays, settings))

@@ -1,66 +1,29 @@
-"""Turn operators into the arrays of a model file, and such arrays into operators.
+"""Store operators: leaf rules share vectors, and numbers are factors times shares.
 
-An array that does not fit the other arrays is refused: rules must be in order, terminals must exist, and the sizes of
-tensors must add up.
+An array that does not fit the other arrays is refused: rules must be in order, and the sizes of tensors must add up.
+The owner of operators knows the names of terminals, and checks that there are enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spectral_latent._compiled import check_range
-from spectral_latent._options import AtLeast, Below
+from spectral_latent._options import AtLeast
+from spectral_latent.files.codec import array_fault, register
 from spectral_latent.files.compact import CompactOperators
-from spectral_latent.files.contents import Shares, Sorted, array_from
+from spectral_latent.files.declarations import Axes, Index, Shares, Sorted
 from spectral_latent.files.rounding import divided
-from spectral_latent.files.storage import ModelFileError
-from spectral_latent.operators.operators import ObservableOperators
-from spectral_latent.operators.rule_table import row_sums
-from spectral_latent.operators.tensors import Tensors
+from spectral_latent.operators import ObservableOperators, Tensors, row_sums
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 
-__all__ = ["arrays_of", "operators_from"]
+__all__ = ["StoredOperators"]
 
 _ROUNDING = 2.0**-9  # a number of a tensor is a product of three shares, each of 11 binary digits
 _COARSE = 2.0**10
 _MOST_NUMBERS = 1 << 28  # the largest table of vectors, padded to one length
-
-
-def arrays_of(prefix: str, compact: CompactOperators) -> dict[str, NDArray[Any]]:
-    """List the arrays of operators, named `prefix.field`.
-
-    The parts of tensors are divided into factors and shares, like the vectors of leaf rules; see `rounding`.
-
-    prefix: the first part of the arrays' names, such as `latent`.
-    compact: the operators whose arrays are to be saved.
-    """
-    operators = compact.rest
-    rules = compact.rules
-    is_state = _are_states(compact.vector, rules.leaf[:, 0], operators.states, operators.root.shape[1])
-    tensors = operators.binary
-    data_factor, data_share = divided(tensors.data, tensors.parts)
-    fields = {
-        "states": operators.states,
-        "root": operators.root,
-        "unary": operators.unary,
-        "binary_rules": rules.binary,
-        "unary_rules": rules.unary,
-        "leaf_rules": rules.leaf,
-        "terms": tensors.terms,
-        "data_factor": data_factor,
-        "data_share": data_share,
-        "leaf_factor": compact.factor,
-        "leaf_vector": compact.vector,
-        "leaf_share": compact.shares[is_state].astype(np.float64),
-    }
-    if operators.singular_values is not None:
-        fields["singular_values"] = operators.singular_values
-    return {f"{prefix}.{name}": array for name, array in fields.items()}
 
 
 def _are_states(vector: IntArray, symbol: IntArray, states: IntArray, m: int) -> BoolArray:
@@ -91,85 +54,116 @@ def _check_sums(sums: FloatArray, states: IntArray) -> None:
         raise ValueError("the rules of a state do not sum to one")
 
 
-def operators_from(
-    prefix: str, arrays: Mapping[str, NDArray[Any]], n_terminals: int, *, probabilities: bool
-) -> CompactOperators:
-    """Make operators from the arrays that `arrays_of` listed.
+@dataclass(frozen=True, eq=False)
+class StoredOperators:
+    """The arrays of operators in a file.
 
-    prefix: the first part of the arrays' names, such as `latent`.
-    arrays: the arrays of a model file, by name.
-    n_terminals: the number of terminals; leaf rules have terminals 0 ... n_terminals - 1.
-    probabilities: whether the numbers must be probabilities: no number is negative, and the numbers of roots sum to
-    one.
+    The parts of tensors are divided into factors and shares, like the vectors of leaf rules; see `rounding`.
 
-    Raises ModelFileError if arrays are missing or do not fit together.
+    probabilities: whether the numbers are probabilities: no number is negative, and the rules of each state are a
+        distribution.
     """
-    limits = (AtLeast(0.0),) if probabilities else ()
 
-    def numbers(name: str, *shape: int | None) -> NDArray[Any]:
-        return array_from(f"{prefix}.{name}", arrays, np.float64, shape, *limits)
+    probabilities: bool
+    states: Annotated[IntArray, Axes("S"), AtLeast(1)]
+    root: Annotated[FloatArray, Axes("S", "M")]
+    leaf_rules: Annotated[IntArray, Axes("L", 2), AtLeast(0), Sorted()]
+    unary_rules: Annotated[IntArray, Axes("U", 2), Index("S"), Sorted()]
+    binary_rules: Annotated[IntArray, Axes("B", 3), Index("S"), Sorted()]
+    unary: Annotated[FloatArray, Axes("U", "M", "M")]
+    terms: Annotated[IntArray, Axes("B"), AtLeast(0)]
+    data_factor: Annotated[FloatArray, Axes("P")]
+    data_share: Annotated[FloatArray, Axes("N")]
+    leaf_factor: Annotated[FloatArray, Axes("L"), AtLeast(0.0)]
+    leaf_vector: Annotated[IntArray, Axes("L"), Index("L")]
+    leaf_share: Annotated[FloatArray, Axes("V")]
+    singular_values: Annotated[FloatArray, Axes("S", "K"), AtLeast(0.0)] | None = None
 
-    def integers(name: str, *shape: int | None) -> IntArray:
-        return array_from(f"{prefix}.{name}", arrays, np.int64, shape, AtLeast(0))
+    @staticmethod
+    def of(operators: ObservableOperators | CompactOperators) -> StoredOperators:
+        """Divide the numbers of operators into factors and shares.
 
-    def rules_of(name: str, width: int) -> IntArray:
-        rows = array_from(f"{prefix}.{name}", arrays, np.int64, (None, width), AtLeast(0), Sorted())
-        rows.setflags(write=False)  # so that operators need no copy
-        return rows
+        operators: the operators to store.
+        """
+        compact = operators if isinstance(operators, CompactOperators) else CompactOperators.of(operators)
+        rest, rules = compact.rest, compact.rules
+        is_state = _are_states(compact.vector, rules.leaf[:, 0], rest.states, rest.root.shape[1])
+        return StoredOperators(
+            rest.probabilities,
+            rest.states,
+            rest.root,
+            rules.leaf,
+            rules.unary,
+            rules.binary,
+            rest.unary,
+            rest.binary.terms,
+            *divided(rest.binary.data, rest.binary.parts),
+            compact.factor,
+            compact.vector,
+            compact.shares[is_state].astype(np.float64),
+            rest.singular_values,
+        )
 
-    try:
-        states = integers("states", None)
-        rules = Rules(rules_of("leaf_rules", 2), rules_of("unary_rules", 2), rules_of("binary_rules", 3))
-        for name, table in (("leaf", rules.leaf[:, :1]), ("unary", rules.unary), ("binary", rules.binary)):
-            check_range(f"symbols of {name} rules", table.ravel(), 0, len(states))
-        if (rules.leaf[:, 1] >= n_terminals).any():
-            raise ValueError("a rule names a terminal that does not exist")
-        terms = integers("terms", len(rules.binary))
-        share = numbers("data_share", None)
-        Tensors.check_sizes(states[rules.binary], terms, len(share))
-        parts = Tensors.parts_of(states[rules.binary], terms)
-        factor = numbers("data_factor", len(parts))
-        root = numbers("root", len(states), None)
-        if (states < 1).any() or root[np.arange(root.shape[1]) >= states[:, None]].any():
+    def compact(self) -> CompactOperators:
+        """Make operators whose leaf rules share vectors.  Raises ValueError if the arrays do not fit together."""
+        rules = Rules(self.leaf_rules, self.unary_rules, self.binary_rules)
+        for rows in (rules.leaf, rules.unary, rules.binary):
+            rows.setflags(write=False)  # so that operators need no copy
+        shapes = self.states[rules.binary]
+        Tensors.check_sizes(shapes, self.terms, len(self.data_share))
+        parts = Tensors.parts_of(shapes, self.terms)
+        if len(self.data_factor) != len(parts):
+            raise ValueError(f"{len(self.data_factor)} factors of {len(parts)} parts of tensors")
+        m = self.root.shape[1]
+        if self.root[np.arange(m) >= self.states[:, None]].any():
             raise ValueError("a root has numbers beyond its states")
-        n = len(rules.leaf)
-        vector = array_from(f"{prefix}.leaf_vector", arrays, np.int64, (n,), AtLeast(0), Below(max(n, 1)))
-        leaf_factor = array_from(f"{prefix}.leaf_factor", arrays, np.float64, (n,), AtLeast(0.0))
-        if (int(vector.max(initial=0)) + 1) * root.shape[1] > _MOST_NUMBERS:
+        if (int(self.leaf_vector.max(initial=0)) + 1) * m > _MOST_NUMBERS:
             raise ValueError("the vectors of leaf rules are too large")
-        is_state = _are_states(vector, rules.leaf[:, 0], states, root.shape[1])
-        leaf_share = numbers("leaf_share", int(is_state.sum()))
+        is_state = _are_states(self.leaf_vector, rules.leaf[:, 0], self.states, m)
         shares = np.zeros(is_state.shape)
-        shares[is_state] = leaf_share
-        products = {
-            f"{prefix}.leaf": leaf_share * leaf_factor.max(initial=0.0),
-            f"{prefix}.data": share * np.repeat(factor, parts),
-        }
-        for name in products:
-            array_from(name, products, np.float64, (None,), *limits)
-        sigma = f"{prefix}.singular_values"
+        shares[is_state] = self.leaf_share  # an error if there are not as many numbers
+        data = self.data_share * np.repeat(self.data_factor, parts)
+        for product in (self.leaf_share * self.leaf_factor.max(initial=0.0), data):
+            if fault := array_fault(product, np.float64, (None,)):
+                raise ValueError(f"a product {fault}")
         rest = ObservableOperators(
             replace(rules, leaf=rules.leaf[:0]),
-            states,
-            root,
-            np.empty((0, root.shape[1])),
-            numbers("unary", len(rules.unary), None, None),
-            Tensors(states[rules.binary], terms, products[f"{prefix}.data"]),
-            probabilities,
-            array_from(sigma, arrays, np.float64, (len(states), None), AtLeast(0.0)) if sigma in arrays else None,
+            self.states,
+            self.root,
+            np.empty((0, m)),
+            self.unary,
+            Tensors(shapes, self.terms, data),
+            self.probabilities,
+            self.singular_values,
         )
-        if probabilities:
-            if not Shares().accepts(root.ravel()):
-                raise ValueError("the roots do not sum to one")
-            symbol = np.zeros(len(shares), dtype=np.int64)
-            symbol[vector] = rules.leaf[:, 0]
-            leaves = shares * np.bincount(vector, leaf_factor, minlength=len(shares))[:, None]
-            sums = row_sums(symbol, leaves, len(states)) + row_sums(
-                rules.unary[:, 0], rest.unary.sum(axis=2), len(states)
-            )
-            tensor, state, of_state = rest.binary.row_sums()
-            np.add.at(sums, (rules.binary[tensor, 0], state), of_state)
-            _check_sums(sums, states)
-    except (IndexError, ValueError) as error:
-        raise ModelFileError(f"the operators `{prefix}` of the model are damaged ({error}); train it again") from None
-    return CompactOperators(rest, rules.leaf, vector, leaf_factor, shares)
+        made = CompactOperators(rest, rules.leaf, self.leaf_vector, self.leaf_factor, shares)
+        if self.probabilities:
+            self._check_probabilities(made, shares)
+        return made
+
+    def _check_probabilities(self, compact: CompactOperators, shares: FloatArray) -> None:
+        """Raise ValueError unless no number is negative, and roots and rules are distributions.
+
+        shares: (V, M) the vectors of leaf rules.
+        """
+        numbers = (self.root, self.unary, self.data_factor, self.data_share, self.leaf_share)
+        if any((array < 0.0).any() for array in numbers):
+            raise ValueError("a probability is negative")
+        if not Shares().accepts(self.root.ravel()):
+            raise ValueError("the roots do not sum to one")
+        n, rest, rules = len(self.states), compact.rest, compact.rules
+        symbol = np.zeros(len(shares), dtype=np.int64)
+        symbol[self.leaf_vector] = rules.leaf[:, 0]
+        leaves = shares * np.bincount(self.leaf_vector, self.leaf_factor, minlength=len(shares))[:, None]
+        sums = row_sums(symbol, leaves, n) + row_sums(rules.unary[:, 0], rest.unary.sum(axis=2), n)
+        tensor, state, of_state = rest.binary.row_sums()
+        np.add.at(sums, (rules.binary[tensor, 0], state), of_state)
+        _check_sums(sums, self.states)
+
+    def operators(self) -> ObservableOperators:
+        """Make operators with the vectors of all leaf rules.  Raises ValueError as `compact` does."""
+        return self.compact().operators
+
+
+register(CompactOperators, StoredOperators, StoredOperators.of, StoredOperators.compact)
+register(ObservableOperators, StoredOperators, StoredOperators.of, StoredOperators.operators)

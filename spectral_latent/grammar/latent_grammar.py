@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import Annotated, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, counted
-from spectral_latent.files import CompactOperators, Distinct, array_from, arrays_of, operators_from, setting_from
+from spectral_latent.files import Axes, CompactOperators, Distinct, Probabilities
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import LimitError
 from spectral_latent.grammar._outside_estimates import Neighbours, OutsideEstimates
@@ -75,16 +74,13 @@ class LatentGrammar(
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
-    stored_options: ClassVar[Any]  # the types of options and symbols, as `setting_from` takes them
-    stored_symbols: ClassVar[Any]
-
     options: OptionsKind
     symbols: list[SymbolKind]
-    tags: list[str]
+    tags: Annotated[list[str], Distinct()]
     lexicon: Lexicon
-    seen: BoolArray
-    prior: FloatArray
-    coarse: ObservableOperators
+    seen: Annotated[BoolArray, Axes("B")]
+    prior: Annotated[FloatArray, Axes("S"), Above(0.0), AtMost(1.0)]
+    coarse: Annotated[ObservableOperators, Probabilities()]
     latent: CompactOperators
     objective: tuple[float, ...] = ()
 
@@ -95,8 +91,17 @@ class LatentGrammar(
         return f"{counted(len(self.tags), 'tag')} of up to {states}, {counted(len(self.lexicon.words), 'word')}"
 
     def __post_init__(self) -> None:
-        if not self.coarse.rules.equals(self.latent.rules):
+        rules = self.coarse.rules
+        if not rules.equals(self.latent.rules):
             raise ValueError("the coarse and the latent grammar must number the same rules")
+        check_range("terminals of leaf rules", rules.leaf[:, 1], 0, self.lexicon.n_terminals)
+        fits = len(self.symbols) == len(self.prior) == self.coarse.n_symbols == self.latent.rest.n_symbols
+        fits = fits and len(self.seen) == len(rules.binary) and bool((self.coarse.states == 1).all())
+        if fits and self.lexicon.spelling is not None:  # with spellings, every symbol over words has a tag
+            has_tag = self.tag_of_symbol[rules.leaf[:, 0]] >= 0
+            fits = self.lexicon.spelling.n_symbols == len(self.tags) and bool(has_tag.all())
+        if not fits:
+            raise ValueError("the parts of the grammar do not fit together")
 
     @staticmethod
     @abstractmethod
@@ -376,50 +381,3 @@ class LatentGrammar(
             if first < end:
                 symbols[place] = leaves.symbol[first + np.argmax(joint[first:end])]
         return symbols
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Collect the arrays of the grammar, for a model file."""
-        columns = {"prior": self.prior, "seen": self.seen}
-        coarse = CompactOperators.of(self.coarse)
-        return columns | arrays_of("coarse", coarse) | arrays_of("latent", self.latent) | self.lexicon.arrays()
-
-    def settings(self) -> dict[str, Any]:
-        """Collect the settings of the grammar, for a model file."""
-        return {
-            "options": self.options.table(),
-            "symbols": [list(cast(tuple[Any, ...], symbol)) for symbol in self.symbols],
-            "tags": self.tags,
-            "words": self.lexicon.words,
-            "probabilities": self.latent.rest.probabilities,
-            "objective": list(self.objective),
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Self:
-        """Make the grammar whose `arrays` and `settings` a model file holds.
-
-        arrays: the arrays of a model file by name.
-        settings: the settings of a model file.
-        Raises ValueError, KeyError or TypeError if arrays and settings do not make a grammar.
-        """
-        options = setting_from("options", settings, cls.stored_options)
-        symbols = setting_from("symbols", settings, cls.stored_symbols)
-        words = setting_from("words", settings, Annotated[list[str], Distinct()])
-        tags = setting_from("tags", settings, Annotated[list[str], Distinct()])
-        lexicon = Lexicon.from_arrays(words, arrays)
-        n_terminals = lexicon.n_terminals
-        probabilities = setting_from("probabilities", settings, bool)
-        objective = setting_from("objective", settings, tuple[float, ...])
-        coarse = operators_from("coarse", arrays, n_terminals, probabilities=True).operators
-        latent = operators_from("latent", arrays, n_terminals, probabilities=probabilities)
-        prior = array_from("prior", arrays, np.float64, (coarse.n_symbols,), Above(0.0), AtMost(1.0))
-        seen = array_from("seen", arrays, np.bool_, (len(coarse.rules.binary),))
-        grammar = cls(options, symbols, tags, lexicon, seen, prior, coarse, latent, objective)
-        # Every part has the same symbols; with spellings, every symbol over words has a tag.
-        fits = len(symbols) == coarse.n_symbols == latent.rest.n_symbols and (coarse.states == 1).all()
-        if fits and lexicon.spelling is not None:
-            over_words = grammar.tag_of_symbol[coarse.rules.leaf[:, 0]]
-            fits = lexicon.spelling.n_symbols == len(tags) and bool((over_words >= 0).all())
-        if not fits:
-            raise ValueError("the model's parts do not fit together")
-        return grammar

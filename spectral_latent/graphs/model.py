@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectral_latent._options import checked, counted
 from spectral_latent.estimation import (
@@ -24,7 +23,7 @@ from spectral_latent.estimation import (
     read_treebanks,
     silent,
 )
-from spectral_latent.files import CompactOperators, Distinct, arrays_of, operators_from, plain_name, setting_from
+from spectral_latent.files import Axes, Distinct, plain
 from spectral_latent.graphs.features import Feature, place_of
 from spectral_latent.graphs.training import GraphFormalism
 from spectral_latent.inference import ScaledVectors, edge_marginals, inside, outside, total_weight
@@ -63,8 +62,8 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
     """
 
     options: Estimator
-    symbols: list[Symbol]
-    terminals: list[Hashable]
+    symbols: Annotated[list[Symbol], Distinct()]
+    terminals: Annotated[list[Hashable], Distinct()]
     latent: ObservableOperators
     objective: tuple[float, ...] = ()
 
@@ -210,7 +209,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
 
     kind: ClassVar[str] = "tree"
 
-    members: tuple[GraphGrammar, ...]
+    members: Annotated[tuple[GraphGrammar, ...], Axes(1)]
 
     @staticmethod
     def train(
@@ -313,31 +312,4 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
     def description(self) -> dict[str, Any]:
         """The facts about the model, its labels among them."""
         labels = dict.fromkeys(label for label, _ in self._grammar.symbols)
-        return super().description | {"labels": [plain_name(label) for label in labels]}
-
-    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Collect the arrays and the settings of the model's file."""
-        grammar = self._grammar
-        settings = {
-            "options": grammar.options.table(),
-            "symbols": [[plain_name(label), part] for label, part in grammar.symbols],
-            "terminals": [plain_name(terminal) for terminal in grammar.terminals],
-            "probabilities": grammar.latent.probabilities,
-            "objective": list(grammar.objective),
-        }
-        return arrays_of("latent", CompactOperators.of(grammar.latent)), settings
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> GraphModel:
-        """Make a model of the contents of its file.
-
-        arrays: the arrays of the file by their names.
-        settings: the settings of the file.
-        """
-        symbols = setting_from("symbols", settings, Annotated[list[Symbol], Distinct()])
-        terminals = setting_from("terminals", settings, Annotated[list[Hashable], Distinct()])
-        options = setting_from("options", settings, Estimator)
-        probabilities = setting_from("probabilities", settings, bool)
-        objective = setting_from("objective", settings, tuple[float, ...])
-        operators = operators_from("latent", arrays, len(terminals), probabilities=probabilities).operators
-        return GraphModel((GraphGrammar(options, symbols, terminals, operators, objective),))
+        return super().description | {"labels": plain(list(labels))}

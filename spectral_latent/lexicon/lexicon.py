@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectral_latent._options import AtLeast, AtMost, Options
+from spectral_latent.files import Distinct, Text
 from spectral_latent.lexicon.signatures import DEPTH, Signature, signatures
 from spectral_latent.lexicon.spelling import SpellingModel
 from spectral_latent.trees import BoolArray, IntArray, Vocabulary
 
 __all__ = ["Lexicon", "LexiconOptions"]
 
-_PREFIX = "spelling."
 _REMEMBERED = 50_000  # the number of words whose signature is kept
 
 _SPELLINGS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
@@ -45,6 +45,7 @@ class LexiconOptions(Options):
     min_expected: Annotated[float, AtLeast(0.0)] = 3e-4
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Lexicon:
     """The terminals of a treebank: 0 ... W-1 are words, the rest are the signatures of these words.
 
@@ -56,12 +57,22 @@ class Lexicon:
     ([1, 3], ('x', 'ing'))
     """
 
-    def __init__(self, words: Iterable[str], spelling: SpellingModel | None = None) -> None:
-        self.spelling = spelling
-        self.words = list(dict.fromkeys(words))
+    words: Annotated[list[str], Text(), Distinct()]
+    spelling: SpellingModel | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", list(dict.fromkeys(self.words)))
+
+    @cached_property
+    def terminals(self) -> Vocabulary[str | Signature]:
+        """The words and signatures, with their numbers."""
         of_words = chain.from_iterable(map(signatures, self.words))
-        self.terminals: Vocabulary[str | Signature] = Vocabulary(chain(self.words, [()], of_words))
-        self._signatures: dict[str, int] = {}
+        return Vocabulary(chain(self.words, [()], of_words))
+
+    @cached_property
+    def _signatures(self) -> dict[str, int]:
+        """The terminals of signatures of words that were looked up."""
+        return {}
 
     def terminals_of(self, words: Sequence[str], first: Collection[int] = (0,)) -> IntArray:
         """Look up the terminal of each word: the word if it is known, or the finest signature that a known word shares.
@@ -146,17 +157,3 @@ class Lexicon:
             for level, signature in enumerate(levels, start=1):
                 chains[signature, :level] = levels[:level]
         return chains
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Collect the arrays of the spelling model, if there is one, named `spelling.field`."""
-        return {} if self.spelling is None else {_PREFIX + name: x for name, x in self.spelling.arrays().items()}
-
-    @staticmethod
-    def from_arrays(words: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> Lexicon:
-        """Make a lexicon from the contents of a model file.  Raises ValueError or KeyError if they are not a lexicon.
-
-        words: the words seen in training.
-        arrays: the result of `arrays`; other arrays are ignored.
-        """
-        stored = {name.removeprefix(_PREFIX): arrays[name] for name in arrays if name.startswith(_PREFIX)}
-        return Lexicon(words, SpellingModel.from_arrays(words, stored) if stored else None)

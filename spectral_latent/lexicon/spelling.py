@@ -21,18 +21,18 @@ start and for unknown words.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
-from spectral_latent.files import Distinct, Sorted, array_from
+from spectral_latent._compiled import check_range
+from spectral_latent._options import Above, AtLeast, AtMost, Options
+from spectral_latent.files import Axes, Distinct, Given, Sorted, Text
 from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.lexicon.signatures import character_classes, without_runs
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
@@ -87,9 +87,9 @@ def _pieces(word: str, lower: str, opens: bool) -> list[str]:
 class _Shares(NamedTuple):
     """The shares P(a | x) of words that were seen, in the order of words."""
 
-    word: IntArray  # (n,)
-    symbol: IntArray  # (n,)
-    share: FloatArray  # (n,)
+    word: Annotated[IntArray, Axes("n"), AtLeast(0), Sorted()]
+    symbol: Annotated[IntArray, Axes("n"), AtLeast(0)]
+    share: Annotated[FloatArray, Axes("n"), Above(0.0), AtMost(1.0 + _TINY)]
 
 
 class _Stems(NamedTuple):
@@ -220,8 +220,17 @@ def _shares(words: int, symbols: int, word: IntArray, symbol: IntArray, count: F
     return _Shares(np.repeat(np.arange(words), np.diff(share.indptr)), share.indices.astype(np.int64), share.data)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class SpellingModel:
     """A log-linear model P(a | x) of the symbol of any word x, trained on the words of a treebank.
+
+    words: the W words of the treebank.
+    shares: the shares P(a | x) of these words.
+    names: the names of features, without symbols.
+    keys: (F,) the key of each feature in ascending order: name (K + 1) + symbol + 1, with symbol -1 for a piece of the
+        spelling.
+    weights: (F, K) the weights W of the features.
+    Raises ValueError if shares or keys do not fit the words, names and weights.
 
     >>> words = ["walking", "talking", "Anna", "Berta", "walked", "talked"]
     >>> options = SpellingOptions(penalty=0.1)
@@ -230,19 +239,20 @@ class SpellingModel:
     [0, 1, 2]
     """
 
-    def __init__(self, known: _KnownWords, names: Iterable[str], keys: IntArray, weights: NDArray[np.float32]) -> None:
-        """Hold a trained model.
+    words: Annotated[Sequence[str], Given("words")]
+    shares: _Shares
+    names: Annotated[Vocabulary[str], Text()]
+    keys: Annotated[IntArray, Axes("F"), AtLeast(0), Sorted(), Distinct()]
+    weights: Annotated[NDArray[np.float32], Axes("F", "K")]
 
-        known: the words of the treebank.
-        names: the names of features, without symbols.
-        keys: (F,) the key of each feature in ascending order: name (K + 1) + symbol + 1, with symbol -1 for a piece of
-        the spelling.
-        weights: (F, K) the weights W of the features.
-        """
-        self._known = known
-        self._names = Vocabulary(names)
-        self._keys = keys
-        self.weights = weights
+    def __post_init__(self) -> None:
+        check_range("words of shares", self.shares.word, 0, len(self.words))
+        check_range("symbols of shares", self.shares.symbol, 0, self.n_symbols)
+        check_range("keys of features", self.keys, 0, len(self.names) * (self.n_symbols + 1))
+
+    @cached_property
+    def _known(self) -> _KnownWords:
+        return _KnownWords(self.words, self.shares, self.n_symbols)
 
     @staticmethod
     def train(
@@ -272,7 +282,8 @@ class SpellingModel:
         word = word[seen]
         symbol = symbol[seen]
         count = count[seen]
-        known = _KnownWords(words, _shares(len(words), size, word, symbol, count), size)
+        shares = _shares(len(words), size, word, symbol, count)
+        known = _KnownWords(words, shares, size)
         # The examples are the words within sentences (2 w for word w) and at the beginning of sentences (2 w + 1).
         places, row = np.unique(2 * word + first, return_inverse=True)
         total = np.bincount(word, count, minlength=len(words))
@@ -291,9 +302,8 @@ class SpellingModel:
         used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
         # Round the weights, so that a file holds each in two bytes.
         weights = learnt.toarray().astype(np.float16).astype(np.float32)
-        return SpellingModel(
-            known, [names.names[name] for name in used], number * (size + 1) + keys[keep] % (size + 1), weights
-        )
+        renumbered = number * (size + 1) + keys[keep] % (size + 1)
+        return SpellingModel(words, shares, Vocabulary(names.names[name] for name in used), renumbered, weights)
 
     @property
     def n_symbols(self) -> int:
@@ -307,12 +317,12 @@ class SpellingModel:
         opens: (n,) whether each word opens a sentence; no word does if not given.
         """
         first = [False] * len(words) if opens is None else [bool(flag) for flag in opens]
-        entries = _entries(words, first, self._known, self._names.get)
+        entries = _entries(words, first, self._known, self.names.get)
         wanted = entries.name * (self.n_symbols + 1) + entries.symbol + 1
-        column = np.searchsorted(self._keys, wanted)
-        keep = np.flatnonzero((entries.name >= 0) & (column < len(self._keys)))
-        keep = keep[self._keys[column[keep]] == wanted[keep]]
-        shape = (len(words), len(self._keys))
+        column = np.searchsorted(self.keys, wanted)
+        keep = np.flatnonzero((entries.name >= 0) & (column < len(self.keys)))
+        keep = keep[self.keys[column[keep]] == wanted[keep]]
+        shape = (len(words), len(self.keys))
         return scipy.sparse.csr_array((entries.value[keep], (entries.row[keep], column[keep])), shape=shape)
 
     def posterior(self, words: Sequence[str], opens: Sequence[bool] | BoolArray | None = None) -> FloatArray:
@@ -323,39 +333,3 @@ class SpellingModel:
         """
         scores = self.features(words, opens).astype(np.float32) @ self.weights
         return np.asarray(scipy.special.softmax(scores.astype(np.float64), axis=1))
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Collect the arrays from which `from_arrays` makes the model again, given its words."""
-        encoded = [name.encode("utf-8", "surrogatepass") for name in self._names.names]
-        word, symbol, share = self._known.shares
-        return {
-            "names": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-            "ends": np.cumsum([len(name) for name in encoded], dtype=np.int64),
-            "keys": self._keys,
-            "weights": self.weights,
-            "share": share,
-            "share_word": word,
-            "share_symbol": symbol,
-        }
-
-    @staticmethod
-    def from_arrays(words: Sequence[str], arrays: Mapping[str, NDArray[Any]]) -> SpellingModel:
-        """Make a model of the contents of a model file.  Raises ValueError if they are not a spelling model.
-
-        words: the words that the model was trained with.
-        arrays: the result of `arrays`.
-        """
-        size = arrays["weights"].shape[-1]
-        text = array_from("names", arrays, np.uint8, (None,))
-        ends = array_from("ends", arrays, np.int64, (None,), AtLeast(0), Sorted())
-        last = len(ends) * (size + 1) - 1
-        keys = array_from("keys", arrays, np.int64, (None,), AtLeast(0), AtMost(last), Sorted(), Distinct())
-        weights = array_from("weights", arrays, np.float32, (len(keys), size))
-        word = array_from("share_word", arrays, np.int64, (None,), AtLeast(0), Below(len(words)), Sorted())
-        symbol = array_from("share_symbol", arrays, np.int64, word.shape, AtLeast(0), Below(size))
-        share = array_from("share", arrays, np.float64, word.shape, Above(0.0), AtMost(1.0 + _TINY))
-        if len(text) != ends.max(initial=0):
-            raise ValueError("the names of features do not fill their text")
-        pieces = (text[start:end].tobytes() for start, end in itertools.pairwise([0, *ends.tolist()]))
-        names = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
-        return SpellingModel(_KnownWords(words, _Shares(word, symbol, share), size), names, keys, weights)

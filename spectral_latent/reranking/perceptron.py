@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options, given_or
 from spectral_latent.estimation import EstimationError
+from spectral_latent.files import Axes, Given
 from spectral_latent.reranking._kernels import Rows, visit
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.trees import FloatArray, IntArray
@@ -82,9 +83,9 @@ class PerceptronReranker:
     """
 
     options: PerceptronOptions
-    names: tuple[str, ...]
-    weights: FloatArray
-    held_out: FloatArray
+    names: Annotated[tuple[str, ...], Given("features.names")]
+    weights: Annotated[FloatArray, Axes("d")]
+    held_out: Annotated[FloatArray, Axes("epochs")]
     epochs: int
     damping: float
 

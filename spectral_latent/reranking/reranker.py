@@ -10,23 +10,15 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from spectral_latent._options import AtLeast, Below, Count, ShortRepr, checked, counted
+from spectral_latent._options import AtLeast, AtMost, Count, ShortRepr, checked, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel
-from spectral_latent.files import (
-    MAX_BYTES,
-    Distinct,
-    ModelFileError,
-    StoredModel,
-    array_from,
-    opened_model,
-    setting_from,
-)
+from spectral_latent.files import MAX_BYTES, Contents, Distinct, Given, ModelFileError, StoredModel, Text, opened_model
 from spectral_latent.model import Parses, check_kind
 from spectral_latent.reranking.candidates import NBest, check_formalism
 from spectral_latent.reranking.features import BaseFeatures
@@ -60,9 +52,9 @@ class CandidateFeatures(ShortRepr):
     """
 
     has_heads: bool
-    n_scores: int
-    templates: tuple[str, ...] = ()
-    models: LatentModels = field(default_factory=dict)
+    n_scores: Annotated[int, AtLeast(0), AtMost(10_000)]
+    templates: Annotated[tuple[str, ...], Text(), Distinct()] = ()
+    models: Annotated[LatentModels, Given("models")] = field(default_factory=dict)
 
     @property
     def sizes(self) -> str:
@@ -248,18 +240,10 @@ class Reranker(StoredModel):
         """Compute the fingerprint of each latent model."""
         return {name: model.fingerprint for name, model in self.features.models.items()}
 
-    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Collect the weights, the settings of the features, and the fingerprints of latent models."""
-        settings = {
-            "has_heads": self.features.has_heads,
-            "n_scores": self.features.n_scores,
-            "templates": self.features.templates,
-            "models": self._fingerprints(),
-            "options": self.perceptron.options.table(),
-            "epochs": self.perceptron.epochs,
-            "damping": self.perceptron.damping,
-        }
-        return {"weights": self.perceptron.weights, "held_out": self.perceptron.held_out}, settings
+    def contents(self) -> Contents:
+        """Return the weights, the settings of the features, and the fingerprints of latent models."""
+        arrays, settings = super().contents()
+        return arrays, settings | {"models": self._fingerprints()}
 
     @classmethod
     def load(
@@ -283,38 +267,22 @@ class Reranker(StoredModel):
             given = dict(models or {})
             if parser is not None and LATENT in settings["models"]:
                 given.setdefault(LATENT, parser)
-            return cls.from_arrays(arrays, settings, given)
+            reranker: Reranker = cls.from_contents((arrays, settings), models=given)
+            return reranker
 
-    @staticmethod
-    def from_arrays(
-        arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any], models: LatentModels | None = None
-    ) -> Reranker:
-        """Make a reranker from the contents of its file.
+    @classmethod
+    def from_contents(cls, contents: Contents, **given: Any) -> Self:
+        """Make a reranker of the contents of its file.
 
-        arrays: the arrays of the file by name.
-        settings: the settings of the file.
-        models: the latent models of training, by the same names; none if not given.
+        contents: the arrays and the settings of the file.
+        given: the latent models of training, by the same names, as `models`; none if not given.
         """
-        models = models or {}
-        needed = setting_from("models", settings, dict)
+        arrays, settings = contents
+        models = given.get("models", {})
+        needed = checked("the latent models", settings["models"], dict)
         _check_models(needed, models)
-        weights = array_from("weights", arrays, np.float64, (None,))
-        features = CandidateFeatures(
-            has_heads=setting_from("has_heads", settings, bool),
-            n_scores=setting_from("n_scores", settings, Annotated[int, AtLeast(0), Below(len(weights))]),
-            templates=setting_from("templates", settings, Annotated[tuple[str, ...], Distinct()]),
-            models={name: models[name] for name in needed},
-        )
-        options = setting_from("options", settings, PerceptronOptions)
-        perceptron = PerceptronReranker(
-            options,
-            features.names,
-            weights,
-            held_out=array_from("held_out", arrays, np.float64, (options.epochs + 1,)),
-            epochs=setting_from("epochs", settings, int),
-            damping=setting_from("damping", settings, float),
-        )
-        return Reranker(features, perceptron)
+        rest = {name: value for name, value in settings.items() if name != "models"}
+        return super().from_contents((arrays, rest), models={name: models[name] for name in needed})
 
 
 def _check_models(needed: Mapping[str, str], given: LatentModels) -> None:

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
 from spectral_latent.estimation import LeafMoments
+from spectral_latent.files import Distinct
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 __all__ = ["Alphabet"]
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Alphabet:
     """Numbers of observations: terminals 0 ... n-1 for observations seen in training, and terminal n for all others.
 
-    names: the observations of the training data.
+    known: the observations seen in training, which are the names of terminals 0 ... n-1; each is kept once.
 
     >>> alphabet = Alphabet(["a", ("b", 1), "a"])
     >>> alphabet.terminals_of([("b", 1), "a", 7]).tolist()
     [1, 0, 2]
     """
 
-    def __init__(self, names: Iterable[Hashable]) -> None:
-        self._names: Vocabulary[Hashable] = Vocabulary(names)
+    known: Annotated[Sequence[Hashable], Distinct()]
 
-    @property
-    def known(self) -> list[Hashable]:
-        """The observations seen in training, which are the names of terminals 0 ... n-1."""
-        return self._names.names
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", self._names.names)
+
+    @cached_property
+    def _names(self) -> Vocabulary[Hashable]:
+        return Vocabulary(self.known)
 
     @property
     def n_terminals(self) -> int:

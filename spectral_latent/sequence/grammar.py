@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectral_latent._options import Above, AtMost, counted
-from spectral_latent.files import (
-    CompactOperators,
-    array_from,
-    arrays_of,
-    operators_from,
-    rounded_operators,
-    setting_from,
-)
+from spectral_latent.files import Axes, Distinct, Probabilities, rounded_operators
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon
 from spectral_latent.model import Member
@@ -28,13 +20,17 @@ from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.checks import Tag
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import TrellisBuilder
+from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees, Vocabulary
 
 __all__ = ["SequenceGrammar"]
 
+OptionsKind = TypeVar("OptionsKind", bound=TaggerOptions | HMMOptions)
+Known = TypeVar("Known", bound=Lexicon | Alphabet)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SequenceGrammar(Member[Sequence[Any], Any]):
+class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
     """Operators over the s-trees of sequences with K tags; see `conversion`.
 
     A tree is a sequence of pairs of an observation and its tag; without tags, it is the sequence itself.
@@ -48,11 +44,11 @@ class SequenceGrammar(Member[Sequence[Any], Any]):
     objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
-    options: Any
-    tags: list[Tag]
-    observations: Lexicon | Alphabet
-    prior: FloatArray
-    coarse: ObservableOperators
+    options: OptionsKind
+    tags: Annotated[list[Tag], Axes("K"), Distinct()]
+    observations: Known
+    prior: Annotated[FloatArray, Axes("K"), Above(0.0), AtMost(1.0)]
+    coarse: Annotated[ObservableOperators, Probabilities()]
     latent: ObservableOperators
     objective: tuple[float, ...] = ()
 
@@ -99,7 +95,7 @@ class SequenceGrammar(Member[Sequence[Any], Any]):
         """The latent operators."""
         return self.latent
 
-    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> SequenceGrammar:
+    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the same rules.
@@ -194,40 +190,6 @@ class SequenceGrammar(Member[Sequence[Any], Any]):
         terminals = seen.terminal_names if isinstance(seen, Lexicon) else [*map(str, seen.known), "<unseen>"]
         return NamedOperators(self.latent, names, terminals, self.coarse)
 
-    def rounded(self) -> SequenceGrammar:
+    def rounded(self) -> Self:
         """Round the numbers of the operators, so that a file holds most of them in two bytes."""
         return replace(self, coarse=rounded_operators(self.coarse), latent=rounded_operators(self.latent))
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Collect the arrays of a model file."""
-        coarse, latent = map(CompactOperators.of, (self.coarse, self.latent))
-        return {"prior": self.prior, **arrays_of("coarse", coarse), **arrays_of("latent", latent)}
-
-    def settings(self) -> dict[str, Any]:
-        """Collect the settings of a model file."""
-        return {"probabilities": self.latent.probabilities, "objective": list(self.objective)}
-
-    @staticmethod
-    def from_arrays(
-        arrays: Mapping[str, NDArray[Any]],
-        settings: Mapping[str, Any],
-        options: Any,
-        tags: list[Tag],
-        observations: Lexicon | Alphabet,
-    ) -> SequenceGrammar:
-        """Make a grammar from the contents of a model file.
-
-        arrays: the arrays of the file by name.
-        settings: the settings of the file.
-        options: the settings of training and use.
-        tags: the tags; only None for sequences without tags.
-        observations: the numbers of observations.
-
-        Raises ValueError if the contents do not fit together.
-        """
-        prior = array_from("prior", arrays, np.float64, (None,), Above(0.0), AtMost(1.0))
-        probabilities = setting_from("probabilities", settings, bool)
-        coarse = operators_from("coarse", arrays, observations.n_terminals, probabilities=True).operators
-        latent = operators_from("latent", arrays, observations.n_terminals, probabilities=probabilities).operators
-        objective = setting_from("objective", settings, tuple[float, ...])
-        return SequenceGrammar(options, tags, observations, prior, coarse, latent, objective)

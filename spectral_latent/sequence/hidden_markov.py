@@ -15,11 +15,14 @@ C(x, ·) = diag((1 - stop) ∘ O_x) T is the observable operator of Hsu, Kakade 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from spectral_latent._compiled import check_column
+from spectral_latent._options import AtLeast, AtMost
 from spectral_latent.estimation.clustering import state_counts
+from spectral_latent.files import Axes, Shares
 from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.trees import FloatArray, IntArray, Rules
@@ -90,10 +93,10 @@ class HiddenMarkov:
     array([[[0.5]]])
     """
 
-    initial: FloatArray
-    transition: FloatArray
-    stop: FloatArray
-    emission: FloatArray
+    initial: Annotated[FloatArray, Axes("m"), Shares()]
+    transition: Annotated[FloatArray, Axes("m", "m"), Shares()]
+    stop: Annotated[FloatArray, Axes("m"), AtLeast(0.0), AtMost(1.0)]
+    emission: Annotated[FloatArray, Axes("m", "n"), Shares()]
 
     def __post_init__(self) -> None:
         m = np.size(self.initial)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, given_or
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.files import Distinct, plain_name, setting_from
+from spectral_latent.files import Axes, plain
 from spectral_latent.inference import Weight, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.model import LatentTreeModel, check_words
@@ -36,7 +35,10 @@ __all__ = ["LatentHMM", "LatentTagger", "StateTagger"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
-    SequenceModel, TaggingModel, WordTagger, LatentTreeModel[SequenceGrammar, Sequence[str], list[tuple[str, Tag]]]
+    SequenceModel,
+    TaggingModel,
+    WordTagger,
+    LatentTreeModel[SequenceGrammar[TaggerOptions, Lexicon], Sequence[str], list[tuple[str, Tag]]],
 ):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
@@ -52,16 +54,16 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
 
     kind: ClassVar[str] = "tagger"
 
-    members: tuple[SequenceGrammar, ...]
+    members: Annotated[tuple[SequenceGrammar[TaggerOptions, Lexicon], ...], Axes(1)]
     tagset: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.observations, Lexicon) or self.observations.spelling is None:
+        if self.observations.spelling is None:
             raise ValueError("the lexicon has learnt no spellings")
 
     @property
-    def grammar(self) -> SequenceGrammar:
+    def grammar(self) -> SequenceGrammar[TaggerOptions, Lexicon]:
         """The only member."""
         (grammar,) = self.members
         return grammar
@@ -74,7 +76,7 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
     @property
     def observations(self) -> Lexicon:
         """The words by their numbers."""
-        return cast(Lexicon, self.grammar.observations)
+        return self.grammar.observations
 
     def _input(self, given: Sequence[str]) -> Sequence[str]:
         return check_words(given)
@@ -87,8 +89,7 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
 
     @property
     def _floor(self) -> float:
-        floor: float = self.options.floor
-        return floor
+        return self.grammar.options.floor
 
     @staticmethod
     def train(
@@ -181,37 +182,12 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
     @property
     def description(self) -> dict[str, Any]:
         """The facts about the tagger, its tags among them."""
-        return super().description | {"tags": [plain_name(tag) for tag in self.tags], "column": self.tagset}
-
-    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Collect the arrays and the settings of the tagger's file."""
-        settings = {
-            "options": self.options.table(),
-            "tags": [plain_name(tag) for tag in self.tags],
-            "words": self.observations.known,
-            "tagset": self.tagset,
-            **self.grammar.settings(),
-        }
-        return self.grammar.arrays() | self.observations.arrays(), settings
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentTagger:
-        """Make a tagger from the contents of its file.
-
-        arrays: the arrays of the file by name.
-        settings: the settings of the file.
-        """
-        options = setting_from("options", settings, TaggerOptions)
-        words = setting_from("words", settings, Annotated[list[str], Distinct()])
-        tags = setting_from("tags", settings, Annotated[list[Hashable], Distinct()])
-        tagset = setting_from("tagset", settings, str | None)
-        lexicon = Lexicon.from_arrays(words, arrays)
-        return LatentTagger((SequenceGrammar.from_arrays(arrays, settings, options, tags, lexicon),), tagset)
+        return super().description | {"tags": plain(self.tags), "column": self.tagset}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
-    SequenceModel, LatentTreeModel[SequenceGrammar, Sequence[Hashable], list[Hashable]]
+    SequenceModel, LatentTreeModel[SequenceGrammar[HMMOptions, Alphabet], Sequence[Hashable], list[Hashable]]
 ):
     """A hidden Markov model of sequences of any hashable observations, without tags.
 
@@ -229,17 +205,19 @@ class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
 
     kind: ClassVar[str] = "hmm"
 
-    members: tuple[SequenceGrammar, ...]
-    floor: float
+    members: Annotated[tuple[SequenceGrammar[HMMOptions, Alphabet], ...], Axes(1)]
+    floor: Annotated[float, AtLeast(0.0), Below(1.0)]
 
     def __post_init__(self) -> None:
         super().__post_init__()
         wanted = 0.0 if self.grammar.probabilities else self.options.floor
         if wanted not in (None, self.floor):
             raise ValueError(f"the floor must be {wanted}, not {self.floor}")
+        if self.grammar.has_tags:
+            raise ValueError("a model of sequences has no tags")
 
     @property
-    def grammar(self) -> SequenceGrammar:
+    def grammar(self) -> SequenceGrammar[HMMOptions, Alphabet]:
         """The only member."""
         (grammar,) = self.members
         return grammar
@@ -247,7 +225,7 @@ class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
     @property
     def observations(self) -> Alphabet:
         """The observations by their numbers."""
-        return cast(Alphabet, self.grammar.observations)
+        return self.grammar.observations
 
     def _input(self, given: Sequence[Hashable]) -> Sequence[Hashable]:
         check_sequence(given)
@@ -302,25 +280,6 @@ class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
         Raises ValueError if the model has spectral operators instead of states.
         """
         return StateTagger(self, range(self.hidden.n_states))
-
-    def contents(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Collect the arrays and the settings of the model's file."""
-        alphabet = [plain_name(name) for name in self.observations.known]
-        settings = {"options": self.options.table(), "alphabet": alphabet, "floor": self.floor}
-        return self.grammar.arrays(), settings | self.grammar.settings()
-
-    @staticmethod
-    def from_arrays(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> LatentHMM:
-        """Make a model from the contents of its file.
-
-        arrays: the arrays of the file by name.
-        settings: the settings of the file.
-        """
-        options = setting_from("options", settings, HMMOptions)
-        alphabet = Alphabet(setting_from("alphabet", settings, Annotated[list[Hashable], Distinct()]))
-        grammar = SequenceGrammar.from_arrays(arrays, settings, options, [None], alphabet)
-        floor = setting_from("floor", settings, Annotated[float, AtLeast(0.0), Below(1.0)])
-        return LatentHMM((grammar,), floor)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

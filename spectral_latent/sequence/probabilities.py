@@ -30,7 +30,7 @@ class SequenceModel(ABC):
 
     @property
     @abstractmethod
-    def grammar(self) -> SequenceGrammar:
+    def grammar(self) -> SequenceGrammar[Any, Any]:
         """The operators, and the numbers of observations."""
 
     @property
@@ -40,7 +40,8 @@ class SequenceModel(ABC):
 
     def _terminals(self, sequence: Sequence[Any]) -> IntArray:
         """Look up the terminals of a sequence."""
-        return self.grammar.observations.terminals_of(sequence)
+        terminals: IntArray = self.grammar.observations.terminals_of(sequence)
+        return terminals
 
     def _sequences(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
         """Number the observations of sequences.  Raises ValueError if a sequence is empty."""

@@ -74,7 +74,7 @@ def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
 
 def _grammar(
     treebank: Treebank, options: Any, tags: list[Tag], observations: Lexicon | Alphabet, latent: Estimate
-) -> SequenceGrammar:
+) -> SequenceGrammar[Any, Any]:
     """Join latent operators with coarse operators."""
     coarse = relative_frequencies(treebank.counts, treebank.priors)
     prior = tag_shares(treebank.counts, len(tags))
@@ -136,7 +136,7 @@ def train_tagged(
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> SequenceGrammar:
+) -> SequenceGrammar[TaggerOptions, Lexicon]:
     """Learn tags, a lexicon and operators from tagged sentences, which are read once.
 
     sentences: pairs of a word and its tag.
@@ -242,7 +242,7 @@ def train_untagged(
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> tuple[SequenceGrammar, float]:
+) -> tuple[SequenceGrammar[HMMOptions, Alphabet], float]:
     """Learn an alphabet, operators and ε from sequences without tags, which are read once.
 
     Choices are made on the first half million positions.
@@ -258,7 +258,7 @@ def train_untagged(
     formalism = _UntaggedFormalism()
     rows = (observations_of(sequence, number) for number, sequence in enumerate(sequences, start=1))
     (treebank,) = read_treebanks(_checked(rows), [formalism], weights=weights, jobs=jobs)
-    alphabet = Alphabet(formalism.names)
+    alphabet = Alphabet(formalism.names.names)
     treebank = with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
     stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # the formalism makes these shards
     plain = replace(options, estimator=options.estimator.with_settings(smoothing=None))

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.anchors.features import SpellingFeatures
+from spectral_latent.trees import Vocabulary
 
 word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)
 
@@ -37,7 +38,7 @@ def test_features_are_those_spelt_by_hand(known: list[str], unseen: list[str], s
 def test_names_of_features_are_all_there_is_to_save() -> None:
     words = ["a-1", "well-known", "42", "喜欢", "--", ""]
     features = SpellingFeatures.of(words)
-    again = SpellingFeatures(features.names)
+    again = SpellingFeatures(Vocabulary(features.names))
     capital = np.linspace(0, 1, 6)
     assert again.names == features.names
     assert (again.matrix(words, capital) != features.matrix(words, capital)).nnz == 0

@@ -393,32 +393,34 @@ def changed(name: str, function: Callable[[Any], Any]) -> Callable[[dict[str, An
     return change
 
 
+HIDDEN = [f"hidden.{name}" for name in ARRAYS]
+TEXTS = ["words", "spelling.features.index"]
 DAMAGED_ARRAYS: list[Callable[[dict[str, Any]], Any]] = [
-    *(changed(name, lambda x: x[0]) for name in ("anchor_types", "anchor_points", "initial", "state_prior", "mean")),
-    changed("emission", np.transpose),
+    *(changed(name, lambda x: x[0]) for name in ("anchor_types", "anchor_points", "hidden.initial", "state_prior")),
+    changed("spelling.mean", lambda x: x[0]),
+    changed("hidden.emission", np.transpose),
     changed("anchor_types", lambda x: x - 100),
     changed("anchor_types", lambda x: x + 100),
     changed("anchor_types", np.zeros_like),
-    *(changed(name, lambda x: -x) for name in (*ARRAYS, "state_prior")),
-    *(changed(name, lambda x: x + 1) for name in (*ARRAYS, "state_prior")),
-    lambda a: a.update(weights=a["weights"][:0]),
-    lambda a: a.update(
-        {name: a[name][:0] for name in ("anchor_types", "anchor_points", "state_prior", "initial", "stop", "emission")}
-    ),
+    *(changed(name, lambda x: -x) for name in (*HIDDEN, "state_prior")),
+    *(changed(name, lambda x: x + 1) for name in (*HIDDEN, "state_prior")),
+    changed("spelling.weights", lambda x: x[:0]),
+    lambda a: a.update({name: a[name][:0] for name in ("anchor_types", "anchor_points", "state_prior", *HIDDEN)}),
+    *(changed(f"{name}.lengths", lambda x: x[:-1]) for name in TEXTS),
+    *(changed(f"{name}.lengths", lambda x: np.append(x, 0)) for name in TEXTS),
+    *(changed(f"{name}.lengths", lambda x: x[::-1].copy()) for name in TEXTS[1:]),
+    *(changed(f"{name}.lengths", lambda x: x - 1) for name in TEXTS),
+    *(changed(f"{name}.text", lambda x: x * 0 + 255) for name in TEXTS),
+    *(changed(f"{name}.text", lambda x: x * 0) for name in TEXTS),
 ]
 DAMAGED_SETTINGS: list[Callable[[dict[str, Any]], Any]] = [
-    *(changed(name, lambda x: x[:-1]) for name in ("words", "features", "labels")),
-    *(changed(name, lambda x: [*x, {}]) for name in ("labels", "features")),
-    changed("words", lambda x: [*x[:-1], x[0]]),
-    changed("features", lambda x: [*x[:-1], x[0]]),
-    changed("features", lambda _: None),
+    changed("labels", lambda x: x[:-1]),
+    changed("labels", lambda x: [*x, {}]),
+    *(changed("spelling", lambda x, n=n: {**x, "features": n}) for n in (None, [], "x", {"index": []})),
+    *(changed(name, lambda x: [x]) for name in ("spelling", "hidden")),
     changed("tokens", lambda _: "many"),
     *(changed("tokens", lambda _, n=n: n) for n in (None, 0, -3, float("nan"), float("inf"), 10**400, "12", True)),
-    changed("words", lambda x: "".join(map(chr, range(97, 97 + len(x))))),
-    changed("words", lambda x: list(range(len(x)))),
     changed("labels", lambda x: "a" * len(x)),
-    changed("features", lambda x: list(range(len(x)))),
-    changed("features", lambda x: x[::-1]),
     changed("options", lambda x: {**x, "n_states": "5"}),
     changed("options", lambda x: {**x, "steps": 0}),
     changed("options", lambda x: {**x, "more": 1}),

@@ -115,7 +115,7 @@ def test_held_out_trees_are_sources_too(verify: Verify, run: Run, treebank: Path
 
 def test_what_differs_is_told(verify: Verify, tagger: Path, taggings: Path, tmp_path: Path) -> None:
     arrays, settings = load_model(tagger)
-    arrays["prior"][1] += 0.25
+    arrays["members.0.prior"][1] += 0.25
     save_model(tmp_path / "model", arrays, {**settings, "library": "0.0.1", "tagset": "upos"})
     status, printed, error = verify(tmp_path / "model", taggings)
     assert (status, error) == (1, "")
@@ -124,7 +124,7 @@ def test_what_differs_is_told(verify: Verify, tagger: Path, taggings: Path, tmp_
     assert rest == [
         f"  library: 0.0.1, and now {settings['library']}",
         "  tagset: 'upos', and now None",
-        f"  prior: 1 of {len(arrays['prior'])} numbers differ, by up to 0.25",
+        f"  members.0.prior: 1 of {len(arrays['members.0.prior'])} numbers differ, by up to 0.25",
     ]
 
 
@@ -132,7 +132,7 @@ def test_other_settings_and_shapes(verify: Verify, tagger: Path, taggings: Path,
     command = f"spectral-latent train tagger {taggings.name} --n-states 1 --seed 8 --estimator em"
     status, printed, _ = verify(with_record(tagger, tmp_path / "model", command=command), taggings)
     _, *rest = printed.splitlines()
-    assert (status, "  options estimator seed: 0, and now 8" in rest) == (1, True)
+    assert (status, "  members 0 options estimator seed: 0, and now 8" in rest) == (1, True)
     assert all(line.startswith("  ") for line in rest)
 
 

@@ -29,6 +29,7 @@ from spectral_latent.files.storage import _sealed
 NONSENSE: list[Any] = [None, True, "nonsense", [], {}, [None], -1.5]
 Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]  # a call, its error, and a part of the message
 KEPT = object()  # stands for an option that keeps its value
+MISSING = object()  # stands for a setting that is left out
 
 
 def with_option(options: Any, path: tuple[str, ...], value: Any) -> Any:
@@ -121,6 +122,30 @@ def damaged_arrays(array: Any) -> Iterator[Any]:
             wrong = array.copy()
             wrong.flat[-1] = value
             yield wrong
+
+
+def nested_settings(settings: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """List the settings of a file and of its parts, each with the names that lead to it; options are one setting."""
+    for name, value in settings.items() if isinstance(settings, dict) else enumerate(settings):
+        if not isinstance(name, int):
+            yield (*path, name), value
+        if name != "options" and (
+            isinstance(value, dict) or (isinstance(value, list) and value and value[0].__class__ is dict)
+        ):
+            yield from nested_settings(value, (*path, name))
+
+
+def changed_setting(settings: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """Replace the setting at the end of a path, or leave it out if the value is MISSING."""
+    name, *rest = path
+    changed = settings.copy()
+    if rest:
+        changed[name] = changed_setting(settings[name], tuple(rest), value)
+    elif value is MISSING:
+        del changed[name]
+    else:
+        changed[name] = value
+    return changed
 
 
 def wrong_counts(ask: Callable[[Any], Any]) -> Refused:
@@ -321,9 +346,9 @@ class ModelConformance:
                 continue
             write(path, {other: array for other, array in arrays.items() if other != name}, settings)
             self._is_refused(path)
-        for key in settings:
-            write(path, arrays, {other: value for other, value in settings.items() if other != key})
-            self._is_refused(path)
+        for place, _ in nested_settings(settings):
+            write(path, arrays, changed_setting(settings, place, MISSING))
+            self._is_refused(path, f"{place} missing")
 
     @pytest.mark.filterwarnings("ignore:invalid value encountered")  # the damaged numbers cause this warning
     def test_files_with_damaged_arrays_are_refused(self, file: Path, tmp_path: Path) -> None:
@@ -335,12 +360,14 @@ class ModelConformance:
 
     def test_files_with_settings_that_make_no_sense_are_refused(self, file: Path, tmp_path: Path) -> None:
         arrays, settings = contents(file)
-        for key in settings:
+        for path, value in nested_settings(settings):
             for wrong in NONSENSE:
-                makes_sense = wrong in self.sense.get(key, []) or (key == "library" and isinstance(wrong, str))
-                if wrong != settings[key] and not makes_sense:
-                    write(tmp_path / "model", arrays, settings | {key: wrong})
-                    self._is_refused(tmp_path / "model", f"{key} = {wrong!r}")
+                makes_sense = wrong in self.sense.get(str(path[-1]), []) or (
+                    path[0] == "library" and isinstance(wrong, str)
+                )
+                if wrong != value and not makes_sense:
+                    write(tmp_path / "model", arrays, changed_setting(settings, path, wrong))
+                    self._is_refused(tmp_path / "model", f"{path} = {wrong!r}")
 
     def test_any_changed_byte_is_refused(self, file: Path, tmp_path: Path) -> None:
         content = file.read_bytes()

@@ -326,9 +326,9 @@ def test_wrong_settings_and_files_are_refused(parser: ConstituencyModel) -> None
     for model, options in ((parser.spans, None), (None, SPANS)):
         with pytest.raises(ValueError, match="has a model of spans if its options have `spans`, and only then"):
             with_spans(parser, model, options)
-    arrays, _ = parser.contents()
+    arrays, settings = parser.contents()
     with pytest.raises(ValueError, match=r"the array spans\.weights"):
-        SpanModel.from_arrays(arrays | {"spans.weights": np.zeros(3)})
+        ConstituencyModel.from_contents((arrays | {"spans.weights": np.zeros(3)}, settings))
     with pytest.raises(ValueError, match=r"weights of a model of spans have shape \(3,\)"):
         SpanModel(1.0, np.zeros(3))
     with pytest.raises(ValueError, match="of constituents must lie in"):

@@ -656,28 +656,27 @@ def test_errors_number_sentences_of_all_shards(
         DependencyModel.train(iter(broken))
 
 
-def test_a_model_whose_parts_do_not_fit_is_refused(model: DependencyModel, tmp_path: Path) -> None:
-    path, grammar = tmp_path / "model", model.grammar
-    for broken in (
-        replace(grammar, symbols=grammar.symbols[:-1]),
-        replace(grammar, symbols=[*grammar.symbols, HeadSymbol("NEW", "complete")]),
-        replace(grammar, tags=grammar.tags[:-1]),
-        replace(grammar, tags=[*grammar.tags[:-1], "NEW"]),
+def test_parts_that_do_not_fit_are_refused(model: DependencyModel) -> None:
+    symbols, tags = model.grammar.symbols, model.grammar.tags
+    for change in (
+        {"symbols": symbols[:-1]},
+        {"symbols": [*symbols, HeadSymbol("NEW", "complete")]},
+        {"tags": tags[:-1]},
+        {"tags": [*tags[:-1], "NEW"]},
     ):
-        replace(model, members=(broken,)).save(path)
-        with pytest.raises(ModelFileError, match="do not fit together"):
-            DependencyModel.load(path)
+        with pytest.raises(ValueError, match="do not fit together"):
+            replace(model.grammar, **change)
 
 
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
 DAMAGE: list[Change] = [
-    lambda arrays, _: arrays.update({"coarse.leaf_rules": arrays["coarse.leaf_rules"] + 1}),
-    lambda _, settings: settings.update(symbols=[["NN"]]),
-    lambda _, settings: settings["symbols"].__setitem__(0, ["NN", "middle"]),
-    lambda _, settings: settings["symbols"].__setitem__(0, [7, "left"]),
-    lambda _, settings: settings["symbols"].__setitem__(0, settings["symbols"][1]),
-    lambda _, settings: settings["options"].update(words="lemmas"),
-    lambda _, settings: settings["options"].update(attachment={"first_side": "up", "symbols_have_tags": True}),
+    lambda arrays, _: arrays.update({"members.0.coarse.leaf_rules": arrays["members.0.coarse.leaf_rules"] + 1}),
+    lambda _, grammar: grammar.update(symbols=[["NN"]]),
+    lambda _, grammar: grammar["symbols"].__setitem__(0, ["NN", "middle"]),
+    lambda _, grammar: grammar["symbols"].__setitem__(0, [7, "left"]),
+    lambda _, grammar: grammar["symbols"].__setitem__(0, grammar["symbols"][1]),
+    lambda _, grammar: grammar["options"].update(words="lemmas"),
+    lambda _, grammar: grammar["options"]["attachment"].update(first_side="up"),
 ]
 
 
@@ -686,10 +685,17 @@ def test_damaged_models_are_refused(model: DependencyModel, change: Change, tmp_
     path = tmp_path / "model"
     model.save(path)
     arrays, settings = load_model(path, "dependency")
-    change(arrays, settings)
+    change(arrays, settings["members"][0])
     save_model(path, arrays, settings)
     with pytest.raises(ModelFileError, match=str(path)):
         DependencyModel.load(path)
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_files_of_any_number_of_grammars_but_one_are_refused(model: DependencyModel, n: int, tmp_path: Path) -> None:
+    replace(model, members=model.members * n).save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="must have 1"):
+        DependencyModel.load(tmp_path / "model")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

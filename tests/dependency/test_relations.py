@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from spectral_latent.dependency import (
 )
 from spectral_latent.dependency.arc_features import ArcFeatures
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.files import ModelFileError, load_model, save_model
+from spectral_latent.files import ModelFileError, load_model, read, save_model, write
 from tests.dependency.trees import children, random_tree
 from tests.processes import outputs
 
@@ -187,9 +188,8 @@ def test_what_is_not_known_has_features_of_its_own(known: list[TaggedTree], othe
 
 def weights_of(model: RelationModel) -> dict[int, dict[int, float]]:
     """By the number of the feature, then by relation."""
-    stored = {name.removeprefix("relations."): array.tolist() for name, array in model.arrays().items()}
     found: dict[int, dict[int, float]] = defaultdict(dict)
-    for feature, relation, weight in zip(stored["feature"], stored["relation"], stored["weight"], strict=True):
+    for feature, relation, weight in zip(*(column.tolist() for column in model.weights), strict=True):
         found[feature][relation] = weight
     return found
 
@@ -197,10 +197,9 @@ def weights_of(model: RelationModel) -> dict[int, dict[int, float]]:
 def test_probabilities_are_the_formula() -> None:
     model, (probes, _) = trained(), draw(7, 20, [*WORDS, "fog", "Unseen"])
     weights, posterior = weights_of(model), model.posterior(probes)
-    reader = ArcFeatures(model.settings()["tags"], model.settings()["words"])
     from_root = [head == 0 for tree in probes for head in tree.heads]
     best = []
-    for row, (arc, is_root) in enumerate(zip(compute(reader, probes).tolist(), from_root, strict=True)):
+    for row, (arc, is_root) in enumerate(zip(compute(model.features, probes).tolist(), from_root, strict=True)):
         allowed = [name == "root" if is_root else name != "root" for name in model.names]
         scores = [sum(weights[f].get(a, 0.0) for f in arc) for a in range(len(model.names))]
         share = [math.exp(score) if may else 0.0 for score, may in zip(scores, allowed, strict=True)]
@@ -220,7 +219,7 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(le
     model = RelationModel.train(trees, relations, RelationOptions(penalty=0.5, iterations=1000, min_count=least))
     assert model is not None
     label = [model.names.index(name) for row in relations for name in row]
-    arcs = compute(ArcFeatures(model.settings()["tags"], model.settings()["words"]), trees).tolist()
+    arcs = compute(model.features, trees).tolist()
     count = Counter(feature for arc in arcs for feature in arc)
     excess = Counter[tuple[int, int]]()
     for arc, a, p in zip(arcs, label, model.posterior(trees).tolist(), strict=True):
@@ -276,7 +275,7 @@ def test_any_trees_have_relations(
     for tree, given_names in zip(probes, found, strict=True):
         assert set(given_names) <= seen
         assert all(name in at_root for h, name in zip(tree.heads, given_names, strict=True) if not h and at_root)
-    again = RelationModel.from_arrays(model.arrays(), model.settings())
+    again = read(RelationModel, *write(model))
     np.testing.assert_array_equal(again.posterior(probes), posterior)
 
 
@@ -319,10 +318,12 @@ def test_training_again_gives_the_same_bytes_in_another_process() -> None:
     script = (
         "import hashlib, json\n"
         "from spectral_latent.dependency import RelationModel, TaggedTree\n"
+        "from spectral_latent.files import write\n"
         "trees = [TaggedTree(['Big', noun, verb], ['A', 'N', 'V'], (2, 3, 0))"
         " for noun in ('cats', 'dogs') for verb in ('bark', 'sleep')]\n"
         "model = RelationModel.train(trees, [('amod', 'nsubj', 'root')] * 4)\n"
-        "content = b''.join(v.tobytes() for v in model.arrays().values()) + json.dumps(model.settings()).encode()\n"
+        "arrays, settings = write(model)\n"
+        "content = b''.join(v.tobytes() for v in arrays.values()) + json.dumps(settings).encode()\n"
         "print(hashlib.sha256(content).hexdigest())"
     )
     one, other = outputs(script)
@@ -331,18 +332,18 @@ def test_training_again_gives_the_same_bytes_in_another_process() -> None:
 
 def damaged_arrays() -> dict[str, Callable[[np.ndarray], np.ndarray]]:
     return {
-        "feature": lambda column: column[::-1].copy(),
-        "relation": lambda column: column - 1,
-        "weight": lambda column: column * np.nan,
+        "weights.feature": lambda column: column[::-1].copy(),
+        "weights.relation": lambda column: column - 1,
+        "weights.weight": lambda column: column * np.nan,
         "possible": lambda table: table[:, 1:],
+        "features.tags.lengths": lambda column: -column,
+        "features.words.text": lambda column: column[::-1] + 128,
     }
 
 
 @pytest.mark.parametrize("name", damaged_arrays())
 def test_arrays_of_no_model_are_refused(name: str) -> None:
-    model = trained()
-    stored, about = model.arrays(), model.settings()
-    key = f"relations.{name}"
+    stored, about = write(trained())
     changes = [
         damaged_arrays()[name],
         lambda column: column[1:],
@@ -350,19 +351,33 @@ def test_arrays_of_no_model_are_refused(name: str) -> None:
         lambda column: column.reshape(-1)[0],
     ]
     for change in changes:
-        with pytest.raises(ValueError, match=r"^the array relations\.|^no relation is possible"):
-            RelationModel.from_arrays(stored | {key: change(stored[key])}, about)
-    with pytest.raises(ValueError, match=f"the array {key} is missing"):
-        RelationModel.from_arrays({other: array for other, array in stored.items() if other != key}, about)
+        with pytest.raises(ValueError):
+            read(RelationModel, stored | {name: change(stored[name])}, about)
+    with pytest.raises(ValueError, match=f"the array {name} is missing"):
+        read(RelationModel, {other: array for other, array in stored.items() if other != name}, about)
 
 
-@pytest.mark.parametrize("change", [{"names": ["x"]}, {"names": []}, {"words": [1]}, {"tags": [None]}])
-def test_settings_of_no_model_are_refused(change: dict[str, Any]) -> None:
+@pytest.mark.parametrize("wrong", [["x"], [], [1], None, "obj", ["root", "root"]])
+def test_settings_of_no_model_are_refused(wrong: Any) -> None:
+    stored, about = write(trained())
+    with pytest.raises(ValueError, match=r"the setting names must be|the array possible"):
+        read(RelationModel, stored, about | {"names": wrong})
+    with pytest.raises(ValueError, match="the setting names is missing"):
+        read(RelationModel, stored, {"features": {}, "weights": {}})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: {"weights": model.weights._replace(feature=model.weights.feature * 0 + model.features.end)},
+        lambda model: {"weights": model.weights._replace(relation=model.weights.relation + 100)},
+        lambda model: {"possible": model.possible & False},
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(change: Callable[[RelationModel], dict[str, Any]]) -> None:
     model = trained()
-    with pytest.raises(ValueError, match=f"the setting {next(iter(change))} must be|the array relations"):
-        RelationModel.from_arrays(model.arrays(), model.settings() | change)
-    with pytest.raises(ValueError, match="the setting tags is missing"):
-        RelationModel.from_arrays(model.arrays(), {})
+    with pytest.raises(ValueError, match=r"must lie in|no relation is possible"):
+        replace(model, **change(model))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

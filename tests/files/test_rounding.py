@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.files import CompactOperators, arrays_of, operators_from, rounded_operators
+from spectral_latent.files import read, rounded_operators, write
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Rules
 from tests.oracles import Lpcfg, random_numbers, rules_of, tree_strategy
@@ -27,7 +27,7 @@ def test_arrays_of_files_lose_nothing(trees: list[tuple], seed: int, is_rounded:
     operators = model.operators()
     operators = rounded_operators(operators) if is_rounded else operators
     packed = operators.packed
-    again = operators_from("x", arrays_of("x", CompactOperators.of(operators)), 100, probabilities=False).operators
+    again = read(ObservableOperators, *write(operators))
     assert again.n_symbols == len(STATES)
     assert again.rules.equals(operators.rules)
     for name in ("states", "root", "leaf", "unary"):
@@ -57,8 +57,8 @@ def test_rounding_keeps_three_digits_and_is_done_once(trees: list[tuple], seed: 
         np.testing.assert_array_equal(getattr(rounded, name), single)
         np.testing.assert_array_equal(getattr(again, name), single)
     for array, kind in (
-        (arrays_of("x", CompactOperators.of(rounded))["x.leaf_share"], np.float16),
-        (arrays_of("x", CompactOperators.of(rounded))["x.data_factor"], np.float32),
+        (write(rounded)[0]["leaf_share"], np.float16),
+        (write(rounded)[0]["data_factor"], np.float32),
     ):
         assert (array.astype(kind) == array).all()
 
@@ -66,7 +66,7 @@ def test_rounding_keeps_three_digits_and_is_done_once(trees: list[tuple], seed: 
 def test_operators_without_rules_come_back() -> None:
     rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.empty((0, 3), int))
     operators = ObservableOperators(rules, np.array([1]), np.ones((1, 1)), np.empty((0, 1)), np.empty((0, 1, 1)), [])
-    again = operators_from("x", arrays_of("x", CompactOperators.of(operators)), 1, probabilities=False).operators
+    again = read(ObservableOperators, *write(operators))
     assert again.rules.equals(rules)
     assert list(again.binary) == list(rounded_operators(again).binary) == []
 
@@ -74,6 +74,6 @@ def test_operators_without_rules_come_back() -> None:
 @pytest.mark.parametrize("shape", [(2, 7), (3, 4), (3,), (3, 7, 1)])
 def test_singular_values_that_do_not_fit_the_symbols_are_refused(shape: tuple[int, ...]) -> None:
     operators = random_model([(0, (1, 0), (2, 0))], 0).operators()
-    damaged = arrays_of("x", CompactOperators.of(operators)) | {"x.singular_values": np.ones(shape)}
+    arrays, settings = write(operators)
     with pytest.raises(ValueError, match="singular"):
-        operators_from("x", damaged, 100, probabilities=False)
+        read(ObservableOperators, arrays | {"singular_values": np.ones(shape)}, settings)

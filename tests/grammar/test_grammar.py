@@ -19,7 +19,7 @@ from spectral_latent.estimation import (
     outside_templates,
     relative_frequencies,
 )
-from spectral_latent.files import CompactOperators
+from spectral_latent.files import CompactOperators, read, write
 from spectral_latent.grammar import (
     GrammarOptions,
     LatentGrammar,
@@ -61,8 +61,8 @@ SYMBOLS = list(map(Named, "SAB"))
 class Grammar(LatentGrammar[Named, GrammarOptions, Any, Any, Any]):
     """A grammar of no formalism: its trees and constraints are not used."""
 
-    stored_options = GrammarOptions
-    stored_symbols = list[Named]
+    options: GrammarOptions
+    symbols: list[Named]
 
     @staticmethod
     def tag_of(symbol: Named) -> str:
@@ -463,10 +463,10 @@ def test_charts_have_fewer_leaf_rules_than_scores(grammar: Grammar) -> None:
 
 
 def test_arrays_and_settings_hold_everything(grammar: Grammar) -> None:
-    again = Grammar.from_arrays(grammar.arrays(), grammar.settings())
-    arrays = grammar.arrays()
-    assert again.settings() == grammar.settings() and again.arrays().keys() == arrays.keys()
-    for name, array in again.arrays().items():
+    arrays, settings = write(grammar)
+    again = read(Grammar, arrays, settings)
+    assert write(again)[1] == settings and write(again)[0].keys() == arrays.keys()
+    for name, array in write(again)[0].items():
         np.testing.assert_array_equal(array, arrays[name])
     sentences = [model.for_sentences(words_of(SENTENCES)) for model in (grammar, again)]
     one, other = (weights_of(sentence, placed(SENTENCES)).log for sentence in sentences)
@@ -476,34 +476,43 @@ def test_arrays_and_settings_hold_everything(grammar: Grammar) -> None:
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
 
 
+def _with_a_terminal_beyond_the_last(arrays: dict[str, Any], _: dict[str, Any]) -> None:
+    for name in ("coarse.leaf_rules", "latent.leaf_rules"):
+        arrays[name] = arrays[name].copy()
+        arrays[name][-1, 1] = 10**6
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda arrays, _: arrays.update(seen=arrays["seen"][:-1]), "the array seen has the shape"),
+        (lambda arrays, _: arrays.update(seen=arrays["seen"][:-1]), "do not fit together"),
         (lambda arrays, _: arrays.update(seen=arrays["seen"].astype(float)), "the array seen has numbers of float64"),
         (lambda arrays, _: arrays.update(prior=arrays["prior"][:, None]), "the array prior has the shape"),
         (
             lambda arrays, _: arrays.update(prior=arrays["prior"] + np.nan),
             "prior has numbers that are not finite",
         ),
-        (lambda arrays, _: arrays.update(prior=arrays["prior"][:-1]), "the array prior has the shape"),
+        (lambda arrays, _: arrays.update(prior=arrays["prior"][:-1]), "do not fit together"),
         (lambda _, settings: settings.update(tags=["A"]), "do not fit together"),
-        (lambda _, settings: settings.update(tags=["A", 7]), "the setting tags must be a list of strings"),
-        (lambda _, settings: settings.update(words="words"), "the setting words must be a list of strings"),
+        (lambda _, settings: settings.update(symbols=[["S"], ["A"]]), "do not fit together"),
+        (lambda _, settings: settings.update(tags=["A", "B", "C"]), "do not fit together"),
+        (lambda _, settings: settings.update(tags=["A", 7]), "the setting tags must be a list"),
+        (lambda arrays, _: arrays.update({"lexicon.words.text": arrays["lexicon.words.text"][1:]}), "fill their text"),
+        (_with_a_terminal_beyond_the_last, "terminals of leaf rules must lie in"),
     ],
 )
 def test_arrays_and_settings_that_are_no_grammar(grammar: Grammar, change: Change, message: str) -> None:
-    arrays, settings = grammar.arrays(), grammar.settings()
+    arrays, settings = write(grammar)
     change(arrays, settings)
     with pytest.raises(ValueError, match=message):
-        Grammar.from_arrays(arrays, settings)
+        read(Grammar, arrays, settings)
 
 
 def test_parts_that_number_rules_otherwise_are_refused(grammar: Grammar) -> None:
     with pytest.raises(ValueError, match="must number the same rules"):
         replace(grammar, coarse=relative_frequencies(Counts.of_trees(columns(SENTENCES))))
     with pytest.raises(ValueError, match="do not fit together"):
-        Grammar.from_arrays(grammar.arrays(), grammar.settings() | {"symbols": [["S"], ["A"]]})
+        replace(grammar, symbols=SYMBOLS[:-1])
 
 
 @pytest.mark.parametrize(

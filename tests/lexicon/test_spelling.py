@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spectral_latent.files import read, write
 from spectral_latent.lexicon.spelling import SpellingModel, SpellingOptions
+from spectral_latent.trees import Vocabulary
 from tests.processes import outputs
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=10)  # surrogates and unassigned code points too
@@ -72,13 +75,10 @@ def test_each_type_counts_once() -> None:
 
 def feature_names(model: SpellingModel, word: str, opens: bool = False) -> dict[tuple[str, int], float]:
     """The non-zero features of a word by name and symbol, read from the stored form."""
-    stored = model.arrays()
-    ends = stored["ends"].tolist()
-    text = stored["names"].tobytes()
-    names = [text[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+    names = model.names.names
     row = model.features([word], [opens])
     size = model.n_symbols + 1
-    keys = stored["keys"][row.indices]
+    keys = model.keys[row.indices]
     return {(names[key // size], key % size - 1): v for key, v in zip(keys.tolist(), row.data.tolist(), strict=True)}
 
 
@@ -133,7 +133,7 @@ def test_any_words_have_a_distribution(
     np.testing.assert_allclose(p.sum(axis=1), 1)
     for row, (one, first) in enumerate(zip(asked, opens, strict=True)):
         np.testing.assert_allclose(model.posterior([one], [first])[0], p[row], rtol=1e-5)
-    again = SpellingModel.from_arrays(vocabulary, model.arrays())
+    again = read(SpellingModel, *write(model), words=vocabulary)
     np.testing.assert_array_equal(again.posterior(asked, opens), p)
 
 
@@ -148,9 +148,10 @@ def test_the_order_of_observations_does_not_matter() -> None:
 def test_training_again_gives_the_same_bytes_in_another_process() -> None:
     script = (
         "import hashlib, numpy as np; from spectral_latent.lexicon.spelling import SpellingModel\n"
+        "from spectral_latent.files import write\n"
         "words = ['walk', 'walks', 'Anna', 'a-b', 'A1', 'Ab-1c.', 'walked', 'Bert']\n"
         "model = SpellingModel.train(words, np.arange(8), np.array([0, 1, 2, 3, 2, 3, 1, 2]))\n"
-        "print(hashlib.sha256(b''.join(v.tobytes() for v in model.arrays().values())).hexdigest())"
+        "print(hashlib.sha256(b''.join(v.tobytes() for v in write(model)[0].values())).hexdigest())"
     )
     one, other = outputs(script)
     assert one == other != ""
@@ -158,20 +159,25 @@ def test_training_again_gives_the_same_bytes_in_another_process() -> None:
 
 def test_arrays_of_no_model_are_refused() -> None:
     model, (vocabulary, _) = train(0), random_training(0)
-    stored = model.arrays()
+    stored, settings = write(model)
     damaged = {
         "keys": stored["keys"][::-1].copy(),
-        "ends": stored["ends"][:-1] * 2,
+        "names.lengths": stored["names.lengths"] * 2,
         "weights": stored["weights"][1:],
-        "share_word": stored["share_word"] + len(vocabulary),
-        "share_symbol": stored["share_symbol"] - 1,
-        "share": stored["share"] * np.nan,
+        "shares.word": stored["shares.word"] + len(vocabulary),
+        "shares.symbol": stored["shares.symbol"] - 1,
+        "shares.share": stored["shares.share"] * np.nan,
     }
     for name, array in damaged.items():
-        with pytest.raises(ValueError, match=r"^the array |have no end"):
-            SpellingModel.from_arrays(vocabulary, stored | {name: array})
-    with pytest.raises(ValueError, match="the array share_word must be below"):
-        SpellingModel.from_arrays(vocabulary[:-1], stored)
+        with pytest.raises(ValueError, match=r"^the array |do not fill|must lie in"):
+            read(SpellingModel, stored | {name: array}, settings, words=vocabulary)
+    for change, message in (
+        ({"words": vocabulary[:-1]}, "words of shares"),
+        ({"shares": model.shares._replace(symbol=model.shares.symbol + model.n_symbols)}, "symbols of shares"),
+        ({"names": Vocabulary(model.names.names[:-1])}, "keys of features"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            replace(model, **change)
 
 
 def test_shares_that_round_to_more_than_one_are_read_again() -> None:
@@ -179,7 +185,7 @@ def test_shares_that_round_to_more_than_one_are_read_again() -> None:
     opens = np.array([True, False] * 3)
     zeros = np.zeros(6, dtype=np.int64)
     model = SpellingModel.train(["walk"], zeros, zeros, counts, opens, n_symbols=2)
-    again = SpellingModel.from_arrays(["walk"], model.arrays())
+    again = read(SpellingModel, *write(model), words=["walk"])
     np.testing.assert_array_equal(again.posterior(["walks"]), model.posterior(["walks"]))
 
 

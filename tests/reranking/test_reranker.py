@@ -1,5 +1,6 @@
 """Rerankers as they are trained, saved and applied."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +61,16 @@ def test_latent_models_are_given_in_any_order(templates: bool, tmp_path: Path, m
 @pytest.mark.parametrize(
     "settings",
     [
-        {"epochs": 21},
-        {"epochs": -1},
-        {"damping": 2.0},
-        {"n_scores": 0},
-        {"n_scores": 10**9},
-        {"n_scores": -1},
-        {"templates": lambda templates: templates[:1] * len(templates)},
+        {"perceptron": {"epochs": 21}},
+        {"perceptron": {"epochs": -1}},
+        {"perceptron": {"damping": 2.0}},
+        {"features": {"n_scores": 0}},
+        {"features": {"n_scores": 10**9}},
+        {"features": {"n_scores": -1}},
+        {"features": {"templates": ["S"]}},
         {"models": [["latent"]]},
-        {"options": {"epochs": 20}},
-        {"options": {"epochs": 0, "folds": 5, "order_weight": 1, "gain_weight": 3, "max_step": 1, "seed": 0}},
+        {"perceptron": {"options": {"epochs": 20}}},
+        {"perceptron": {"options": asdict(PerceptronOptions()) | {"epochs": 0}}},
     ],
 )
 def test_files_with_numbers_that_do_not_fit_are_refused(
@@ -77,7 +78,7 @@ def test_files_with_numbers_that_do_not_fit_are_refused(
 ) -> None:
     reranker.save(tmp_path / "reranker")
     arrays, header = load_model(tmp_path / "reranker", "reranker")
-    damaged = {name: part(header[name]) if callable(part) else part for name, part in settings.items()}
+    damaged = {name: header[name] | part if name != "models" else part for name, part in settings.items()}
     save_model(tmp_path / "damaged", arrays, header | damaged)
     with pytest.raises(ModelFileError, match=r"damaged: .*; train (it|the model) again"):
         Reranker.load(tmp_path / "damaged", {"latent": model})

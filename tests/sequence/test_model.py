@@ -524,7 +524,10 @@ def test_models_of_the_other_kind_are_refused(file: Path, strings: list[list[int
 def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> None:
     """Write the same file with other settings and arrays, and the right digest."""
     arrays, settings = load_model(file)
-    save_model(path, arrays | arrays_too, settings | settings_too)
+    here = {name: value for name, value in settings_too.items() if name in settings}
+    of_grammar = {name: value for name, value in settings_too.items() if name not in settings}
+    members = [settings["members"][0] | of_grammar]
+    save_model(path, arrays | arrays_too, settings | here | {"members": members})
 
 
 @pytest.mark.parametrize(
@@ -532,8 +535,7 @@ def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> N
     [
         {"tags": ["D", "N"]},
         {"tags": ["D", "D", "V", "P", "I"]},
-        {"words": ["the"] * 11},
-        {"words": [1] * 11},
+        {"observations": ["the"] * 11},
         {"tagset": ["upos"]},
         {"options": {"beam": "many"}},
     ],
@@ -560,10 +562,10 @@ def test_a_floor_that_is_not_that_of_the_options_is_refused(
 def test_rules_of_another_formalism_are_refused(file: Path, tmp_path: Path) -> None:
     """A trellis is built from rules K+t → t K+t' and K+t → t; others would lead outside of its tables."""
     arrays, _ = load_model(file)
-    binary, unary = arrays["latent.binary_rules"], arrays["latent.unary_rules"]
+    binary, unary = arrays["members.0.latent.binary_rules"], arrays["members.0.latent.unary_rules"]
     binary[0] = [0, 1, 2]
     for wrong in ({"binary_rules": binary}, {"unary_rules": unary[:, ::-1].copy()}):
-        both = {f"{part}.{name}": array for part in ("coarse", "latent") for name, array in wrong.items()}
+        both = {f"members.0.{part}.{name}": array for part in ("coarse", "latent") for name, array in wrong.items()}
         rewritten(file, tmp_path / "wrong", {}, both)
         with pytest.raises(ModelFileError):
             LatentTagger.load(tmp_path / "wrong")
@@ -616,9 +618,9 @@ def test_predictors_of_random_corpora(
 def test_leaf_rules_of_symbols_that_are_not_tags_are_refused(file: Path, tmp_path: Path) -> None:
     """Compiled code looks the symbol of a leaf rule up among the tags."""
     arrays, settings = load_model(file, "tagger")
-    for name in ("coarse", "latent"):
+    for name in ("members.0.coarse", "members.0.latent"):
         rules = arrays[f"{name}.leaf_rules"].copy()
-        rules[:, 0] += len(settings["tags"])  # the symbols of the spine, which are as many
+        rules[:, 0] += len(settings["members"][0]["tags"])  # the symbols of the spine, which are as many
         arrays[f"{name}.leaf_rules"] = rules
     save_model(tmp_path / "evil", arrays, settings)
     with pytest.raises(ModelFileError, match="damaged"):
