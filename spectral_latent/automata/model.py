@@ -17,7 +17,7 @@ from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, counts
 from spectral_latent.automata.options import AutomatonOptions
 from spectral_latent.estimation import EstimationError
 from spectral_latent.files import Axes, StoredModel
-from spectral_latent.inference import Weight
+from spectral_latent.inference import SignedLog
 from spectral_latent.model import check_kind
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import (
@@ -219,7 +219,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         )
         return SequenceGrammar(self.options, [None], self.observations, np.ones(1), coarse, latent)
 
-    def score(self, strings: Iterable[Sequence[Hashable]]) -> Weight:
+    def score(self, strings: Iterable[Sequence[Hashable]]) -> SignedLog:
         """Compute f of strings that are not empty, as sign and log.
 
         strings: the symbols of each string.

@@ -24,7 +24,7 @@ from spectral_latent.constituency.training import train_parser
 from spectral_latent.drawing import Html
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import Limits
-from spectral_latent.inference import Weight
+from spectral_latent.inference import SignedLog
 from spectral_latent.model import (
     check_kind,
     check_trees,
@@ -183,7 +183,7 @@ class ConstituencyModel(PhraseParser):
         """
         check_kind(tree, Phrase)
         plain = without_functions(tree)
-        return np.asarray(Weight.mean([grammar.weights(plain) for grammar in self._subtree_grammars]).log)
+        return np.asarray(SignedLog.mean([grammar.weights(plain) for grammar in self._subtree_grammars]).log)
 
     @property
     def description(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from spectral_latent.constituency.phrase import FlatPhrases, Phrase
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.grammar import Charts, SentenceGrammar
 from spectral_latent.grammar.parser import Parser
-from spectral_latent.inference import Weight, n_best_derivations
+from spectral_latent.inference import SignedLog, n_best_derivations
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
@@ -232,7 +232,7 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
         trees = self._bracketings(sentences, candidates, grammars[0], words, n_best)
         derivations = n_best_derivations(trees.forest, trees.weight, n_best)
         columns = trees.columns(derivations)
-        weight = self._weight(columns, grammars) if scored else Weight.unknown(len(derivations))
+        weight = self._weight(columns, grammars) if scored else SignedLog.unknown(len(derivations))
         # Sort the trees by sentence, without trees that lack a required bracket.
         known = [self.checked(*sentence) for sentence in sentences]
         obedient: list[list[Parse[Phrase]]] = [[] for _ in sentences]
@@ -292,14 +292,14 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
     def _trees(self, trees: Iterable[Phrase]) -> list[Phrase]:
         return list(cleaned(check_trees(trees, Phrase)))
 
-    def _weigh(self, trees: list[Phrase]) -> Weight:
+    def _weigh(self, trees: list[Phrase]) -> SignedLog:
         """Compute p̂ of cleaned trees; parts that neighbouring trees of one sentence share are computed once."""
         lists = by_words(trees)
         sentences = [list(of_sentence[0].words()) for of_sentence in lists]
         grammars = [member.for_sentences(sentences) for member in self.members]
         return self._weight(PhraseColumns.of(lists, grammars[0].start.tolist()), grammars)
 
-    def score_with_parts(self, lists: Sequence[Sequence[Phrase]]) -> tuple[Weight, list[FloatArray]]:
+    def score_with_parts(self, lists: Sequence[Sequence[Phrase]]) -> tuple[SignedLog, list[FloatArray]]:
         """Score the trees of sentences, and compute the posteriors of their labelled constituents, tags included.
 
         lists: for each sentence of a batch, one or more cleaned trees over its words.
@@ -311,10 +311,10 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
         weight = self._weight(columns, [charts_of.grammar for charts_of in charts])
         return weight, columns.values(parts, self.labels.names)
 
-    def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> Weight:
+    def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> SignedLog:
         """Average the probabilities of trees under each grammar of their sentences."""
         pairs = zip(self.members, grammars, strict=True)
-        return Weight.mean([member.weighed(columns, grammar).weight() for member, grammar in pairs])
+        return SignedLog.mean([member.weighed(columns, grammar).weight() for member, grammar in pairs])
 
     def _fallback(self, sentence: PartialPhrase, grammar: SentenceGrammar, at: int) -> Parse[Phrase]:
         """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag.

@@ -24,7 +24,7 @@ import numpy as np
 from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.inference import Weight, mean_node_counts
+from spectral_latent.inference import SignedLog, mean_node_counts
 from spectral_latent.trees import FloatArray
 
 __all__ = ["SubtreeGrammar", "chains_of"]
@@ -78,7 +78,7 @@ class SubtreeGrammar(NamedTuple):
                 n_phrases[symbol.chain[:end]] += count
         return SubtreeGrammar(grammar, nodes, dict(n_phrases))
 
-    def weights(self, tree: Phrase) -> Weight:
+    def weights(self, tree: Phrase) -> SignedLog:
         """Compute p(t | X) of each of n phrases t of a tree, in the order of `nodes`.
 
         tree: a tree without traces and function labels.
@@ -91,4 +91,4 @@ class SubtreeGrammar(NamedTuple):
         n_phrases = np.array([self.n_phrases.get(labels, 0.0) for _, labels in chains])
         known = n_phrases > 0.0
         log = np.where(known, of_tops.log - np.log(np.where(known, n_phrases, 1.0)), -np.inf)
-        return Weight(np.where(known, of_tops.sign, 0), log)
+        return SignedLog(np.where(known, of_tops.sign, 0), log)

@@ -18,17 +18,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectral_latent.inference import ScaledVectors, Weight, inside, total_weight
+from spectral_latent.inference import ScaledVectors, SignedLog, inside, total_weight
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees
 
 __all__ = ["floored_weights"]
 
 
-def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
+def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> SignedLog:
     """Compute c¹ · α of every item, (I,): its weight as a tree of its own."""
     product = (operators.root[forest.symbol] * inside_vectors.vectors).sum(axis=1)
-    return Weight.from_scaled(product, inside_vectors.exponents)
+    return SignedLog.from_scaled(product, inside_vectors.exponents)
 
 
 def _subtree_sums(values: BoolArray | FloatArray, size: IntArray) -> FloatArray:
@@ -55,7 +55,7 @@ def floored_weights(
     forest: Forest,
     stand_in: FloatArray,
     floor: float,
-) -> Weight:
+) -> SignedLog:
     """Compute the weights of T trees, after failed subtrees are replaced.
 
     operators: the latent operators.
@@ -69,7 +69,7 @@ def floored_weights(
     size = np.arange(trees.n_nodes) - trees.follow(trees.left) + 1
     by_coarse = inside(coarse, forest)
     least = _subtree_weights(coarse, forest, by_coarse)
-    below_by_coarse = Weight.from_scaled(by_coarse.vectors[:, 0], by_coarse.exponents).log
+    below_by_coarse = SignedLog.from_scaled(by_coarse.vectors[:, 0], by_coarse.exponents).log
     # To cut a subtree, its top becomes a leaf, with one of S further leaf rules, whose vectors are ζ.
     n_rules = len(operators.rules.leaf)
     symbols = np.arange(len(stand_in))
@@ -100,4 +100,4 @@ def floored_weights(
     total = total_weight(extended, forest, inside_vectors)
     top = trees.root
     log = total.log + np.bincount(trees.tree, factors, minlength=len(top))
-    return Weight(np.where(cut[top], least.sign[top], total.sign), np.where(cut[top], least.log[top], log))
+    return SignedLog(np.where(cut[top], least.sign[top], total.sign), np.where(cut[top], least.log[top], log))

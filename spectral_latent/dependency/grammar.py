@@ -19,7 +19,7 @@ from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.files import Distinct
 from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar, mean_inside_vectors
-from spectral_latent.inference import Weight, tree_weights
+from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.model.latent_tree import WeighedForest
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 
@@ -120,7 +120,7 @@ class DependencyGrammar(
         root = np.where(is_complete[:, None], operators.root, 0.0)
         return weighed._replace(operators=replace(operators, root=root))
 
-    def weigh(self, trees: Sequence[DependencySentence], grammar: SentenceGrammar) -> Weight:
+    def weigh(self, trees: Sequence[DependencySentence], grammar: SentenceGrammar) -> SignedLog:
         """Estimate the probabilities of trees, given the grammar of their words.
 
         trees: the trees of the sentences.
@@ -153,7 +153,7 @@ class DependencyGrammar(
         grammar = self._words_of(trees)
         return WeighedForest(grammar.latent, grammar.forest_of(self._converted(trees)))
 
-    def score(self, trees: Sequence[DependencySentence]) -> Weight:
+    def score(self, trees: Sequence[DependencySentence]) -> SignedLog:
         """Estimate p̂ of trees; estimates that fail are raised to the `floor` of the options.
 
         trees: the trees, each with one root.

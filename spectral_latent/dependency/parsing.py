@@ -20,7 +20,7 @@ from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.files import Axes
 from spectral_latent.grammar.parser import Parser
-from spectral_latent.inference import Weight
+from spectral_latent.inference import SignedLog
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
 from spectral_latent.trees import IntArray
 
@@ -113,7 +113,7 @@ class DependencyParser(Parser[DependencyGrammar, DependencySentence, DependencyC
             for tree, of_sentence in zip(trees, unlabelled, strict=True)
         ]
         sentence_of = np.repeat(np.arange(len(known)), [len(of_sentence) for of_sentence in known])
-        weight = Weight.unknown(len(sentence_of))
+        weight = SignedLog.unknown(len(sentence_of))
         if scored:
             # If tags were filled in, the words must be looked up again with these tags.
             is_same = all(sentence is tree.sentence for sentence, tree in zip(tagged, trees, strict=True))
@@ -121,7 +121,7 @@ class DependencyParser(Parser[DependencyGrammar, DependencySentence, DependencyC
             if is_same:
                 weight = self.grammar.weigh(every, grammar.of_sentences(sentence_of))
             else:
-                weight = self._weigh(every) if every else Weight.unknown(0)
+                weight = self._weigh(every) if every else SignedLog.unknown(0)
         weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         return [
             Parses([Parse(each, *next(weights)) for each in of_sentence] or [self._fallback(tree)])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.grammar.forests import PrunedChart, SpanForest
-from spectral_latent.inference import Weight, tree_weights
+from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import EncodedWords
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, Forest, IntArray, SkeletalTrees, range_of, ranges
@@ -107,6 +107,6 @@ class Charts(NamedTuple):
         is_any = (forest.left < 0) & of_any[np.where(forest.left < 0, forest.rule, -1)]
         return forest._replace(rule=np.where(is_any, -1, forest.rule))
 
-    def weight(self) -> Weight:
+    def weight(self) -> SignedLog:
         """Estimate the probability of each sentence, (T,): the sum over the trees of its chart; 0 without a tree."""
         return tree_weights(self.grammar.latent, self.possible(self.joined().forest))

@@ -6,7 +6,7 @@ from spectral_latent.inference.decoding import Derivation, Derivations, n_best_d
 from spectral_latent.inference.generative_means import collapse, mean_node_counts
 from spectral_latent.inference.inside_outside import (
     ScaledVectors,
-    Weight,
+    SignedLog,
     edge_marginals,
     inside,
     marginals,
@@ -23,7 +23,7 @@ __all__ = [
     "LeftCorners",
     "SampledTrees",
     "ScaledVectors",
-    "Weight",
+    "SignedLog",
     "check_forest",
     "collapse",
     "edge_marginals",

@@ -7,7 +7,7 @@
 | `marginals` | Figure 5, μ | μ(item) = α^{item} · β^{item} / f(item) |
 | `factors` | - | f(item): the weight of a derivation is multiplied by f of each of its items; 1 in the papers |
 | `edge_marginals` | - | β^{item} · C(α^left, α^right): μ by edge |
-| `Weight` | p(r_1 ... r_N) | a number as sign and log |·|: estimates may be negative (slides 21-22) |
+| `SignedLog` | p(r_1 ... r_N) | a number as sign and log |·|: estimates may be negative (slides 21-22) |
 
 Every function checks the columns of the forest that it reads against the operators.  The functions that read edges
 raise a ValueError that names item and edge.
@@ -29,7 +29,7 @@ from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = [
     "ScaledVectors",
-    "Weight",
+    "SignedLog",
     "edge_marginals",
     "inside",
     "marginals",
@@ -44,7 +44,7 @@ _LEAST_FACTOR = 1e-100  # between these two factors, no vector under- or overflo
 _LARGEST_FACTOR = 1e100
 
 
-class Weight(NamedTuple):
+class SignedLog(NamedTuple):
     """C real numbers of any magnitude, sign · exp(log).
 
     sign: (C,) the sign of each number: -1, 0 or 1.
@@ -58,45 +58,45 @@ class Weight(NamedTuple):
     def log_if_positive(self) -> FloatArray:
         """The natural logarithms (C,) of the numbers above zero; -inf for all others.
 
-        >>> Weight(np.array([1, -1, 0]), np.array([-2.0, -2.0, -np.inf])).log_if_positive
+        >>> SignedLog(np.array([1, -1, 0]), np.array([-2.0, -2.0, -np.inf])).log_if_positive
         array([ -2., -inf, -inf])
         """
         return np.where(self.sign > 0, self.log, -np.inf)
 
     @staticmethod
-    def unknown(size: int) -> Weight:
+    def unknown(size: int) -> SignedLog:
         """Make C numbers that are not computed: all signs are 0, and all logarithms NaN.
 
         size: C, the count of numbers.
 
-        >>> Weight.unknown(1)
-        Weight(sign=array([0]), log=array([nan]))
+        >>> SignedLog.unknown(1)
+        SignedLog(sign=array([0]), log=array([nan]))
         """
-        return Weight(np.zeros(size, dtype=np.int64), np.full(size, np.nan))
+        return SignedLog(np.zeros(size, dtype=np.int64), np.full(size, np.nan))
 
     @staticmethod
-    def from_scaled(mantissa: FloatArray, exponent: IntArray) -> Weight:
+    def from_scaled(mantissa: FloatArray, exponent: IntArray) -> SignedLog:
         """Convert numbers of the form mantissa · 2^exponent.
 
         mantissa: (C,) the mantissas.
         exponent: (C,) the exponents.
 
-        >>> Weight.from_scaled(np.array([-0.5, 0.0]), np.array([-4000, 3]))
-        Weight(sign=array([-1,  0]), log=array([-2773.28186943,           -inf]))
+        >>> SignedLog.from_scaled(np.array([-0.5, 0.0]), np.array([-4000, 3]))
+        SignedLog(sign=array([-1,  0]), log=array([-2773.28186943,           -inf]))
         """
         with np.errstate(divide="ignore"):
             log = np.log(np.abs(mantissa)) + exponent * np.log(2.0)
-        return Weight(np.sign(mantissa).astype(np.int64), log)
+        return SignedLog(np.sign(mantissa).astype(np.int64), log)
 
     @staticmethod
-    def mean(weights: Sequence[Weight]) -> Weight:
+    def mean(weights: Sequence[SignedLog]) -> SignedLog:
         """Average several columns of C numbers, element by element.
 
         weights: one or more columns (C,).
 
-        >>> ones = Weight(sign=np.array([1, -1]), log=np.log([1.0, 1.0]))
-        >>> threes = Weight(sign=np.array([1, 1]), log=np.log([3.0, 3.0]))
-        >>> np.exp(Weight.mean([ones, threes]).log)
+        >>> ones = SignedLog(sign=np.array([1, -1]), log=np.log([1.0, 1.0]))
+        >>> threes = SignedLog(sign=np.array([1, 1]), log=np.log([3.0, 3.0]))
+        >>> np.exp(SignedLog.mean([ones, threes]).log)
         array([2., 1.])
         """
         logs = np.stack([weight.log for weight in weights])
@@ -104,7 +104,7 @@ class Weight(NamedTuple):
         top = np.maximum(logs.max(axis=0), -1e300)
         total = np.mean([weight.sign * np.exp(weight.log - top) for weight in weights], axis=0)
         with np.errstate(divide="ignore"):
-            return Weight(np.sign(total).astype(np.int64), top + np.log(np.abs(total)))
+            return SignedLog(np.sign(total).astype(np.int64), top + np.log(np.abs(total)))
 
 
 def _check_vectors(operators: ObservableOperators, forest: Forest, *parts: ScaledVectors) -> None:
@@ -198,7 +198,7 @@ def root_sums(
     return total, exponent
 
 
-def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> Weight:
+def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> SignedLog:
     """Sum the estimated probabilities of all derivations of each component, (C,).
 
     operators: the operators that weigh the rules.
@@ -207,10 +207,10 @@ def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors:
     """
     check_roots(operators, forest)
     _check_vectors(operators, forest, inside_vectors)
-    return Weight.from_scaled(*root_sums(operators, forest, inside_vectors))
+    return SignedLog.from_scaled(*root_sums(operators, forest, inside_vectors))
 
 
-def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
+def tree_weights(operators: ObservableOperators, forest: Forest) -> SignedLog:
     """Sum over derivations like `total_weight`, (C,): for s-trees, the sums are the estimates p̂ of Figure 4.
 
     operators: the operators that weigh the rules.
@@ -223,7 +223,7 @@ def tree_weights(operators: ObservableOperators, forest: Forest) -> Weight:
     >>> np.exp(tree_weights(operators, Forest.of_trees(tree, tree.rules)).log).round(3)
     array([0.4])
     """
-    return Weight.from_scaled(*root_sums(operators, forest, inside(operators, forest)))
+    return SignedLog.from_scaled(*root_sums(operators, forest, inside(operators, forest)))
 
 
 def item_component(forest: Forest) -> IntArray:

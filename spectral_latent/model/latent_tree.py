@@ -24,7 +24,7 @@ import numpy as np
 from spectral_latent._options import Count, ShortRepr, checked
 from spectral_latent.files import StoredModel
 from spectral_latent.inference import (
-    Weight,
+    SignedLog,
     inside,
     marginals,
     n_best_derivations,
@@ -61,11 +61,11 @@ class WeighedForest(NamedTuple):
     factors: FloatArray | None = None
     tree: IntArray | None = None
 
-    def weight(self) -> Weight:
+    def weight(self) -> SignedLog:
         """Sum the weights of the derivations of each component, or of each tree if trees share items."""
         of_tree = self.forest if self.tree is None else self.forest._replace(component=self.tree)
         sign, log = total_weight(self.operators, of_tree, inside(self.operators, self.forest, self.factors))
-        return Weight(sign, log + self.log_factor)
+        return SignedLog(sign, log + self.log_factor)
 
     def marginals(self) -> FloatArray:
         """Compute the posterior of each item, (I,)."""
@@ -116,7 +116,7 @@ class Member(ShortRepr, Generic[Input, Tree]):
         trees: one or more trees.
         """
 
-    def score(self, trees: Sequence[Tree]) -> Weight:
+    def score(self, trees: Sequence[Tree]) -> SignedLog:
         """Estimate p̂ of T trees.
 
         trees: the trees.
@@ -234,13 +234,13 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """Check trees, and bring them to the form that members take."""
         return list(trees)
 
-    def _weigh(self, trees: list[Tree]) -> Weight:
+    def _weigh(self, trees: list[Tree]) -> SignedLog:
         """Compute p̂ of checked trees; there is at least one."""
-        return Weight.mean([member.score(trees) for member in self.members])
+        return SignedLog.mean([member.score(trees) for member in self.members])
 
-    def _sum(self, inputs: list[Input]) -> Weight:
+    def _sum(self, inputs: list[Input]) -> SignedLog:
         """Sum p̂ over the trees of each of several checked inputs."""
-        return Weight.mean([member.forest(inputs).weight() for member in self.members])
+        return SignedLog.mean([member.forest(inputs).weight() for member in self.members])
 
     def _find(self, inputs: list[Input], n_best: int, *args: Any, **settings: Any) -> list[Parses[Tree]]:
         """Find the best trees of each of several checked inputs, none of them empty.
@@ -261,21 +261,21 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
                 parses[at].append(parse)
         return parses
 
-    def score(self, trees: Iterable[Any]) -> Weight:
+    def score(self, trees: Iterable[Any]) -> SignedLog:
         """Estimate the probabilities p̂ of T trees with their terminals, as sign and log: the mean over the members.
 
         trees: the trees.
         """
         given = self._trees(trees)
-        return self._weigh(given) if given else Weight.unknown(0)
+        return self._weigh(given) if given else SignedLog.unknown(0)
 
-    def weights(self, inputs: Iterable[Any]) -> Weight:
+    def weights(self, inputs: Iterable[Any]) -> SignedLog:
         """Sum the estimates p̂ of all trees in the forest of each of T inputs: the mean over the members.
 
         inputs: the inputs.
         """
         parts = [self._sum(batch) for batch in batches_of(map(self._input, inputs))]
-        return Weight(*map(np.concatenate, zip(*parts, strict=True))) if parts else Weight.unknown(0)
+        return SignedLog(*map(np.concatenate, zip(*parts, strict=True))) if parts else SignedLog.unknown(0)
 
     def log_probabilities(self, inputs: Iterable[Any]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of inputs: the mean over the members.

@@ -30,7 +30,7 @@ from spectral_latent.estimation import (
     estimate,
     operators_from_moments,
 )
-from spectral_latent.inference import Weight, inside, marginals, outside, sample_trees, total_weight, tree_weights
+from spectral_latent.inference import SignedLog, inside, marginals, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.papers.known_grammars import all_trees, charts_of, features_of, finite_model, recursive_model
 from spectral_latent.papers.tables import MarkdownTable
@@ -78,7 +78,7 @@ class _Marginals(NamedTuple):
     """Marginals of the items of charts, divided by the weights of their sentences."""
 
     of_items: FloatArray  # (I,)
-    sentence: Weight  # (C,)
+    sentence: SignedLog  # (C,)
 
     @staticmethod
     def compute(model: ObservableOperators, charts: Forest) -> _Marginals:

@@ -35,7 +35,7 @@ from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.dependency.sentence import TagColumn
 from spectral_latent.estimation import EM, Clusters, EstimationError, Estimator, Random, Spectral
 from spectral_latent.evaluation.candidates import score_dependency_lists
-from spectral_latent.inference import Weight, tree_weights
+from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts, embed_by_smoothed_contexts
 from spectral_latent.papers.observable import estimate_corrected_operators, estimate_paper_operators
@@ -62,7 +62,7 @@ EMBEDDINGS = ("bigrams", "CCA", "LR-MVL")
 class _Scorer(NamedTuple):
     """A way to score trees, with the CPU seconds that training took."""
 
-    score: Callable[[Sentences], Weight]
+    score: Callable[[Sentences], SignedLog]
     seconds: float
 
 
@@ -78,7 +78,7 @@ def _options(column: TagColumn) -> DependencyOptions:
 
 def _score_given_tree(
     operators: ObservableOperators, sentences: Sentences, tags: Vocabulary[str], column: TagColumn
-) -> Weight:
+) -> SignedLog:
     """Compute p̂(tags | tree) by operators of the two symbols of `observable`.
 
     operators: operators over the observations 0 ... V - 1.
@@ -122,7 +122,7 @@ class ObservedTreebank(NamedTuple):
         embed = embed_by_contexts if name == "CCA" else embed_by_smoothed_contexts
         return observed, embed(rows, len(self.tags), k)
 
-    def train_paper(self, algorithm: str, embedding: str, k: int) -> Callable[[Sentences], Weight]:
+    def train_paper(self, algorithm: str, embedding: str, k: int) -> Callable[[Sentences], SignedLog]:
         """Estimate by Algorithm 1, and give what scores trees.
 
         algorithm: the name of one of `ALGORITHMS`, as printed or corrected.
@@ -132,7 +132,7 @@ class ObservedTreebank(NamedTuple):
         operators = ALGORITHMS[algorithm](*self.embed(embedding, k))
         return lambda sentences: _score_given_tree(operators, sentences, self.tags, self.column)
 
-    def train_library(self, name: str, n_states: int) -> Callable[[Sentences], Weight]:
+    def train_library(self, name: str, n_states: int) -> Callable[[Sentences], SignedLog]:
         """Train a model of the library, with one symbol a role, and give what scores trees.
 
         name: the name of the estimator.

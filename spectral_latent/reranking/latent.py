@@ -24,7 +24,7 @@ import numpy as np
 
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.inference import Weight
+from spectral_latent.inference import SignedLog
 from spectral_latent.model.batches import batches_of
 from spectral_latent.reranking.candidates import NBest, check_formalism
 from spectral_latent.reranking.features import finite_scores, measure_table
@@ -107,10 +107,10 @@ class LatentFeatures:
             yield np.column_stack([log, log / len(nbest.words), measures[rows]])
 
 
-def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -> Weight:
+def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -> SignedLog:
     """Score dependency trees; p̂ is zero for a tree with several roots, because a model does not derive it."""
     rooted = [place for place, tree in enumerate(trees) if len(tree.roots) == 1]
-    weight = Weight(sign=np.zeros(len(trees), dtype=np.int64), log=np.full(len(trees), -np.inf))
+    weight = SignedLog(sign=np.zeros(len(trees), dtype=np.int64), log=np.full(len(trees), -np.inf))
     rooted_weight = model.score(trees[place] for place in rooted)
     weight.sign[rooted] = rooted_weight.sign
     weight.log[rooted] = rooted_weight.log

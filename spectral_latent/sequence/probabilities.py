@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spectral_latent.inference import Weight
+from spectral_latent.inference import SignedLog
 from spectral_latent.model import Surprisal, Unit, entropies
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.grammar import SequenceGrammar
@@ -53,7 +53,7 @@ class SequenceModel(ABC):
         floor = 0.0 if latent.probabilities else self._floor
         return Predictor.of(latent, coarse, self.grammar.observations.n_terminals, floor)
 
-    def weights(self, sequences: Iterable[Sequence[Any]]) -> Weight:
+    def weights(self, sequences: Iterable[Sequence[Any]]) -> SignedLog:
         """Estimate the probabilities p̂ of sequences, as sign and log; estimates may be negative.
 
         A tagger sums over all sequences of tags.  A word that was never seen is replaced by its signature.

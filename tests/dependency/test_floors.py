@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.dependency.floors import floored_weights
 from spectral_latent.grammar import mean_inside_vectors
-from spectral_latent.inference import Weight, collapse, tree_weights
+from spectral_latent.inference import SignedLog, collapse, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
 from tests.oracles import Lpcfg, Tree, all_rules, children, columns, kind_and_rule, random_lpcfg, random_numbers
@@ -33,7 +33,7 @@ def random_trees(rng: np.random.Generator, n: int, longest: int = 8) -> list[Tre
     return [over(int(rng.integers(1, longest + 1))) for _ in range(n)]
 
 
-def numbers(weight: Weight) -> np.ndarray:
+def numbers(weight: SignedLog) -> np.ndarray:
     return np.asarray(weight.sign * np.exp(weight.log))
 
 
@@ -53,7 +53,7 @@ def finite(rng: np.random.Generator) -> tuple[ObservableOperators, ObservableOpe
 
 def floored(
     model: Lpcfg, coarse: Lpcfg, trees: list[Tree], floor: float = FLOOR, stand_in: FloatArray | None = None
-) -> Weight:
+) -> SignedLog:
     operators, one_state = model.operators(), coarse.operators()
     zeta = mean_inside_vectors(operators, one_state) if stand_in is None else stand_in
     skeletal = columns(trees)

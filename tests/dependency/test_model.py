@@ -28,7 +28,7 @@ from spectral_latent.estimation import EstimationError, EstimatorOptions, estima
 from spectral_latent.evaluation import score_attachments
 from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.grammar import MarginalName, Training
-from spectral_latent.inference import Weight
+from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon import SpellingModel
 from tests.dependency.trees import Heads, is_tree, projective_trees, random_tree
 from tests.streams import Watch, make_shards
@@ -61,7 +61,7 @@ def plain(text: str) -> DependencySentence:
     return DependencySentence.of([token[0] for token in tokens], [(*token, "_")[1] for token in tokens])
 
 
-def numbers(weight: Weight) -> np.ndarray:
+def numbers(weight: SignedLog) -> np.ndarray:
     return np.asarray(weight.sign * np.exp(weight.log))
 
 

@@ -30,7 +30,7 @@ from spectral_latent.grammar import (
     spelling_of,
 )
 from spectral_latent.inference import (
-    Weight,
+    SignedLog,
     check_forest,
     edge_marginals,
     inside,
@@ -377,12 +377,12 @@ def words_of(trees: list[Tree]) -> list[list[str]]:
     return [[WORDS[x] for x in leaves(tree)] for tree in trees]
 
 
-def same(found: Weight, expected: Weight) -> None:
+def same(found: SignedLog, expected: SignedLog) -> None:
     np.testing.assert_array_equal(found.sign, expected.sign)
     np.testing.assert_allclose(found.log, expected.log, rtol=1e-12)
 
 
-def weights_of(sentence: SentenceGrammar, trees: SkeletalTrees) -> Weight:
+def weights_of(sentence: SentenceGrammar, trees: SkeletalTrees) -> SignedLog:
     return tree_weights(sentence.latent, sentence.forest_of(trees))
 
 

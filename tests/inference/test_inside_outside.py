@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.inference import Weight, edge_marginals, inside, marginals, outside, total_weight, tree_weights
+from spectral_latent.inference import SignedLog, edge_marginals, inside, marginals, outside, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import (
@@ -43,7 +43,7 @@ STATES = [2, 3, 4]
 seeds = st.integers(0, 2**32 - 1)
 
 
-def values(weight: Weight) -> np.ndarray:
+def values(weight: SignedLog) -> np.ndarray:
     return weight.sign * np.exp(weight.log)
 
 
@@ -139,7 +139,7 @@ def test_the_sign_of_a_negative_weight_is_kept() -> None:
 
 
 def test_weight_of_any_magnitude_keeps_its_sign_and_its_logarithm() -> None:
-    weight = Weight.from_scaled(np.array([0.5, -0.75, 0.0, 1.0]), np.array([-(10**6), 10**6, 5, 0]))
+    weight = SignedLog.from_scaled(np.array([0.5, -0.75, 0.0, 1.0]), np.array([-(10**6), 10**6, 5, 0]))
     assert weight.sign.tolist() == [1, -1, 0, 1]
     assert weight.log[:2] == pytest.approx(
         [math.log(0.5) - 10**6 * math.log(2), math.log(0.75) + 10**6 * math.log(2)], rel=1e-14
