@@ -132,7 +132,7 @@ def test_other_settings_and_shapes(verify: Verify, tagger: Path, taggings: Path,
     command = f"spectral-latent train tagger {taggings.name} --n-states 1 --seed 8 --estimator em"
     status, printed, _ = verify(with_record(tagger, tmp_path / "model", command=command), taggings)
     _, *rest = printed.splitlines()
-    assert (status, "  members 0 options estimator seed: 0, and now 8" in rest) == (1, True)
+    assert (status, "  members 0 options estimator start seed: 0, and now 8" in rest) == (1, True)
     assert all(line.startswith("  ") for line in rest)
 
 
