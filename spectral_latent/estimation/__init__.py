@@ -24,7 +24,7 @@ from spectral_latent.estimation._features import (
     outside_templates,
     rule_names,
 )
-from spectral_latent.estimation._formalism import Formalism, read_treebanks
+from spectral_latent.estimation._formalism import Formalism, TreeReader, read_treebanks
 from spectral_latent.estimation._moments import LeafMoments, Moments, Priors
 from spectral_latent.estimation._options import (
     EstimationError,
@@ -71,6 +71,7 @@ __all__ = [
     "Shard",
     "Spectral",
     "StateOptions",
+    "TreeReader",
     "Treebank",
     "TreebankShard",
     "dismiss_workers",

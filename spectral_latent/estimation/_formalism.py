@@ -14,23 +14,25 @@ A formalism answers five questions.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Real
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from spectral_latent.estimation._features import FeatureColumns, inside_templates, outside_templates
 from spectral_latent.estimation._options import EstimationError
 from spectral_latent.estimation._treebank import (
     SHARD_NODES,
     Columns,
     ColumnStore,
+    Shard,
     Treebank,
     TreebankShard,
 )
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import FloatArray, SkeletalTrees
 
-__all__ = ["Formalism", "read_treebanks"]
+__all__ = ["Formalism", "TreeReader", "read_treebanks"]
 
 Item = TypeVar("Item")
 ItemIn = TypeVar("ItemIn", contravariant=True)
@@ -61,6 +63,46 @@ class Formalism(Protocol[ItemIn]):
 
         columns: the arrays that `columns` returned for one shard.
         """
+
+
+class TreeReader(Generic[Item]):
+    """A formalism whose nodes have the features of the core alone (`inside_templates`, `outside_templates`).
+
+    trees: the function that makes the s-trees of objects.
+
+    >>> def trees(numbers):
+    ...     n, none = len(numbers), [-1] * len(numbers)
+    ...     return SkeletalTrees.of([0] * n, left=none, right=none, terminal=numbers, root=range(n))
+    >>> (treebank,) = read_treebanks([7, 8, 7], [TreeReader(trees)])
+    >>> treebank.counts.leaf.ravel()
+    array([2., 1.])
+    """
+
+    def __init__(self, trees: Callable[[Sequence[Item]], SkeletalTrees]) -> None:
+        self._trees = trees
+
+    def n_nodes(self, item: Item) -> int:
+        """Count the nodes of an object's s-tree, which is made for this.
+
+        item: one object.
+        """
+        return self._trees([item]).n_nodes
+
+    def columns(self, items: Sequence[Item], weight: FloatArray) -> Columns:
+        """Make the s-trees and features of objects.
+
+        items: the T objects of one shard.
+        weight: (T,) the weight of each object.
+        """
+        trees = self._trees(items)
+        return Shard.of(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)), weight).columns
+
+    def shard(self, columns: Columns) -> TreebankShard:
+        """Make a shard of the s-trees and features.
+
+        columns: the columns of the shard.
+        """
+        return Shard(columns)
 
 
 def read_treebanks(

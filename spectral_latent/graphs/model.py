@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -79,19 +79,6 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
         states = counted(int(self.latent.states.max()), "state")
         terminals = counted(len(self.terminals), "terminal")
         return f"{counted(len(self.symbols), 'symbol')} of up to {states}, {terminals}"
-
-    @property
-    def operators(self) -> ObservableOperators:
-        """The operators."""
-        return self.latent
-
-    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> GraphGrammar:
-        """Replace the operators by others over the same rules.
-
-        operators: operators over the same rules.
-        objective: the objective of the EM that made them; empty for other operators.
-        """
-        return replace(self, latent=operators, objective=objective)
 
     def encode(self, graphs: Iterable[nx.DiGraph]) -> tuple[GraphTrees, Forest]:
         """Convert graphs to s-trees, and to a forest with one component for each graph.

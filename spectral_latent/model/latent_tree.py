@@ -21,7 +21,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from spectral_latent._options import Count, ShortRepr, checked
+from spectral_latent._options import Count, ShortRepr, checked, counted
 from spectral_latent.files import StoredModel
 from spectral_latent.inference import (
     SignedLog,
@@ -77,30 +77,43 @@ class WeighedForest(NamedTuple):
 class Member(ShortRepr, Generic[Input, Tree]):
     """Base of estimated grammars: the operators of one latent tree model, and the meaning of its symbols.
 
-    A member also has `options`, the settings of training and use, and `objective`, the objective of EM at the start and
-    after each iteration, which is empty for an estimator without EM.
+    A member is a frozen dataclass.  Its fields are the names that the symbols and terminals stand for, and at least
+
+    options: the settings of training and use.
+    latent: the latent operators.
+    objective: the objective of EM at the start and after each iteration; empty for an estimator without EM.
     """
 
     options: Any
+    latent: Any
     objective: tuple[float, ...]
 
     @property
-    @abstractmethod
+    def sizes(self) -> str:
+        """The numbers of symbols and states."""
+        states = counted(int(self.operators.states.max()), "state")
+        return f"{counted(self.operators.n_symbols, 'symbol')} of up to {states}"
+
+    @property
     def operators(self) -> ObservableOperators:
         """The latent operators."""
+        operators: ObservableOperators = self.latent
+        return operators
 
     @property
     def probabilities(self) -> bool:
         """Whether the operators are probabilities."""
         return self.operators.probabilities
 
-    @abstractmethod
     def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
         """Replace the latent operators by others over the same rules.
 
         operators: operators over the rules of the latent operators.
         objective: the objective of the EM that made them; empty for other operators.
         """
+        member: Any = self
+        changed: Self = replace(member, latent=operators, objective=objective)
+        return changed
 
     @abstractmethod
     def forest(self, inputs: Sequence[Input]) -> WeighedForest:
@@ -147,9 +160,11 @@ class Member(ShortRepr, Generic[Input, Tree]):
         return np.abs(weighed.marginals())[weighed.forest.item]
 
     @property
-    @abstractmethod
     def named_operators(self) -> NamedOperators:
-        """The operators, with names of symbols and terminals; see `inspection`."""
+        """The operators, with names of symbols and terminals; see `inspection`.  The names are numbers by default."""
+        operators = self.operators
+        n_terminals = int(operators.rules.leaf[:, 1].max(initial=-1)) + 1
+        return NamedOperators(operators, list(map(str, range(operators.n_symbols))), list(map(str, range(n_terminals))))
 
     @property
     def n_known(self) -> int | None:

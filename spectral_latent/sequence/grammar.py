@@ -91,19 +91,6 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         return len(self.tags)
 
     @property
-    def operators(self) -> ObservableOperators:
-        """The latent operators."""
-        return self.latent
-
-    def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
-        """Replace the latent operators by others over the same rules.
-
-        operators: operators over the same rules.
-        objective: the objective of the EM that made them; empty for other operators.
-        """
-        return replace(self, latent=operators, objective=objective)
-
-    @property
     def n_states(self) -> int:
         """The largest number of latent states of a tag."""
         return int(self.latent.states.max())

@@ -1,6 +1,6 @@
 """Hold trees as data: symbols and rules, skeletal trees, packed forests, and networkx graphs."""
 
-from spectral_latent.trees.builder import TreeBuilder
+from spectral_latent.trees.builder import ForestBuilder, TreeBuilder
 from spectral_latent.trees.drawing import s_trees_to_networkx, tree_layout
 from spectral_latent.trees.forest import Forest
 from spectral_latent.trees.graphs import MISSING, GraphError, GraphTrees, Symbol, from_networkx, to_networkx
@@ -12,6 +12,7 @@ __all__ = [
     "BoolArray",
     "FloatArray",
     "Forest",
+    "ForestBuilder",
     "GraphError",
     "GraphTrees",
     "IntArray",
