@@ -63,7 +63,8 @@ class ProjectionOptions(StateOptions):
         >>> ProjectionOptions().cutoff_for(10_000), ProjectionOptions(cutoff=0.001).cutoff_for(10_000)
         (0.01, 0.001)
         """
-        return max(1.0 / sqrt(n), ROUNDING) if self.cutoff is None else self.cutoff
+        # Weights may sum to less than one; the first direction is always kept.
+        return max(1.0 / sqrt(max(n, 2.0)), ROUNDING) if self.cutoff is None else self.cutoff
 
 
 class LoweredStates(NamedTuple):

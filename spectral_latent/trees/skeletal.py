@@ -189,7 +189,8 @@ class SkeletalTrees:
     def separate(self) -> Iterator[SkeletalTrees]:
         """Yield each tree alone, whose nodes are numbered from 0.
 
-        >>> both = SkeletalTrees.of([0, 0, 1, 2], [-1, -1, -1, 1], [-1, -1, -1, 2], [5, 6, 7, -1], root=[0, 3])
+        >>> both = SkeletalTrees.of(
+        ...     [0, 0, 1, 2], left=[-1, -1, -1, 1], right=[-1, -1, -1, 2], terminal=[5, 6, 7, -1], root=[0, 3])
         >>> [tree.left.tolist() for tree in both.separate()]
         [[-1], [-1, -1, 0]]
         """

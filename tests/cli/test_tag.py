@@ -161,7 +161,7 @@ def test_models_that_cannot_be_used(run: Run, tagger: Path, tmp_path: Path) -> N
     contents = {
         "short": (whole[:-100], "not a model, or cut short"),
         "empty": (b"", "not a model, or cut short"),
-        "version": (whole.replace(b'\\"version\\":7', b'\\"version\\":9', 1), "format version 9"),
+        "version": (whole.replace(b'\\"version\\":8', b'\\"version\\":9', 1), "format version 9"),
         "tags": (whole.replace(b'\\"PRP\\"', b'\\"NNS\\"', 1), "the model is damaged"),
     }
     for name, (content, _) in contents.items():
