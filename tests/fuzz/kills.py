@@ -69,7 +69,7 @@ def during_training(case: int, seed: int, folder: Path) -> str:
     with subprocess.Popen(command) as process:
         time.sleep(random.Random(f"{seed}:{case}").uniform(0.0, 4.0))
         process.kill()
-    n_states = LatentTagger.load(path).options.estimator.n_states
+    n_states = LatentTagger.load(path).options.estimator.states.n_states
     assert n_states in (1, 3)
     return "old model" if n_states == 1 else "new model"
 
