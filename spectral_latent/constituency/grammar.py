@@ -132,7 +132,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
             None if known == ANY_TREE or self.is_too_long(of) else known.permits(len(of), self.symbols)
             for of, known in inputs
         ]
-        return self.charts(words, Vocabulary(self.tags).numbers(tag_of_word), permits)
+        return self.charts(words, self.tag_numbers.numbers(tag_of_word), permits)
 
     def forest(self, inputs: Sequence[PartialPhrase]) -> WeighedForest:
         """Join the pruned charts of sentences, which lack the rules of `rows`, but have their factors.

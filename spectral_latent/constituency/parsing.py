@@ -200,6 +200,17 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
             examples.append(SpanExamples.of(parts, self.labels.names, list(tree.words()), alone, judged, correct))
         return examples
 
+    def find(
+        self, inputs: Iterable[Sequence[str] | PartialPhrase], n_best: int, **settings: Any
+    ) -> list[Parses[Phrase]]:
+        """Find the best trees of each sentence of a batch, in a list that processes exchange cheaply.
+
+        inputs: the words of each sentence, or the words with constraints on the tree.
+        n_best: the largest number of trees of a sentence.
+        settings: `charts`, the charts of the sentences under each grammar; `scored`, whether to weigh the trees.
+        """
+        return ParsesOfBatch(super().find(inputs, n_best, **settings))
+
     def _find(
         self,
         sentences: Sequence[PartialPhrase],
@@ -250,7 +261,7 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
                 labelled = self.functions.label(plain, sentence.sentence, candidates.constituents.of_words(first, end))
                 of_sentence = [parse._replace(tree=tree) for parse, tree in zip(of_sentence, labelled, strict=True)]
             parses.append(Parses(of_sentence or [self._fallback(sentence, grammars[0], at)]))
-        return ParsesOfBatch(parses)
+        return parses
 
     def _bracketings(
         self,

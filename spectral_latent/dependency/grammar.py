@@ -64,7 +64,7 @@ class DependencyGrammar(
         """
         if not self.options.attachment.symbols_have_tags:
             return np.zeros(sum(len(sentence.forms) for sentence in sentences), dtype=np.int64)
-        return Vocabulary(self.tags).numbers(chain.from_iterable(map(self.options.tags_of, sentences)))
+        return self.tag_numbers.numbers(chain.from_iterable(map(self.options.tags_of, sentences)))
 
     def charts_of(self, inputs: Sequence[PartialDependencies]) -> Charts:
         """Build the pruned charts of sentences.

@@ -84,7 +84,11 @@ class DependencyModel(DependencyParser):
         check_sentence(sentence)
         if not self.grammar.options.attachment.symbols_have_tags:
             return []
-        return [tag for tag in self.grammar.options.tags_of(sentence) if tag != BLANK and tag not in self.grammar.tags]
+        return [
+            tag
+            for tag in self.grammar.options.tags_of(sentence)
+            if tag != BLANK and tag not in self.grammar.tag_numbers
+        ]
 
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
         """Compute the posteriors of the arcs that a sentence of n words may have.

@@ -42,12 +42,6 @@ class DependencyParser(Parser[DependencyGrammar, DependencySentence, DependencyC
     members: Annotated[tuple[DependencyGrammar, ...], Axes(1)]
     relations: RelationModel | None = None
 
-    @property
-    def grammar(self) -> DependencyGrammar:
-        """The only member."""
-        (grammar,) = self.members
-        return grammar
-
     def _input(self, given: DependencySentence | PartialDependencies) -> PartialDependencies:
         tree = given if isinstance(given, Partial) else unknown_tree(given)
         check_sentence(tree.sentence)

@@ -112,9 +112,14 @@ class LatentGrammar(
         """
 
     @cached_property
+    def tag_numbers(self) -> Vocabulary[str]:
+        """The tags in the order of their numbers."""
+        return Vocabulary(self.tags)
+
+    @cached_property
     def tag_of_symbol(self) -> IntArray:
         """The number of the tag of each symbol over words, such as `NN` and `NP\\|NN`, (S,); -1 for others."""
-        return Vocabulary(self.tags).numbers(map(self.tag_of, self.symbols))
+        return self.tag_numbers.numbers(map(self.tag_of, self.symbols))
 
     def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
         """Replace the latent operators by others over the same rules.

@@ -236,14 +236,9 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
         names = formalism.symbols, formalism.terminals
         return GraphModel((GraphGrammar(options, *names, estimated.operators, estimated.objective),))
 
-    @property
-    def _grammar(self) -> GraphGrammar:
-        (grammar,) = self.members
-        return grammar
-
     def _posterior(self, graph: nx.DiGraph) -> tuple[GraphTrees, Forest, ScaledVectors, ScaledVectors]:
         """Compute inside and outside vectors of one tree.  Raises ValueError if it has weight zero."""
-        grammar = self._grammar
+        grammar = self.grammar
         encoded, forest = grammar.encode([graph])
         inside_vectors = inside(grammar.latent, forest)
         if not total_weight(grammar.latent, forest, inside_vectors).sign[0]:
@@ -259,7 +254,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
 
         Raises ValueError if the operators are not probabilities, or if the tree has weight zero.
         """
-        grammar = self._grammar
+        grammar = self.grammar
         if not grammar.latent.probabilities:
             raise ValueError("the model has no states, because its operators are not probabilities")
         encoded, _, inside_vectors, outside_vectors = self._posterior(graph)
@@ -281,7 +276,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
         Raises ValueError if the tree has weight zero.
         """
         encoded, forest, _, outside_vectors = self._posterior(graph)
-        grammar = self._grammar
+        grammar = self.grammar
         rules = grammar.latent.rules
         predicted: dict[Hashable, dict[Hashable, float]] = {}
         for item in np.flatnonzero(encoded.trees.is_leaf):
@@ -298,5 +293,5 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
     @property
     def description(self) -> dict[str, Any]:
         """The facts about the model, its labels among them."""
-        labels = dict.fromkeys(label for label, _ in self._grammar.symbols)
+        labels = dict.fromkeys(label for label, _ in self.grammar.symbols)
         return super().description | {"labels": plain(list(labels))}

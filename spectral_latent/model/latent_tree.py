@@ -202,6 +202,12 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         return f"{several}{self.members[0].sizes}"
 
     @property
+    def grammar(self) -> MemberKind:
+        """The member of a model that has only one.  Raises ValueError if there are several."""
+        (grammar,) = self.members
+        return grammar
+
+    @property
     def options(self) -> Any:
         """The options of the first member."""
         return self.members[0].options
@@ -233,8 +239,8 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         Raises ValueError if the model has several members.
         """
         check_kind(operators, ObservableOperators)
-        (_,) = self.members
-        return self.with_members(lambda member: member.with_operators(operators, objective))
+        changed = self.grammar.with_operators(operators, objective)
+        return self.with_members(lambda _: changed)
 
     def _input(self, given: Any) -> Input:
         """Check an input, and bring it to the form that members take."""
@@ -262,7 +268,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
 
         Without parts that members have in common, only one member can decode.
         """
-        (member,) = self.members
+        member = self.grammar
         weighed = member.forest(inputs)
         forest = weighed.forest
         found = n_best_derivations(forest, member.gains(weighed), n_best)
@@ -312,9 +318,8 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """
         checked("n_best", n_best, Count)
         given = list(map(self._input, inputs))
-        if not any(map(self._is_empty, given)):
-            return self._find(given, n_best, **settings) if given else []
-        found = iter(self.find([each for each in given if not self._is_empty(each)], n_best, **settings))
+        not_empty = [each for each in given if not self._is_empty(each)]
+        found = iter(self._find(not_empty, n_best, **settings) if not_empty else ())
         return [Parses() if self._is_empty(each) else next(found) for each in given]
 
     def best(self, given: Any, **settings: Any) -> Parse[Tree]:

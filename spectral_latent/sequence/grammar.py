@@ -112,12 +112,14 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
             return coarse, replace(latent, root=self.latent.root / self.latent.root[n_tags:].sum())
         return coarse, replace(self.latent, leaf=self.latent.leaf / emitted, root=self.latent.root / begins)
 
-    def numbered(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
-        """Number the observations of sequences.  Raises ValueError if a sequence is empty.
+    def trellises(self, sequences: Sequences) -> WeighedForest:
+        """Build the trellises of sequences, unpruned, with a component for each sequence.
 
-        sequences: the observations of each sequence.
+        sequences: the sequences, whose tags are not used.
         """
-        return Sequences.of(map(self.observations.terminals_of, sequences))
+        _, latent = self.proper
+        builder = TrellisBuilder(latent.rules, self.n_tags)
+        return WeighedForest(latent, builder.build(sequences.start, builder.candidates(sequences.terminal)).forest)
 
     def forest(self, inputs: Sequence[Sequence[Any]]) -> WeighedForest:
         """Build the trellises of sequences, unpruned, with a component for each sequence.
@@ -125,10 +127,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         inputs: the observations of each sequence.
         Raises ValueError if a sequence is empty.
         """
-        columns = self.numbered(inputs)
-        _, latent = self.proper
-        builder = TrellisBuilder(latent.rules, self.n_tags)
-        return WeighedForest(latent, builder.build(columns.start, builder.candidates(columns.terminal)).forest)
+        return self.trellises(Sequences.of(map(self.observations.terminals_of, inputs)))
 
     def tagged(self, trees: Iterable[Sequence[tuple[Any, Tag]]]) -> tuple[Sequences, Forest]:
         """Number tagged sequences, and make the forest of their s-trees; an unknown tag has no rules there.

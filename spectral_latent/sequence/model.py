@@ -12,7 +12,7 @@ import numpy as np
 from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, given_or
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.files import Axes, plain
-from spectral_latent.inference import SignedLog, tree_weights
+from spectral_latent.inference import tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.model import LatentTreeModel, check_words
 from spectral_latent.model.batches import map_batches
@@ -153,13 +153,6 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
         coarse = words.restrict(self.grammar.coarse)
         latent = words.restrict(self.grammar.latent)
         return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold), words.word
-
-    def weights(self, sequences: Iterable[Sequence[str]]) -> SignedLog:
-        """Estimate the probabilities p̂ of sentences, summed over all tags; see `SequenceModel.weights`.
-
-        sequences: the words of each of T sentences.
-        """
-        return super().weights(map(self._input, sequences))
 
     def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of words with their tags; -inf for an unknown tag.

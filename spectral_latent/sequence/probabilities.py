@@ -62,7 +62,7 @@ class SequenceModel(ABC):
 
         Raises ValueError if a sequence is empty.
         """
-        return self.grammar.forest(list(sequences)).weight()
+        return self.grammar.trellises(self._sequences(sequences)).weight()
 
     def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
         """Compute the natural logarithms (T,) of proper probabilities of sequences.
