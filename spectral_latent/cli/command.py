@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import io
+import logging
 import os
 import sys
 import warnings
@@ -63,6 +64,8 @@ class CommandGroup(Commands):
 
         ctx: the command line.
         """
+        log = logging.getLogger("spectral_latent")
+        level = log.level  # --quiet raises it, even where a later option is refused
         with _users_errors(), warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = _show_warning
@@ -71,6 +74,8 @@ class CommandGroup(Commands):
             except KeyboardInterrupt:
                 click.echo("Interrupted", err=True)
                 ctx.exit(_INTERRUPTED)
+            finally:
+                log.setLevel(level)
 
 
 class _ImportedCommands(CommandGroup):

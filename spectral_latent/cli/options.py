@@ -88,14 +88,11 @@ non_projective_option = click.option(
 )
 
 
-def _with_quiet_library(context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
-    """Let the library log only errors, and give no warnings, while a command with --quiet runs."""
+def _with_quiet_library(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
+    """Let the library log only errors, and give no warnings, until `CommandGroup.invoke` ends."""
     if quiet:
-        log = logging.getLogger("spectral_latent")
-        level = log.level
-        log.setLevel(logging.ERROR)
-        context.call_on_close(lambda: log.setLevel(level))
-        warnings.simplefilter("ignore", UserWarning)  # until `CommandGroup.invoke` ends
+        logging.getLogger("spectral_latent").setLevel(logging.ERROR)
+        warnings.simplefilter("ignore", UserWarning)
     return quiet
 
 

@@ -267,6 +267,9 @@ def test_a_quiet_command_leaves_the_log_as_it_was(run: Run, tmp_path: Path) -> N
     before = log.level
     run("train", "constituency", tmp_path / "missing", "-o", tmp_path / "model", "-q")
     assert log.level == before
+    refused = run("train", "constituency", tmp_path / "missing", "-o", tmp_path / "model", "-q", "--n-states", "none")
+    assert refused.exit_code == 2
+    assert log.level == before
 
 
 def test_the_end_tells_what_was_made_how_good_it_is_and_what_comes_next(
