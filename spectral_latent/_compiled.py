@@ -68,11 +68,7 @@ class _CompiledFiles(FunctionCache):
         self._cache_file = file(self._cache_path, base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Read the code for arguments of some types; None if there is none, or if a file is damaged, which is replaced.
-
-        sig: the types of the arguments.
-        target_context: numba's settings of the processor.
-        """
+        """Read the code for arguments of some types; None without a file, or where it is damaged and replaced."""
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception:  # whatever pickle makes of the bytes that a full disk or a power failure has left
@@ -81,11 +77,7 @@ class _CompiledFiles(FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the code for arguments of some types, unless it cannot be written, for example because the disk is full.
-
-        sig: the types of the arguments.
-        data: the compiled code.
-        """
+        """Keep the code for arguments of some types, unless it cannot be written, as on a full disk."""
         with suppress(OSError):
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
@@ -207,10 +199,7 @@ class _Compilation(event.Listener):
         self._collects = False  # whether garbage was collected before
 
     def on_start(self, event: event.Event) -> None:
-        """Print the message unless it was printed before, and stop the collection of garbage.
-
-        event: the beginning of a compilation, of this library's functions or of others.
-        """
+        """Print the message unless it was printed before, and stop the collection of garbage."""
         if not _is_own(event):
             return
         if not self._is_announced and _is_watched():
@@ -222,10 +211,7 @@ class _Compilation(event.Listener):
         self._depth += 1
 
     def on_end(self, event: event.Event) -> None:
-        """Collect garbage again when the compilation of a function and its parts has ended.
-
-        event: the end of a compilation, of this library's functions or of others.
-        """
+        """Collect garbage again when the compilation of a function and its parts has ended."""
         if not _is_own(event):
             return
         self._depth -= 1

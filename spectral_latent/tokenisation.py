@@ -160,11 +160,7 @@ class Tokenisation:
         return _between(text, list(ends))
 
     def _ends_sentence(self, text: str, stop: re.Match[str]) -> bool:
-        """Tell whether a mark such as a full stop ends a sentence here.
-
-        text: the text of a paragraph.
-        stop: the match of the mark; its group is the next character, and None if the mark alone decides.
-        """
+        """Tell whether a mark such as a full stop ends a sentence here."""
         if stop[1] is None:
             return True
         if stop[1].islower():
@@ -189,11 +185,7 @@ class Tokenisation:
         return tokens
 
     def _spelt(self, form: str, opens: bool) -> str:
-        """Write a word as the corpus writes it.
-
-        form: the word as it stands in the text.
-        opens: whether a quotation mark at the place of the word is an opening one.
-        """
+        """Write a word as the corpus writes it."""
         straight = "``" if opens else "''"
         written = straight if form == '"' else _SPELLINGS.get(form, form.replace("’", "'"))
         return written if not self._has(form) and self._has(written) else form

@@ -140,9 +140,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the parses of each sentence, in order, as `parse` does.
 
         sents: sentences; any iterable, read in batches as results are asked for.
-        n_best: the largest number of parses of a sentence.
         rerank: a reranker; see `parse`.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         """
         sentences = self._sentences(sents)
         if rerank is None:
@@ -166,9 +164,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the parses of each sentence of raw text, in order, as `raw_parse` does.
 
         sentences: the text of each sentence.
-        n_best: the largest number of parses of a sentence.
         rerank: a reranker; see `parse`.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         """
         tokens = (self.model.tokenisation.words(raw_text(sentence)) for sentence in raw_texts(sentences))
         return self.parse_sents(map(_words, tokens), n_best, rerank, jobs=jobs)
@@ -177,7 +173,6 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         """Find the best parse of each sentence of a raw text, in order, as NLTK's CoreNLPParser does.
 
         text: the text, which the model's `tokenisation` divides into sentences and words.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         """
         tokens = self.model.tokenisation.sentences(raw_text(text))
         return (next(parses) for parses in self.parse_sents(map(_words, tokens), jobs=jobs))

@@ -20,8 +20,6 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
     Symbols are named as `Tree.chomsky_normal_form` and `Tree.collapse_unary` name them, so that
     `Tree.un_chomsky_normal_form` undoes the binarisation.  The start symbol is ROOT.  Terminals are the words seen in
     training; the probability that the model reserves for unseen words is divided among the seen words.
-
-    model: the model, which is not changed.
     """
     rules = [rule for rule in _weighted(model) if rule[-1] > 0]
     total: defaultdict[Nonterminal, float] = defaultdict(float)

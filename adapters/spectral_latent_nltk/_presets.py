@@ -13,10 +13,6 @@ _Options = TypeVar("_Options")
 def chosen(of_preset: Callable[[Any], _Options], preset: str | None, options: _Options | None) -> _Options:
     """Choose the options of a preset, unless other options are given.
 
-    of_preset: the function that returns the options of a preset.
-    preset: the preset; None for `fast` if there are no options.
-    options: the options, if they are not those of a preset.
-
     Raises ValueError for a preset that does not exist, and if both are given.
 
     >>> chosen({"fast": 1, "accurate": 2}.__getitem__, "accurate", None)

@@ -73,7 +73,6 @@ class LatentHMMTagger(TaggerAdapter):
         `spectral_latent.sequence.preset`.
         progress: whether to show on standard error how far training is; None to show it on a terminal.
         weights: the weight of each sentence, at least 0: it counts as so many sentences; 1 if not given.
-        jobs: the number of threads; the result does not depend on it.
         options: the settings, in the place of a preset.
 
         Raises TypeError for objects that are not tagged sentences, ValueError for a preset that does not exist or is
@@ -105,7 +104,6 @@ class LatentHMMTagger(TaggerAdapter):
         n_states: the number of states; EM that starts from clusters may find fewer.
         preset: the name of settings that go well together, "fast" or "accurate"; see
         `spectral_latent.sequence.hmm_preset`.
-        jobs: the number of threads; the result does not depend on it.
         options: all other settings, in the place of a preset; not those of the spectral estimator, whose operators have
         no states.  Without preset and options, EM starts from clusters.
 

@@ -16,8 +16,6 @@ _Example = TypeVar("_Example")
 def tokens_of(sentence: Iterable[str]) -> list[str]:
     """List the tokens of a sentence.  Raises TypeError for a string, and for a token that is not a string.
 
-    sentence: the tokens of the sentence.
-
     >>> tokens_of(token for token in ("It", "rains"))
     ['It', 'rains']
     """
@@ -27,8 +25,6 @@ def tokens_of(sentence: Iterable[str]) -> list[str]:
 
 def raw_text(text: str) -> str:
     """Return a raw text.  Raises TypeError for anything but a string.
-
-    text: the object to check.
 
     >>> raw_text("It rains.")
     'It rains.'
@@ -41,8 +37,6 @@ def raw_text(text: str) -> str:
 def raw_texts(sentences: Iterable[str]) -> Iterable[str]:
     """Return the raw texts of sentences.  Raises TypeError for a single string.
 
-    sentences: the object to check.
-
     >>> raw_texts(["It rains."])
     ['It rains.']
     """
@@ -53,8 +47,6 @@ def raw_texts(sentences: Iterable[str]) -> Iterable[str]:
 
 def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:
     """List the tokens of a sentence with their tags.  Raises TypeError for anything but pairs of a word and a tag.
-
-    sentence: pairs of a word and its tag.
 
     >>> pairs_of([("It", "PRP"), ["rains", None]])
     [('It', 'PRP'), ('rains', None)]
@@ -74,10 +66,6 @@ def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:
 
 def each(examples: Iterable[Any], read: Callable[[Any], _Example], kind: str) -> Iterator[_Example]:
     """Read the examples of a corpus one by one.
-
-    examples: sentences, trees or graphs.
-    read: the function that reads one of them.
-    kind: the name of an example in messages.
 
     Raises the TypeError or ValueError of `read`, with the number of the example.
 

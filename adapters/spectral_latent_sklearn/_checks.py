@@ -20,8 +20,6 @@ _EXACT = 2.0**53  # all whole numbers up to this one are floats
 def seed_of(random_state: Any) -> int:
     """Draw the seed of a model.
 
-    random_state: an integer, a `numpy.random.RandomState`, or None for NumPy's own, as everywhere in scikit-learn.
-
     >>> seed_of(0) == seed_of(0)
     True
     """
@@ -32,8 +30,6 @@ def lengths_of(lengths: ArrayLike | None, n_rows: int, y: Any = None) -> IntArra
     """Return the lengths (T,) of sequences that lie one after another.  Raises ValueError if they do not fit the rows.
 
     lengths: (T,) a positive integer for each sequence; None for one sequence of all rows.
-    n_rows: the number of rows of all sequences together.
-    y: a column with one entry for each row, which scikit-learn hands to all estimators; only its length is looked at.
 
     >>> lengths_of(None, n_rows=3), lengths_of([1, 2], n_rows=3)
     (array([3]), array([1, 2]))
@@ -83,9 +79,6 @@ def categories_in(x: NDArray[Any]) -> NDArray[Any]:
 
 def list_of(examples: Any, kind: str) -> list[Any]:
     """List the examples of a data set.  Raises ValueError for what is not a sequence, or for an empty one.
-
-    examples: a list, or another sequence, of examples.
-    kind: the name of one example, for the message.
 
     >>> list_of([["It", "rains"]], "sentence")
     [['It', 'rains']]

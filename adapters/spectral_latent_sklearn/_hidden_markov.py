@@ -46,11 +46,7 @@ class _States(NamedTuple):
 
     @staticmethod
     def of(hidden: HiddenMarkov, names: list[Any]) -> _States:
-        """Sort the columns of a model's emissions; those without a name are left out.
-
-        hidden: the model, which may have columns without a name.
-        names: the number of the category that each column of the model stands for.
-        """
+        """Sort the columns of a model's emissions; those without a name are left out."""
         emission = hidden.emission[:, np.argsort([int(name) for name in names])]
         return _States(hidden.initial, hidden.transition, emission / emission.sum(axis=1, keepdims=True))
 

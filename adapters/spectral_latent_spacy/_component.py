@@ -74,8 +74,6 @@ class Component(Pipe):
     def __call__(self, doc: Doc) -> Doc:
         """Annotate a document.
 
-        doc: the document, which is changed in place.
-
         Raises ValueError for a document without sentence boundaries.
         """
         self._annotate([doc], list(self._sentences(doc)))

@@ -49,11 +49,7 @@ class _Entry(NamedTuple):
 
 
 def keep_constituents(doc: Doc, trees: Iterable[tuple[list[Token], Phrase]]) -> None:
-    """Store the constituents of a document in it, parents first; they replace earlier ones.
-
-    doc: the document that gets the constituents.
-    trees: the words of each sentence, and its tree.
-    """
+    """Store the constituents of a document in it, parents first; they replace earlier ones."""
     doc._.set(_KEPT, [list(entry) for words, tree in trees for entry in _entries(words, tree)])
 
 

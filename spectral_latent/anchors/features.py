@@ -40,10 +40,7 @@ class SpellingFeatures:
 
     @staticmethod
     def of(words: Sequence[str]) -> SpellingFeatures:
-        """Collect all features of words.
-
-        words: the words in lower case.
-        """
+        """Collect all features of words."""
         return SpellingFeatures(Vocabulary(chain(_CAPITALS, chain.from_iterable(map(_feature_names, words)))))
 
     @property
@@ -54,7 +51,6 @@ class SpellingFeatures:
     def matrix(self, words: Sequence[str], capital: FloatArray) -> scipy.sparse.csr_array:
         """Compute the features (n, s) of n words; features that are not among the names are left out.
 
-        words: the words in lower case.
         capital: (n,) the share of each word's tokens that are capitalised.
         """
         rows = [[self.index.get(name) for name in _feature_names(word)] for word in words]

@@ -54,7 +54,6 @@ class SpellingRegression(NamedTuple):
     def predict(self, words: Sequence[str], capital: FloatArray) -> FloatArray:
         """Predict the points (n, d) of n words.
 
-        words: the words in lower case.
         capital: (n,) the share of each word's tokens that are capitalised.
         """
         if self.features is None:
@@ -74,10 +73,6 @@ class Hull(NamedTuple):
 
 def build_hull(types: WordTypes, dimensions: int, options: HullOptions) -> Hull:
     """Compute the points of all types.
-
-    types: the types of the corpus.
-    dimensions: d, the largest number of dimensions.
-    options: the settings of the points.
 
     >>> types = WordTypes.of([["the", "cat", "saw", "a", "dog"], ["a", "dog", "saw", "the", "cat"]])
     >>> points = build_hull(types, 2, HullOptions(spelling="none", prior=0.0)).points
@@ -110,10 +105,6 @@ def context_counts(sequences: Sequences, n_types: int, window: int) -> scipy.spa
     The columns are the contexts at the place before, at the place after, two places before, and so on.  At each place,
     context n means that the place is beyond the end of the sentence.
 
-    sequences: the sequences of types 0 ... n - 1.
-    n_types: n, the number of types.
-    window: the number of places on either side.
-
     >>> context_counts(Sequences.of([[0, 1]]), n_types=2, window=1).toarray()
     array([[0., 0., 1., 0., 1., 0.],
            [1., 0., 0., 0., 0., 1.]])
@@ -143,9 +134,6 @@ def canonical_svd(
 
     counts: (n, d) C, the joint counts of rows and columns.
     totals: #x (n,) and #c (d,), the counts of rows and of columns.
-    rank: the largest number of singular triplets, k.
-    smoothing: κ, the number that is added to each total.
-    power: p, the power of the counts, and twice the power of the totals.
 
     >>> counts = scipy.sparse.csr_array([[2.0, 0.0], [0.0, 8.0]])
     >>> canonical_svd(counts, (np.array([2.0, 8.0]), np.array([2.0, 8.0])), 2, smoothing=0.0)[1]

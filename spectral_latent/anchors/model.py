@@ -251,7 +251,6 @@ class AnchorHMM(WordTagger, StoredModel):
         less time than one by one.
 
         sequences: the words of each sentence.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
 
         Raises TypeError if a sentence is not a list of strings.
         """

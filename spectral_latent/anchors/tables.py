@@ -60,8 +60,6 @@ class AnchorPlane(NamedTuple):
 def anchor_names(model: AnchorHMM) -> list[str]:
     """Name each state by its anchor in capitals, or by its unchanged anchor if two names would be the same.
 
-    model: the model, with labels or without.
-
     >>> anchor_names(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))
     ['IT', 'RAINS']
     """
@@ -71,9 +69,6 @@ def anchor_names(model: AnchorHMM) -> list[str]:
 
 def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
     """List the states in their order.
-
-    model: the model, with labels or without.
-    top: the number of words of each state.
 
     >>> [row.anchor for row in anchor_rows(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))]
     ['it', 'rains']
@@ -85,9 +80,6 @@ def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
 
 def anchor_table(model: AnchorHMM, top: int = 10) -> str:
     """Format the states as lines of text, with shares in percent, and with labels if there are any.
-
-    model: the model, with labels or without.
-    top: the number of words of each line.
 
     >>> print(anchor_table(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3).label({"it": "N", "rains": "V"})))
     state  anchor  label  share  top words
@@ -112,9 +104,6 @@ def anchor_table(model: AnchorHMM, top: int = 10) -> str:
 def anchor_plane(model: AnchorHMM, top: int = 10) -> AnchorPlane:
     """Project anchors and likely words to the plane of the anchors' first two principal directions.
 
-    model: the model, with labels or without.
-    top: the number of words of each state.
-
     >>> plane = anchor_plane(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))
     >>> plane.anchor_points.shape, plane.words, plane.points.shape
     ((2, 2), ['it', 'rains', 'snows'], (3, 2))
@@ -137,10 +126,6 @@ def draw_anchors(model: AnchorHMM, path: str | os.PathLike[str], top: int = 30) 
 
     The same model gives the same SVG.  Raises ImportError without matplotlib, and ValueError for another ending of the
     picture's name.
-
-    model: the model, with labels or without.
-    path: the picture to write; its name ends in .svg, .png or .pdf.
-    top: the number of words of each state.
     """
     if Path(path).suffix.lower() not in _ENDINGS:
         raise ValueError(f"{os.fspath(path)}: name a picture that ends in {', '.join(_ENDINGS)}")

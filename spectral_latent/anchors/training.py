@@ -57,8 +57,6 @@ def choose_anchors(
 
     points: (n, d) the points of the types.
     tokens: (n,) the number of tokens of each type.
-    n_states: m, the largest number of anchors.
-    candidates: a type is a candidate if it is at least as frequent as the type of this rank.
     exchange: whether anchors are exchanged: each in turn is replaced by the candidate farthest from the span of the
         other anchors, until no anchor changes, at most ten times.  The paper does not exchange anchors.
 
@@ -128,9 +126,6 @@ class Bigrams:
 def count_bigrams(sequences: Sequences, n_types: int) -> Bigrams:
     """Count the types and pairs of neighbours of sequences.
 
-    sequences: the sequences of types 0 ... n - 1.
-    n_types: n, the number of types.
-
     >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0]]), n_types=2)
     >>> bigrams.before, bigrams.after, bigrams.count, bigrams.first, bigrams.first_count
     (array([0, 0, 1]), array([1, 2, 2]), array([1., 1., 1.]), array([0]), array([2.]))
@@ -180,7 +175,6 @@ def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
     Entries of π and T that are negative because of sampling errors are set to zero, and rows are scaled to sums of one.
 
     mixtures: (n, m) the probabilities p(h | x), as `find_mixtures` returns them.
-    bigrams: the bigrams of the corpus.
 
     >>> bigrams = Bigrams(*map(np.array, ([0, 1], [1, 2], [1.0, 1.0], [0], [1.0], [1.0, 1.0])))
     >>> solve_closed_form(np.eye(2), bigrams).stop  # type 1 follows type 0, and the end follows type 1
@@ -215,9 +209,6 @@ def maximise_likelihood(
     concave.  EM maximises it from uniform rows: many steps reach the maximum, and a few steps stay nearer to uniform.
 
     mixtures: (n, m) the probabilities p(h | x).
-    bigrams: the bigrams of the corpus.
-    steps: the number of iterations of EM; None to stop after an iteration that gains less than 1e-8 nats per bigram.
-    listener: is told equation 9 before each step; it never falls.
 
     >>> bigrams = count_bigrams(Sequences.of([[0, 1], [0, 1]]), n_types=2)
     >>> model = maximise_likelihood(np.eye(2), bigrams, steps=1)

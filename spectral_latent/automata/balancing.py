@@ -35,8 +35,6 @@ def _compressed(rows: FloatArray) -> FloatArray:
 def forward_factor(automaton: Factorisation) -> FloatArray:
     """Compute a factor F (k, m) of the sum of a_uᵀ a_u over all strings, with k ≤ m.
 
-    automaton: the numbers of an automaton with m states.
-
     Raises ValueError if the sum is infinite.
 
     >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
@@ -75,8 +73,6 @@ class Balanced(NamedTuple):
     def compute(automaton: Factorisation) -> Balanced:
         """Balance an automaton.  Raises ValueError if the sum of f(x)² over all strings is infinite.
 
-        automaton: the numbers of an automaton.
-
         >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
         >>> Balanced.compute(half).singular_values.round(6)
         array([0.666667])
@@ -93,10 +89,7 @@ class Balanced(NamedTuple):
         return Balanced(automaton, s[:rank], left, right)
 
     def truncated(self, n_states: int) -> Factorisation:
-        """Keep the states of the largest singular values; see `WeightedAutomaton.minimised` for the error.
-
-        n_states: the largest number of states to keep.
-        """
+        """Keep the states of the largest singular values; see `WeightedAutomaton.minimised` for the error."""
         left = self.left[:n_states]
         right = self.right[:, :n_states]
         return Factorisation(

@@ -57,10 +57,6 @@ def strings_up_to(symbols: Iterable[_Symbol], length: int) -> list[tuple[_Symbol
 def counts_of(strings: Sequence[_String], counted: Counted, longest: int) -> dict[_String, float]:
     """Count strings, or all their prefixes, suffixes or factors, and divide by the number of strings.
 
-    strings: the strings.
-    counted: the kind of strings that is counted.
-    longest: the length of the longest string that is counted.
-
     >>> counts_of([(0, 1), (0,)], "prefixes", longest=1)
     {(): 1.0, (0,): 1.0}
     """
@@ -89,10 +85,6 @@ class Basis(NamedTuple):
     def frequent(values: Mapping[_String, float], length: int, size: int) -> Basis:
         """Choose the beginnings and the ends of strings with the largest sums of values.
 
-        values: the strings with their values, which are not negative.
-        length: the length of the longest prefixes and suffixes.
-        size: the largest number of prefixes, and of suffixes.
-
         >>> Basis.frequent({(0, 1): 1.0, (0, 0): 2.0}, length=1, size=3)
         Basis(prefixes=[(), (0,)], suffixes=[(), (0,), (1,)])
         """
@@ -120,8 +112,6 @@ class Factorisation(NamedTuple):
 
     def of_strings(self, counted: Counted) -> Factorisation:
         """Turn the automaton of mean counts into the automaton of the distribution of strings.
-
-        counted: the kind of strings that was counted.
 
         >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([1.0]))  # f(u Σ*) = 2^-|u|
         >>> half.of_strings("prefixes").final

@@ -176,10 +176,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return WeightedAutomaton(Alphabet(known), np.append(latent.root[1, :m], 0.0), step, ended)
 
     def __call__(self, string: Iterable[Hashable]) -> float:
-        """Compute f of a string, which may be empty; it is zero if the string has a symbol that is not known.
-
-        string: the symbols of the string.
-        """
+        """Compute f of a string, which may be empty; it is zero if the string has a symbol that is not known."""
         forward = self.initial
         for x in self.observations.terminals_of(list(string)).tolist():
             if x == len(self.step):

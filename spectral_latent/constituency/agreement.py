@@ -45,12 +45,8 @@ def agreed(
     A constituent with a low posterior keeps its judgement.  If each derivation of a sentence needs an unlikely item,
     all judgements of the sentence stay as they are.
 
-    items: the items of each grammar.
-    constituents: K constituents with chains of labels, with the mean of the grammars' posteriors.
-    parts: the L labelled constituents, with their posteriors μ; those of spectral grammars may be above 1.
     judgement: (L,) the judgement P of each labelled constituent.
     start: (T + 1,) the first word of each sentence, and the number of all words.
-    options: the settings of the model of spans.
     """
     gradient = parts.by_chain(judgement - np.minimum(parts.posterior, 1.0))
     factors = np.exp(np.clip(options.step * gradient, -_LARGEST, _LARGEST))

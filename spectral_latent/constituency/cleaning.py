@@ -113,8 +113,6 @@ class Changes:
 def without_functions(tree: Phrase) -> Phrase:
     """Cut the label of every phrase of a tree to its category; tags stay as they are.
 
-    tree: a tree, such as a parse with function labels.
-
     >>> without_functions(Phrase("S", (Phrase("NP-SBJ", (Phrase("NN", ("rain",)),)),))).bracketed()
     '(S (NP (NN rain)))'
     """
@@ -137,9 +135,6 @@ def is_empty(tag: str, word: str) -> bool:
     the label of its phrase, and has the form of most empty elements of the Penn Treebank: a name of capitals and digits
     (or pro) in asterisks, perhaps with an index.  Examples: `*0*`, a subject that Spanish leaves out, and `*T*-1`.
 
-    tag: the label above the word.
-    word: the word of a leaf.
-
     >>> is_empty("-NONE-", "0"), is_empty("sn.e-SUJ", "*0*"), is_empty("NP", "*pro*"), is_empty("UH", "*sigh*")
     (True, True, True, False)
     """
@@ -148,8 +143,6 @@ def is_empty(tag: str, word: str) -> bool:
 
 def tagged_words(phrase: Phrase) -> Iterator[tuple[str, str]]:
     """Walk over the words that are not empty elements, each after the label above it, from left to right.
-
-    phrase: a tree as a treebank has it.
 
     >>> list(tagged_words(Phrase("VP", (Phrase("VB", ("go",)), Phrase("-NONE-", ("*",))))))
     [('VB', 'go')]
@@ -184,8 +177,6 @@ def base_label(label: str) -> str:
 
 def function_label(label: str) -> str:
     """Remove the indices of traces and gaps from a label, and keep its category and its function labels.
-
-    label: a label as a treebank has it.
 
     >>> [function_label(label) for label in ("NP-SBJ-1", "NP=2", "PP-LOC-CLR", "-LRB-")]
     ['NP-SBJ', 'NP', 'PP-LOC-CLR', '-LRB-']
@@ -226,7 +217,6 @@ def clean(phrase: Phrase, *, function_labels: bool = False, changes: Changes | N
 
     phrase: a tree as a treebank has it.
     function_labels: whether phrases keep their function labels; indices are always removed.
-    changes: the counts to add to; None to count nothing.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
     >>> subject = Phrase("NP-SBJ", (Phrase("NP", (leaf("NNS", "dogs"),)),))
@@ -244,10 +234,6 @@ def clean_together(
     phrases: Sequence[Phrase], *, function_labels: bool = False, changes: Changes | None = None
 ) -> list[Phrase | None]:
     """Clean several phrases; an object that several phrases share is cleaned once, and stays shared.
-
-    phrases: trees as a treebank has them.
-    function_labels: whether phrases keep their function labels.
-    changes: the counts to add to; None to count nothing.
 
     >>> subject = Phrase("NP-SBJ", (Phrase("NNS", ("dogs",)),))
     >>> one, other = clean_together([Phrase(label, (subject, Phrase("VBP", ("bark",)))) for label in ("S", "SINV")])
@@ -274,10 +260,6 @@ def cleaned(
     phrases: Iterable[Phrase], *, function_labels: bool = False, changes: Changes | None = None
 ) -> Iterator[Phrase]:
     """Clean phrases one by one.
-
-    phrases: trees as a treebank has them.
-    function_labels: whether phrases keep their function labels.
-    changes: the counts to add to; None to count nothing.
 
     Raises EstimationError at a phrase without words.
 

@@ -45,8 +45,6 @@ class PhraseColumns(NamedTuple):
     def of(lists: Iterable[Sequence[Phrase]], first: Iterable[int]) -> PhraseColumns:
         """Number the nodes of the trees of sentences.
 
-        lists: for each sentence, cleaned trees over its words (`cleaning`).
-        first: the place of the first word of each sentence.
         Raises ValueError for a tree with several words below one label, or words beside phrases.
 
         >>> def leaf(tag, word): return Phrase(tag, (word,))
@@ -74,8 +72,6 @@ class PhraseColumns(NamedTuple):
     def trees(self, words: Sequence[str]) -> list[Phrase]:
         """Build the trees; a node that several trees share is one object.
 
-        words: the words of all sentences.
-
         >>> tree = Phrase("S", (Phrase("NP", (Phrase("NN", ("rain",)),)), Phrase("VB", ("falls",))))
         >>> PhraseColumns.of([[tree]], [0]).trees(["rain", "falls"])
         [<Phrase: (S (NP (NN rain)) (VB falls))>]
@@ -96,7 +92,6 @@ class PhraseColumns(NamedTuple):
 
         parts: different labelled constituents with their posteriors; all other constituents have posterior zero.  The
         words of all sentences are numbered together.
-        labels: the labels, as these constituents number them.
 
         >>> tree = Phrase("NP", (Phrase("NN", ("rain",)),))
         >>> spans = np.array([[0], [1], [0]])
@@ -214,11 +209,7 @@ class _Numbering:
         self._known: dict[_PhraseKey, tuple[int, int]] = {}
 
     def add(self, tree: Phrase, place: int) -> int:
-        """Number the new nodes of a tree, and return its root.
-
-        tree: a tree, which must not be deleted before another sentence begins.
-        place: the place of its first word.
-        """
+        """Number the new nodes of a tree, and return its root."""
         # The unfinished phrases above: key, chain, children to be numbered, and numbers of the children before them.
         opened: list[tuple[_PhraseKey, Chain, Iterator[Phrase], list[int]]] = []
         above: _PhraseKey = 0, place  # the phrase whose children are numbered now

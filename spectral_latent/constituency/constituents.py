@@ -47,9 +47,6 @@ class Constituent(NamedTuple):
 def spans_html(words: Sequence[str], posteriors: Mapping[Constituent, float]) -> Html:
     """Draw the posteriors of phrases as a table, each span with its likeliest label.
 
-    words: the n words of a sentence.
-    posteriors: the posterior of each constituent; those of tags are left out.
-
     >>> posteriors = {Constituent(0, 2, "NP", False): 0.75, Constituent(0, 2, "VP", False): 0.25}
     >>> spans_html(["big", "dogs"], posteriors).count(">NP .75<")
     1
@@ -66,8 +63,6 @@ def spans_html(words: Sequence[str], posteriors: Mapping[Constituent, float]) ->
 
 def constituents_of(tree: Phrase) -> list[Constituent]:
     """List the constituents of a cleaned tree, tags included; a constituent comes after those inside it.
-
-    tree: the tree whose constituents are listed.
 
     >>> [part.label for part in constituents_of(Phrase("S", (Phrase("NN", ("rain",)), Phrase("VB", ("falls",)))))]
     ['NN', 'VB', 'S']
@@ -140,7 +135,6 @@ class Constituents(NamedTuple):
 
         The result is sorted by first words.
 
-        parts: the constituents of each grammar; all grammars number the chains alike.
         n_grammars: (n,) the number of grammars that derive the sentence of each of the n words.
 
         >>> one, two = (Constituents(*np.array([[0, 0], [1, 2], [0, chain]]), np.ones(2)) for chain in (1, 2))
@@ -154,9 +148,6 @@ class Constituents(NamedTuple):
         """Take the constituents of one of several sentences, and number its words from 0.
 
         The constituents must be sorted by first words.
-
-        first: the first word of the sentence.
-        end: the word after its last one.
         """
         rows = slice(*np.searchsorted(self.first, (first, end)))
         return Constituents(self.first[rows] - first, self.end[rows] - first, self.chain[rows], self.posterior[rows])
@@ -186,10 +177,7 @@ class LabelledConstituents(NamedTuple):
     part: IntArray
 
     def gains(self, span_penalty: float) -> FloatArray:
-        """Compute the gain of each constituent with a chain, (K,).
-
-        span_penalty: the penalty of every label that is not the tag of a word.
-        """
+        """Compute the gain of each constituent with a chain, (K,)."""
         return self.by_chain(self.posterior - span_penalty * ~self.is_tag)
 
     def by_chain(self, values: FloatArray) -> FloatArray:
@@ -208,10 +196,7 @@ class LabelledConstituents(NamedTuple):
         return np.bincount(self.part, values[self.row], minlength=len(self.first)).astype(float)
 
     def named(self, labels: Sequence[str]) -> list[Constituent]:
-        """List the constituents with their names.
-
-        labels: the labels in the order of their numbers.
-        """
+        """List the constituents with their names."""
         names = [labels[number] for number in self.label.tolist()]
         return list(map(Constituent, self.first.tolist(), self.end.tolist(), names, self.is_tag.tolist()))
 
@@ -237,10 +222,7 @@ class ChainLabels:
         self.label = Vocabulary(self.names).numbers(label for chain in chains for label in chain)
 
     def split(self, constituents: Constituents) -> LabelledConstituents:
-        """Split constituents with chains into labelled constituents, and sum the posterior of each.
-
-        constituents: K constituents, which number the chains as `chains` does.
-        """
+        """Split constituents with chains into labelled constituents, and sum the posterior of each."""
         # A pair (constituent, label) for each label of each chain.
         end = self.end[constituents.chain]
         place, row = ranges(end - self.length[constituents.chain], end)

@@ -198,7 +198,6 @@ PartialPhrase: TypeAlias = Partial[Sequence[str], PhraseConstraints]
 def unknown_phrase(words: Sequence[str]) -> PartialPhrase:
     """Make a sentence of whose tree nothing is known.
 
-    words: the words of the sentence.
     Raises TypeError for a string in place of a sentence.
 
     >>> unknown_phrase(["it", "rains"]).constraints

@@ -109,8 +109,6 @@ def _merges(
     """Find the child from which binarisation starts, and the steps that join the other children to it.
 
     Heads, bars and memories do not depend on function labels.
-
-    labels: the labels of all children, left to right.
     """
     label = base_label(symbol.last)
     labels = tuple(map(base_label, labels))
@@ -174,10 +172,6 @@ def skeletal_trees(
 ) -> PhraseTrees:
     """Convert cleaned phrases to s-trees; new symbols and words get new numbers.
 
-    phrases: the trees; the children of each phrase must be phrases, or a single word.
-    binarisation: the settings of the conversion.
-    symbols: the numbers of symbols.
-    terminals: the numbers of words.
     Raises ValueError for other trees.
 
     >>> symbols, words = Vocabulary[PhraseSymbol](), Vocabulary[str]()
@@ -196,10 +190,6 @@ def skeletal_trees(
 
 def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], words: Iterable[str]) -> Phrase:
     """Build a phrase from nodes in post-order.
-
-    chains: the labels that each node puts above its children, top to bottom; empty if the node only joins its children.
-    n_children: the number of children of each node; a node without children is a word.
-    words: the words, left to right.
 
     >>> chains = [("N",), ("N",), ("NP",), ("V",), (), ("S",)]
     >>> print(build_phrase(chains, [0, 0, 2, 0, 2, 1], ["guard", "dogs", "bark"]).bracketed())
@@ -229,10 +219,6 @@ def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], w
 
 def phrase_of(tree: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Iterable[str]) -> Phrase:
     """Convert one s-tree back to a phrase.  A bar @X at the top stands for its phrase X.
-
-    tree: the s-tree; its terminals are not used.
-    symbols: the meaning of each symbol.
-    words: the words, left to right.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
     >>> symbols = [PhraseSymbol(("NP", "NNS")), PhraseSymbol(("VP", "VBP")), PhraseSymbol(("S",))]

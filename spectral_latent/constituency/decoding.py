@@ -199,10 +199,7 @@ class PhraseForest(NamedTuple):
     words: Sequence[str]
 
     def columns(self, derivations: Derivations) -> PhraseColumns:
-        """List the nodes of the trees of derivations; a part that several derivations share is one node.
-
-        derivations: the chosen derivations of `forest`.
-        """
+        """List the nodes of the trees of derivations; a part that several derivations share is one node."""
         item = range_of(self.forest.start, derivations.edge)
         chain = self.forest.symbol[item]
         left = derivations.left
@@ -230,10 +227,7 @@ def bracketings(
 ) -> PhraseForest:
     """Build the forest of all trees that consist of given constituents; a sentence without a tree has no root.
 
-    constituents: K constituents of T sentences; the words of all sentences are numbered together.
     gain: (K,) the gain of each constituent.
-    chains: the chains of labels, as the constituents number them.
-    words: the words of all sentences.
     start: (T + 1,) the first word of each sentence, and the number of all words.
     Raises ValueError if the columns differ in length, or if a constituent is not within the words of a sentence.
 

@@ -34,9 +34,7 @@ def _head_tags(converted: PhraseTrees, tags: IntArray) -> tuple[IntArray, IntArr
 def constituency_features(converted: PhraseTrees, tags: IntArray, which: FeatureSet = "all") -> FeatureColumns:
     """Compute all templates of slides 18 and 19, or the two simple templates of slide 28: rule below and rule above.
 
-    converted: s-trees of N nodes.
     tags: (S,) the number of the last label of each symbol; at a leaf, this label is a tag.
-    which: the set of templates.
     """
     trees = converted.trees
     inner = inside_templates(trees)

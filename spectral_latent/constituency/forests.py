@@ -92,7 +92,6 @@ def _joined(
     """List the binary derivations of a range a ... z-1 of children by symbols with a given chain, or a given label.
 
     kind: (S,) the number of each symbol's chain, or of its label.
-    wanted: the number of the chain or label; there are no derivations if it is negative.
     items: (n, k) symbols of items in the first column.
     span: (M, M + 1, 2) the items of range a ... z-1 are span[a, z, 0] ... span[a, z, 1] - 1.
     ways: (n, 4) gets parent, rule, left item and right item of each derivation.
@@ -129,7 +128,6 @@ def _add_row(
     The item is -1 if there is no rule for one of the children.
 
     span: (M, M + 1, 2) the items of each range of the children.
-    m: the number of children.
     """
     row = -1
     for c in range(m):
@@ -254,11 +252,8 @@ def _all_derivations(
 
     columns: (N,) the chain of each node, (N,) its label, (N + 1,) the start of its children, (C,) the children, which
     come before their parents, and (N,) whether a node is a root.
-    grammar: the symbols and the rules of the grammar.
-    rows: the rules of rows.
     leaf_start: (n + 1,) the leaf rules of the k-th of n nodes over a word are leaf_start[k] ... leaf_start[k+1] - 1.
     leaves: (L, 2) symbol and rule of each leaf rule of these nodes.
-    room: the arrays to fill; `span_of` gets the items of each node.
     Returns items (I, 2): symbol and end of its edges; and edges (E, 3): rule, left, right.
     """
     chain, label, start, child, is_root = columns
@@ -346,7 +341,6 @@ class DerivationBuilder:
         Trees share items, so that the forest has one component.  A tree that the grammar does not derive has a root
         without edges.
 
-        columns: the nodes of T trees.
         word: (n,) the number of the word at each place.
         leaf_rules: (R, 2) symbol and word of each leaf rule of the grammar, in lexicographic order.
         Raises ValueError if the columns are not those of trees over these words.

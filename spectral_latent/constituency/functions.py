@@ -58,10 +58,6 @@ class FunctionLabeller:
         """Add function labels to trees of one sentence.
 
         A constituent that the grammar does not find in the sentence gets no function label.
-
-        trees: the trees, without function labels.
-        words: the words of the sentence.
-        constituents: the posteriors of the sentence's constituents, without function labels.
         """
         best = self._best(words, constituents)
         return [_relabelled(tree, best, words) for tree in trees]

@@ -80,9 +80,6 @@ def _chosen(label: str, children: Sequence[str]) -> int:
 def head_child(label: str, children: Sequence[str]) -> int:
     """Find the position of the head among the children of a phrase, from 0.
 
-    label: the label of the phrase.
-    children: the labels of the children, left to right.
-
     >>> head_child("S", ["NP", "VP", "."]), head_child("NP", ["DT", "JJ", "NN"]), head_child("XP", ["A", "B", ","])
     (1, 2, 1)
     """

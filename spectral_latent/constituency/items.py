@@ -31,7 +31,6 @@ class PhraseItems(NamedTuple):
     """The items of the charts of sentences under one grammar.
 
     options: the settings of the grammar, which choose the signs of posteriors.
-    operators: the operators that weigh the rules.
     forest: the I items, with a component for each of the T sentences.
     sentence: (I,) the sentence of each item.
     first, end: (I,) an item spans the words first ... end - 1; the words of all sentences are numbered together.
@@ -62,9 +61,6 @@ class PhraseItems(NamedTuple):
     ) -> PhraseItems:
         """Compute the posteriors of items.
 
-        options: the settings of the grammar.
-        operators: the operators that weigh the rules.
-        forest: the I items, with a component for each of the T sentences.
         sentence: (I,) the sentence of each item.
         first: (I,) the first word of each item; the words of all sentences are numbered together.
         end: (I,) the word after its last word.
@@ -74,10 +70,7 @@ class PhraseItems(NamedTuple):
         return PhraseItems(options, operators, forest, sentence, first, end, chain, posterior, is_derived)
 
     def likely(self, least: float) -> PhraseItems:
-        """Keep the roots and the items whose posterior is above a limit, and the derivations from kept items alone.
-
-        least: the smallest posterior of an item that is kept.
-        """
+        """Keep the roots and the items whose posterior is above a limit, and the derivations from kept items alone."""
         keep = np.abs(self.posterior) > least
         keep[self.forest.root] = True
         return self._replace(
@@ -98,7 +91,6 @@ class PhraseItems(NamedTuple):
         """Compute the posteriors of constituents after each derivation is multiplied by the factors of its
         constituents.
 
-        constituents: K constituents as `Constituents.merged` lists them.
         factors: (K,) the factor of each constituent; other items have the factor 1.
         Returns the posteriors (K,), and whether the items derive each sentence, (T,).
         """

@@ -136,7 +136,6 @@ class ConstituencyModel(PhraseParser):
         sentence.  A model of spans replaces the posteriors by its judgements, after they were made to agree
         (`agreement`); the judgements of the tags of a word need not sum to 1.
 
-        words: the words of the sentence.
         Raises ValueError if there is no word.
         """
         charts = self.charts([unknown_phrase(words)])
@@ -148,7 +147,6 @@ class ConstituencyModel(PhraseParser):
 
         A cell shows the likeliest label of its span.
 
-        words: the words of the sentence.
         Raises ValueError if there is no word.
         """
         return spans_html(words, self.posteriors(words))

@@ -43,8 +43,6 @@ def check_together(options: Sequence[ConstituencyOptions]) -> None:
     The parser as a whole has one `span_penalty`, one model of spans, and function labels or none.  Each grammar uses
     its own of all other options, such as those of pruning: they may differ.
 
-    options: the options of each grammar.
-
     >>> check_together([ConstituencyOptions(), ConstituencyOptions(span_penalty=0.5)])
     Traceback (most recent call last):
     ValueError: the grammars of one parser must have the same span_penalty, not 0.4 and 0.5

@@ -111,7 +111,6 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
     def checked(self, words: Sequence[str], constraints: PhraseConstraints) -> PhraseConstraints:
         """Check constraints, and turn their brackets over tags into tags.
 
-        words: the words of the sentence.
         constraints: the constraints on its tree.
 
         Raises TypeError for constraints on dependency trees, and ValueError for constraints that do not fit the
@@ -206,7 +205,6 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
         """Find the best trees of each sentence of a batch, in a list that processes exchange cheaply.
 
         inputs: the words of each sentence, or the words with constraints on the tree.
-        n_best: the largest number of trees of a sentence.
         settings: `charts`, the charts of the sentences under each grammar; `scored`, whether to weigh the trees.
         """
         return ParsesOfBatch(super().find(inputs, n_best, **settings))
@@ -219,11 +217,7 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
         charts: Sequence[Charts] | None = None,
         scored: bool = True,
     ) -> list[Parses[Phrase]]:
-        """Find up to `n_best` different trees of each sentence, by falling gain.
-
-        charts: the charts of the sentences under each grammar and the constraints; None to build them.
-        scored: whether to compute the trees' probabilities.
-        """
+        """Find up to `n_best` different trees of each sentence, by falling gain."""
         if charts is None:
             charts = self.charts(sentences)
         if len(charts) != len(self.members):
@@ -271,11 +265,7 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
         words: Sequence[str],
         n_best: int,
     ) -> PhraseForest:
-        """Build the forest of all trees that consist of the found constituents, with the gains of the constituents.
-
-        grammar: any member's grammar of the sentences.
-        words: the words of all sentences.
-        """
+        """Build the forest of all trees that consist of the found constituents, with the gains of the constituents."""
         constituents, parts = found
         start = grammar.start
         gain = parts.gains(self.members[0].options.span_penalty)
@@ -328,11 +318,7 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
         return SignedLog.mean([member.weighed(columns, grammar).weight() for member, grammar in pairs])
 
     def _fallback(self, sentence: PartialPhrase, grammar: SentenceGrammar, at: int) -> Parse[Phrase]:
-        """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag.
-
-        grammar: the first member's grammar over the words of all sentences.
-        at: the number of this sentence.
-        """
+        """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag."""
         alone = grammar.of_sentences(np.array([at]))
         tags = self.members[0].most_frequent_tags(alone)
         leaves = [Phrase(tag, (word,)) for tag, word in zip(tags, sentence.sentence, strict=True)]
@@ -340,10 +326,7 @@ class PhraseParser(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phras
 
 
 def by_words(trees: Iterable[Phrase]) -> list[list[Phrase]]:
-    """Divide trees into lists: a list holds trees that follow one another and have the same words.
-
-    trees: the trees of some sentences.
-    """
+    """Divide trees into lists: a list holds trees that follow one another and have the same words."""
     return [list(of_sentence) for _, of_sentence in groupby(trees, key=lambda tree: tuple(tree.words()))]
 
 

@@ -107,8 +107,6 @@ class Phrase(NamedTuple):
 def inner_first(trees: Iterable[Phrase]) -> Iterator[Phrase]:
     """Walk over the phrases of trees, children before parents; an object that several trees share comes once.
 
-    trees: the trees, which must not be deleted before the walk ends.
-
     >>> subject = Phrase("NP", (Phrase("NNS", ("dogs",)),))
     >>> trees = [Phrase(label, (subject, Phrase("VBP", ("bark",)))) for label in ("S", "SINV")]
     >>> [phrase.label for phrase in inner_first(trees)]
@@ -144,10 +142,7 @@ class FlatPhrases(NamedTuple):
 
     @staticmethod
     def of(trees: Sequence[Phrase]) -> FlatPhrases:
-        """List the phrases of trees; equal phrases become one.
-
-        trees: the T trees.
-        """
+        """List the phrases of trees; equal phrases become one."""
         numbers: dict[tuple[str, tuple[str | int, ...]], int] = {}  # the number for each label and children
         number_of: dict[int, int] = {}  # the number of each phrase, by its `id`
         for phrase in inner_first(trees):

@@ -38,10 +38,7 @@ _MORE_WAYS = (Binarisation("last", siblings=1), Binarisation("first"), Binarisat
 
 
 def _n_states(most: int, binarisation: Binarisation) -> int:
-    """Choose the largest number of states of a symbol; it is smaller if symbols remember parents, and are more.
-
-    most: the number without parents.
-    """
+    """Choose the largest number of states of a symbol; it is smaller if symbols remember parents, and are more."""
     return 12 if binarisation.parents else most
 
 

@@ -46,9 +46,7 @@ def with_rows(grammar: LatentGrammar[Any, Any, Any, Any, Any], is_bar: BoolArray
 
     The symbol of rows comes after all others.
 
-    grammar: a grammar of phrases without unary rules.
     is_bar: (S,) whether each symbol is a bar.
-    rows: ε, the probability of a row.
     """
     operators = grammar.latent.rest
     rules = operators.rules

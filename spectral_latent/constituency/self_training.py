@@ -44,7 +44,6 @@ def self_train(
     weight: the weight of the tree of a sentence: it counts as this many trees; at least 0.
     weights: the weight of each of `phrases`; 1 if not given.
     jobs: the number of threads, and of processes that parse; the result does not depend on it.
-    listener: is told the progress.
     changes: the counts to which the cleaning of `phrases` adds; None to count nothing.
     Raises ValueError for a weight below 0 or not finite, and TypeError for a string in place of a sentence, both before
     training; and the errors of `ConstituencyModel.train`.

@@ -190,7 +190,6 @@ def _context(
 
     sentence: (L,) the sentence of each constituent.
     label: (L,) the hash of each label.
-    atoms: the value of every word, for each kind.
     judged: (n,) the numbers of the n constituents.
     """
     likely = np.flatnonzero(parts.posterior > _LEAST)
@@ -291,7 +290,6 @@ def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArr
 
     values: (L, V) the values of each constituent; the first is the label.
     templates: (T, 4) the columns of the values of each template, filled up with -1.
-    n_buckets: the number of buckets, a power of two.
     """
     buckets = np.empty((len(values), len(templates)), dtype=np.int32)
     mask = np.uint64(n_buckets - 1)
@@ -317,10 +315,7 @@ def span_features(
 ) -> BucketArray:
     """Compute the bucket of each feature of some of the labelled constituents of sentences, (n, T).
 
-    parts: L labelled constituents of S sentences; the words of all sentences are numbered together.
     odds: (L,) the logarithm of the odds of their posteriors.
-    labels: the labels, as the constituents number them.
-    words: the words of all sentences.
     start: (S + 1,) the first word of each sentence, and the number of all words.
     judged: (n,) the numbers of the constituents to describe.
 

@@ -94,9 +94,6 @@ class SpanExamples(NamedTuple):
     ) -> SpanExamples:
         """Compute the features of n of the labelled constituents of sentences.
 
-        parts: L labelled constituents of S sentences; the words of all sentences are numbered together.
-        labels: the labels, as the constituents number them.
-        words: the words of all sentences.
         start: (S + 1,) the first word of each sentence, and the number of all words.
         judged: (n,) the numbers of the constituents to judge; their features depend on the other constituents, too.
         correct: (L,) whether each constituent is in the tree; None if the tree is not known.
@@ -111,18 +108,12 @@ class SpanExamples(NamedTuple):
         return SpanExamples(buckets, odds[judged], correct[judged], np.ones(len(judged)))
 
     def weighted(self, weight: float) -> SpanExamples:
-        """Multiply the weight of the tree.
-
-        weight: the factor of all examples.
-        """
+        """Multiply the weight of the tree."""
         return self._replace(times=weight * self.times)
 
     @staticmethod
     def joined(parts: Sequence[SpanExamples]) -> SpanExamples:
-        """Join the examples of several sentences.
-
-        parts: the examples of each sentence; at least one sentence.
-        """
+        """Join the examples of several sentences."""
         return SpanExamples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -149,9 +140,7 @@ def _spread(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
 def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) -> tuple[float, FloatArray]:
     """Compute −Σ n(c) log P(whether c is in the tree) + λ ‖w‖² / 2 and its gradient.
 
-    examples: the constituents c, with their features.
     parameters: (B + 1,) the weights w of B buckets, and s.
-    penalty: λ, the weight of the squared norm of the weights.
 
     >>> example = SpanExamples(np.array([[0, 1]], dtype=np.int32), np.zeros(1), np.array([True]), np.ones(1))
     >>> loss, gradient = span_loss(example, np.array([0.0, 0.0, 1.0]), penalty=1.0)
@@ -198,9 +187,6 @@ class SpanModel:
         """Learn from the constituents that grammars find in sentences that are new to the grammars.
 
         Weights are rounded to numbers of two bytes, as a file holds them.
-
-        examples: the constituents of each sentence.
-        options: the settings of the model of spans.
         """
         plain = SpanModel.plain()
         if not examples:
@@ -215,9 +201,6 @@ class SpanModel:
         return SpanModel(float(best[-1]), best[:-1].astype(np.float16).astype(np.float64))
 
     def probabilities(self, examples: SpanExamples) -> FloatArray:
-        """Compute P(c) of n constituents, (n,).
-
-        examples: the constituents with their features.
-        """
+        """Compute P(c) of n constituents, (n,)."""
         score = _sums(examples.buckets, self.weights) + self.slope * examples.odds
         return np.asarray(scipy.special.expit(score))

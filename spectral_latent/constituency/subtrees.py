@@ -33,8 +33,6 @@ __all__ = ["SubtreeGrammar", "chains_of"]
 def chains_of(tree: Phrase) -> list[tuple[Phrase, tuple[str, ...]]]:
     """List for each phrase the uppermost phrase of its chain of only children, and the labels from there down to it.
 
-    tree: a tree; its phrases are listed in the order of `nodes`.
-
     >>> tree = Phrase("S", (Phrase("VP", (Phrase("VB", ("go",)),)),))
     >>> [(top.label, labels) for top, labels in chains_of(tree)]
     [('S', ('S',)), ('S', ('S', 'VP')), ('S', ('S', 'VP', 'VB'))]
@@ -67,7 +65,6 @@ class SubtreeGrammar(NamedTuple):
     def of(grammar: PhraseGrammar) -> SubtreeGrammar:
         """Compute the expected numbers of phrases; a bar @X is not a phrase.
 
-        grammar: a grammar of probabilities.
         Raises ValueError for a grammar whose numbers are not probabilities, and if trees are infinite on average.
         """
         nodes = mean_node_counts(grammar.operators)
@@ -79,10 +76,7 @@ class SubtreeGrammar(NamedTuple):
         return SubtreeGrammar(grammar, nodes, dict(n_phrases))
 
     def weights(self, tree: Phrase) -> SignedLog:
-        """Compute p(t | X) of each of n phrases t of a tree, in the order of `nodes`.
-
-        tree: a tree without traces and function labels.
-        """
+        """Compute p(t | X) of each of n phrases t of a tree, in the order of `nodes`."""
         chains = chains_of(tree)
         tops = [top for top, _ in chains]
         words = self.grammar.for_sentences([list(top.words()) for top in tops])

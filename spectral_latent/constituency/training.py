@@ -93,8 +93,6 @@ def prepare(
     phrases: treebank trees, which are cleaned here.
     options: the options of each grammar.
     weights: the weight of each phrase; see `read_treebanks`.
-    jobs: the number of threads; the result does not depend on it.
-    changes: the counts to which the cleaning adds; None to count nothing.
     Raises EstimationError if a phrase has no word, or if there is no phrase; TypeError for an object that is not a
     phrase.
     """
@@ -138,14 +136,6 @@ def train_parser(
 ) -> tuple[tuple[PhraseGrammar, ...], SpanModel | None, FunctionLabeller | None]:
     """Train the grammars of a parser, and the model of spans and the labeller that the options ask for.
 
-    phrases: treebank trees, which are read once; to learn a model of spans they are kept in memory.
-    options: the options of each grammar.
-    find_examples: the function that lists the examples for a model of spans.
-    weights: the weight of each phrase; see `read_treebanks`.
-    spans: a model of spans that is ready, for options that ask for one; None to learn the one that they ask for.
-    jobs: the number of threads; the result does not depend on it.
-    listener: is told the progress.
-    changes: the counts to which the cleaning adds; None to count nothing.
     Raises ValueError if the options do not fit together, and EstimationError as `prepare` does.
     """
     check_together(options)
@@ -181,12 +171,7 @@ def _train_grammars(
 
 
 def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
-    """Tell a listener the progress of one of several grammars.
-
-    listener: the listener.
-    prefix: the text before the name of the stage.
-    progress: the step of the training.
-    """
+    """Tell a listener the progress of one of several grammars."""
     listener(progress._replace(stage=prefix + progress.stage))
 
 
@@ -201,9 +186,6 @@ def _train_spans(
     """Train a model of spans on sentences that are parsed by grammars of the other folds.
 
     Tree i is in fold i modulo the number of folds.  With one fold there are no examples, because no other fold is left.
-
-    weighted: trees and their weights, which are more than 0.
-    grammars: the grammars of all trees.
     """
     n_folds = min(options.folds, len(weighted))
     alone = [replace(grammar.options, spans=None) for grammar in grammars]
@@ -230,10 +212,6 @@ def learnt_without(whole: PhraseGrammar, rest: Training[PhraseGrammar], jobs: in
 
     All counts, rules and words come from these trees; only the states were found on all trees.  A grammar without
     probabilities is trained from the beginning.
-
-    whole: the grammar of all trees.
-    rest: the treebank of some of the trees, under the same options.
-    jobs: the number of threads; the result does not depend on it.
     """
     if not whole.latent.rest.probabilities:
         return rest.estimate(jobs=jobs)

@@ -19,9 +19,6 @@ def items_of_files(
 ) -> Iterator[_T]:
     """Read a file, or the files beneath a folder, in sorted order, without hidden files and hidden folders.
 
-    name: the file or the folder.
-    kind: the kind of files, for errors.
-    read: the function that reads the items of a file.
     endings: groups of endings of file names; the first group that names a file in the folder is used.  Capital letters
         and a further .gz make no difference.
 

@@ -61,11 +61,7 @@ class WrittenList(NamedTuple):
 
 
 def read_bllip(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
-    """Read the lists of the format `bllip`.
-
-    lines: the lines of the text.
-    source: the name of the text in errors.
-    """
+    """Read the lists of the format `bllip`."""
     rest = _with_content(lines, source)
     for first, text in rest:
         header = HEADER.fullmatch(text)
@@ -88,11 +84,7 @@ def read_bllip(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
 
 
 def read_trees(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
-    """Read the lists of the format `trees`.
-
-    lines: the lines of the text.
-    source: the name of the text in errors.
-    """
+    """Read the lists of the format `trees`."""
     for (name, _), group in groupby(_tree_rows(lines, source), key=lambda row: row[0]):
         yield WrittenList(name, [_Row(line, candidate) for _, line, candidate in group if candidate is not None])
 
@@ -124,11 +116,7 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
 
 
 def read_conllu_lists(text: str, source: str) -> Iterator[WrittenList]:
-    """Read the lists of the format `conllu`.
-
-    text: the sentences.
-    source: the name of the text in errors.
-    """
+    """Read the lists of the format `conllu`."""
     rows = (_conllu_row(sentence, Line(source, lines[0])) for sentence, lines in parse_with_lines(text, source))
     for name, group in groupby(rows, key=lambda row: row[0]):
         yield WrittenList(name, [row for _, row in group])
@@ -147,11 +135,7 @@ def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, _Row]:
 
 
 def read_json(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
-    """Read the lists of the format `json`.
-
-    lines: the lines of the text.
-    source: the name of the text in errors.
-    """
+    """Read the lists of the format `json`."""
     for count, (line, text) in enumerate(_with_content(lines, source), start=1):
         try:
             entry = json.loads(text)
@@ -202,8 +186,6 @@ def _json_candidate(entry: Any, sentence: DependencySentence | None, line: Line)
 def comment_key(comment: str) -> str:
     """Return the name in a comment `name = value`; an empty string for any other comment.
 
-    comment: a comment without # and the white space around it.
-
     >>> comment_key("sent_id = 7"), comment_key("by hand")
     ('sent_id', '')
     """
@@ -214,9 +196,6 @@ def comment_key(comment: str) -> str:
 def comment_value(sentence: DependencySentence, key: str) -> str | None:
     """Return the value of a sentence's first comment of this name, or None.
 
-    sentence: a sentence with its comments.
-    key: the name in the comment.
-
     >>> comment_value(DependencySentence.of(["Yes"])._replace(comments=("sent_id = 7",)), "sent_id")
     '7'
     """
@@ -226,8 +205,6 @@ def comment_value(sentence: DependencySentence, key: str) -> str | None:
 
 def is_number(text: str) -> bool:
     """Tell whether a text is a number as formats write scores.
-
-    text: one column of a line.
 
     >>> [is_number(text) for text in ("-1.5e3", "7", "-Infinity", "nan", "1_0")]
     [True, True, True, False, False]

@@ -47,11 +47,8 @@ def items_of_corpus(
     source: `nltk:NAME`, or a part of the corpus: `nltk:NAME:train`, `:dev`, `:test`.  The sorted files, or the items
         if there is one file, are numbered from 1.  Those whose number ends in 9 are test, those whose number ends in 8
         are dev, all others are train.
-    method: a method that the corpus's reader must have.
-    kind: the kind of corpus that is needed, for errors.
     items_of_file: the function that reads the items of a file, given the reader, the name of the corpus and the name
         of the file.
-    example: the name of a corpus of this kind, for errors.
 
     Raises `CorpusError`, at the call, for a name that NLTK does not know or whose reader lacks the method, for a corpus
     that is not installed, and for a part that does not exist or has no files.
@@ -99,13 +96,7 @@ def _reader(corpus: str, method: str, kind: str, example: str) -> Any:
 
 
 def phrases_of_file(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
-    """Read the trees of one file of a corpus.
-
-    changes: the counts to add to; None to count nothing.
-    reader: NLTK's reader of the corpus.
-    corpus: the name of the corpus.
-    file: the name of the file in the corpus.
-    """
+    """Read the trees of one file of a corpus."""
     changes = Changes() if changes is None else changes
     phrases = _own_phrases(reader, corpus, file, changes)
     return _phrases_by_nltk(reader, file, _place(corpus, file), changes) if phrases is None else phrases
@@ -195,7 +186,6 @@ def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> I
     Such trees are left out, and a warning after the last tree counts them.
 
     trees: objects of `nltk.Tree`; any iterable, read once.
-    changes: the counts to add to; None to count nothing.
 
     Raises the errors of `phrase_from_nltk`, and EstimationError for a tree without words, with the number of the tree;
     for trees of a corpus, the errors of `constituency_trees`.
@@ -264,27 +254,14 @@ class _Token(NamedTuple):
 def tagged_of_file(
     changes: Changes | None, column: str | None, reader: Any, corpus: str, file: str
 ) -> Iterator[list[tuple[str, str]]]:
-    """Read the tagged sentences of one file of a corpus, without empty elements.
-
-    changes: the counts to add to; None to count nothing.
-    column: the tag set of NLTK that tags are mapped to, such as `universal`; None for the corpus's own tags.
-    reader: NLTK's reader of the corpus.
-    corpus: the name of the corpus.
-    file: the name of the file in the corpus.
-    """
+    """Read the tagged sentences of one file of a corpus, without empty elements."""
     changes = Changes() if changes is None else changes
     tokens = _tagged_tokens(reader, corpus, file, changes, column)
     return _without_empty(tokens, _checked_pair, _place(corpus, file), changes, column)
 
 
 def words_of_file(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
-    """Read the words of the sentences of one file of a corpus, without empty elements.
-
-    changes: the counts to add to; None to count nothing.
-    reader: NLTK's reader of the corpus.
-    corpus: the name of the corpus.
-    file: the name of the file in the corpus.
-    """
+    """Read the words of the sentences of one file of a corpus, without empty elements."""
     changes = Changes() if changes is None else changes
     has_tags = hasattr(reader, "tagged_sents")
     tokens = _tagged_tokens(reader, corpus, file, changes) if has_tags else _untagged_tokens(reader, file)

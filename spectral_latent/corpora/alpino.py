@@ -24,8 +24,6 @@ def parse_alpino(text: str, source: str = "<string>", changes: Changes | None = 
     second time, is dropped.
 
     text: the XML.
-    source: the name of the text in errors.
-    changes: the counts to add to; None to count nothing.
 
     Raises `CorpusError`, which names `source` and the place, for text that is not XML, a node without one of
     these attributes, and a sentence with missing words.

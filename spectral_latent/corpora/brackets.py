@@ -47,7 +47,6 @@ def read_brackets(path: str | os.PathLike[str], changes: Changes | None = None) 
     file and the line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
-    changes: the counts to add to; None to count nothing.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -72,8 +71,6 @@ def parse_brackets(text: str, source: str = "<string>", changes: Changes | None 
     words have the form word-lemma, lemmas are cut off.  A tree without words is left out.
 
     text: the trees.
-    source: the name of the text in errors.
-    changes: the counts to add to; None to count nothing.
 
     Raises `CorpusError`, which names `source` and the line, for brackets that do not match, text outside brackets,
     an unlabelled bracket within a tree, a constituent that is empty, has several words, or words beside phrases,
@@ -128,9 +125,6 @@ def _trees(text: str, source: str) -> Iterator[_Placed]:
 def _without_markup(trees: Iterator[_Placed], changes: Changes) -> Iterator[Phrase]:
     """Take the outer bracket from trees, and what the Penn format of historical corpora adds; see `parse_brackets`.
 
-    trees: the trees as they stand.
-    changes: the counts to add to.
-
     Raises `CorpusError` for a tree without words in another format.
     """
     beginning = list(islice(trees, 1))
@@ -156,10 +150,7 @@ def _without_markup(trees: Iterator[_Placed], changes: Changes) -> Iterator[Phra
 
 
 def _modern(tree: Phrase, has_lemmas: bool, changes: Changes) -> Phrase | None:
-    """Take metadata and lemmas from a tree of a historical corpus, and tag its empty elements; None if nothing is left.
-
-    has_lemmas: whether words have the form word-lemma.
-    """
+    """Take metadata and lemmas from a historical tree, and tag its empty elements; None if nothing is left."""
     made: dict[int, Phrase | None] = {}  # the new phrase of each phrase, by its `id`
     for phrase in inner_first([tree]):
         label, children = phrase
@@ -201,8 +192,6 @@ def _form(word: str) -> str:
 
 def without_outer_bracket(phrase: Phrase) -> Phrase:
     """Return the only child of a phrase without a label; return any other phrase unchanged.
-
-    phrase: a tree, such as one in an outer bracket without a label.
 
     >>> without_outer_bracket(Phrase("", (Phrase("UH", ("Yes",)),)))
     <Phrase: (UH Yes)>

@@ -77,7 +77,6 @@ def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySent
     missing (`_`) from a whole sentence.  A comment belongs to the sentence in which or before which it stands.
 
     text: the sentences.
-    source: the name of the text in errors.
 
     Raises `CorpusError`, which names `source` and the line, for a line without ten columns or with an empty one, IDs
     out of order, a range of words that are missing, a HEAD that is not the number of another word or 0, a sentence
@@ -100,10 +99,6 @@ def parse_with_lines(
 ) -> Iterator[tuple[DependencySentence, list[int]]]:
     """Read sentences as `parse_conllu` does, each with the line number of each word.
 
-    text: the sentences.
-    source: the name of the text in errors.
-    line: the number of the first line of the text.
-
     >>> line = "1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t0\\troot\\t_\\t_"
     >>> [lines for _, lines in parse_with_lines(f"{line}\\n\\n# again\\n{line}")]
     [[1], [4]]
@@ -114,9 +109,6 @@ def parse_with_lines(
 
 def count_no_words(text: str, changes: Changes) -> None:
     """Count the lines of a table in CoNLL-U that readers leave out, because they are no words.
-
-    text: the table.
-    changes: the counts to add to.
 
     >>> changes = Changes()
     >>> count_no_words("1-2\\tdel\\t_\\n1\\tde\\t_\\n2\\tel\\t_\\n2.1\\tsol\\t_\\n", changes)
@@ -135,7 +127,6 @@ def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[Partia
     and 5; `!0` says that the word is not the root.
 
     text: the sentences.
-    source: the name of the text in errors.
 
     Raises `CorpusError` as `parse_conllu` does, except for missing heads; also for heads that no tree has.
 
@@ -154,9 +145,6 @@ def parse_partial_conllu_with_lines(
     text: str, source: str = "<string>"
 ) -> Iterator[tuple[PartialDependencies, list[int]]]:
     """Read sentences as `parse_partial_conllu` does, each with the line number of each word.
-
-    text: the sentences.
-    source: the name of the text in errors.
 
     >>> line = "1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t_\\t_\\t_\\t_"
     >>> [lines for _, lines in parse_partial_conllu_with_lines(f"{line}\\n\\n# again\\n{line}")]
@@ -213,10 +201,6 @@ def parse_tab_with_lines(
 
     A tag becomes both `upos` and `xpos`, as in NLTK.  No line is a comment.  Otherwise the rules and the errors are
     those of `parse_conllu`.
-
-    text: the sentences.
-    source: the name of the text in errors.
-    line: the number of the first line of the text.
 
     >>> (sentence, lines), = parse_tab_with_lines("Dogs|NNS|2\\nbark|VBP|0\\n".replace("|", "\\t"))
     >>> sentence.forms, sentence.xpos, sentence.heads, sentence.relations, lines

@@ -31,7 +31,6 @@ def dependency_trees(source: str | os.PathLike[str], changes: Changes | None = N
       The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
       test, those whose number ends in 8 are dev, all others are train.
 
-    changes: the counts to add to; None to count nothing.
 
     Several words may have the head 0, as in many treebanks in CoNLL-X; `DependencySentence.roots` tells which.
 
@@ -50,11 +49,7 @@ def dependency_trees(source: str | os.PathLike[str], changes: Changes | None = N
 
 
 def tree_entries(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[Entry]:
-    """Read the trees of a dependency treebank, with their places in it.
-
-    source: a treebank that `dependency_trees` takes.
-    changes: the counts to add to; None to count nothing.
-    """
+    """Read the trees of a dependency treebank, with their places in it."""
     return map(Entry.tree, _entries(os.fspath(source), changes))
 
 
@@ -73,11 +68,7 @@ class Entry(NamedTuple):
     lines: Sequence[int]
 
     def error(self, problem: str, word: int = 1) -> CorpusError:
-        """Make the error for a problem with a word of the sentence.
-
-        problem: the problem, and what to do about it.
-        word: the number of the word, counted from 1.
-        """
+        """Make the error for a problem with a word of the sentence."""
         return CorpusError(f"{self.source}, sentence {self.number}, line {self.lines[word - 1]}: {problem}")
 
     def tree(self) -> Entry:
@@ -131,10 +122,6 @@ def _entries_of_nltk(changes: Changes | None, reader: Any, corpus: str, file: st
 
 def entries_of_text(text: str, source: str, changes: Changes | None = None) -> Iterator[Entry]:
     """Read the sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB; heads may be missing.
-
-    text: the sentences.
-    source: the name of the text, whose ending may tell the format; see `sniff_format`.
-    changes: the counts to add to; None to count nothing.
 
     >>> [entry.lines for entry in entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")]
     [[1, 2]]

@@ -194,9 +194,6 @@ def embedded_truth() -> PhraseGrammar:
 def embedded_treebank(n_trees: int = 2000, seed: int = 0) -> list[Phrase]:
     """Draw trees independently from `embedded_truth`.
 
-    n_trees: the number of trees.
-    seed: the same seed gives the same trees.
-
     >>> print(embedded_treebank(10)[0].bracketed())
     (S (NP (NNP Mary)) (VP (VB likes) (NP (DT the) (NN bird))) (. .))
     """

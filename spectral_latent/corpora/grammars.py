@@ -168,8 +168,6 @@ def _operators(
 def parse_grammar(text: str) -> WrittenGrammar:
     """Read a grammar in the notation of this module; every rule has two children, or one word.
 
-    text: the lines of the grammar.
-
     Raises ValueError if a line is neither a rule nor words, if a name has neither, or if a rule is not binary.
 
     >>> grammar = parse_grammar('''

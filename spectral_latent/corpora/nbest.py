@@ -46,9 +46,6 @@ def read_nbest(path: str | os.PathLike[str], form: NBestFormat | None = None) ->
     The call reads the file; each list is parsed when the iterator comes to it.  Raises `CorpusError`, which names the
     file and the line, also for a missing file and for bytes that are not UTF-8.
 
-    path: the file, which gzip may have compressed.
-    form: the format; if not given, `nbest_format` tells it.
-
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "one.trees")
@@ -65,10 +62,6 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
     Lists without a name are numbered from 1.  In the format `trees`, white space or ||| divides the columns.  The first
     of several columns is a name if it is not a number, or if it is a number without sign and point, such as 7.  Scores
     may also follow the tree.  A parser that failed writes (()) for a tree; such a candidate is left out.
-
-    text: the lists.
-    source: the name of the text in errors.
-    form: the format; if not given, `nbest_format` tells it.
 
     Raises `CorpusError`, which names `source` and the line, for a text that is not in the format, and for lists that
     `NBest` refuses; ValueError for an unknown format.
@@ -96,9 +89,6 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
 def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
     """Tell the format of a text by its first lines.  Raises `CorpusError` for a text in none of the formats.
 
-    text: the lists; their first lines are enough.
-    source: the name of the text in errors.
-
     >>> texts = "{}", "(S1 (NN run))", "50 wsj.1|-8.5"
     >>> [nbest_format(text.replace("|", "\\n")) for text in texts]
     ['json', 'trees', 'bllip']
@@ -122,8 +112,6 @@ def to_nbest(items: Iterable[Any], id: str = "1", words: Iterable[str] | None = 
     items: the trees with their scores, the best first.  An item is a pair of a score, a list of scores or None, and a
         tree: a `Phrase`, a `DependencySentence`, an `nltk.Tree`, an nltk `DependencyGraph`, or a string of brackets.
         It may also be an nltk `ProbabilisticTree`, or a `ScoredParse` of bllipparser; `items` may be its `NBestList`.
-    id: the name of the sentence.
-    words: the words of the sentence; if not given, the first tree has them.
 
     Raises `CandidateError` for a list that `NBest` refuses, and `TypeError` or `ValueError` for an item without a tree.
 

@@ -29,9 +29,6 @@ def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
     All scores of a candidate are written, the latest first.  Phrases are written by `Phrase.bracketed`.  In JSON,
     dependency trees lose their comments.
 
-    lists: lists of one formalism.
-    form: the format.
-
     Raises ValueError for dependency trees in a format of brackets, for phrases in `conllu`, and for lists that the
     format cannot hold: in `bllip`, candidates without scores; in `conllu`, a list without candidates; in `trees`, a
     name with white space or brackets, or one that would be read as a score.
@@ -60,7 +57,6 @@ def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
 
     A list without candidates becomes (()), or the words without heads.
 
-    lists: lists of one formalism.
     chosen: (L,) the place of a candidate in each list.
 
     Raises ValueError if there are not as many choices as lists, and IndexError for a place without a candidate.
@@ -86,7 +82,6 @@ def svmlight(table: FeatureTable, gains: ArrayLike | None = None) -> Iterator[st
     A line is: gain, qid:list, feature:value, # name candidate.  Lists, features and candidates are numbered from 1;
     `feature_map` names the features.
 
-    table: the features.
     gains: (n,) the gain of each candidate; zeros if not given.
 
     Raises ValueError if there are not as many gains as candidates.
@@ -111,8 +106,6 @@ def svmlight(table: FeatureTable, gains: ArrayLike | None = None) -> Iterator[st
 
 def feature_map(table: FeatureTable) -> Iterator[str]:
     """Write the names of the features of `svmlight`, each on a line: number, tab, name.
-
-    table: the features.
 
     >>> list(feature_map(FeatureTable.measures({"base:rank": [0, 1]}, sizes=[2], ids=["1"])))
     ['1\\tbase:rank\\n']

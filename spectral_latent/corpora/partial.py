@@ -30,7 +30,6 @@ def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialPhrase
     """Read sentences with brackets around some of their words.
 
     text: the sentences; empty lines have no meaning.
-    source: the name of the text in errors.
 
     Raises `CorpusError`, which names `source` and the line, for brackets that do not match, brackets without words,
     brackets that are both required and forbidden, sentences that have nothing but traces, and a text without sentences.
@@ -44,9 +43,6 @@ def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialPhrase
 
 def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[int, PartialPhrase]]:
     """Read sentences as `parse_partial` does, each with the number of its first line.
-
-    text: the sentences.
-    source: the name of the text in errors.
 
     >>> [line for line, _ in parse_partial_with_lines("(NP Yes\\n,\\nindeed)\\n\\nNo")]
     [1, 5]

@@ -53,9 +53,6 @@ class Row(NamedTuple):
     def of(entry: object, place: str) -> Row:
         """Make a row of an object.
 
-        entry: the object, with the fields of the table above.
-        place: the place of the object, for errors.
-
         Raises `CorpusError` for an object that is neither a sentence nor a text.
 
         >>> Row.of({"id": 7, "tokens": ["Dogs", "bark"]}, "a.jsonl, line 1")
@@ -127,9 +124,6 @@ def _name(entry: Mapping[str, Any], place: str) -> str | None:
 def parse_json_rows(lines: Iterable[tuple[int, str]], source: str) -> Iterator[tuple[int, Row]]:
     """Read the row of each line, with the number of the line; empty lines are left out.
 
-    lines: lines of JSON, each with its number.
-    source: the name of the text in errors.
-
     Raises `CorpusError`, which names the line, for a line that is not the object of a row.
 
     >>> list(parse_json_rows([(1, '{"words": ["Yes"], "tags": ["UH"]}')], "a.jsonl"))
@@ -152,8 +146,6 @@ def parse_json_rows(lines: Iterable[tuple[int, str]], source: str) -> Iterator[t
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
     """Tell whether a file begins as Parquet does.
-
-    path: the file.
 
     >>> is_parquet(__file__)
     False
@@ -182,8 +174,6 @@ def import_arrow() -> tuple[Any, Any]:
 
 def read_parquet(path: str | os.PathLike[str]) -> Iterator[tuple[int, Row]]:
     """Read the rows of a Parquet file, each with its number, counted from 1; few rows are in memory at a time.
-
-    path: the file.
 
     Raises `CorpusError` for a file that is not Parquet, or has no column of words or text; also for a row
     without words or text, with the number of the row.
@@ -220,10 +210,6 @@ def read_parquet(path: str | os.PathLike[str]) -> Iterator[tuple[int, Row]]:
 
 def write_parquet(lines: Iterable[str], file: str | BinaryIO, columns: Mapping[str, Column]) -> None:
     """Write rows to a Parquet file, group by group.
-
-    lines: the rows, each as a line of JSON.
-    file: the name of the file, or the file, open to write bytes.
-    columns: the type of each column of the file; a row may lack columns.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

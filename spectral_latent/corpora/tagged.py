@@ -50,7 +50,6 @@ def tagged_sentences(
         corpus's own tags.  If not given, the default decides.
     default: the tags to read from sources that have them.  From other sources the only tags are read, and from tables
         `upos`.
-    changes: the counts to add to; None to count nothing.
 
     If a word of a table has no tag in the column, it gets its tag from the other column, or the tag X; a warning counts
     these words.  If no word has a tag in the column, the other column is read.
@@ -77,9 +76,6 @@ def tagged_sentences(
 def column_of(source: str | os.PathLike[str], preferred: str | None = None) -> TagColumn | None:
     """Tell the column whose tags `tagged_sentences` reads: the preferred one if it has tags, or the other one.
 
-    source: a source that `tagged_sentences` takes.
-    preferred: `upos` or `xpos`; None for upos.
-
     Returns None for a source that is not a table, or has no tags.
 
     >>> import tempfile
@@ -105,7 +101,6 @@ def sentences(source: str | os.PathLike[str], changes: Changes | None = None) ->
     - a folder of such files named *.tok or *.txt, in which no file has a name that `tagged_sentences` reads;
     - `nltk:NAME`, a corpus of NLTK that has `sents`.
 
-    changes: the counts to add to; None to count nothing.
 
     Raises `CorpusError` as `tagged_sentences` does, and for a text without words.
 
@@ -130,7 +125,6 @@ def parse_tagged(text: str, source: str = "<string>", line: int = 1) -> Iterator
     left out.
 
     text: the sentences.
-    source: the name of the text in errors.
     line: the number of the first line of the text.
 
     Raises `CorpusError`, which names `source` and the line, for a word without a tag, a tag without a word, and a text

@@ -53,8 +53,6 @@ class Line(NamedTuple):
     def error(self, problem: str) -> CorpusError:
         """Make the error for a problem in the line.
 
-        problem: the problem, and what to do about it.
-
         >>> Line("a.mrg", 7).error("a bracket is missing; add it")
         CorpusError('a.mrg, line 7: a bracket is missing; add it')
         """
@@ -63,8 +61,6 @@ class Line(NamedTuple):
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """Read a file as text, without a byte order mark.
-
-    path: the file, in UTF-8, or in UTF-16 with a byte order mark; it may be compressed by gzip.
 
     Raises `CorpusError` if the file cannot be opened, or is not such text.
 
@@ -86,8 +82,6 @@ def read_text(path: str | os.PathLike[str]) -> str:
 def ending_of(path: str | os.PathLike[str]) -> str:
     """Return the ending of a file's name in lower case, without a further .gz.
 
-    path: the file.
-
     >>> ending_of("dev.CONLLU.gz")
     '.conllu'
     """
@@ -96,9 +90,6 @@ def ending_of(path: str | os.PathLike[str]) -> str:
 
 def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     """Decompress text that gzip has compressed, and convert UTF-16 with a byte order mark to UTF-8.
-
-    chunks: the bytes of the text, in parts; the first bytes show the encoding.
-    source: the name of the text in errors.
 
     Raises `CorpusError` for compressed text or UTF-16 that is damaged, for UTF-32 and binary data, and for a line of
     more than 128 MB, which a small compressed file may hold.
@@ -187,10 +178,6 @@ def _from_utf_16(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
 
 def decode(content: bytes, source: str, line: int = 1) -> str:
     """Decode UTF-8, without a byte order mark.
-
-    content: the bytes.
-    source: the name of their file in errors.
-    line: the number of their first line.
 
     Raises `CorpusError` for binary data, for other bytes that are not UTF-8, for carriage returns that do not stand at
     the end of a line, and for a byte order mark within the text.

@@ -63,7 +63,6 @@ _TEMPLATES = tuple(
 class TaggedTree(NamedTuple):
     """A tree whose relations are predicted.
 
-    words: the words of the sentence.
     tags: the tag of each word.
     heads: the head of each word, as in `DependencySentence`.
     """
@@ -157,7 +156,6 @@ def _children(d: IntArray, g: IntArray, n_places: int) -> dict[str, IntArray]:
 
     d: (n,) the places of dependants.
     g: (n,) the places of their governors.
-    n_places: N, the number of places.
     Returns `first` and `last`, the outermost dependants of d on its left and on its right; `left`, the nearest
     dependant of g on its left; and `inner`, the dependant of g next to d on the side of g.
     """
@@ -217,10 +215,7 @@ class ArcFeatures:
 
     @staticmethod
     def known(trees: Iterable[TaggedTree]) -> ArcFeatures:
-        """Make features over the tags and the words of trees.
-
-        trees: the trees of a treebank.
-        """
+        """Make features over the tags and the words of trees."""
         trees = list(trees)
         tags = chain.from_iterable(tree.tags for tree in trees)
         return ArcFeatures(Vocabulary(tags), Vocabulary(word.lower() for tree in trees for word in tree.words))
@@ -236,7 +231,6 @@ class ArcFeatures:
         Trees over the same sentence must be neighbours; they share most arcs.  Different features can only have the
         same number if the columns of a template have more than 2⁶³ / T combinations of values.
 
-        trees: the trees, with n words in all.
         Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
         """
         arcs = _arcs(trees)

@@ -137,7 +137,6 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
 
     head: (n,) the place of each word's head, -1 for the root.
     start: (T + 1,) the first word of each sentence.
-    left_first: whether left children are attached before right children.
     """
     n = len(head)
     nodes = np.full((4, 2 * n - (len(start) - 1)), -1, dtype=np.int64)
@@ -211,11 +210,6 @@ def skeletal_trees(
 ) -> DependencyTrees:
     """Convert T sentences to s-trees; new symbols get new numbers.
 
-    sentences: sentences with heads.
-    tags: the tags of the words of each sentence.
-    attachment: the settings of the conversion.
-    symbols: the numbers of symbols.
-    first: the number of the first sentence, for messages.
     Raises EstimationError for a sentence without heads, or with heads that are not one tree.
 
     >>> symbols = Vocabulary[HeadSymbol]()
@@ -251,11 +245,7 @@ def skeletal_trees(
 
 
 def require_heads(sentence: DependencySentence, number: int) -> None:
-    """Raise EstimationError unless each word has a head that is 0 or the number of a word.
-
-    sentence: the sentence to check.
-    number: the number of the sentence, for messages.
-    """
+    """Raise EstimationError unless each word has a head that is 0 or the number of a word."""
     text = " ".join(sentence.forms[:12])
     n = len(sentence.forms)
     if sentence.heads is None:
@@ -282,9 +272,6 @@ def _require_tree(sentence: DependencySentence, number: int) -> None:
 def possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tuple[IntArray, BoolArray]:
     """List all binary rules (R, 3) that trees may have, and whether their right child is the dependant (R,).
 
-    symbols: the symbols of the grammar.
-    attachment: the settings of the conversion.
-
     >>> symbols = [HeadSymbol("N", "complete"), HeadSymbol("V", "complete"), HeadSymbol("V", "right")]
     >>> rules, dependant_is_right = possible_rules(symbols, Attachment())
     >>> rules, dependant_is_right
@@ -309,7 +296,6 @@ def possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tup
 def heads_are_right(symbols: Sequence[HeadSymbol], rules: IntArray) -> BoolArray:
     """Tell for every binary rule (R,) whether its head is in the right child: whether its left child is complete.
 
-    symbols: the symbols of the grammar.
     rules: (R, 3) parent, left and right child.
     """
     complete = np.array([symbol.role == "complete" for symbol in symbols], dtype=bool)

@@ -45,9 +45,6 @@ class ArcMarginals(NamedTuple):
 def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcMarginals:
     """Compute the posteriors of the arcs and symbols of a sentence.
 
-    operators: the operators of the rules of the forest.
-    arcs: the forest of the sentence, whose items are split by head words.
-    n: the number of words.
     Raises ValueError if the arcs do not fit the forest and n, and the errors of `inference.inside`.
     """
     forest = arcs.forest
@@ -90,7 +87,6 @@ def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
 
     weights: (n + 1, n) the weight of the arc from each word, where 0 is the root, to word m + 1; trees have only arcs
     with positive weights.
-    n_best: the largest number of trees.
     Raises ValueError if the weights have another shape.
 
     >>> weights = np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]])

@@ -24,7 +24,6 @@ def _at(column: IntArray, places: IntArray) -> IntArray:
 def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArray) -> FeatureColumns:
     """Compute the templates of all nodes.
 
-    converted: s-trees over n places.
     tag: (n,) the number of the tag at each place.
     word: (n,) the number of the form at each place.
     """

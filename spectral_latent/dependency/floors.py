@@ -58,12 +58,7 @@ def floored_weights(
 ) -> SignedLog:
     """Compute the weights of T trees, after failed subtrees are replaced.
 
-    operators: the latent operators.
-    coarse: operators of one state a symbol, over the same rules.
-    trees: the T trees to weigh.
-    forest: the same trees as a forest of these rules.
     stand_in: (S, M) ζ of each symbol; see `grammar.mean_inside_vectors`.
-    floor: the share of the coarse estimate below which an estimate fails.
     """
     # In post-order, the nodes of a subtree are the nodes from its first leaf to its top.
     size = np.arange(trees.n_nodes) - trees.follow(trees.left) + 1

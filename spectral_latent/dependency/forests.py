@@ -40,7 +40,6 @@ def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray
 
     head_is_right: (R2,) whether the head of each binary rule is in the right child.
     position: (I,) the word of every item over one word.
-    n: the number of words.
     """
     pair = np.full((len(forest.symbol), n), -1, dtype=np.int64)
     count = 0
@@ -119,10 +118,8 @@ def headed(
 ) -> ArcForest:
     """Split the items of a forest over n words by the head words that they may have.
 
-    forest: the forest of one sentence, without unary rules.
     head_is_right: (R2,) whether the head of each binary rule is in the right child.
     position: (I,) the word, from 0, of every item over one word.
-    n: the number of words.
     allowed: (n + 1, n) whether trees may have the arc from each word, where 0 is the root, to word m + 1; None to allow
     all arcs.
     Raises ValueError if the forest is not valid or has unary rules, or if the columns do not fit it.

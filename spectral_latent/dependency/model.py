@@ -66,7 +66,6 @@ class DependencyModel(DependencyParser):
         weights: the weight of each tree: it counts as this many trees, a number of at least 0; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
         does not depend on it.
-        listener: is told the progress.
         Raises EstimationError if there are no sentences, or if a sentence is not a tree with one root.
         """
         training = prepare(sentences, options, weights=weights, jobs=jobs)
@@ -184,7 +183,6 @@ class DependencyModel(DependencyParser):
         sentences: the sentences, or sentences with constraints; an empty sentence has no trees.
         n_best: the largest number of trees of a sentence; it must be 1 if trees need not be projective.
         scored: whether to compute the trees' probabilities.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         projective: whether trees must be projective.
         Raises ValueError, before a sentence is read, if n_best < 1, or if n_best > 1 although trees need not be
         projective.
@@ -216,7 +214,6 @@ def prepare(
     sentences: the trees, which are read once.
     options: the settings; None for the preset `fast`.
     weights: the weight of each tree; see `DependencyModel.train`.
-    jobs: the number of threads; the result does not depend on it.
     Raises the errors of `DependencyModel.train`.
     """
     training, relations = prepare_parts(sentences, given_or(preset("fast"), options), weights=weights, jobs=jobs)

@@ -200,8 +200,6 @@ class DependencySentence(NamedTuple):
 def check_sentence(sentence: Any) -> None:
     """Raise TypeError for an object that is not a `DependencySentence`, such as a list of words.
 
-    sentence: the object to check.
-
     >>> check_sentence(["dogs", "run"])
     Traceback (most recent call last):
     TypeError: expected a DependencySentence, not ['dogs', 'run']; give DependencySentence.of(['dogs', 'run'])

@@ -20,9 +20,6 @@ def choose_column(
 
     Returns the column, or None if no sentence has tags; and all sentences.
 
-    sentences: the sentences, which are read up to the first sentence with tags.
-    preferred: the column to choose if there is a choice.
-
     >>> words = DependencySentence.of(["dogs"])
     >>> column, sentences = choose_column([words, words.with_tags("xpos", ("NNS",))], "upos")
     >>> column, len(list(sentences))
@@ -43,9 +40,6 @@ def with_all_tags(sentences: Iterable[DependencySentence], column: TagColumn) ->
     """Give every word a tag in a column: its tag there, or its tag in the other column, or else `UNTAGGED`.
 
     After the last sentence, a warning counts the words that had no tag there.
-
-    sentences: the sentences, which are read once.
-    column: the column of tags, "upos" or "xpos".
 
     >>> gaps = DependencySentence.of(["Big", "dogs"]).with_tags("upos", ("ADJ", "_"))
     >>> with warnings.catch_warnings(record=True) as caught:

@@ -95,10 +95,6 @@ def prepare_parts(
     There is no model of relations if the treebank has no relations.  Relations are learnt in memory, from words, tags
     and heads alone.
 
-    sentences: the trees of the treebank.
-    options: the settings of training.
-    weights: the weight of each tree; see `read_treebanks`.
-    jobs: the number of threads; the result does not depend on it.
     Raises EstimationError if there are no sentences, or if a sentence is not a tree with one root; TypeError for an
     object that is not a DependencySentence.
     """

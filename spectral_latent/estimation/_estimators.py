@@ -104,9 +104,7 @@ def _moments_of(shard: TreebankShard, projection: Projection, rules: Rules) -> M
 def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | None = 1) -> Moments:
     """Sum the moments of all nodes of a treebank (long paper, Figure 7, step 2).
 
-    treebank: the trees with their features.
     projection: the maps from features to projections.
-    jobs: the number of workers; see `parallel_map`.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard
     >>> from spectral_latent.trees import SkeletalTrees
@@ -135,9 +133,6 @@ class Estimator(Options, ABC):
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
         """Estimate operators; they do not depend on the number of jobs, nor on joblib's engine.
 
-        treebank: the trees with their features.
-        jobs: the number of workers; see `parallel_map`.
-        listener: is told the progress.
         Raises EstimationError if the data do not support the estimate.
         """
 
@@ -168,9 +163,6 @@ class Spectral(ProjectionOptions, Estimator):
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
         """Estimate operators in the basis of the projections.
 
-        treebank: the trees with their features.
-        jobs: the number of workers; see `parallel_map`.
-        listener: is told the progress.
         Raises EstimationError if a parameter is so large that a singular value must be wrong.
         """
         projection = Projection.learn(treebank.shards, self, jobs, listener)
@@ -202,12 +194,7 @@ class CountsEstimator(StateOptions, Estimator):
 
     @abstractmethod
     def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
-        """Count the rules of a treebank with their states.
-
-        treebank: the trees with their features.
-        jobs: the number of workers; see `parallel_map`.
-        listener: is told the progress.
-        """
+        """Count the rules of a treebank with their states."""
 
     def smoothed(
         self, counts: Counts, observed: Counts, priors: Priors | None = None, jobs: int | None = 1
@@ -217,7 +204,6 @@ class CountsEstimator(StateOptions, Estimator):
         counts: the counts of rules with their states.
         observed: the counts of rules.
         priors: additions for trees that the treebank lacks; none if not given.
-        jobs: the number of workers; see `parallel_map`.
         """
         operators = operators_from_moments(moments_from_counts(counts, observed), self.smoothing, priors)
         if self.rank is not None:
@@ -225,12 +211,7 @@ class CountsEstimator(StateOptions, Estimator):
         return ObservableOperators.probabilities_of(operators)
 
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
-        """Estimate probabilities from counts of rules with their states.
-
-        treebank: the trees with their features.
-        jobs: the number of workers; see `parallel_map`.
-        listener: is told the progress.
-        """
+        """Estimate probabilities from counts of rules with their states."""
         found = self.count(treebank, jobs, listener)
         operators = self.smoothed(found.counts, treebank.counts, treebank.priors, jobs)
         return Estimate(replace(operators, singular_values=found.singular_values))
@@ -241,12 +222,7 @@ class Clusters(CountsEstimator, ProjectionOptions):
     """States are clusters of the projections of nodes, by k-means."""
 
     def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
-        """Count rules with clusters of nodes as states.
-
-        treebank: the trees with their features.
-        jobs: the number of workers; see `parallel_map`.
-        listener: is told the progress.
-        """
+        """Count rules with clusters of nodes as states."""
         projection = Projection.learn(treebank.shards, self, jobs, listener)
         clusters = NodeClusters.learn(treebank, projection, self.seed, jobs)
         return _Found(cluster_counts(treebank, clusters, self.rank, jobs), projection.singular_values)
@@ -257,12 +233,7 @@ class Anchors(CountsEstimator, ProjectionOptions):
     """States are determined by anchors, inside features that only one state has; see `_pivots`."""
 
     def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
-        """Estimate counts of rules with the states that anchors determine.
-
-        treebank: the trees with their features.
-        jobs: the number of workers; see `parallel_map`.
-        listener: is told the progress.
-        """
+        """Estimate counts of rules with the states that anchors determine."""
         projection = Projection.learn(treebank.shards, self, jobs, listener)
         counts = pivot_counts(spectral_moments(treebank, projection, jobs), projection, self)
         return _Found(counts, projection.singular_values)
@@ -277,10 +248,6 @@ class Decomposition(CountsEstimator, ProjectionOptions):
 
         The decompositions give probabilities with errors, and some of them were set to zero; counting in the treebank
         corrects them.
-
-        treebank: the trees with their features.
-        jobs: the number of workers; see `parallel_map`.
-        listener: is told the progress.
         """
         projection = Projection.learn(treebank.shards, self, jobs, listener)
         counts = recovered_counts(spectral_moments(treebank, projection, jobs), projection, self)
@@ -329,12 +296,7 @@ class EM(Estimator):
         return self.start
 
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
-        """Run EM from the probabilities of the start, after a small share of the mean over states is mixed in.
-
-        treebank: the trees with their features.
-        jobs: the number of workers; see `parallel_map`.
-        listener: is told the progress.
-        """
+        """Run EM from the probabilities of the start, after a small share of the mean over states is mixed in."""
         found = self.start.count(treebank, jobs, listener)
         operators = self.start.smoothed(found.counts, treebank.counts, jobs=jobs)
         start = towards_mean(operators, max(self.state_smoothing, _START))
@@ -379,10 +341,7 @@ def estimate(
 ) -> Estimate:
     """Estimate observable operators.
 
-    treebank: the trees with their features.
     estimator: the estimator; `Spectral()` if not given.
-    jobs: the number of workers; see `parallel_map`.
-    listener: is told the progress.
     Raises EstimationError if the data do not support the estimate.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard
@@ -406,7 +365,6 @@ def reestimate(
     treebank: the trees; their features are not used.
     operators: probabilities over the rules of the treebank.
     estimator: the estimator whose smoothing and rank the result has.
-    jobs: the number of workers; see `parallel_map`.
     Raises EstimationError if a tree has probability zero.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard

@@ -95,8 +95,6 @@ def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
 def parent_rule(trees: SkeletalTrees) -> IntArray:
     """Name the rule above each node, with the side of the node in it, (N,); -1 at a root.
 
-    trees: trees of N nodes.
-
     >>> tree = SkeletalTrees.of([0, 0, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 5, -1], root=[2])
     >>> left, right, root = parent_rule(tree).tolist()
     >>> left == right, root

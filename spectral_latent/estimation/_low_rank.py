@@ -22,9 +22,6 @@ def _reduced(tensors: Sequence[Tensor], rank: int) -> list[Tensor]:
 def low_rank_operators(operators: ObservableOperators, rank: int, jobs: int | None = 1) -> ObservableOperators:
     """Reduce every tensor as `low_rank_tensor` does; probabilities still sum to one.
 
-    operators: the operators, whose numbers must be probabilities.
-    rank: the largest number of terms of a tensor.
-    jobs: the number of threads; see `parallel_map`.
     Raises ValueError for a rank below 1 and for negative numbers, such as spectral operators have.
 
     >>> import numpy as np

@@ -214,7 +214,6 @@ def grouped(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:
 
     rule: (N,) the rule of every node.
     nodes: (n,) the nodes to group.
-    n_rules: the number of rules, which is the number of groups.
 
     >>> grouped(np.array([1, -1, 0, 1]), np.array([0, 1, 3]), 2)
     [array([], dtype=int64), array([0, 3])]
@@ -258,9 +257,6 @@ def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
 
     y is the posterior of a node's states, and z is the posterior times n(a) / n(a, h).  Smoothed operators are computed
     from these moments as from those of spectral projections; without smoothing they are relative frequencies.
-
-    counts: counts over the rules of `observed`; the second and third factors of its tensors sum to one.
-    observed: the counts of rules, which are exact, while sums over states are rounded.
 
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
     >>> rows = np.array([[0.25, 0.75]])

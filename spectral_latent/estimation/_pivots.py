@@ -49,12 +49,7 @@ class StateMaps(NamedTuple):
 
 
 def feature_rows(projection: Projection, a: int, scaling: float | None) -> FloatArray:
-    """Compute E[Vᵀψ | inside feature i] of every feature of symbol a, (d, m).
-
-    projection: the maps from features to projections.
-    a: the number of the symbol.
-    scaling: κ of slide 23 of the projection.
-    """
+    """Compute E[Vᵀψ | inside feature i] of every feature of symbol a, (d, m)."""
     evidence = projection.evidence[a]
     maps = projection.maps[a]
     scale, _ = evidence.scales(scaling)
@@ -74,9 +69,6 @@ def fitted_corners(rows: FloatArray, count: FloatArray, most: int, *, least: flo
 
     rows: (d, m) the rows.
     count: (d,) the number of observations of each row.
-    most: the largest number of corners.
-    least: the smallest number of observations of a corner.
-    cutoff: the distance of a corner from the span of the corners before it must exceed `cutoff` times the first
     distance.
     """
     anchor_rows = anchors(rows, count, most, least=least, cutoff=cutoff)
@@ -92,10 +84,6 @@ def state_maps(projection: Projection, a: int, options: ProjectionOptions) -> St
     The symbol has a state for each pivot whose row differs: the distance of the row from the span of the rows before
     must exceed `cutoff` times the first distance.  Pivots are searched among the features of at least √n / 2 nodes:
     with growing n, rarer features become candidates, but the errors of their rows still vanish.
-
-    projection: the maps from features to projections.
-    a: the number of the symbol.
-    options: the settings of the projection; its `cutoff` also decides which rows differ.
     """
     evidence = projection.evidence[a]
     sigma = projection.maps[a].sigma
@@ -122,10 +110,6 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
     """Estimate the expected counts of all rules with their states.
 
     The count of a rule is known.  Sampling errors make some of its counts with states negative; these are set to zero.
-
-    moments: the moments of the projections.
-    maps: the maps of each symbol.
-    smoothing: C of slide 25; smoothing comes before negative counts are set to zero; None for no smoothing.
     """
     states = np.array([len(of_symbol.gamma) for of_symbol in maps], dtype=np.int64)
     mapped = moments.transformed(
@@ -156,10 +140,5 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
 
 
 def pivot_counts(moments: Moments, projection: Projection, options: ProjectionOptions) -> Counts:
-    """Estimate the expected counts of all rules with the states that pivots determine; see `state_maps`.
-
-    moments: the moments of the projections.
-    projection: the maps from features to projections.
-    options: the settings with which the projection was made.
-    """
+    """Estimate the expected counts of all rules with the states that pivots determine; see `state_maps`."""
     return counts_of_states(moments, [state_maps(projection, a, options) for a in range(len(projection.maps))])

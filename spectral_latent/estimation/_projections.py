@@ -51,9 +51,6 @@ _log = logging.getLogger(__name__)
 def states_for(count: float, states: int) -> int:
     """Compute the number of states that `count` nodes support: 1 up to 10 nodes, all from 100 on, linear in between.
 
-    count: the number of nodes of a symbol, or the sum of their weights.
-    states: the largest number of states of a symbol.
-
     >>> [states_for(count, 16) for count in (1, 10, 55, 100, 5000)]
     [1, 1, 8, 16, 16]
     """
@@ -209,7 +206,6 @@ class SymbolEvidence(NamedTuple):
     def of(features: FeatureColumns, nodes: IntArray, weight: FloatArray) -> SymbolEvidence:
         """Count the values that nodes (n,) have.
 
-        features: the templates of N nodes.
         nodes: (n,) the nodes of the symbol.
         weight: (n,) the weight of each.
         """
@@ -229,10 +225,7 @@ class SymbolEvidence(NamedTuple):
         return np.concatenate([table.nodes for table in self.inside])
 
     def scales(self, scaling: float | None) -> tuple[FloatArray, FloatArray]:
-        """Compute the factors √(n / (count + κ)) of inside (d,) and outside (d',) features (slide 23).
-
-        scaling: κ; None for factors of 1.
-        """
+        """Compute the factors √(n / (count + κ)) of inside (d,) and outside (d',) features (slide 23)."""
         inside = self.inside_count
         outside = np.concatenate([table.nodes for table in self.outside])
         if scaling is None:
@@ -241,10 +234,7 @@ class SymbolEvidence(NamedTuple):
 
 
 def by_symbol(trees: SkeletalTrees) -> Iterator[tuple[int, IntArray]]:
-    """Pair each symbol that occurs in trees with its nodes (n,).
-
-    trees: trees of N nodes.
-    """
+    """Pair each symbol that occurs in trees with its nodes (n,)."""
     return ((a, nodes) for a, nodes in enumerate(trees.nodes_by_symbol()) if len(nodes))
 
 
@@ -346,8 +336,6 @@ class Projection(NamedTuple):
 
         shards: the treebank, in which every symbol 0, 1, ... occurs.
         options: `n_states`, `scaling`, `cutoff` and `seed` are those of the projection.
-        jobs: the number of workers; see `parallel_map`.
-        listener: is told the progress.
         """
         evidence_of_symbol = _merged(parallel_map(_evidence_of, shards, jobs))
         evidence = [evidence_of_symbol[a] for a in range(len(evidence_of_symbol))]

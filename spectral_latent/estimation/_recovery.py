@@ -140,7 +140,6 @@ def common_factor(tensors: FloatArray, seed: int = 0) -> FloatArray:
     Its rows have length one; their order and signs are arbitrary.
 
     tensors: (R, m, J, K) with T^r = Σ_h first_h ⊗ second_rh ⊗ third_rh.
-    seed: the seed of the random contractions.
 
     >>> first = np.array([[0.6, 0.8], [1.0, 0.0]])
     >>> second = np.array([[1.0, 2.0], [1.0, 0.0]])
@@ -217,10 +216,7 @@ def _from_rules(moments: Moments, projection: Projection, a: int, options: Proje
 def _from_parents(
     moments: Moments, parents: dict[int, StateMaps], a: int, options: ProjectionOptions
 ) -> StateMaps | None:
-    """Recover the states of symbol a from the means of its y given its parents' states; None if they are too few.
-
-    parents: the maps of the symbols whose states are known.
-    """
+    """Recover the states of symbol a from the means of its y given its parents' states; None if they are too few."""
     m = int(moments.states[a])
     sums = [np.zeros((0, m + 1))]
     for r, (parent, child) in enumerate(moments.rules.unary.tolist()):
@@ -243,12 +239,7 @@ def _from_parents(
 
 
 def recovered_maps(moments: Moments, projection: Projection, options: ProjectionOptions) -> list[StateMaps]:
-    """Recover the states of every symbol: from its binary rules, from its parents if it has none, or from pivots.
-
-    moments: the moments of the projections.
-    projection: the maps from features to projections.
-    options: the settings with which the projection was made.
-    """
+    """Recover the states of every symbol: from its binary rules, from its parents if it has none, or from pivots."""
     branching = set(moments.rules.binary[:, 0].tolist())
     recovered: dict[int, StateMaps] = {}
     for a in sorted(branching):
@@ -262,10 +253,5 @@ def recovered_maps(moments: Moments, projection: Projection, options: Projection
 
 
 def recovered_counts(moments: Moments, projection: Projection, options: ProjectionOptions) -> Counts:
-    """Estimate the expected counts of all rules with recovered states; see `recovered_maps`.
-
-    moments: the moments of the projections.
-    projection: the maps from features to projections.
-    options: the settings with which the projection was made; `smoothing` is C of slide 25.
-    """
+    """Estimate the expected counts of all rules with recovered states; see `recovered_maps`."""
     return counts_of_states(moments, recovered_maps(moments, projection, options), options.smoothing)

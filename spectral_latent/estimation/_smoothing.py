@@ -27,9 +27,6 @@ __all__ = ["confidence", "operators_from_moments"]
 def confidence(count: float, smoothing: float | None) -> float:
     """Compute λ = √count / (C + √count); 1 without smoothing.
 
-    count: the number of nodes, n.
-    smoothing: the constant C; None for no smoothing.
-
     >>> confidence(900, 30.0), confidence(3, None)
     (0.5, 1.0)
     """

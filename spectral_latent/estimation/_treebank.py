@@ -89,12 +89,7 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
 
     @staticmethod
     def write(name: str, columns: Columns, folder: _TemporaryFolder) -> StoredColumns:
-        """Write arrays to a file of a folder; integers are written in four bytes if they fit.
-
-        name: the name of the file without its suffix.
-        columns: the arrays by name.
-        folder: the folder to write to.
-        """
+        """Write arrays to a file of a folder; integers are written in four bytes if they fit."""
         path = folder.path / f"{name}.safetensors"
         save_file({name: _narrowed(column) for name, column in columns.items()}, path)
         return StoredColumns(path, folder)
@@ -143,10 +138,7 @@ class ColumnStore(Sequence[Columns]):
         self._folder: _TemporaryFolder | None = None
 
     def append(self, columns: Columns) -> None:
-        """Add the arrays of a shard.
-
-        columns: the arrays of the shard by name.
-        """
+        """Add the arrays of a shard."""
         self._size += sum(column.nbytes for column in columns.values())
         self._shards.append(columns)
         first = len(self._shards) - 1
@@ -215,11 +207,7 @@ def _counts_of(shard: SkeletalShard) -> Counts:
 
 
 def count_rules(shards: Iterable[SkeletalShard], jobs: int | None = 1) -> Counts:
-    """Count the roots and rules of all shards.
-
-    shards: the shards of a treebank.
-    jobs: the number of workers; see `parallel_map`.
-    """
+    """Count the roots and rules of all shards."""
     none = Counts.of_trees(SkeletalTrees.of([], left=[], right=[], terminal=[], root=[]))
     return reduce(Counts.__add__, parallel_map(_counts_of, shards, jobs), none)
 
@@ -250,6 +238,5 @@ class Treebank:
 
         shards: trees and the features of their nodes, which are iterated several times.
         priors: additions for trees that the treebank lacks; none if not given.
-        jobs: the number of workers; see `parallel_map`.
         """
         return Treebank(shards, count_rules(shards, jobs), priors or Priors())

@@ -28,12 +28,6 @@ def search_states(
 ) -> IntArray:
     """Find the numbers of states (S,) that score best, symbol by symbol.
 
-    moments: the moments with the largest numbers of states.
-    score: the function that scores truncated moments; higher is better.
-    candidates: numbers of states to try; for a symbol, only those below its number in `moments` are tried.
-    symbols: the number of symbols to visit, the most frequent first; None for all.
-    listener: is told the number of visited symbols and the best score.
-
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
     >>> moments = Moments.of_trees(trees, trees.rules, np.array([3]), y=np.ones((1, 3)), z=np.ones((1, 3)))

@@ -69,13 +69,7 @@ class NodeClusters(NamedTuple):
 
     @staticmethod
     def learn(treebank: Treebank, projection: Projection, seed: int, jobs: int | None = 1) -> NodeClusters:
-        """Find the centres of every symbol by k-means.
-
-        treebank: the trees with their features.
-        projection: the maps from features to points.
-        seed: the seed of the random starts of k-means.
-        jobs: the number of workers; see `parallel_map`.
-        """
+        """Find the centres of every symbol by k-means."""
         n_nodes = np.array([of_symbol.n_nodes for of_symbol in projection.evidence])
         steps = np.ceil(n_nodes / _POINTS).astype(np.int64)
         samples: dict[int, _Sample] = {}
@@ -87,10 +81,7 @@ class NodeClusters(NamedTuple):
         return NodeClusters(projection, dict(zip(samples, parallel_map(_centres, counted, jobs, seed), strict=True)))
 
     def of_nodes(self, shard: TreebankShard) -> IntArray:
-        """Find the state (N,) of every node of a shard.
-
-        shard: trees of N nodes with their features.
-        """
+        """Find the state (N,) of every node of a shard."""
         projected = self.projection.project(shard)
         state = np.zeros(projected.trees.n_nodes, dtype=np.int64)
         for a, nodes in by_symbol(projected.trees):
@@ -275,8 +266,6 @@ def state_counts(
 ) -> Counts:
     """Count each rule with each choice of states, given the states of all nodes.
 
-    trees: T trees of N nodes.
-    rules: the rules of the table, which has all rules of the trees.
     states: (S,) the number of states of each symbol.
     state: (N,) the state of each node.
     weight: (T,) the weight of each tree; 1 if not given.
@@ -295,13 +284,7 @@ def _shard_counts(shard: TreebankShard, clusters: NodeClusters, rules: Rules) ->
 
 
 def cluster_counts(treebank: Treebank, clusters: NodeClusters, rank: int | None = None, jobs: int | None = 1) -> Counts:
-    """Count each rule of a treebank with each choice of its nodes' clusters.
-
-    treebank: the trees with their features.
-    clusters: the clusters that were learnt from a treebank over the same symbols.
-    rank: the largest number of terms of a binary rule's counts, which are then approximate; None for exact counts.
-    jobs: the number of workers; see `parallel_map`.
-    """
+    """Count each rule of a treebank with each choice of its nodes' clusters."""
     rules = treebank.counts.rules
     counts = reduce(_HardCounts.__add__, parallel_map(_shard_counts, treebank.shards, jobs, clusters, rules))
     return counts.of_rules(rules, rank, jobs)

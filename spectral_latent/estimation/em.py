@@ -73,9 +73,6 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
     If states are nearly alike at the start, they become different slowly at first and then faster.  Therefore EM does
     not stop while small gains grow.
 
-    objective: the objective at the start and after each iteration.
-    least: the smallest gain for which EM continues.
-
     >>> has_converged([0.0, 0.1, 0.3], least=1.0), has_converged([0.0, 0.2, 0.3], least=1.0)
     (False, True)
     """
@@ -87,9 +84,6 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
 
 def towards_mean(operators: ObservableOperators, share: float) -> ObservableOperators:
     """Mix the probabilities of every state with their mean over the states of its symbol: θ ← (1 - s) θ + s θ̄.
-
-    operators: the operators, whose numbers are probabilities.
-    share: the share s of the mean, from 0 to 1.
 
     >>> from spectral_latent.trees import Rules
     >>> leaf = np.array([[0.75, 0.25], [0.25, 0.75]])
@@ -120,10 +114,6 @@ def state_prior(start: ObservableOperators, observed: Counts, share: float) -> E
 
     The probabilities of a state of average frequency are a mixture in which the mean has the given share; for a rarer
     state, the share is larger.
-
-    start: the probabilities at the start.
-    observed: the counts of rules.
-    share: the share of the mean, at least 0 and less than 1.
     """
     of_state = share / (1.0 - share) * observed.symbol / start.states  # the pseudo-count of each state of a symbol
     prior = towards_mean(start, 1.0).scaled(np.broadcast_to(of_state[:, None], start.root.shape))
@@ -142,10 +132,7 @@ def _with_equal_sums(tensor: Tensor) -> Tensor:
 def random_counts(observed: Counts, states: IntArray, rank: int | None = None, seed: int = 0) -> Counts:
     """Split counts evenly among states, and multiply each number by 0.5 to 1.5 at random.
 
-    observed: the counts of rules.
     states: (S,) the number of states of each symbol.
-    rank: the largest number of terms of a binary rule's counts, which are then approximate; None for exact counts.
-    seed: the seed of the random factors.
 
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
@@ -198,9 +185,6 @@ def _impossible_tree(shards: Iterable[SkeletalShard], operators: ObservableOpera
 def expectation(shards: Iterable[SkeletalShard], operators: ObservableOperators, jobs: int | None) -> ExpectedCounts:
     """Compute the expected counts of all shards: the E-step.
 
-    shards: the trees.
-    operators: probabilities over the rules of the trees.
-    jobs: the number of workers; see `parallel_map`.
     Raises EstimationError if a tree has probability zero.
     """
     try:
@@ -237,12 +221,6 @@ def run_em(
 
     A number that is zero at the start and in the prior stays zero, and factored tensors stay factored.
 
-    shards: the trees, which are read once in every iteration.
-    start: probabilities over the rules of the trees.
-    options: the settings; `iterations` and `tolerance` decide when EM stops.
-    prior: pseudo-counts in the layout of the start; none if not given.
-    jobs: the number of workers; see `parallel_map`.
-    listener: is told the objective before the first iteration and after each iteration.
     Raises EstimationError if a tree has probability zero.
 
     >>> from spectral_latent.estimation import EM, FeatureColumns, Shard

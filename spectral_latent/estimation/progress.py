@@ -36,10 +36,7 @@ class ProgressLine:
         self._width = 0  # of the line that is on the screen
 
     def __call__(self, progress: Progress) -> None:
-        """Show a step, with the seconds until the end of its stage if all steps take equally long.
-
-        progress: the step that is reached.
-        """
+        """Show a step, with the seconds until the end of its stage if all steps take equally long."""
         now = time.perf_counter()
         if progress.stage != self._stage or progress.done <= self._n_done:
             # A stage begins with a report of zero steps, or, without such a report, with the report before its first
@@ -71,8 +68,6 @@ class ProgressLine:
 @contextmanager
 def shown(progress: bool | None) -> Iterator[Listener]:
     """Make a listener that shows the progress of training until the block ends, or a listener that shows nothing.
-
-    progress: whether to show it; None to show it if standard error is a terminal.
 
     >>> with shown(False) as listener:
     ...     listener(Progress("EM", 1, 3))

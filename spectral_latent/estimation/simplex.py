@@ -48,9 +48,6 @@ def anchors(
 
     rows: (n, d) the rows.
     frequency: (n,) the number of observations of each row; rows below `least` are not candidates, unless all are below.
-    count: the largest number of rows to find.
-    least: the smallest frequency of a candidate.
-    cutoff: the relative distance at which the search ends.
     Raises ValueError if there are no rows, or if the shapes differ.
 
     >>> rows = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
@@ -105,7 +102,6 @@ def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _FaceR
 
     gram: (k, k) the inner products of the corners.
     product: (k,) the inner products of the corners with the point.
-    size: the corners of the face are the first `size` of `face`.
     """
     face, target, factor, solution = room
     n = size - 1
@@ -144,7 +140,6 @@ def _positive(weights: FloatArray, face: IntArray, size: int) -> int:
 
     weights: (k,) the weights of all corners.
     face: (k,) the corners of the face are the first `size`.
-    size: the number of corners of the face.
     """
     kept = 0
     for at in range(size):
@@ -189,7 +184,6 @@ def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: i
     gram: (k, k) the inner products of the corners.
     product: (k,) the inner products of the corners with the point.
     weights: (k,) the weights at the start; get the weights of the minimum.
-    size: the corners of the face are the first `size` of `face`.
     """
     face, target = room.face, room.target
     while size > 0 and _face_minimum(gram, product, size, room):

@@ -26,8 +26,6 @@ def truncated_svd(
     other side is long, it is made dense in blocks.
 
     matrix: (d, d') the matrix.
-    rank: the largest number of triplets.
-    seed: the seed of the vector at the start of the iteration.
 
     >>> truncated_svd(scipy.sparse.csr_array(np.diag([3.0, 2.0, 1.0])), 2)[1]
     array([3., 2.])

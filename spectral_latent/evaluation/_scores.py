@@ -20,9 +20,6 @@ class SummedScores:
 def percentage(part: int, whole: int) -> float:
     """Return 100 part / whole; 0 if the whole is 0.
 
-    part: the size of the part.
-    whole: the size of the whole.
-
     >>> percentage(1, 4), percentage(0, 0)
     (25.0, 0.0)
     """

@@ -46,9 +46,6 @@ def score_dependency_lists(lists: Sequence[NBest], gold: Sequence[DependencySent
 
     A gain is a number of right heads.  A list without candidates has the score of a tree without right heads.
 
-    lists: lists of dependency trees.
-    gold: the gold tree of each list.
-
     Raises ValueError if there are not as many gold trees as lists, or if a list has other words than its gold tree.
 
     >>> from spectral_latent.reranking import Candidate
@@ -71,9 +68,6 @@ def score_phrase_lists(lists: Sequence[NBest], gold: Sequence[GoldTree]) -> Cand
     """Score candidates by F1 as in EVALB.
 
     A gain is F1 (from 0 to 1) times the number of words.  A list without candidates has the score of a flat `FALLBACK`.
-
-    lists: lists of phrases.
-    gold: the gold tree of each list.
 
     Raises ValueError if there are not as many gold trees as lists, or if a list has other words than its gold tree.
 

@@ -52,7 +52,6 @@ class GoldTree(NamedTuple):
         """Find the words of a tree; return None if it has none.
 
         tree: a tree as the treebank has it.
-        changes: the counts to which the cleaning adds; None to count nothing.
 
         >>> GoldTree.of(Phrase("S", (Phrase("NN", ("dog",)), Phrase("-NONE-", ("*",))))).words
         ['dog']

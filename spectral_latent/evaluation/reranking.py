@@ -65,10 +65,7 @@ def evaluate_reranking(
 
     The best candidate of a list is the one whose score has the largest measure.
 
-    scores: the scores of each list's candidates; for a list without candidates, the score of a stand-in tree.
     chosen: (L,) the place of a candidate in each list; -1 for the stand-in tree.
-    measure: the function that makes a percentage of a score.
-    samples: how often the sentences are drawn again; see `paired_bootstrap`.
 
     Raises ValueError for a list without scores, and if there are not as many choices as lists.
 
@@ -98,13 +95,6 @@ def paired_bootstrap(
     seed: int = 0,
 ) -> Difference:
     """Compare two systems on the same sentences, with a confidence interval.
-
-    base: the first system's score of each sentence.
-    other: the second system's score of each sentence.
-    measure: the function that makes a percentage of a score.
-    samples: how often the sentences are drawn again, with replacement.
-    level: the level of confidence.
-    seed: the same seed gives the same interval.
 
     Raises ValueError if there are no sentences, or if the systems do not have the same number.
 

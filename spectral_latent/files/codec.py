@@ -54,13 +54,7 @@ _FORMS: dict[type[Any], _Form] = {}
 
 
 def register(kind: type[_T], form: type[_Other], of: Callable[[_T], _Other], made: Callable[[_Other], _T]) -> None:
-    """Store objects of a type in another form: as objects of a class with declared fields.
-
-    kind: the type.
-    form: the class with declared fields.
-    of: makes the form of an object.
-    made: makes an object of its form; raises ValueError if the fields do not fit together.
-    """
+    """Store objects of a type in another form: as objects of a class with declared fields."""
     _FORMS[kind] = _Form(form, of, made)
 
 
@@ -283,8 +277,6 @@ def array_fault(array: NDArray[Any], dtype: Any, shape: tuple[int | None, ...]) 
     """Describe how an array differs from its declaration; None if it fits.
 
     array: an array of any shape, (...).
-    dtype: the type of the numbers; floats must not be NaN, and a product of three floats must not overflow.
-    shape: the length of each axis; None for an axis of any length.
     """
     if array.dtype != dtype:
         return f"has numbers of {array.dtype}, and must have {np.dtype(dtype)}"

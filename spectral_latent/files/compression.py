@@ -125,10 +125,6 @@ def unpack_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Restore the arrays that `pack_arrays` compressed, and remove the entries about them from the settings.
 
-    stored: the compressed arrays by name.
-    settings: the settings of the file, with the entries `arrays` and `copies`.
-    max_bytes: the largest size of all arrays in memory, which is checked before the first one is decompressed.
-
     Raises TooLargeError if the arrays are larger than max_bytes.  Raises ValueError, TypeError, KeyError,
     AttributeError or zlib.error if the entries do not fit the stored arrays.
 

@@ -32,7 +32,6 @@ def with_digits(numbers: FloatArray, digits: int = _DIGITS) -> FloatArray:
     """Round numbers to some binary digits.
 
     numbers: (n,) the numbers, or an array of any other shape.
-    digits: the number of digits; a float32 has 24.
 
     >>> with_digits(np.array([0.1, 0.25, 0.0]), digits=2).tolist()
     [0.09375, 0.25, 0.0]

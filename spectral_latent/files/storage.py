@@ -114,7 +114,6 @@ def _sealed(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> 
 def digest_of(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     """Compute the digest of settings and of contiguous arrays.
 
-    settings: values that JSON can hold.
     arrays: arrays of any shape, by name.
 
     >>> digest_of({"material": "copper"}, {})[:8]

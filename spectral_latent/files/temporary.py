@@ -28,9 +28,6 @@ def swept_prefix(folder: Path, prefix: str) -> str:
     """Return the beginning of the names of this process's own temporary files, which end in letters by chance.
 
     Files and folders of the same kind are removed if their processes, of this machine, have ended.
-
-    folder: the folder of the temporary files.
-    prefix: the beginning of the names of all temporary files of this kind.
     """
     prefix += f"{_machine()}-"
     if os.name == "posix":  # other systems have no signal that only asks whether a process exists

@@ -48,7 +48,6 @@ class CoarseGrammar(NamedTuple):
     def of(operators: ObservableOperators, prior: FloatArray, used: BoolArray | None = None) -> CoarseGrammar:
         """Index the binary rules of operators with one state per symbol.
 
-        operators: operators of S symbols with one state each.
         prior: (S,) the share of each symbol among the nodes of a treebank.
         used: (R2,) whether charts use each of the binary rules; all rules if not given.
         Raises ValueError if there are unary rules, which charts cannot use, or if the shapes do not fit.
@@ -104,7 +103,6 @@ class CoarseLeaves(NamedTuple):
     def of(operators: ObservableOperators, terminal: IntArray, used: BoolArray | None = None) -> CoarseLeaves:
         """Look up the leaf rules of operators with one state per symbol.
 
-        operators: operators of S symbols with one state each.
         terminal: (n,) the terminal of each word.
         used: (R0,) whether charts use each of the leaf rules; all rules if not given.
         """
@@ -117,11 +115,7 @@ class CoarseLeaves(NamedTuple):
         return CoarseLeaves(start, rule, rules[rule, 0], operators.leaf[rule, 0])
 
     def of_words(self, first: int, end: int) -> CoarseLeaves:
-        """Take the leaf rules of the words first ... end - 1.
-
-        first: the number of the first word.
-        end: the word after the last word.
-        """
+        """Take the leaf rules of the words first ... end - 1."""
         start = self.start[first : end + 1]
         rules = slice(start[0], start[-1])
         return CoarseLeaves(start - start[0], self.rule[rules], self.symbol[rules], self.weight[rules])
@@ -130,8 +124,6 @@ class CoarseLeaves(NamedTuple):
         """Add other leaf rules for each symbol that has no leaf rule over a word.
 
         A symbol never has two leaf rules over a word, so that no tree is derived twice.
-
-        others: leaf rules over the same n words.
         """
         every = np.arange(len(self.start) - 1)
         word = np.concatenate([np.repeat(every, np.diff(leaves.start)) for leaves in (self, others)])

@@ -75,11 +75,7 @@ class InsideChart(NamedTuple):
 
     @staticmethod
     def empty(n_words: int, n_symbols: int) -> InsideChart:
-        """Make a chart without items, with room for some.
-
-        n_words: n, the number of words.
-        n_symbols: S, the number of symbols.
-        """
+        """Make a chart without items, with room for some."""
         rows = np.empty((4, n_words * n_symbols + 1), dtype=np.uint64)
         rows[:, 0] = 0
         symbol, first, end, start = rows
@@ -95,20 +91,13 @@ class InsideChart(NamedTuple):
         )
 
     def resized(self, size: int, room: int) -> InsideChart:
-        """Copy the first places to a longer column.
-
-        size: the number of places to keep.
-        room: the new length of the column.
-        """
+        """Copy the first places to a longer column."""
         inside = np.empty(room)
         inside[:size] = self.inside[:size]
         return self._replace(inside=inside)
 
     def filled(self, size: int) -> InsideChart:
-        """Take the rows and places that are in use.
-
-        size: the number of places in use.
-        """
+        """Take the rows and places that are in use."""
         rows = slice(int(self.of_end[-1]))
         columns = (self.symbol[rows], self.first[rows], self.end[rows], self.start[rows])
         return InsideChart(self.exponent, self.row, self.of_end, *columns, self.inside[:size])
@@ -357,8 +346,6 @@ def _fill(
 ) -> tuple[int, int]:
     """Fill the cells with the ends done + 1 ... last, or with fewer ends if the column of scores is too short.
 
-    done: the last end whose cells are filled.
-    size: the number of places in use.
     Returns both numbers after the call.
     """
     for j in range(done + 1, last + 1):
@@ -396,14 +383,7 @@ def inside_chart(
 ) -> InsideChart:
     """Compute the inside scores of a sentence of n words.
 
-    grammar: the binary rules.
-    leaves: the leaf rules over each word.
-    beam: an item is dropped if the estimate of its posterior, divided by the largest estimate in its cell, is below the
     beam.
-    most: the largest number of places of the chart.
-    deadline: the time at which the chart is given up, in CPU seconds of this thread (`time.thread_time`).
-    permits: the symbols that each cell may hold; None for all symbols.
-    estimates: the estimates of outside scores; None for estimates by the symbol alone.
     Raises LimitError if the chart has more places, if it is not finished at the deadline, or if memory is too small.
     """
     n = len(leaves.start) - 1

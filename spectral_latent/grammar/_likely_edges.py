@@ -255,8 +255,6 @@ def _walk_down(
 ) -> tuple[int, int, int]:
     """List the likely items and edges of the remaining cells, until a cell may need more edges than fit.
 
-    n: the number of words.
-    done: the number of items of the list in finished cells.
     items: (N, 5) the kept items; the first `n_items` are in use.
     edges: (n, 3) the kept edges; the first `n_edges` are in use.
     Returns `done`, `n_items` and `n_edges` after the call.
@@ -323,11 +321,6 @@ def likely_edges(
     """List the items and edges whose posterior is above `threshold`, parents before children.
 
     An item without such an edge keeps its best edge.  The children of kept edges are kept, too.
-
-    grammar: the binary rules.
-    chart: the chart that `inside_chart` has made with these rules.
-    leaves: the leaf rules over each word.
-    threshold: the smallest posterior of a likely item or edge.
 
     Returns items (I, 5): place in the chart, symbol, first word, next word and number of edges; and edges (E, 3): rule,
     left item, right item, both as places in the chart, and both -1 for a leaf rule.

@@ -51,7 +51,6 @@ class Neighbours(NamedTuple):
     def compute(operators: ObservableOperators, prior: FloatArray, tag_of_symbol: IntArray) -> Neighbours:
         """Compute the tags beside the items of a grammar.
 
-        operators: operators of S symbols with one state each.
         prior: (S,) the share of each symbol among the nodes of a treebank.
         tag_of_symbol: (S,) the number of the tag of each symbol over words; -1 for other symbols.  A symbol over words
         without a tag becomes a tag of its own.
@@ -99,7 +98,6 @@ def _solve(
     b: (S, k) the constant term.
     x: (S, k) a first guess; gets the solution.
     row: (k,) room for a row of x.
-    sweeps: the largest number of sweeps through all rows; every second sweep goes backwards.
     """
     n_rows, n_columns = x.shape
     for sweep in range(sweeps):
@@ -150,8 +148,6 @@ def _spread(
 
     beside: (T + 1, S) the column `before` or `after` of `Neighbours`.
     tag: (S,) the tag of each symbol, as in `Neighbours`.
-    first: the place where the pass begins, among the n + 1 places between words: 0 or n.
-    step: 1 from left to right, or -1 from right to left.
     of_tag: (T + 1,) zeros, before and after the call.
     scores: (n + 1, S) zeros; gets the estimates at each place.
     exponent: (n + 1,) zeros; gets the exponents of the estimates.
@@ -206,12 +202,7 @@ class OutsideEstimates(NamedTuple):
 
     @staticmethod
     def compute(neighbours: Neighbours, leaves: CoarseLeaves, least: float) -> OutsideEstimates:
-        """Estimate the outside scores by the words of a sentence.
-
-        neighbours: the tags beside the items of the grammar.
-        leaves: the leaf rules over each of n words.
-        least: an item is dropped if the estimate of its posterior is less than this number.
-        """
+        """Estimate the outside scores by the words of a sentence."""
         n = len(leaves.start) - 1
         before, after = np.zeros((2, n + 1, len(neighbours.tag)))
         before_exponent, after_exponent = np.zeros((2, n + 1), dtype=np.int64)
@@ -230,7 +221,6 @@ class OutsideEstimates(NamedTuple):
         """Estimate the outside score of an item by its symbol alone, without a least estimate.
 
         prior: (S,) the share of each symbol among the nodes of a treebank.
-        n_words: n, the number of words.
         """
         exponent = np.zeros(n_words + 1, dtype=np.int64)
         before = np.tile(prior, (n_words + 1, 1))

@@ -126,14 +126,6 @@ def pruned_chart(
 ) -> PrunedChart | None:
     """List the likely items and edges of one sentence under a coarse grammar; None if the sentence is not derived.
 
-    grammar: the binary rules.
-    leaves: the leaf rules over each word.
-    beam: an item of the chart is dropped if it is less likely than this share of the best item over the same words.
-    threshold: the smallest posterior of an edge.
-    most: the largest number of items of a chart.
-    deadline: the time at which the chart is given up; see `inside_chart`.
-    permits: the symbols that may stand over each span of words; None for all symbols.
-    estimates: the estimates of outside scores; None for estimates by the symbol alone.
     Raises ValueError if the leaf rules do not fit this grammar, or the permits do not fit these words, and LimitError
     as `inside_chart` does.
     """

@@ -276,10 +276,7 @@ class LatentGrammar(
         return None
 
     def is_too_long(self, words: Sequence[str]) -> bool:
-        """Tell whether a sentence has more words than its limit, so that it gets no chart.
-
-        words: the words of the sentence.
-        """
+        """Tell whether a sentence has more words than its limit, so that it gets no chart."""
         return len(words) > self.options.limits.max_words
 
     def _check_length(self, n: int) -> None:
@@ -295,9 +292,6 @@ class LatentGrammar(
         The first try has the rules that occur in the treebank, and estimates by the words around an item.  The second
         try has no estimates, and the third try has all rules.  The next try has the beam of short sentences.  The last
         try has no beam, and each word also has the symbols of any word.
-
-        leaves: the leaf rules of the sentence.
-        least: the least posterior of an item by the estimates.
         """
         n = len(leaves.start) - 1
         beam = _beam_of_length(self.options.beam, n)
@@ -323,7 +317,6 @@ class LatentGrammar(
         The probabilities of a trained grammar are rounded; after normalisation, the rules of each state sum to one.
         The results are NaN for a sentence beyond the `Limits` of the options, and a warning says so.
 
-        words: the n words of the sentence.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         Raises ValueError if there is no word, if the latent operators are not probabilities, or for tags as
         `for_sentences`; TypeError for a string in place of a sentence.
@@ -338,7 +331,6 @@ class LatentGrammar(
 
         Unknown words, errors and limits are treated as by `prefixes`.
 
-        words: the n words of the sentence.
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         """
         prefixes = self._latent_prefixes(words, tags)

@@ -136,7 +136,6 @@ class Parser(
         A sentence that no grammar derives under the constraints gets a tree that is flat, except for what is required.
 
         sentence: the words of the sentence.
-        n_best: the largest number of trees.
         constraints: the trees that the sentence may have, None for any tree; p̂ of a tree does not depend on them.
         Raises ValueError if there is no word, if n_best < 1, or if the constraints do not fit the sentence and the
         grammars.
@@ -157,9 +156,7 @@ class Parser(
         Sentences are read and parsed in batches, which takes less time than one by one.
 
         sentences: the words of each sentence, or the words with constraints on the tree.
-        n_best: the largest number of trees of a sentence.
         scored: whether to compute the trees' probabilities; the first call then compiles much code.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         Raises ValueError, before a sentence is read, if n_best < 1.
         """
         checked("scored", scored, bool)
@@ -169,8 +166,6 @@ class Parser(
         """Find up to `n_best` trees of each sentence of a raw text, in order.
 
         text: the text, which `tokenisation` divides into sentences and words.
-        n_best: the largest number of trees of a sentence.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         Raises ValueError, before a sentence is parsed, if n_best < 1.
         """
         sentences = self.tokenisation.sentences(text)

@@ -67,10 +67,8 @@ def _add_column(
 ) -> tuple[IntArray, int]:
     """Append the items that end at word j + 1, and list their edges: item, binary rule, left and right child.
 
-    chart: the chart, with room for (j + 1) · S more items.
     of_end: (n + 2,) the first item that ends at each word, up to word j + 1.
     forward: (n + 1, S) the forward vectors, of which f_0 ... f_j are computed.
-    threshold: the least posterior of an item, given the words up to j.
     scores: (n, S) inside scores by first word and symbol; only row j, the leaf rules of word j, is not zero, and all
     are zero in the end.
     item_of: (n, S) room for the number of each item by first word and symbol; -1 everywhere before and after.
@@ -142,12 +140,6 @@ def prefix_forest(
 
     The forest ends before the first word that has probability 0 after the words before it.
 
-    grammar: the binary rules of the coarse grammar.
-    corners: the left corners of the coarse grammar.
-    leaves: the leaf rules of the coarse grammar over each of n words.
-    threshold: the least posterior of an item.
-    most: the largest number of items of the forest.
-    deadline: the time at which the forest is given up, in CPU seconds of this thread (`time.thread_time`).
     Raises LimitError if the forest has more items, or is not complete at the deadline.
     """
     n = len(leaves.start) - 1
@@ -227,13 +219,7 @@ class LatentPrefixes(NamedTuple):
     def compute(
         operators: ObservableOperators, corners: LeftCorners, leaves: CoarseLeaves, spans: PrefixForest
     ) -> LatentPrefixes:
-        """Compute the vectors of the items and prefixes.
-
-        operators: the latent grammar of the sentence.
-        corners: the left corners of the whole latent grammar.
-        leaves: the leaf rules over each word.
-        spans: the items to sum over.
-        """
+        """Compute the vectors of the items and prefixes."""
         reached = len(spans.scale) - 1
         end = np.repeat(np.arange(reached + 1), np.diff(spans.of_end))
         vectors, exponents = inside(operators, spans.forest)
@@ -274,10 +260,7 @@ class LatentPrefixes(NamedTuple):
         return Prefixes(log_words, log_tags, float(log_sentence))
 
     def next_words(self, n_terminals: int) -> NextWords:
-        """Compute the probabilities of the X terminals, and of the end, after each prefix.
-
-        n_terminals: X, the number of terminals of the lexicon.
-        """
+        """Compute the probabilities of the X terminals, and of the end, after each prefix."""
         grammar = self.corners.operators
         symbol, terminal = grammar.rules.leaf.T
         following = np.full((len(self.leaves.start), n_terminals + 1), np.nan)

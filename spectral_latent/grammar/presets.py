@@ -14,10 +14,6 @@ THRESHOLD = 2e-4
 def clusters_then_em(n_states: int, iterations: int, rank: int) -> EM:
     """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms.
 
-    n_states: the largest number of states of a symbol.
-    iterations: the number of iterations of EM.
-    rank: the terms of a tensor.
-
     >>> clusters_then_em(24, 2, 8).start
     Clusters(n_states=24, smoothing=5.0, rank=8)
     """

@@ -51,11 +51,7 @@ class CoarseModel(Protocol):
         """The settings of training."""
 
     def with_operators(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Self:
-        """Replace the latent operators by others over the same rules.
-
-        operators: operators over the rules of the coarse operators.
-        objective: the objective of the EM that made the operators, by iteration; empty without EM.
-        """
+        """Replace the latent operators by others over the same rules."""
 
 
 Model = TypeVar("Model", bound=CoarseModel)
@@ -74,11 +70,7 @@ class Training(Generic[Model]):
     treebank: Treebank
 
     def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> Model:
-        """Estimate the latent model by the estimator of its options.
-
-        jobs: the number of threads; the result does not depend on it.
-        listener: is told the progress.
-        """
+        """Estimate the latent model by the estimator of its options."""
         latent = self.coarse.options.estimator.fit(self.treebank, jobs=jobs, listener=listener)
         return self.coarse.with_operators(rounded_operators(latent.operators), latent.rounded_objective)
 
@@ -86,7 +78,6 @@ class Training(Generic[Model]):
         """Estimate the latent model by one iteration of EM from probabilities over the rules of the treebank.
 
         operators: the probabilities from which the iteration starts.
-        jobs: the number of threads; the result does not depend on it.
         """
         latent = reestimate(self.treebank, operators, self.coarse.options.estimator, jobs=jobs)
         return self.coarse.with_operators(rounded_operators(latent))

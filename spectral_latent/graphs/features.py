@@ -53,12 +53,7 @@ def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str,
 
 
 def place_of(encoded: GraphTrees, node: int, first: int = 1) -> str:
-    """Name the graph and its node that a node of the s-trees is part of, for messages.
-
-    encoded: the s-trees of graphs.
-    node: the node of the s-trees.
-    first: the number of the first graph.
-    """
+    """Name the graph and its node that a node of the s-trees is part of, for messages."""
     return f"graph {encoded.trees.tree[node] + first}, node {encoded.nodes[node]!r}"
 
 
@@ -77,10 +72,7 @@ class GivenFeature:
     def column(self, graphs: Sequence[nx.DiGraph], encoded: GraphTrees, is_node: BoolArray, first: int = 1) -> IntArray:
         """Compute the number of the feature's value (N,) at each node of the s-trees; -1 at parts of a node.
 
-        graphs: the graphs.
-        encoded: the s-trees of the graphs, of N nodes.
         is_node: (N,) whether each node of the s-trees is a whole node of a graph, and not a part.
-        first: the number of the first graph, for messages.
         """
         numbers = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
         start = np.concatenate([[0], encoded.trees.root + 1])  # where the s-tree of each graph begins

@@ -34,16 +34,12 @@ class GraphFormalism:
         self._n_read = 0
 
     def n_nodes(self, graph: nx.DiGraph) -> int:
-        """Bound the number of nodes of a graph's s-tree, which has fewer than two nodes for each node of the graph.
-
-        graph: the graph of one tree.
-        """
+        """Bound the number of nodes of a graph's s-tree, which has fewer than two nodes for each node of the graph."""
         return 2 * len(graph)
 
     def columns(self, graphs: Sequence[nx.DiGraph], weight: FloatArray) -> Columns:
         """Make the s-trees and features of graphs.
 
-        graphs: the graphs of T trees.
         weight: (T,) the weight of each tree.
         """
         first = self._n_read + 1
@@ -68,8 +64,5 @@ class GraphFormalism:
         return Shard.of(trees, FeatureColumns.of(inside_columns, outside_columns), weight).columns
 
     def shard(self, columns: Columns) -> Shard:
-        """Make a shard of the s-trees and features.
-
-        columns: the columns of the shard.
-        """
+        """Make a shard of the s-trees and features."""
         return Shard(columns)

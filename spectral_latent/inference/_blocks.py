@@ -65,10 +65,7 @@ class RuleRoom(NamedTuple):
 
     @staticmethod
     def allocate(operators: PackedOperators) -> RuleRoom:
-        """Make room for the rules of operators.
-
-        operators: the operators as flat arrays.
-        """
+        """Make room for the rules of operators."""
         m_max = operators.leaf.shape[1]
         width = max(m_max * m_max, operators.terms.max(initial=0))
         return RuleRoom(np.empty((3, width)), np.empty((2, m_max)))
@@ -76,11 +73,7 @@ class RuleRoom(NamedTuple):
 
 @pass_part
 def block_of(operators: PackedOperators, r: int) -> RuleBlock:
-    """Find the matrices of a binary rule.
-
-    operators: the operators as flat arrays.
-    r: the number of the rule.
-    """
+    """Find the matrices of a binary rule."""
     states, rules = operators.states, operators.binary_rules
     m_a = states[rules[r, 0]]
     m_b = states[rules[r, 1]]
@@ -97,12 +90,8 @@ def add_pair(
 ) -> None:
     """Add to pair[0] `scale` times the image of two children, y = left[b] and z = right[c], in pair space.
 
-    block: the tensor of the rule.
     left: (n, M) the vectors of left children.
-    b: the row of the left child.
     right: (n', M) the vectors of right children.
-    c: the row of the right child.
-    scale: the factor of the image.
     pair: (3, Q) vectors in pair space, as in `RuleRoom`.
     """
     if block.terms:
@@ -123,7 +112,6 @@ def add_pair(
 def pair_to_parent(block: RuleBlock, pair: FloatArray, out: FloatArray) -> None:
     """Set out[0], (m_a,), to the image of pair[0] in the states of the parent.
 
-    block: the tensor of the rule.
     pair: (3, Q) vectors in pair space, as in `RuleRoom`.
     out: (n, M) gets the vector in row 0.
     """
@@ -134,9 +122,7 @@ def pair_to_parent(block: RuleBlock, pair: FloatArray, out: FloatArray) -> None:
 def parent_to_pair(block: RuleBlock, vectors: FloatArray, a: int, pair: FloatArray) -> None:
     """Set pair[0] to the image of the parent's outside vector in pair space.
 
-    block: the tensor of the rule.
     vectors: (n, M) the outside vectors.
-    a: the row of the outside vector of the parent.
     pair: (3, Q) vectors in pair space, as in `RuleRoom`.
     """
     multiply_transposed(block.data, block.first, block.m_a, block.width, vectors, a, pair, 0)
@@ -148,12 +134,9 @@ def pair_to_children(
 ) -> None:
     """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y = left[b] and by z = right[c].
 
-    block: the tensor of the rule.
     pair: (3, Q) vectors in pair space, as in `RuleRoom`; pair[1] and pair[2] are overwritten.
     left: (n, M) the vectors of left children.
-    b: the row of the left child.
     right: (n', M) the vectors of right children.
-    c: the row of the right child.
     to_children: (2, M) gets the derivatives.
     """
     if block.terms:

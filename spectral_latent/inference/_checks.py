@@ -43,8 +43,6 @@ def _next_roots(root: IntArray, component: IntArray, k: int, before: int, n_item
     """Find a fault of the roots of the component of root k.
 
     root, component: (n,) columns of the forest.
-    k: the first root of the component, or n.
-    before: the last root of the component before; -1 for the first component.
     Returns the fault, the last root of the component, and the first root of the next component, or the faulty root.
     """
     if k == len(root):
@@ -173,9 +171,6 @@ def check_forest(forest: Forest) -> None:
 def check_rules(operators: ObservableOperators, forest: Forest) -> None:
     """Check that a forest is valid, and that its items and edges have symbols and rules of the operators.
 
-    operators: the operators for the forest.
-    forest: the forest to check.
-
     Raises ValueError that names item and edge.
     """
     _check_columns(forest)
@@ -185,9 +180,6 @@ def check_rules(operators: ObservableOperators, forest: Forest) -> None:
 
 def check_roots(operators: ObservableOperators, forest: Forest) -> None:
     """Check that the roots of a forest are items with symbols of the operators, and that their components are in order.
-
-    operators: the operators for the roots.
-    forest: the forest whose roots are checked.
 
     Raises ValueError that names the column.
     """
@@ -208,7 +200,6 @@ def check_roots(operators: ObservableOperators, forest: Forest) -> None:
 def check_weights(forest: Forest, weights: FloatArray) -> None:
     """Check that a forest is valid, and that there is a weight for each edge.
 
-    forest: the forest to check, of E edges.
     weights: (E,) the weight of each edge.
 
     Raises ValueError that names item and edge.

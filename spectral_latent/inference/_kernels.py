@@ -102,7 +102,6 @@ def _multiply(vectors: FloatArray, item: int, m: int, factor: float) -> None:
 def _add(total: ScaledVectors, item: int, parts: FloatArray, row: int, m: int, exponent: int) -> None:
     """Add parts[row, :m] 2^exponent to the vector of an item.
 
-    total: the vectors of all items.
     parts: (n, M) the vector to add is parts[row, :m], which may be normalised in place.
     """
     vectors, exponents = total
@@ -185,11 +184,7 @@ def inside_pass(
 ) -> None:
     """Compute inside vectors.
 
-    operators: the operators as flat arrays.
-    forest: a forest of I items over the rules of the operators.
     factors: (I,) the factor of each item's vector.
-    inside: zeros; gets the inside vectors.
-    room: the arrays that `RuleRoom.allocate` makes.
     """
     vectors, exponents = inside
     # Children come before parents, so that the vectors of children are finished before they are used.
@@ -219,12 +214,7 @@ def outside_pass(
 ) -> None:
     """Compute outside vectors from the result of `inside_pass` on the same forest, with the same factors.
 
-    operators: the operators as flat arrays.
-    forest: a forest of I items over the rules of the operators.
     factors: (I,) the factor of each item's vector.
-    inside: the inside vectors of all items.
-    outside: zeros; gets the outside vectors.
-    room: the arrays that `RuleRoom.allocate` makes.
     """
     states, symbol = operators.states, forest.symbol
     vectors, exponents = outside
@@ -286,13 +276,8 @@ def edge_pass(
 ) -> None:
     """Multiply the outside vector of each edge's item with the inside vector that the edge adds to the item.
 
-    operators: the operators as flat arrays.
-    forest: a forest of I items and E edges over the rules of the operators.
-    inside: the inside vectors of all items.
-    outside: the outside vectors of all items.
     products: (E,) zeros; gets the products, divided by 2^exponents[e].
     exponents: (E,) exponents of zero; gets the exponents of the products.
-    room: the arrays that `RuleRoom.allocate` makes.
     """
     for item in range(len(forest.symbol)):
         if outside.exponents[item] <= EMPTY // 2:

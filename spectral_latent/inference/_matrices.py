@@ -18,13 +18,8 @@ def multiply(
     """Set out[out_row, :n] to A vectors[row, :m], where A is the matrix (n, m) that begins at data[at].
 
     data: the numbers of all tensors, flat, (offset[-1],).
-    at: the place of the first number of the matrix.
-    n: the number of rows of the matrix.
-    m: the number of its columns.
     vectors: (k, M) the array with the vector.
-    row: the row of the vector.
     out: (l, M') the array that gets the result.
-    out_row: the row of the result.
     """
     i = 0
     # Four rows of A at a time, because the processor waits between two additions to the same sum.
@@ -61,13 +56,8 @@ def multiply_transposed(
     """Set out[out_row, :m] to Aᵀ vectors[row, :n], where A is the matrix (n, m) that begins at data[at].
 
     data: the numbers of all tensors, flat, (offset[-1],).
-    at: the place of the first number of the matrix.
-    n: the number of rows of the matrix.
-    m: the number of its columns.
     vectors: (k, M) the array with the vector.
-    row: the row of the vector.
     out: (l, M') the array that gets the result.
-    out_row: the row of the result.
     """
     for j in range(m):
         out[out_row, j] = 0.0

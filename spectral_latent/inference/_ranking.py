@@ -53,10 +53,7 @@ class RankingRoom(NamedTuple):
 
     @staticmethod
     def allocate(forest: Forest) -> RankingRoom:
-        """Make room for the derivations of a forest.
-
-        forest: a forest of I items and K roots.
-        """
+        """Make room for the derivations of a forest."""
         n_rows = forest.n_edges + 64
         return RankingRoom(
             rows=np.full((n_rows, 7), -1, dtype=np.int64),
@@ -227,10 +224,7 @@ def _find_next(
 def rank(forest: Forest, weights: FloatArray, n_best: int, room: RankingRoom) -> tuple[IntArray, FloatArray, IntArray]:
     """List the n best derivations of each component.
 
-    forest: a valid forest.
     weights: (E,) the weight of each edge.
-    n_best: the largest number of derivations of a component.
-    room: the arrays that `RankingRoom.allocate` makes.
     Returns three arrays.  The first two are the rows (n, 7) and their costs (n, 1), children before parents.  The third
     (m, 2) lists the best derivations of roots: the row and the number of the root, by component, then by rising cost,
     then in the order of the roots.

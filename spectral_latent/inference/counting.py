@@ -72,7 +72,6 @@ def _add_outer(
     The vectors are outside[a] of the parent, and inside[b] and inside[c] of the children.
 
     total: (n,) the numbers of all tensors.
-    block: the places of the tensor in `total`.
     """
     # The numbers of a tensor are in the order of h, j and k; `row` is the place of the numbers of h and j.
     row = block.first

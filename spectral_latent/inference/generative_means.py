@@ -28,7 +28,6 @@ def mean_children(
 
     Only children whose sibling has a finite tree are counted.
 
-    operators: operators of S symbols with up to M states.
     total: (S, M) the probability that the tree below a state is finite; ones to count all children.
     """
     n_symbols, m = total.shape
@@ -49,8 +48,6 @@ def mean_children(
 
 def factorise(equations: scipy.sparse.csc_array) -> scipy.sparse.linalg.SuperLU:
     """Factorise linear equations (n, n) about a grammar, for its `solve`.
-
-    equations: the coefficients.
 
     Raises ValueError if the equations are singular.
     """

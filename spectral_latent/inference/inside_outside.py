@@ -127,7 +127,6 @@ def _checked_factors(forest: Forest, factors: FloatArray | None) -> FloatArray:
 def inside(operators: ObservableOperators, forest: Forest, factors: FloatArray | None = None) -> ScaledVectors:
     """Compute the inside vectors α of all items (long paper, Figures 4 and 5).
 
-    operators: the operators that weigh the rules.
     forest: a forest of I items.
     factors: (I,) f, numbers from 1e-100 to 1e100; None if all are 1.
     Raises ValueError for other factors.
@@ -157,7 +156,6 @@ def outside(
 ) -> ScaledVectors:
     """Compute the outside vectors β of all items (long paper, Figure 5).
 
-    operators: the operators that weigh the rules.
     forest: a forest of I items.
     inside_vectors: (I, M) the inside vectors of this forest, with the same factors.
     factors: (I,) the factor of each item, as in `inside`; 1 if not given.
@@ -182,8 +180,6 @@ def root_sums(
 ) -> tuple[FloatArray, IntArray]:
     """Compute Σ_roots c¹ · α of each component, as mantissa (C,) and exponent (C,).
 
-    operators: the operators that weigh the rules.
-    forest: a forest of C components.
     inside_vectors: (I, M) the inside vectors of this forest.
     """
     vectors, exponents = inside_vectors
@@ -201,7 +197,6 @@ def root_sums(
 def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> SignedLog:
     """Sum the estimated probabilities of all derivations of each component, (C,).
 
-    operators: the operators that weigh the rules.
     forest: a forest of C components.
     inside_vectors: (I, M) the inside vectors of this forest.
     """
@@ -213,7 +208,6 @@ def total_weight(operators: ObservableOperators, forest: Forest, inside_vectors:
 def tree_weights(operators: ObservableOperators, forest: Forest) -> SignedLog:
     """Sum over derivations like `total_weight`, (C,): for s-trees, the sums are the estimates p̂ of Figure 4.
 
-    operators: the operators that weigh the rules.
     forest: a forest of C components, such as T s-trees.
 
     >>> from spectral_latent.trees import Rules, SkeletalTrees
@@ -227,10 +221,7 @@ def tree_weights(operators: ObservableOperators, forest: Forest) -> SignedLog:
 
 
 def item_component(forest: Forest) -> IntArray:
-    """Find the component of each item (I,); it is C for the items of a forest without roots.
-
-    forest: a forest of I items and C components.
-    """
+    """Find the component of each item (I,); it is C for the items of a forest without roots."""
     last_item = np.full(forest.n_components, -1)
     np.maximum.at(last_item, forest.component, forest.root)
     # A component without roots ends where the component before it ends.
@@ -266,7 +257,6 @@ def marginals(
 
     The sign is kept.  If the sum of a component is zero, its items have marginal zero.
 
-    operators: the operators that weigh the rules.
     forest: a forest of I items.
     inside_vectors: (I, M) the inside vectors of this forest.
     outside_vectors: (I, M) the outside vectors of this forest.
@@ -285,7 +275,6 @@ def edge_marginals(
 ) -> FloatArray:
     """Compute the marginals of edges, (E,); the marginals of all edges of an item sum to the marginal of the item.
 
-    operators: the operators that weigh the rules.
     forest: a forest of E edges.
     inside_vectors: (I, M) the inside vectors of this forest.
     outside_vectors: (I, M) the outside vectors of this forest.

@@ -91,7 +91,6 @@ class Lexicon:
     def are_known(self, words: Sequence[str]) -> BoolArray:
         """Tell which of the n words of a sentence (n,) were seen in training, as `terminals_of` looks them up.
 
-        words: the words of the sentence.
 
         >>> Lexicon(["trading", "the"]).are_known(["The", "walking"])
         array([ True, False])

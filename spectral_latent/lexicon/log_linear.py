@@ -94,9 +94,7 @@ class Examples(NamedTuple):
 def penalised_loss(examples: Examples, weights: FloatArray, penalty: float) -> tuple[float, FloatArray]:
     """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (P,).
 
-    examples: the features and classes of n examples.
     weights: (P,) the free weights.
-    penalty: λ, the weight of the squared norm of W.
 
     >>> examples = Examples.of(scipy.sparse.csr_array([[1.0]]), scipy.sparse.csr_array([[1.0, 0.0]]), frequent=0.0)
     >>> loss, gradient = penalised_loss(examples, np.zeros(2), 2.0)
@@ -195,7 +193,6 @@ def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: Floa
 
     loss: the loss at a point (n,), and its gradient (n,).
     start: (n,) the first point.
-    iterations: the largest number of iterations.
 
     >>> minimise(lambda x: (float((x - 3.0) @ (x - 3.0)), 2.0 * (x - 3.0)), np.zeros(2), iterations=10)
     array([3., 3.])
@@ -218,9 +215,6 @@ def log_linear_weights(
 
     features: (n, F) the features of n examples; no number is negative.
     target: (n, K) the counts q of the examples in each class; no number is negative.
-    penalty: λ, the weight of the squared norm of W.
-    iterations: the largest number of iterations.
-    frequent: a feature whose sum over the examples is smaller has weights only for the classes with which it was seen.
 
     >>> features, target = scipy.sparse.csr_array([[1.0]]), scipy.sparse.csr_array([[3.0, 1.0]])
     >>> log_linear_weights(features, target, penalty=1e-4, iterations=50).toarray().round(3)

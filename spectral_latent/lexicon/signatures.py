@@ -19,8 +19,6 @@ _RUN = re.compile(r"(.)\1+", re.DOTALL)
 def character_class(character: str) -> str:
     """Classify a character: `d` digit, `X` capital, `x` any other letter; other characters stand for themselves.
 
-    character: a string of one character.
-
     >>> [character_class(character) for character in "Ab-9"]
     ['X', 'x', '-', 'd']
     """
@@ -45,8 +43,6 @@ _CLASSES = _Classes()
 def character_classes(word: str) -> str:
     """Classify each character of a word; see `character_class`.
 
-    word: the word, known or not.
-
     >>> character_classes("Trading")
     'Xxxxxxx'
     """
@@ -56,8 +52,6 @@ def character_classes(word: str) -> str:
 @lru_cache(maxsize=1 << 12)
 def without_runs(classes: str) -> str:
     """Shorten runs of equal classes to one class.
-
-    classes: the classes of the characters of a word.
 
     >>> without_runs("Xxxx-dd")
     'Xx-d'

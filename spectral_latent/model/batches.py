@@ -44,11 +44,6 @@ def map_sentences(
 
     With one process, an item is read when its answer is asked for; for several processes, see `map_batches`.
 
-    function: a function that other processes can import.
-    model: the model; see `map_batches`.
-    items: the sentences, or other objects that the function takes.
-    jobs: the number of processes; see `map_batches`.
-    args: further arguments of the function.
     Raises EstimationError if processes are killed again and again; see `parallel_map`.
 
     >>> class Scale:
@@ -79,14 +74,9 @@ def map_batches(
     answers to all items before it; several processes lose the last hundreds of these answers.  No work goes on between
     two answers, so that the processes are free for other work.
 
-    function: a function that other processes can import.
     model: the model; other processes read it from a temporary file, which they must be able to open.  The file is
     removed together with the model.
-    items: the sentences, or other objects that the function takes.
-    jobs: the number of processes, which does not change the answers; None for all workers of the engine that
     `joblib.parallel_config` names, such as a Dask cluster.
-    args: further arguments of the function.
-    size: the number of items of a batch; the last batch may have fewer.
     Raises EstimationError if processes are killed again and again; see `parallel_map`.
 
     >>> def shares(model, batch): return [item / sum(batch) for item in batch]
@@ -141,9 +131,6 @@ def _n_processes(jobs: int | None) -> int:
 
 def batches_of(items: Iterable[Item], size: int = BATCH_SIZE) -> Iterator[list[Item]]:
     """Divide items into batches; if reading an item raises an error, the items before it are the last batch.
-
-    items: the items, which are read batch by batch.
-    size: the number of items of a batch; the last batch may have fewer.
 
     >>> list(batches_of("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]

@@ -313,7 +313,6 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """Find the best trees of each input of a batch; an empty input has no trees.
 
         inputs: the inputs.
-        n_best: the largest number of trees of an input.
         settings: further settings of the formalism.
         """
         checked("n_best", n_best, Count)
@@ -334,7 +333,6 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """Find up to `n_best` different trees of an input, by falling gain.
 
         given: the input.
-        n_best: the largest number of trees.
         settings: further settings of the formalism.
         Raises ValueError if n_best < 1.
         """
@@ -350,7 +348,6 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         Inputs are read and answered in batches, which takes less time than one by one.
 
         inputs: the inputs.
-        n_best: the largest number of trees of an input.
         jobs: the number of processes; see `model.batches.map_batches`.
         settings: further settings of the formalism.
         Raises ValueError, before an input is read, if n_best < 1.

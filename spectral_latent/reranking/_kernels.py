@@ -44,8 +44,6 @@ def visit(
     gain: (n,) the gain of each row.
     order: (epochs, L) the lists in the order of their visits.
     weights: (d,) w before the first epoch; gets w after the last epoch.
-    gain_weight: κ, the weight of the gain beside the score.
-    max_step: C, the largest step of an update.
     early: (d,) zeros; gets Σ_t t τ_t Δ_t, where t is the number of visits before: the mean of T visits is w - early /
     T.
     delta: (d,) zeros; gets Δ of each visit.

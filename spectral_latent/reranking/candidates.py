@@ -93,7 +93,6 @@ class NBest:
     A list may have any number of candidates; it has none if the parser failed.
 
     id: the name of the sentence.
-    words: the words of the sentence.
     candidates: trees over these words, all of one formalism and with the same number of scores.
 
     Raises CandidateError for a candidate of another formalism than the first one, with other words than the sentence or
@@ -202,12 +201,7 @@ class NBest:
 
 
 def check_formalism(lists: Sequence[NBest], has_heads: bool, user: str) -> None:
-    """Raise ValueError for an n-best list of another formalism, and TypeError for an object that is not a list.
-
-    lists: the n-best lists.
-    has_heads: whether the candidates must be dependency trees, and not phrases.
-    user: the name, in the message, of the object that needs them.
-    """
+    """Raise ValueError for an n-best list of another formalism, and TypeError for an object that is not a list."""
     needed, others = ("dependency trees", "phrases") if has_heads else ("phrases", "dependency trees")
     for nbest in lists:
         check_kind(nbest, NBest)

@@ -79,7 +79,6 @@ def measure_table(names: Sequence[str], blocks: Iterable[FloatArray], lists: Seq
 
     names: (d,) the names of the features.
     blocks: the features (n, d) of each list that has candidates.
-    lists: L lists, whose sizes and names the table has.
 
     >>> nbest = NBest.of([], id="7")
     >>> measure_table(["a", "b"], [], [nbest]).values.shape

@@ -209,7 +209,6 @@ class Reranker(StoredModel):
 
         parser: the parser that finds the trees.
         sentences: sentences as the parser's `parse_all` takes them.
-        n_best: the largest number of parses of a sentence.
         n_candidates: the largest number of trees from which the reranker chooses; at least n_best are used.
         jobs: the number of processes that parse; the reranker works in this process.
         Raises ValueError, before a sentence is read, if n_best < 1; later as the parser's `parse_all` and `rerank` do.
@@ -286,11 +285,7 @@ class Reranker(StoredModel):
 
 
 def _check_models(needed: Mapping[str, str], given: LatentModels) -> None:
-    """Raise ModelFileError if the given latent models are not those of training.
-
-    needed: the fingerprints of the models of training, by their names.
-    given: the latent models that are given.
-    """
+    """Raise ModelFileError if the given latent models are not those of training."""
     if missing := sorted(set(needed) - set(given)):
         raise ModelFileError(f"the reranker needs latent models named {', '.join(missing)}; give those of training")
     if unknown := sorted(set(given) - set(needed)):

@@ -26,8 +26,6 @@ __all__ = ["FeatureTable", "group_of"]
 def group_of(name: str) -> str:
     """Return the group of a feature.
 
-    name: the name of a feature, such as `base:score`.
-
     >>> group_of("base:score")
     'base'
     """

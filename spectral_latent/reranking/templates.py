@@ -251,7 +251,6 @@ def _name_events(
 
     candidate: (e,) the candidate of each event.
     columns: the places (e,) of each part in its alphabet.
-    alphabets: the names of each part.
     """
     sizes = [len(alphabet) for alphabet in alphabets]
     codes, event = np.unique(np.ravel_multi_index(columns, sizes), return_inverse=True)

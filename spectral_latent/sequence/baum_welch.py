@@ -68,10 +68,7 @@ class ChainCounts:
         return float(self.begins.sum())
 
     def maximised(self, model: HiddenMarkov) -> HiddenMarkov:
-        """Make the model under which these counts are likeliest: the M-step.
-
-        model: the model of the E-step; a state that no sequence reaches keeps its probabilities.
-        """
+        """Make the model under which these counts are likeliest: the M-step."""
         visits = self.emitted.sum(axis=0)
         return HiddenMarkov(
             initial=_shares(self.begins, self.begins.sum(), model.initial),
@@ -175,12 +172,7 @@ def _forward(model: _Parameters, terminal: IntArray, first: int, end: int, forwa
 def _backward(
     model: _Parameters, terminal: IntArray, first: int, end: int, times: float, room: _ChainRoom, totals: _ChainTotals
 ) -> bool:
-    """Go back through the sequence terminal[first:end], add its expected counts, and tell whether it is possible.
-
-    times: the weight of the sequence.
-    room: room, with the rows of `forward` that `_forward` has filled.
-    totals: get the expected counts.
-    """
+    """Go back through the sequence terminal[first:end], add its expected counts, and tell whether it is possible."""
     forward, ahead, behind = room
     m = len(model.initial)
     for h in range(m):
@@ -232,10 +224,6 @@ def _expectation(
     """Add the expected counts of sequences; return their log-likelihood, and the number of the first impossible one.
 
     If all sequences are possible, the number is T.
-
-    terminal, start, weight: the columns of T `Sequences`.
-    room: room for the longest of them.
-    totals: get the expected counts.
     """
     log_likelihood = 0.0
     for t in range(len(start) - 1):
@@ -268,10 +256,6 @@ def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> ChainCounts
 
 def expectation(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | None = 1) -> ChainCounts:
     """Compute the expected counts of all shards: the E-step.
-
-    shards: sequences without tags, in one part or several.
-    model: the model, whose emissions need not sum to one.
-    jobs: the number of threads; the result does not depend on it.
 
     Raises EstimationError if a sequence is impossible.
 
@@ -306,7 +290,6 @@ def baum_welch(
     shards: sequences without tags, in one part or several; iterated several times.
     start: the model at the start.
     options: the settings; `iterations` and `tolerance` decide when EM stops.
-    jobs: the number of threads; the result does not depend on it.
     listener: is told the log-likelihood at the start and after each iteration.
 
     Raises EstimationError if a sequence has probability zero, and ValueError for an observation that the model lacks.

@@ -18,10 +18,6 @@ def pairs_of(
 ) -> list[tuple[_Observed, Tag]]:
     """Return the tokens of a sentence.  Raises EstimationError if a token is not a pair of an observation and a tag.
 
-    sentence: the tokens of the sentence.
-    number: the number of the sentence, for the error.
-    kind: the type of observations.
-
     >>> pairs_of([("it", "P"), ["rains", 3]], number=1, kind=str)
     [('it', 'P'), ('rains', 3)]
     """
@@ -53,8 +49,6 @@ def observations_of(sequence: Iterable[Hashable], number: int) -> list[Hashable]
 
 def check_sequence(sequence: object) -> None:
     """Raise TypeError for an object that is not a sequence of hashable observations, such as an iterator.
-
-    sequence: the object to check.
 
     >>> check_sequence([["a", "b"]])
     Traceback (most recent call last):

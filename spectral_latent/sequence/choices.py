@@ -86,12 +86,7 @@ class _Fold:
         return _Fold(moments, treebank.priors, coarse, rows, held_out.weight, alphabet.n_terminals)
 
     def log_likelihoods(self, part: slice, n_states: int, floor: float) -> FloatArray:
-        """Compute the log-likelihoods of held-out sequences; -inf if sequences of the model may never end.
-
-        part: the numbers of these sequences.
-        n_states: the number of states of the model.
-        floor: ε, the least probability of an event, as a share of its coarse probability.
-        """
+        """Compute the log-likelihoods of held-out sequences; -inf if sequences of the model may never end."""
         moments = self.moments.truncated(np.minimum(self.moments.states, n_states))
         try:
             latent = operators_from_moments(moments, priors=self.priors)
@@ -111,8 +106,6 @@ def _projections(options: HMMOptions) -> ProjectionOptions:
 def folds_of(n: int) -> IntArray:
     """Draw the fold (n,) of each of n sequences, always in the same way; the sequences may have an order that repeats.
 
-    n: the number of sequences.
-
     >>> np.bincount(folds_of(23)).tolist()
     [3, 3, 3, 2, 2, 2, 2, 2, 2, 2]
     """
@@ -128,11 +121,6 @@ def _best(
     """Find the choice with the largest likelihood of held-out sequences; the first one of equals.
 
     After each round of sequences, choices that are clearly worse than the best one are given up.
-
-    choices: the choices.
-    rounds: the fold and the held-out sequences of each round.
-    log_likelihoods: the function from a round and a choice to the log-likelihoods of the sequences.
-    listener: is told the progress.
     """
     found = {choice: np.zeros(0) for choice in choices}
     n_done = 0
@@ -161,10 +149,7 @@ def _is_clearly_less(log: FloatArray, best: FloatArray) -> bool:
 
 
 def _rounds(n: int) -> list[tuple[int, slice]]:
-    """List the fold and the held-out sequences of each round; each round is about as large as all rounds before it.
-
-    n: the number of sequences.
-    """
+    """List the fold and the held-out sequences of each round; each round is about as large as all rounds before it."""
     rounds = []
     size = _ROUND
     for fold in range(min(-(-_HELD_OUT * _FOLDS // n), _FOLDS)):
@@ -196,12 +181,6 @@ def choose_states_and_floor(
     The folds hold out 6,000 sequences together, or as many as ten folds can.  A choice that is clearly worse than the
     best one is given up before all folds are used.  Of equally good choices, the fewest states and the largest ε are
     taken.  Sequences beyond the first half million positions are not used.
-
-    shards: the sequences in shards.
-    alphabet: the observations by their numbers.
-    options: the settings, which may leave the choices open.
-    jobs: the number of threads; the result does not depend on it.
-    listener: is told the progress.
     """
     sequences = _first_positions(shards)
     n = sequences.n_sequences

@@ -40,8 +40,6 @@ _T = TypeVar("_T")
 def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
     """Divide rows into batches of a few thousand positions; empty rows are left out.
 
-    rows: sequences of any length.
-
     >>> list(batches([[1, 2], [], [3]]))
     [[[1, 2], [3]]]
     """
@@ -62,9 +60,6 @@ def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
 def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]]) -> list[list[_T]]:
     """Apply a function to rows batch by batch, and return a list of results for each row.
 
-    rows: sequences, some of which may be empty.
-    find: a function from a batch of rows to one result for each position, in order.
-
     >>> in_batches([[1, 2], [], [3]], lambda batch: [-x for row in batch for x in row])
     [[-1, -2], [], [-3]]
     """
@@ -73,11 +68,7 @@ def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]])
 
 
 def state_marginals(sequences: Sequences, operators: ObservableOperators) -> FloatArray:
-    """Compute p(h | sequence) (N, m) at every position; uniform if the sequence has probability zero.
-
-    sequences: N positions without tags.
-    operators: the operators of a hidden Markov model, as `HiddenMarkov.operators` makes them.
-    """
+    """Compute p(h | sequence) (N, m) at every position; uniform if the sequence has probability zero."""
     builder = TrellisBuilder(operators.rules, n_tags=1)
     trellis = builder.build(sequences.start, builder.candidates(sequences.terminal))
     inside_vectors = inside(operators, trellis.forest)
@@ -102,9 +93,7 @@ class Path(NamedTuple):
 def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:
     """Tell which leaf rules (R0,) may be candidates: those whose tag is not far less likely than the word's likeliest.
 
-    operators: operators with one state for each tag.
     prior: (K,) the share of each tag among all positions.
-    beam: the smallest probability of a tag of a word, as a share of the probability of the word's likeliest tag.
     """
     tag, terminal = operators.rules.leaf.T
     joint = operators.leaf[:, 0] * prior[tag]
@@ -192,7 +181,6 @@ class Decoder:
         """Find the likeliest paths of one sequence in the chain of this module.
 
         terminal: (n,) the terminal of each position of one sequence.
-        n_best: the largest number of paths.
         """
         forest, log = self._chain(terminal)
         best = n_best_derivations(forest, log, n_best)
@@ -202,7 +190,6 @@ class Decoder:
         """Draw the tags (n,) of one sequence from the chain of this module.
 
         terminal: (n,) the terminal of each position of one sequence.
-        rng: the source of random numbers.
         """
         forest, log = self._chain(terminal)
         p = np.exp(log)

@@ -34,7 +34,6 @@ def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArra
 def tagged_features(sequences: Sequences, chains: IntArray) -> FeatureColumns:
     """Make features of tagged sequences: words with their signatures, and up to three neighbouring tags.
 
-    sequences: words with tags.
     chains: (W, L) the signatures of each of W words, coarsest first, filled up with -1.
     """
     word = sequences.terminal
@@ -56,9 +55,6 @@ def tagged_features(sequences: Sequences, chains: IntArray) -> FeatureColumns:
 def longest_grams(n_symbols: int, n_positions: int) -> int:
     """Choose the length of the longest n-grams: the largest L from 1 to 8 with n^L ≤ √N; 1 if there is none.
 
-    n_symbols: n, the number of different observations.
-    n_positions: N, the number of positions.
-
     >>> longest_grams(2, 100_000), longest_grams(20, 100_000), longest_grams(1, 100_000)
     (8, 1, 8)
     """
@@ -70,9 +66,6 @@ def longest_grams(n_symbols: int, n_positions: int) -> int:
 
 def untagged_features(sequences: Sequences, longest: int) -> FeatureColumns:
     """Make features of sequences without tags: observations up to three positions away, and n-grams on either side.
-
-    sequences: sequences of observations without tags.
-    longest: the length of the longest n-grams.
 
     >>> untagged_features(Sequences.of([[0, 1]]), longest=1).outside.tolist()
     [[-1, 1, -1, -1], [0, -1, -1, -1], [0, -1, -1, -1], [-1, -1, -1, -1]]

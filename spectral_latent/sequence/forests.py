@@ -178,7 +178,6 @@ class TrellisBuilder:
         """Build the trellises of T sequences.
 
         ends: (T + 1,) the first position of each sequence, and N.
-        candidates: the candidates of N positions, with tags 0 ... K - 1.
         Raises ValueError if sequences and candidates do not fit together.
         """
         self.check(ends, candidates)
@@ -189,7 +188,6 @@ class TrellisBuilder:
         """Raise ValueError unless candidates fit sequences and tags, or if a sequence is empty.
 
         ends: (T + 1,) the first position of each sequence, and N.
-        candidates: the candidates of N positions, with tags 0 ... K - 1.
         """
         start, tag, rule = candidates
         check_starts("starts of candidates", start, np.size(tag))

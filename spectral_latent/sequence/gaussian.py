@@ -120,9 +120,6 @@ def gaussian_moments(
 
     x: (N, d) the observations of sequences, one sequence after the other.
     lengths: (T,) the length of each sequence.
-    options: the estimator of the model of cells, which must have states.
-    kind: the form of covariances.
-    min_covar: the smallest variance in any direction.
 
     >>> from spectral_latent.estimation import Decomposition
     >>> rng = np.random.default_rng(0)
@@ -169,10 +166,6 @@ def gaussian_baum_welch(
 
     x: (N, d) the observations of sequences, one sequence after the other.
     lengths: (T,) the length of each sequence.
-    start: the model at the start.
-    options: the settings; `iterations` and `tolerance` decide when EM stops.
-    kind: the form of covariances.
-    min_covar: the smallest variance in any direction.
 
     >>> from spectral_latent.estimation import EM
     >>> x = np.array([[0.0], [2.0]])

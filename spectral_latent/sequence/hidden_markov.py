@@ -42,10 +42,7 @@ def untagged_rules(n_symbols: int) -> Rules:
 def position_counts(sequences: Sequences, state: IntArray, n_symbols: int, n_states: int) -> Counts:
     """Count the rules of untagged sequences with known states; an emission has the state of its position.
 
-    sequences: the sequences, with N positions in all.
     state: (N,) the state of each position.
-    n_symbols: n, the number of different observations.
-    n_states: m, the number of states.
     """
     node_state = np.empty(2 * len(state), dtype=np.int64)
     node_state[sequences.emission] = state
@@ -66,8 +63,6 @@ def draw_states(initial: FloatArray, transition: FloatArray, n: int, rng: np.ran
 
     initial: (m,) the probability that a sequence begins in each state.
     transition: (m, m) the probability of each next state.
-    n: the number of positions.
-    rng: the source of random numbers.
 
     >>> draw_states(np.array([0.0, 1.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), 3, np.random.default_rng(0))
     array([1, 0, 1])

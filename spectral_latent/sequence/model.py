@@ -105,8 +105,6 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
         sentences: pairs of a word and its tag; tags are any hashable objects but None.
         options: the settings of training and tagging; None for those of the preset `fast`, see `presets`.
         weights: the weight of each sentence, at least 0: it counts as so many sentences; 1 if not given.
-        jobs: the number of threads; the result does not depend on it.
-        listener: is told the progress.
 
         Raises EstimationError if there is no sentence, if a sentence is empty, or if a token is not a pair of a word
         and a tag.
@@ -126,7 +124,6 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
         Sentences are read and tagged in batches, which takes less time than one by one.
 
         sequences: the words of each sentence.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
 
         Raises TypeError if a sentence is a string.
         """
@@ -245,8 +242,6 @@ class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
         sequences: sequences of any hashable observations.
         options: the settings of training; None for `HMMOptions()`, which the preset `spectral` has (see `presets`).
         weights: the weight of each sequence, at least 0: it counts as so many sequences; 1 if not given.
-        jobs: the number of threads; the result does not depend on it.
-        listener: is told the progress.
 
         Raises EstimationError if there is no sequence, if a sequence is empty, or if an observation is not hashable.
         """
@@ -308,7 +303,6 @@ class StateTagger(TaggingModel, ShortRepr):
         Sequences are read and tagged in batches, which takes less time than one by one.
 
         sequences: the observations of each sequence.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
         """
         return map_batches(_states_of, self.model, sequences, jobs, list(self.tags), size=SENTENCES)
 

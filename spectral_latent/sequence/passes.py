@@ -60,9 +60,6 @@ def _add_inner(
     """Add to inner[c] the inside vector of the spine of c over the emission leaf[rule] and the next spine inner[d].
 
     data: (n,) the numbers of all tensors.
-    at: the place in `data` where the tensor of the binary rule begins.
-    terms: the number of its terms; 0 for a tensor that is multiplied out.
-    m_a, m_b, m_c: the numbers of states of the spine, of its emission and of the next spine.
     leaf: (R0, M) the vectors of leaf rules.
     inner: (C, M) the inside vectors of spines.
     pair: (Q,) room for a vector in pair space.
@@ -111,7 +108,6 @@ def _add_outer(
     """Add to outer[d] the outside vector of the next spine, after the spine outer[c] and the emission leaf[rule].
 
     outer: (C, M) the outside vectors of spines.
-    data, at, terms, m_a, m_b, m_c, leaf, pair: the rule, the vectors and the room of `_add_inner`.
     """
     width = terms if terms else m_b * m_c
     second = at + m_a * width
@@ -152,7 +148,6 @@ def _marginal_pass(
 ) -> None:
     """Compute the marginals of the candidates of sequences; sequence s has the positions ends[s] ... ends[s + 1] - 1.
 
-    operators: the operators as flat arrays.
     last: (K,) the unary rule of each tag, or -1.
     following: (K, K) the binary rule of each pair of tags, or -1.
     ends: (T + 1,) the first position of each sequence, and the number of all positions.
@@ -215,10 +210,7 @@ def candidate_marginals(
 ) -> FloatArray:
     """Compute the marginals (C,) of the candidates of T sequences, with an unknown common factor at each position.
 
-    operators: operators over the rules of the builder.
-    builder: the rules by tags.
     ends: (T + 1,) the first position of each sequence, and N.
-    candidates: the candidates of N positions.
     Raises ValueError if sequences, candidates and operators do not fit together.
     """
     builder.check(ends, candidates)

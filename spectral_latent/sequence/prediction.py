@@ -105,13 +105,7 @@ class Predictor:
 
     @staticmethod
     def of(operators: ObservableOperators, coarse: ObservableOperators, n_terminals: int, floor: float) -> Predictor:
-        """Make a predictor with ε = floor.  Raises ValueError if sequences are infinitely long on average.
-
-        operators: the model, whose estimates may be negative.
-        coarse: operators with one state for each tag, over the same rules.
-        n_terminals: n, the number of terminals.
-        floor: ε, the least probability of an event, as a share of its coarse probability.
-        """
+        """Make a predictor with ε = floor.  Raises ValueError if sequences are infinitely long on average."""
         _, events, average = _SequenceSums.solve(coarse, n_terminals)
         q = average @ events
         builder = TrellisBuilder(operators.rules, operators.n_symbols // 2)
@@ -189,10 +183,7 @@ class Predictor:
         return np.asarray(after / np.maximum(np.abs(after).max(axis=1, keepdims=True), TINY))
 
     def log_probabilities(self, rows: Sequence[IntArray]) -> FloatArray:
-        """Compute the natural logarithms (T,) of the probabilities of sequences; all are finite if ε > 0.
-
-        rows: the terminals of each sequence.
-        """
+        """Compute the natural logarithms (T,) of the probabilities of sequences; all are finite if ε > 0."""
         log = np.zeros(len(rows))
         # Sort by length, so that sequences of similar length advance together.
         order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
@@ -278,12 +269,6 @@ class Predictor:
         self, n: int, n_known: int, rng: np.random.Generator, length: int | None, max_length: int
     ) -> list[list[int]]:
         """Draw sequences of terminals 0 ... n_known - 1, event by event.
-
-        n: the number of sequences.
-        n_known: the number of terminals to draw from.
-        rng: the source of random numbers.
-        length: the length of every sequence; None for any length.
-        max_length: the largest length of a sequence.
 
         Raises ValueError if a sequence grows longer than max_length, or no possible event has a positive probability.
         """

@@ -32,7 +32,6 @@ class Tagger(ABC):
         Sequences are read and tagged in batches, which takes less time than one by one.
 
         sequences: the observations of each sequence.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
 
         Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
@@ -64,7 +63,6 @@ class WordTagger(Tagger):
         """Find the tags of the words of each sentence of a raw text, in order; words are given with their tags.
 
         text: the text, which `tokenisation` divides into sentences and words.
-        jobs: the number of processes; see `spectral_latent.model.batches.map_batches`.
 
         Raises TypeError if the text is not a string.
         """

@@ -139,12 +139,6 @@ def train_tagged(
 ) -> SequenceGrammar[TaggerOptions, Lexicon]:
     """Learn tags, a lexicon and operators from tagged sentences, which are read once.
 
-    sentences: pairs of a word and its tag.
-    options: the settings of training.
-    weights: the weight of each sentence; see `read_treebanks`.
-    jobs: the number of threads; the result does not depend on it.
-    listener: is told the progress.
-
     Raises EstimationError if there is no sentence, or if a sentence is empty.
     """
     formalism = _TaggedFormalism()
@@ -246,12 +240,6 @@ def train_untagged(
     """Learn an alphabet, operators and ε from sequences without tags, which are read once.
 
     Choices are made on the first half million positions.
-
-    sequences: the observations of each sequence.
-    options: the settings of training.
-    weights: the weight of each sequence; see `read_treebanks`.
-    jobs: the number of threads; the result does not depend on it.
-    listener: is told the progress.
 
     Raises EstimationError if there is no sequence, if a sequence is empty, or if an observation is not hashable.
     """

@@ -52,20 +52,12 @@ class SequenceShard(NamedTuple):
 
 
 def untagged_shard(columns: Columns, n_symbols: int, n_positions: int) -> SequenceShard:
-    """Make a shard of sequences without tags; the length of n-grams depends on the number of all positions.
-
-    columns: the columns of the shard.
-    n_symbols: the number of different observations.
-    n_positions: the number of positions in all shards.
-    """
+    """Make a shard of sequences without tags; the length of n-grams depends on the number of all positions."""
     return SequenceShard(columns, 1, partial(untagged_features, longest=longest_grams(n_symbols, n_positions)))
 
 
 def columns_of(sequences: Sequences) -> Columns:
-    """Make the columns of a shard from sequences.
-
-    sequences: the sequences of the shard.
-    """
+    """Make the columns of a shard from sequences."""
     return {name: getattr(sequences, name) for name in ("terminal", "tag", "start", "weight")}
 
 
@@ -83,13 +75,7 @@ class StoredSequences:
 
 
 def with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: float) -> Treebank:
-    """Add priors to a treebank, under which every tag may be followed by every tag and by the end.
-
-    treebank: a treebank of sequences.
-    n_tags: K, the number of tags.
-    priors: the other priors.
-    back_off: the pseudo-count of all transitions of each tag together.
-    """
+    """Add priors to a treebank, under which every tag may be followed by every tag and by the end."""
     counts = treebank.counts
     ends = counts.n_trees / (counts.symbol[:n_tags].sum() + 1)
     rules = _transitions(tag_shares(counts, n_tags), ends, back_off)
@@ -97,11 +83,7 @@ def with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: flo
 
 
 def tag_shares(counts: Counts, n_tags: int) -> FloatArray:
-    """Compute the share (K,) of each tag among all positions.
-
-    counts: the counts of a treebank of sequences.
-    n_tags: K, the number of tags.
-    """
+    """Compute the share (K,) of each tag among all positions."""
     emissions = counts.symbol[:n_tags]
     return np.asarray(emissions / emissions.sum())
 
@@ -110,7 +92,6 @@ def _transitions(prior: FloatArray, ends: float, tokens: float) -> Counts:
     """Make pseudo-counts of transitions from every tag to every tag and to the end, `tokens` for each tag.
 
     prior: (K,) the share of each tag among all positions.
-    ends: the share of last positions among all positions.
     """
     n_tags = len(prior)
     tags = np.arange(n_tags)

@@ -99,10 +99,6 @@ def _is_nan(value: Any) -> bool:
 def checked_name(value: Any, place: str, kind: str) -> Hashable:
     """Return the value if it can serve as a name; raise GraphError if it is unhashable or NaN.
 
-    value: a label, an observation or the value of a feature.
-    place: the graph and the node that have the value, for the message.
-    kind: the kind of value, such as `label`, for the message.
-
     >>> checked_name(("a", 1), "graph 1, node 0", "label")
     ('a', 1)
     """
@@ -140,9 +136,6 @@ def _children(graph: nx.DiGraph, node: Hashable, place: str) -> list[Hashable]:
 
 def checked_graphs(graphs: Iterable[nx.DiGraph], first: int = 1) -> Iterator[nx.DiGraph]:
     """Yield graphs after a check.  Raises GraphError for an object of another type, and for one graph without a list.
-
-    graphs: the graphs.
-    first: the number of the first graph, for messages.
 
     >>> list(checked_graphs([3]))
     Traceback (most recent call last):
