@@ -128,7 +128,7 @@ dist: $(INSTALLED)
 test-wheel: dist
 	$(PYTHON) -m venv --clear $(VENV)/wheel
 	$(VENV)/wheel/bin/$(INSTALL) "$$(ls dist/*.whl)[parquet,pictures,sklearn,spacy]"
-	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r tests docs README.md pyproject.toml $(OUTSIDE)
+	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r benchmarks tests docs README.md pyproject.toml $(OUTSIDE)
 	cd $(OUTSIDE) && ../wheel/bin/python tests/smoke.py && ../wheel/bin/spectral-latent demo --quiet
 	$(VENV)/wheel/bin/$(INSTALL) hypothesis psutil pytest skops
 	cd $(OUTSIDE) && ../wheel/bin/python -m pytest -o pythonpath=. -o testpaths=tests -m 'not corpus' \

@@ -6,7 +6,7 @@
 
 Every row is a process of its own, so that its peak memory is its own.  Seconds are CPU seconds of that process after
 compilation; training includes everything from trees in memory to a model in memory.  The steps of the slides and other
-numbers of states are measured by `python -m spectral_latent.papers cohen2013`.
+numbers of states are measured by `python -m benchmarks.papers cohen2013`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     python benchmarks/dependency.py --train ewt-train.conllu --evaluate ewt-dev.conllu --tags upos
 
 Symbols have the head's tag, words are observed, gold tags are in the input.  Seconds are CPU seconds after compilation.
-The estimators of Dhillon et al. (2012) are measured by `python -m spectral_latent.papers dhillon2012`.
+The estimators of Dhillon et al. (2012) are measured by `python -m benchmarks.papers dhillon2012`.
 """
 
 from __future__ import annotations

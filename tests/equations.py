@@ -18,6 +18,7 @@ from tests.documents import ROOT
 __all__ = ["CLAIMS", "FILE", "Claim", "citations", "files_of_tests", "reference"]
 
 FILE = ROOT / "docs/equations.md"
+FOLDERS = {"spectral_latent": "spectral_latent", "benchmarks/papers": "benchmarks"}  # and what names are relative to
 PAPERS = {  # the words by which docstrings name each paper
     "long paper": r"[Ll]ong paper|[Ll]ong version|ACL 2012|Cohen et al\. \(?2012",
     "slides": r"[Ss]lides?\b|Cohen et al\. \(?2013",
@@ -197,13 +198,14 @@ CLAIMS = {
 def citations() -> dict[tuple[str, str], list[str]]:
     """List the functions, classes and modules whose docstrings cite each place of a paper."""
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for path in sorted((ROOT / "spectral_latent").rglob("*.py")):
+    above = {path: ROOT / top for folder, top in FOLDERS.items() for path in sorted((ROOT / folder).rglob("*.py"))}
+    for path, folder in above.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)]
         documented = [(node, ast.get_docstring(node)) for node in nodes]
         sentences = [(node, part) for node, text in documented if text for part in _sentences(text)]
         default = next((paper for _, part in sentences for paper in _papers(part) if paper), "")
-        module = ".".join(path.relative_to(ROOT / "spectral_latent").with_suffix("").parts).removesuffix(".__init__")
+        module = ".".join(path.relative_to(folder).with_suffix("").parts).removesuffix(".__init__")
         for node, part in sentences:
             name = module if isinstance(node, ast.Module) else f"{module}.{node.name}"
             for place in _cited(part, default):

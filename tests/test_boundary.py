@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from benchmarks.papers.brown import find_brown_clusters
 from spectral_latent._compiled import check_starts
 from spectral_latent.constituency import PhraseSymbol
 from spectral_latent.constituency.columns import PhraseColumns
@@ -32,7 +33,6 @@ from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import SpanForest, pruned_chart
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.papers.brown import find_brown_clusters
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder

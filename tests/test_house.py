@@ -46,7 +46,6 @@ ROOMS = (
     "corpora",
     "_load",
     "cli",
-    "papers",
     "__main__",
 )  # a room may import only from rooms before it
 CORE = ("_compiled", "_names", "_texts", "_options", "trees", "operators", "files", "inference", "estimation")
@@ -122,10 +121,9 @@ def _module_of(name: str) -> str:
 
 
 def test_rooms_name_the_parts_of_scipy_in_full() -> None:
-    """SciPy imports a part that is named in full when it is first used; the room `papers` need not do so."""
+    """SciPy imports a part that is named in full when it is first used."""
     for module in IN_ROOMS:
-        if _room(module) != "papers":
-            assert [name for name in _imports(module) if name.startswith("scipy.")] == [], module
+        assert [name for name in _imports(module) if name.startswith("scipy.")] == [], module
 
 
 def test_core_does_not_import_nltk() -> None:

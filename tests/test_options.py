@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 import spectral_latent
 from spectral_latent import constituency, dependency, sequence
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, field_types
-from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
+from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions
 from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
 from spectral_latent.cli.rerank import rerank
 from spectral_latent.cli.train import train
@@ -55,7 +55,6 @@ from spectral_latent.estimation import (
 from spectral_latent.files import read, write
 from spectral_latent.grammar import GrammarOptions, Limits
 from spectral_latent.lexicon import LexiconOptions, SpellingModel, SpellingOptions
-from spectral_latent.papers.featurized import FeaturizedOptions, train_featurized_hmm
 from spectral_latent.reranking import PerceptronOptions
 from spectral_latent.reranking.perceptron import PerceptronReranker
 from spectral_latent.reranking.tables import FeatureTable
@@ -138,7 +137,7 @@ def test_all_classes_of_settings_are_options() -> None:
     }
     assert named - {Options} <= set(CLASSES)
     assert {Binarisation, Attachment, Spectral} <= set(CLASSES)
-    assert len(CLASSES) == 25
+    assert len(CLASSES) == 24
 
 
 @pytest.mark.parametrize("kind", CLASSES)
@@ -503,10 +502,6 @@ def train_hull(options: HullOptions) -> None:
         train_anchors(AnchorOptions(hull=replace(options, construction=construction)))
 
 
-def train_featurized(options: FeaturizedOptions) -> None:
-    assert train_featurized_hmm(WordTypes.of(WORDS), options).emission.sum(axis=1) == pytest.approx(1.0)
-
-
 def train_reranker(options: PerceptronOptions) -> None:
     columns = {"base:log-rank": np.log1p([0, 1, 2] * 8), "latent:log-p": [-5.0, -3.0, -4.0] * 8}
     table = FeatureTable.measures(columns, sizes=[3] * 8, ids=list("abcdefgh"))
@@ -547,7 +542,6 @@ TRAIN: dict[type[Options], Callable[[Any], None]] = {
     HullOptions: train_hull,
     LexiconOptions: train_lexicon,
     Limits: train_limits,
-    FeaturizedOptions: train_featurized,
     PerceptronOptions: train_reranker,
     RelationOptions: train_relations,
     SpanOptions: train_spans,

@@ -14,11 +14,7 @@ SITE = ROOT / "docs/_site"
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 # The marker of a list's item, a bold heading or two spaces after a sentence: there, two blocks have become one.
 JOINED = re.compile(r"[.:?!] +[-*+]\s|[.?!)]\s\*\*[^*]+[.?!]\*\*|[.:?!)]  +\S")
-HIDDEN = {
-    "spectral_latent.cli",
-    "spectral_latent.papers",
-    "spectral_latent.__main__",
-}  # commands, with help of their own
+HIDDEN = {"spectral_latent.cli", "spectral_latent.__main__"}  # commands, with help of their own
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.papers.weighted_nodes import estimate_from_nodes
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import Side, skeletal_trees
 from spectral_latent.dependency.features import dependency_features
@@ -25,7 +26,6 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.papers.weighted_nodes import estimate_from_nodes
 from spectral_latent.trees import Forest, SkeletalTrees, Vocabulary
 from tests.dependency.trees import Heads, LatentTrees, children, random_model, random_tree
 

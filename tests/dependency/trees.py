@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.papers.observations import Observations
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.papers.observations import Observations
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import Tree, columns
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from benchmarks.papers.baselines import decode_states, score_per_word, train_baum_welch, train_cluster_hmm
+from benchmarks.papers.brown import find_brown_clusters
+from benchmarks.papers.featurized import FeaturizedOptions, HmmWeights, train_featurized_hmm, word_features
 from spectral_latent.anchors import WordTypes
 from spectral_latent.estimation import EstimationError
-from spectral_latent.papers.baselines import decode_states, score_per_word, train_baum_welch, train_cluster_hmm
-from spectral_latent.papers.brown import find_brown_clusters
-from spectral_latent.papers.featurized import FeaturizedOptions, HmmWeights, train_featurized_hmm, word_features
 from spectral_latent.sequence import Sequences
 from tests.sequence.hmms import draw_strings, forward_backward, probability, random_hmm
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.papers.collins import train_averaged_perceptron
+from benchmarks.papers.collins import train_averaged_perceptron
 from spectral_latent.reranking import FeatureTable
 
 

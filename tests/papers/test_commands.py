@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from benchmarks.papers import cohen2013, command, dhillon2012, reranked, stratos2016
+from benchmarks.papers.baselines import score_per_word
+from benchmarks.papers.command import main
+from benchmarks.papers.tables import MarkdownTable
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.dependency import DependencyModel, preset
 from spectral_latent.estimation import EM, Decomposition, Random
 from spectral_latent.evaluation import GoldTree, evaluate_parser, many_to_one, score_attachments
-from spectral_latent.papers import cohen2013, command, dhillon2012, reranked, stratos2016
-from spectral_latent.papers.baselines import score_per_word
-from spectral_latent.papers.command import main
-from spectral_latent.papers.tables import MarkdownTable
 from tests.dependency.trees import random_tree
 
 PAPERS = ("cohen2012", "cohen2013", "dhillon2012", "stratos2016")
@@ -101,7 +101,7 @@ def test_names_on_the_command_line_are_those_of_the_papers() -> None:
 
 
 def test_help_does_not_import_the_library() -> None:
-    script = "import sys; from spectral_latent.papers.command import main; sys.exit('numba' in sys.modules)"
+    script = "import sys; from benchmarks.papers.command import main; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.papers.embeddings import embed_by_arcs, embed_by_contexts, embed_by_smoothed_contexts
+from benchmarks.papers.observations import Observations
 from spectral_latent.anchors import HullOptions, WordTypes
 from spectral_latent.anchors.hulls import build_hull
-from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts, embed_by_smoothed_contexts
-from spectral_latent.papers.observations import Observations
 from tests.dependency.trees import random_tree
 from tests.sequence.hmms import draw_strings, random_hmm
 

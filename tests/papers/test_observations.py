@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.papers.observations import Observations
+from benchmarks.papers.observations import Observations
 from tests.dependency.trees import Sentence, children, random_tree
 
 V = 4

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from benchmarks.papers.weighted_nodes import Projected, project_nodes
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -32,7 +33,6 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.papers.weighted_nodes import Projected, project_nodes
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import all_strings, begins, draw_strings, probability, random_hmm

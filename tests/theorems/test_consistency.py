@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimatorOptions, Moments, Projection, Shard
-from spectral_latent.inference import inside, sample_trees, total_weight, tree_weights
-from spectral_latent.papers.cohen2012 import (
+from benchmarks.papers.cohen2012 import (
     OPTIONS,
     VARIANTS,
     bound_of,
@@ -21,8 +19,10 @@ from spectral_latent.papers.cohen2012 import (
     examples_needed,
     print_consistency,
 )
-from spectral_latent.papers.known_grammars import all_trees, charts_of, features_of, finite_model, recursive_model
-from spectral_latent.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, one_hot
+from benchmarks.papers.known_grammars import all_trees, charts_of, features_of, finite_model, recursive_model
+from benchmarks.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, one_hot
+from spectral_latent.estimation import EstimatorOptions, Moments, Projection, Shard
+from spectral_latent.inference import inside, sample_trees, total_weight, tree_weights
 from spectral_latent.plotting import slope_of
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import columns, moments_by_loops, random_projections, same_moments, tree_strategy

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from benchmarks.papers.weighted_nodes import one_hot
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -29,7 +30,6 @@ from spectral_latent.estimation._options import LoweredStates
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.inference import collapse, inside, marginals, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.papers.weighted_nodes import one_hot
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import Lpcfg, cky_forest, figure_2
 from tests.theorems.populations import STRUCTURES, Population, random_model, with_twin

@@ -36,9 +36,6 @@ def draw_one_node_per_tree(trees: SkeletalTrees, rng: np.random.Generator) -> Fl
     8) draws the same way but counts every draw once; with N the nodes of a tree, that learns p(tree) / N instead of
     p(tree).
 
-    trees: trees with N nodes in all.
-    rng: the source of random numbers.
-
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0, 0, 1], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
     >>> draw_one_node_per_tree(trees, np.random.default_rng(0)).sum()
@@ -87,10 +84,7 @@ class Projected(NamedTuple):
 def project_nodes(trees: SkeletalTrees, features: FeatureColumns, weights: FloatArray, options: Spectral) -> Projected:
     """Project nodes by the singular vectors of Ω̂, a weighted mean of products of indicators (Figure 7, step 1).
 
-    trees: trees with N nodes in all.
-    features: the templates of all nodes.
     weights: (N,) the weight of each node.
-    options: the number of states, and the cutoff of singular values.
     """
     groups = trees.nodes_by_symbol()
     states = np.ones(len(groups), dtype=np.int64)
@@ -112,9 +106,7 @@ def project_nodes(trees: SkeletalTrees, features: FeatureColumns, weights: Float
 def estimate_from_nodes(shard: Shard, weights: FloatArray, options: Spectral) -> ObservableOperators:
     """Estimate operators by Figure 7 from nodes with weights; features are not scaled.
 
-    shard: trees with N nodes in all, and their features.
     weights: (N,) the weight of each node.
-    options: the number of states, the cutoff and the smoothing.
     """
     trees = shard.trees
     states, y, z, _ = project_nodes(trees, shard.features, weights, options)

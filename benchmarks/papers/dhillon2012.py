@@ -22,6 +22,10 @@ from typing import NamedTuple
 import click
 import numpy as np
 
+from benchmarks.papers.embeddings import embed_by_arcs, embed_by_contexts, embed_by_smoothed_contexts
+from benchmarks.papers.observable import estimate_corrected_operators, estimate_paper_operators
+from benchmarks.papers.observations import Observations
+from benchmarks.papers.tables import MarkdownTable, timed
 from spectral_latent.corpora import CorpusError, dependency_trees
 from spectral_latent.dependency import (
     Attachment,
@@ -37,10 +41,6 @@ from spectral_latent.estimation import EM, Clusters, EstimationError, Estimator,
 from spectral_latent.evaluation.candidates import score_dependency_lists
 from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.papers.embeddings import embed_by_arcs, embed_by_contexts, embed_by_smoothed_contexts
-from spectral_latent.papers.observable import estimate_corrected_operators, estimate_paper_operators
-from spectral_latent.papers.observations import Observations
-from spectral_latent.papers.tables import MarkdownTable, timed
 from spectral_latent.reranking import parser_nbest
 from spectral_latent.reranking.perceptron import best_of_lists
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
@@ -79,13 +79,7 @@ def _options(column: TagColumn) -> DependencyOptions:
 def _score_given_tree(
     operators: ObservableOperators, sentences: Sentences, tags: Vocabulary[str], column: TagColumn
 ) -> SignedLog:
-    """Compute p̂(tags | tree) by operators of the two symbols of `observable`.
-
-    operators: operators over the observations 0 ... V - 1.
-    sentences: the sentences with their heads.
-    tags: the tags, which are the V observations.
-    column: the column of the tags of a sentence, "upos" or "xpos".
-    """
+    """Compute p̂(tags | tree) by operators of the two symbols of `observable`."""
     labels = Vocabulary([HeadSymbol("", "complete"), HeadSymbol("", "right"), HeadSymbol("", "left")])
     rows = [_tags_of(sentence, column) for sentence in sentences]
     converted = skeletal_trees(sentences, rows, Attachment(symbols_have_tags=False), labels)
@@ -109,11 +103,7 @@ class ObservedTreebank(NamedTuple):
     column: TagColumn
 
     def embed(self, name: str, k: int) -> tuple[Observations, FloatArray]:
-        """Make the observations and U (V, k).
-
-        name: the name of an embedding, one of `EMBEDDINGS`.
-        k: the number of dimensions.
-        """
+        """Make the observations and U (V, k)."""
         rows = [[self.tags[tag] for tag in _tags_of(sentence, self.column)] for sentence in self.trees]
         heads = (sentence.heads or () for sentence in self.trees)
         observed = Observations.of(zip(rows, heads, strict=True), len(self.tags))
@@ -123,30 +113,18 @@ class ObservedTreebank(NamedTuple):
         return observed, embed(rows, len(self.tags), k)
 
     def train_paper(self, algorithm: str, embedding: str, k: int) -> Callable[[Sentences], SignedLog]:
-        """Estimate by Algorithm 1, and give what scores trees.
-
-        algorithm: the name of one of `ALGORITHMS`, as printed or corrected.
-        embedding: the name of an embedding, one of `EMBEDDINGS`.
-        k: the number of dimensions.
-        """
+        """Estimate by Algorithm 1, and give what scores trees."""
         operators = ALGORITHMS[algorithm](*self.embed(embedding, k))
         return lambda sentences: _score_given_tree(operators, sentences, self.tags, self.column)
 
     def train_library(self, name: str, n_states: int) -> Callable[[Sentences], SignedLog]:
-        """Train a model of the library, with one symbol a role, and give what scores trees.
-
-        name: the name of the estimator.
-        n_states: the largest number of states, m.
-        """
+        """Train a model of the library, with one symbol a role, and give what scores trees."""
         estimator = _ESTIMATORS[name].with_settings(n_states=n_states)
         options = replace(_options(self.column), estimator=estimator, attachment=Attachment(symbols_have_tags=False))
         return DependencyModel.train(self.trees, options).score
 
     def scorers(self, states: Sequence[int]) -> Iterator[tuple[str, int, _Scorer]]:
-        """Train the rows of the table, one after another.
-
-        states: the numbers of states, which are also the dimensions k.
-        """
+        """Train the rows of the table, one after another."""
         for m in states:
             for embedding in EMBEDDINGS:
                 for algorithm in ALGORITHMS:
@@ -193,10 +171,6 @@ def _read(source: str, column: TagColumn) -> Sentences:
 def read_treebank(train: str, evaluate: str, column: TagColumn) -> tuple[ObservedTreebank, Sentences]:
     """Read the trees to learn from, and the trees to score.
 
-    train: the source of the trees to learn from.
-    evaluate: the source of the trees to score.
-    column: the tags that are observed, "upos" or "xpos".
-
     Raises CorpusError if there is no tree, or a word without head or tag.
     """
     trees, gold = (_read(source, column) for source in (train, evaluate))
@@ -206,13 +180,7 @@ def read_treebank(train: str, evaluate: str, column: TagColumn) -> tuple[Observe
 
 
 def print_scores(treebank: ObservedTreebank, gold: Sentences, states: Sequence[int], n_best: int) -> None:
-    """Print how the estimators score gold trees, and which of the n best trees they prefer.
-
-    treebank: the trees to learn from.
-    gold: the trees to score.
-    states: the numbers of states, which are also the dimensions k.
-    n_best: candidates of each sentence.
-    """
+    """Print how the estimators score gold trees, and which of the n best trees they prefer."""
     base, seconds = timed(lambda: prepare(treebank.trees, _options(treebank.column)).coarse)
     lists = list(parser_nbest(base, gold, n_best))
     scores = score_dependency_lists(lists, gold)

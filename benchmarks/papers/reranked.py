@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
+from benchmarks.papers.collins import train_averaged_perceptron
+from benchmarks.papers.dhillon2012 import ALGORITHMS, EMBEDDINGS, ObservedTreebank
+from benchmarks.papers.tables import MarkdownTable
 from spectral_latent.dependency import DependencyModel, DependencySentence, preset
 from spectral_latent.evaluation.candidates import CandidateScores, score_dependency_lists
 from spectral_latent.evaluation.reranking import paired_bootstrap
-from spectral_latent.papers.collins import train_averaged_perceptron
-from spectral_latent.papers.dhillon2012 import ALGORITHMS, EMBEDDINGS, ObservedTreebank
-from spectral_latent.papers.tables import MarkdownTable
 from spectral_latent.reranking import (
     CandidateFeatures,
     FeatureTable,
@@ -62,13 +62,7 @@ class ListsOfPart(NamedTuple):
 
     @staticmethod
     def parse(treebank: ObservedTreebank, gold: Sentences, states: Sequence[int], n_best: int) -> ListsOfPart:
-        """Parse new sentences by a parser that learns from a treebank, as p̂ does.
-
-        treebank: the trees to learn from.
-        gold: the trees of the new sentences.
-        states: the dimensions k of embeddings.
-        n_best: the largest number of candidates of a sentence.
-        """
+        """Parse new sentences by a parser that learns from a treebank, as p̂ does."""
         parser = DependencyModel.train(treebank.trees, replace(preset("fast"), tags=treebank.column))
         lists = list(parser_nbest(parser, gold, n_best))
         trees = [tree for nbest in lists for tree, *_ in nbest.candidates if isinstance(tree, DependencySentence)]
@@ -81,12 +75,7 @@ class ListsOfPart(NamedTuple):
 
     @staticmethod
     def jackknife(treebank: ObservedTreebank, states: Sequence[int], n_best: int) -> ListsOfPart:
-        """Parse the sentences of a treebank by parsers, and score them by p̂, that learnt from the other folds.
-
-        treebank: the trees to learn from, and to parse.
-        states: the dimensions k of embeddings.
-        n_best: the largest number of candidates of a sentence.
-        """
+        """Parse the sentences of a treebank by parsers, and score them by p̂, that learnt from the other folds."""
         log = defaultdict(list)
 
         def parse_fold(train: list[DependencySentence], held_out: list[DependencySentence]) -> list[NBest]:
@@ -101,10 +90,7 @@ class ListsOfPart(NamedTuple):
         return ListsOfPart(lists, scores, {name: np.concatenate(columns) for name, columns in log.items()})
 
     def tables(self, features: CandidateFeatures) -> Iterator[tuple[str, FeatureTable]]:
-        """Make the table of baseline features, and the tables that also have log p̂ of an estimate.
-
-        features: the baseline features.
-        """
+        """Make the table of baseline features, and the tables that also have log p̂ of an estimate."""
         baseline = features.table(self.lists)
         yield "+ baseline features", baseline
         for name, column in self.log.items():
@@ -139,13 +125,7 @@ def _complete(score: Any) -> bool:
 
 
 def print_reranking(treebank: ObservedTreebank, gold: Sentences, states: Sequence[int], n_best: int) -> None:
-    """Print Table 1, with intervals of the differences from the base parser and from the baseline features.
-
-    treebank: the trees to learn from.
-    gold: the trees of the sentences whose lists are reranked.
-    states: the dimensions k of embeddings.
-    n_best: the largest number of candidates of a sentence.
-    """
+    """Print Table 1, with intervals of the differences from the base parser and from the baseline features."""
     train = ListsOfPart.jackknife(treebank, states, n_best)
     test = ListsOfPart.parse(treebank, gold, states, n_best)
     first = np.zeros(len(gold), dtype=np.int64)

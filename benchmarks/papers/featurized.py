@@ -58,9 +58,6 @@ class FeaturizedOptions(Options):
 def word_features(types: WordTypes, cutoff: int) -> sparse.csr_array:
     """Compute φ (n, s): the features of spelling (see `SpellingFeatures`), then one feature for each frequent type.
 
-    types: the word types of the corpus.
-    cutoff: the smallest number of tokens of a frequent type.
-
     >>> word_features(WordTypes.of([["a", "b"], ["a"]]), cutoff=2).toarray()[:, -1]
     array([1., 0.])
     """
@@ -86,7 +83,6 @@ class HmmWeights(NamedTuple):
         """Cut a vector of all weights into its parts.
 
         vector: (n,) the weights, n = m + m (m + 1) + m s.
-        n_states: the number of states, m.
         """
         m = n_states
         initial, step, emission = np.split(vector, [m, m + m * (m + 1)])
@@ -121,8 +117,6 @@ class HmmWeights(NamedTuple):
         """Compute log p(trees) - κ ‖w‖² and its gradient.
 
         phi: (n, s) the features of all types.
-        trees: the s-trees of untagged sequences.
-        penalty: κ, the weight of the squared weights of features.
         """
         model = self.hidden(phi)
         operators = model.operators()
@@ -150,10 +144,6 @@ def train_featurized_hmm(
     types: WordTypes, options: FeaturizedOptions | None = None, *, listener: Listener = silent
 ) -> HiddenMarkov:
     """Climb by L-BFGS from random weights; the same seed gives the same model.
-
-    types: the word types of the corpus.
-    options: the defaults if not given.
-    listener: is told the objective after every iteration.
 
     Raises EstimationError if there are no types, or the weights become so large that a sequence has probability zero.
 

@@ -26,11 +26,11 @@ from dataclasses import replace
 
 import click
 
+from benchmarks.papers.tables import MarkdownTable, timed
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.corpora import CorpusError, constituency_trees
 from spectral_latent.estimation import EM, Decomposition, Random, Spectral
 from spectral_latent.evaluation import GoldTree, evaluate_parser, score_brackets
-from spectral_latent.papers.tables import MarkdownTable, timed
 
 __all__ = ["STEPS", "print_steps", "step_options", "train_step"]
 
@@ -62,9 +62,6 @@ _PAPER_TIME = {("+ smoothing", 32): "< 10 h", ("EM", 32): "187 h"}
 def step_options(step: str, n_states: int) -> ConstituencyOptions:
     """Choose the options of a step; the additions of later steps are off.
 
-    step: the name of a step, one of `STEPS`.
-    n_states: the number of states of a symbol, m.
-
     >>> step_options("+ scaling", 8).estimator.smoothing is None
     True
     """
@@ -93,10 +90,6 @@ def step_options(step: str, n_states: int) -> ConstituencyOptions:
 def train_step(trees: Sequence[Phrase], step: str, n_states: int) -> ConstituencyModel:
     """Train the model of a step; a plain PCFG parses with its own operators.
 
-    trees: the trees of the treebank.
-    step: the name of a step, one of `STEPS`.
-    n_states: the number of states of a symbol, m.
-
     >>> trees = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
     >>> train_step(trees, "plain", 1).parse(["a", "b"]).tree.bracketed()
     '(S (A a) (B b))'
@@ -123,13 +116,7 @@ def _in_paper(numbers: dict[tuple[str, int], str], step: str, m: int) -> str:
 
 
 def print_steps(train: str, evaluate: str, steps: Sequence[str], states: Sequence[int]) -> None:
-    """Print F1 and training times of steps beside those of the slides.
-
-    train: the source of the trees to learn from.
-    evaluate: the source of the trees to parse.
-    steps: the names of some `STEPS`.
-    states: the numbers of states to try.
-    """
+    """Print F1 and training times of steps beside those of the slides."""
     trees = list(constituency_trees(train))
     gold = [tree for tree in map(GoldTree.of, constituency_trees(evaluate)) if tree is not None]
     if not gold:

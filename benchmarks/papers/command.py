@@ -64,7 +64,7 @@ def main() -> None:
 @click.option("--picture", type=OutputFile(), help="Draw the errors to this file.")
 def cohen2012(grammars: int, largest: int, seeds: int, picture: Path | None) -> None:
     """Theorems 2 and 3 of Cohen et al. (2012): exact estimates from populations, and errors that fall as 1/√M."""
-    from spectral_latent.papers.cohen2012 import draw_errors, draw_picture, print_consistency, print_exactness
+    from benchmarks.papers.cohen2012 import draw_errors, draw_picture, print_consistency, print_exactness
 
     exponent = log10(largest) - 3
     n_steps = round(2 * exponent)  # each multiplies the sample by about √10
@@ -96,7 +96,7 @@ def cohen2012(grammars: int, largest: int, seeds: int, picture: Path | None) -> 
 )
 def cohen2013(train: str, evaluate: str, n_states: tuple[int, ...], steps: tuple[str, ...]) -> None:
     """Slides of Cohen et al. (2013): F1 by steps and by numbers of states, spectral and EM, with training times."""
-    from spectral_latent.papers.cohen2013 import print_steps
+    from benchmarks.papers.cohen2013 import print_steps
 
     print_steps(train, evaluate, steps, n_states)
 
@@ -134,8 +134,8 @@ def dhillon2012(
 
     The reranker learns from the lists of the training trees, which parsers make that learnt from other trees.
     """
-    from spectral_latent.papers.dhillon2012 import print_scores, read_treebank
-    from spectral_latent.papers.reranked import print_reranking
+    from benchmarks.papers.dhillon2012 import print_scores, read_treebank
+    from benchmarks.papers.reranked import print_reranking
 
     treebank, gold = read_treebank(train, evaluate, tags)
     if "1" in tables:
@@ -194,7 +194,7 @@ def stratos2016(
 
     SOURCE is a corpus with tags; without one, NLTK's treebank sample.
     """
-    from spectral_latent.papers.stratos2016 import (
+    from benchmarks.papers.stratos2016 import (
         HULLS,
         METHODS,
         Setting,

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from benchmarks.papers.brown import find_brown_clusters
 from spectral_latent.anchors import WordTypes
 from spectral_latent.estimation import EM, EstimationError
 from spectral_latent.inference import tree_weights
-from spectral_latent.papers.brown import find_brown_clusters
 from spectral_latent.sequence.baum_welch import baum_welch
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.decoding import batches, state_marginals
@@ -32,9 +32,6 @@ def train_cluster_hmm(types: WordTypes, n_states: int) -> HiddenMarkov:
     """Estimate the model whose states are Brown clusters, from relative frequencies.
 
     Every type is emitted by one state.  There are no more states than types.
-
-    types: the word types of the corpus.
-    n_states: the number of states, m.
 
     Raises EstimationError if there are no types.
 
@@ -52,12 +49,6 @@ def train_baum_welch(
     types: WordTypes, n_states: int, seeds: Sequence[int] = (0,), iterations: int = 100, tolerance: float = 1e-3
 ) -> HiddenMarkov:
     """Climb by expectation maximisation from random starts, and give the likeliest of the models found.
-
-    types: the word types of the corpus.
-    n_states: the number of states, m.
-    seeds: the seed of each random start.
-    iterations: the largest number of iterations from each start.
-    tolerance: the least gain of log-likelihood per sentence; see `estimation.EM`.
 
     Raises EstimationError if there are no types, and ValueError if there are no seeds.
 
@@ -79,9 +70,6 @@ def train_baum_welch(
 def decode_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
     """Find the state (N,) with the largest marginal at every position; of equal ones, the first.
 
-    model: a model over the types of the sequences.
-    sequences: the sequences, with N positions in all.
-
     >>> sure = HiddenMarkov(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.full(2, 0.5), np.ones((2, 1)))
     >>> decode_states(sure, Sequences.of([[0, 0, 0], [0]]))
     array([0, 1, 0, 0])
@@ -93,9 +81,6 @@ def decode_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
 
 def score_per_word(model: HiddenMarkov, sequences: Sequences) -> float:
     """Compute the mean log-probability of a word, in nats; -inf if a sequence is impossible.
-
-    model: a model over the types of the sequences.
-    sequences: one or more sequences.
 
     >>> coin = HiddenMarkov(np.array([1.0]), np.array([[1.0]]), np.array([0.5]), np.array([[0.5, 0.5]]))
     >>> round(score_per_word(coin, Sequences.of([[0, 1], [1]])), 4)  # log 1/4

@@ -22,6 +22,13 @@ from typing import NamedTuple
 import click
 import numpy as np
 
+from benchmarks.papers.known_grammars import all_trees, charts_of, features_of, finite_model, recursive_model
+from benchmarks.papers.tables import MarkdownTable
+from benchmarks.papers.weighted_nodes import (
+    draw_one_node_per_tree,
+    estimate_from_nodes,
+    project_nodes,
+)
 from spectral_latent.estimation import (
     Moments,
     Shard,
@@ -32,13 +39,6 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.inference import SignedLog, inside, marginals, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.papers.known_grammars import all_trees, charts_of, features_of, finite_model, recursive_model
-from spectral_latent.papers.tables import MarkdownTable
-from spectral_latent.papers.weighted_nodes import (
-    draw_one_node_per_tree,
-    estimate_from_nodes,
-    project_nodes,
-)
 from spectral_latent.plotting import needs_matplotlib, plot_errors, slope_of
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
 
@@ -64,12 +64,7 @@ _DELTA = 0.05  # the probability of a larger one
 
 
 def _measure_errors(estimated: ObservableOperators, truth: ObservableOperators, trees: SkeletalTrees) -> FloatArray:
-    """Compute |p̂(τ) / p(τ) - 1| (T,) of T trees.
-
-    estimated: the operators that give p̂.
-    truth: the operators that give p.
-    trees: the T trees to weigh.
-    """
+    """Compute |p̂(τ) / p(τ) - 1| (T,) of T trees."""
     theirs, ours = (tree_weights(model, Forest.of_trees(trees, model.rules)) for model in (truth, estimated))
     return np.asarray(np.abs(ours.sign * np.exp(ours.log - theirs.log) - 1.0))
 
@@ -89,12 +84,7 @@ class _Marginals(NamedTuple):
 
 
 def _measure_marginals(estimated: ObservableOperators, truth: ObservableOperators, charts: Forest) -> float:
-    """Compute the mean of |μ̂ / μ - 1| over the nodes that trees of the sentences have, by their true probabilities.
-
-    estimated: the operators that give μ̂.
-    truth: the operators that give μ.
-    charts: the charts of the sentences.
-    """
+    """Compute the mean of |μ̂ / μ - 1| over the nodes that trees of the sentences have, by their true probabilities."""
     ours, theirs = (_Marginals.compute(model, charts) for model in (estimated, truth))
     of_sentences = ours.sentence.sign * np.exp(ours.sentence.log - theirs.sentence.log)
     sentence = np.searchsorted(charts.root, np.arange(charts.n_items))  # the root is the last item of its chart
@@ -122,11 +112,6 @@ def examples_needed(bound: Bound, n_nodes: int, epsilon: float, delta: float) ->
 
     M_a ≥ 128 m² log(2 m R / δ) / (((1 + ε)^(1 / (2N + 1)) - 1)² Λ² σ⁴)
 
-    bound: the quantities of the grammar.
-    n_nodes: the number of nodes of the tree, N.
-    epsilon: the largest relative error, ε.
-    delta: the probability of a larger error, δ.
-
     >>> round(examples_needed(Bound(n_states=1, n_rules=1, smallest=1.0, sigma=1.0), n_nodes=0, epsilon=1.0, delta=0.1))
     383
     """
@@ -141,9 +126,7 @@ def bound_of(shard: Shard, weights: FloatArray, options: Spectral) -> Bound:
     Where U and V are singular vectors, Σᵃ = Uᵀ Ω V is diagonal, so that with two states its inverse has elements that
     are zero, and so is Λ: taken by the letter, the theorem asks for infinitely many examples.  Zeros are left out here.
 
-    shard: trees with N nodes in all, and their features.
     weights: (N,) the probability of the tree of each node.
-    options: the number of states, and the cutoff.
     """
     trees = shard.trees
     states, y, z, sigma = project_nodes(trees, shard.features, weights, options)
@@ -204,10 +187,6 @@ VARIANTS = {
 def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARIANTS) -> dict[str, FloatArray]:
     """Measure the errors (sizes, seeds) of every variant on independent samples.
 
-    sizes: the numbers of trees of the samples.
-    seeds: the number of samples of each size.
-    variants: the names of some `VARIANTS`.
-
     >>> draw_errors([1000], seeds=2, variants=["all nodes"])["all nodes"].shape
     (1, 2)
     """
@@ -231,10 +210,7 @@ def draw_errors(sizes: Sequence[int], seeds: int, variants: Iterable[str] = VARI
 
 
 def print_exactness(grammars: int) -> None:
-    """Print, for random grammars, the errors of estimates from the moments of all trees.
-
-    grammars: the number of random grammars.
-    """
+    """Print, for random grammars, the errors of estimates from the moments of all trees."""
     click.echo(
         "Theorem 2: estimates from exact moments, on random grammars with finitely many trees.  The paper proves"
     )
@@ -264,7 +240,6 @@ def print_exactness(grammars: int) -> None:
 def print_consistency(sizes: Sequence[int], found: dict[str, FloatArray]) -> None:
     """Print geometric means of errors for every sample size, and fitted slopes.
 
-    sizes: the numbers of trees of the samples.
     found: the errors (sizes, seeds) of each variant, as `draw_errors` gives them.
     """
     click.echo(
@@ -282,9 +257,7 @@ def draw_picture(sizes: Sequence[int], found: dict[str, FloatArray], path: Path)
 
     Raises ImportError without matplotlib.
 
-    sizes: the numbers of trees of the samples.
     found: the errors (sizes, seeds) of each variant.
-    path: the file to write.
     """
     with needs_matplotlib():
         from matplotlib.figure import Figure

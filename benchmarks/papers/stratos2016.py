@@ -26,15 +26,15 @@ from typing import NamedTuple
 import click
 import numpy as np
 
+from benchmarks.papers.assumptions import Assumptions, check_assumptions
+from benchmarks.papers.baselines import decode_states, score_per_word, train_baum_welch, train_cluster_hmm
+from benchmarks.papers.featurized import FeaturizedOptions, train_featurized_hmm
+from benchmarks.papers.tables import MarkdownTable, timed
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
 from spectral_latent.cli.sources import tagged, universal
 from spectral_latent.corpora import CorpusError
 from spectral_latent.estimation import EM
 from spectral_latent.evaluation import many_to_one, one_to_one, v_measure
-from spectral_latent.papers.assumptions import Assumptions, check_assumptions
-from spectral_latent.papers.baselines import decode_states, score_per_word, train_baum_welch, train_cluster_hmm
-from spectral_latent.papers.featurized import FeaturizedOptions, train_featurized_hmm
-from spectral_latent.papers.tables import MarkdownTable, timed
 from spectral_latent.sequence import HiddenMarkov
 from spectral_latent.sequence.baum_welch import baum_welch
 
@@ -77,7 +77,6 @@ class TaggedCorpus(NamedTuple):
     def read(source: str, *, fine: bool = False) -> TaggedCorpus:
         """Read a source of tagged sentences.
 
-        source: a file, a folder or a corpus of NLTK.
         fine: whether tags are the corpus's own (of CoNLL-U, XPOS), and not universal.
         """
         sentences = list(tagged([source], None, "xpos") if fine else universal([source]))
@@ -229,14 +228,7 @@ def _cells(runs: Sequence[_Result]) -> list[str]:
 def print_methods(
     corpora: Sequence[TaggedCorpus], methods: dict[str, Method], setting: Setting, seeds: int, *, fine: bool = False
 ) -> None:
-    """Print the scores of methods on every corpus, and their means over several corpora.
-
-    corpora: one or more corpora.
-    methods: the methods by their names.
-    setting: the settings of the first run; later runs have other seeds.
-    seeds: the number of runs of random methods; mean and standard deviation are printed.
-    fine: whether the tags are those of Table 7; there are then as many states as the corpus has tags.
-    """
+    """Print the scores of methods on every corpus, and their means over several corpora."""
     click.echo("Paper: English, whose treebank is not open; - where the text at hand has no number.\n")
     scores = ("paper, many-to-one", "many-to-one", "V-measure", "one-to-one", "paper, log p per word", "log p per word")
     table = MarkdownTable("method", "corpus", "states", *scores, "training s")
@@ -262,10 +254,7 @@ def print_methods(
 
 
 def print_assumptions(corpora: Sequence[TaggedCorpus]) -> None:
-    """Print Table 5: how many tags have an anchor, and how many words a single tag.
-
-    corpora: one or more corpora.
-    """
+    """Print Table 5: how many tags have an anchor, and how many words a single tag."""
     candidates = AnchorOptions().candidates
     click.echo("Paper: all tags of all ten languages have an anchor, and more than 90 % of types are unambiguous.")
     click.echo(f"Shares in per cent.  An anchor within {candidates} is one of the {candidates} most frequent words.\n")

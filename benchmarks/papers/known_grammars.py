@@ -54,8 +54,6 @@ def finite_model(seed: int) -> ObservableOperators:
     """Draw a grammar of Theorem 2, which has finitely many trees: S → A A | A B, A → B B | x, B → x.
 
     S, A and B are symbols 0, 1 and 2, with two states each.
-
-    seed: the seed of the probabilities.
     """
     rng = np.random.default_rng(seed)
     words = 3
@@ -82,8 +80,6 @@ def finite_model(seed: int) -> ObservableOperators:
 
 def all_trees(rules: Rules) -> SkeletalTrees:
     """List all trees with symbol 0 at the root.
-
-    rules: leaf and binary rules, by which no symbol derives itself.
 
     >>> len(all_trees(finite_model(0).rules).root)
     180
@@ -120,8 +116,6 @@ def all_trees(rules: Rules) -> SkeletalTrees:
 def features_of(trees: SkeletalTrees) -> FeatureColumns:
     """Choose the features of nodes: the rules at a node and below it, and one and two rules above it.
 
-    trees: the trees of any grammar.
-
     >>> features = features_of(all_trees(finite_model(0).rules))
     >>> features.inside.shape[1], features.outside.shape[1]
     (3, 2)
@@ -133,10 +127,6 @@ def features_of(trees: SkeletalTrees) -> FeatureColumns:
 
 def charts_of(trees: SkeletalTrees, rules: Rules, longest: int) -> Forest:
     """Build the unpruned charts of the sentences of trees, a component each.
-
-    trees: trees with symbol 0 at the root.
-    rules: leaf and binary rules.
-    longest: the largest number of words of a sentence; longer ones are left out.
 
     >>> model = recursive_model()
     >>> tree = SkeletalTrees.of([1, 1, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 5, -1], root=[2])

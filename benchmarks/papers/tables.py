@@ -31,10 +31,7 @@ class MarkdownTable:
         click.echo("| --- |" + " ---: |" * (len(columns) - 1))
 
     def row(self, *cells: str) -> None:
-        """Print a row.
-
-        cells: a text for each column.
-        """
+        """Print a row."""
         if len(cells) != self._n_columns:
             raise ValueError(f"a row of {len(cells)} cells in a table of {self._n_columns} columns")
         click.echo(f"| {' | '.join(cells)} |")
@@ -42,10 +39,6 @@ class MarkdownTable:
 
 def timed(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[_T, float]:
     """Call a function on one thread, and give its result and the CPU seconds that it took.
-
-    work: the function to call.
-    args: the positional arguments of the function.
-    kwargs: the keyword arguments of the function.
 
     >>> timed(max, 3, 4)[0]
     4

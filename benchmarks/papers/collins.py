@@ -25,9 +25,7 @@ __all__ = ["train_averaged_perceptron"]
 def train_averaged_perceptron(table: FeatureTable, gains: ArrayLike, epochs: int = 10) -> FloatArray:
     """Compute the mean w̄ (d,) of the weights after each visit; lists are visited in their order.
 
-    table: the features of n candidates.
     gains: (n,) the gain of each candidate, such as its number of right heads.
-    epochs: the number of times that all lists are visited.
 
     >>> table = FeatureTable.measures({"a": [1, 0, 1, 0], "b": [0, 1, 0, 1]}, sizes=[2, 2], ids=["x", "y"])
     >>> train_averaged_perceptron(table, gains=[0, 1, 0, 1], epochs=1)

@@ -41,9 +41,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from benchmarks.papers.observations import Observations
 from spectral_latent.estimation import EstimationError
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
-from spectral_latent.papers.observations import Observations
 from spectral_latent.trees import FloatArray, IntArray, Rules
 
 __all__ = ["estimate_corrected_operators", "estimate_paper_operators"]
@@ -68,7 +68,6 @@ def estimate_paper_operators(observations: Observations, u: FloatArray) -> Obser
     They are exact if range(U) = range(O) and T_d π = π.  Any basis of the range of U gives the same p̂.  In one
     dimension there is one state: words are independent, and uniform because of error 2.
 
-    observations: the words of the trees, with their heads.
     u: (V, k) the embeddings U.
 
     Raises ValueError if U does not fit, EstimationError if a matrix to be inverted is singular.
@@ -95,7 +94,6 @@ def estimate_corrected_operators(observations: Observations, u: FloatArray) -> O
     triples cancels out; c₁ is the mean of roots.  Words are fitted to their neighbours; see `_fitted_words`.  Any basis
     of the range of U gives the same p̂.
 
-    observations: the words of the trees, with their heads.
     u: (V, k) the embeddings U.
 
     Raises ValueError if U does not fit, EstimationError if a matrix to be inverted is singular or there is no root.
@@ -194,7 +192,6 @@ def _inverse(matrix: FloatArray, name: str) -> FloatArray:
 def _operators(moments: _Moments, root: FloatArray, words: FloatArray) -> ObservableOperators:
     """Compute the operators of section 3.3.
 
-    moments: the moments of triples or of all arcs.
     root: (k,) the vector c₁.
     words: (V, k) the vector y_x of each word.
     """

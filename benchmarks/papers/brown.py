@@ -39,10 +39,6 @@ def find_brown_clusters(sequences: Sequences, n_types: int, n_clusters: int) -> 
     NodeClusters are numbered by their first types.  Of pairs that lose equally little, the one with the lowest place in
     the table is merged.  If there are no more types than clusters, each type is a cluster.
 
-    sequences: the corpus, of types 0 ... n - 1, numbered by falling frequency, in which order they become clusters.
-    n_types: the number of types, n.
-    n_clusters: the number of clusters, m.
-
     Raises ValueError if a type of the sequences is not below n, or m is less than 1.
 
     >>> chase = Sequences.of([[0, 2, 3, 4, 2], [1, 2, 3, 5, 2], [0, 4, 3, 1, 4], [1, 4, 3, 5, 4]])
@@ -236,12 +232,7 @@ def _merge(clusters: _Clusters, a: int, b: int) -> None:
 
 @compiled
 def _cluster(rows: _SparseRows, columns: _SparseRows, places: _Places, clusters: _Clusters) -> None:
-    """Find the slot 0 ... m of each type's cluster; m counts the boundary, which is type 0 and cluster 0.
-
-    rows, columns: the bigrams of n > m types by their first and by their second type.
-    places: the places of types that are not clusters yet; in the end, `slot` has the slot of each type's cluster.
-    clusters: the clusters, with m + 1 free slots.
-    """
+    """Find the slot 0 ... m of each type's cluster; m counts the boundary, which is type 0 and cluster 0."""
     m = len(clusters.before) - 1
     free = 0
     for x in range(len(places.parent)):

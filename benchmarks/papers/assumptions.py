@@ -53,10 +53,7 @@ class Assumptions:
         return percentage(sum(anchor is not None for anchor in self.anchors.values()), len(self.anchors))
 
     def anchored_within(self, candidates: int) -> float:
-        """Compute the share of tags that have an anchor among the candidates of `choose_anchors`.
-
-        candidates: the lowest rank that a candidate has.
-        """
+        """Compute the share of tags that have an anchor among the candidates of `choose_anchors`."""
         n_anchored = sum(anchor is not None and anchor.rank <= candidates for anchor in self.anchors.values())
         return percentage(n_anchored, len(self.anchors))
 
@@ -65,8 +62,6 @@ def check_assumptions(sentences: Iterable[Sequence[tuple[str, Hashable]]]) -> As
     """Find the anchors of all tags, and count the types and tokens that are unambiguous.
 
     Words are compared in lower case, as in `WordTypes`.  Of equally frequent anchors, the first to occur is taken.
-
-    sentences: the words and tags of each.
 
     >>> found = check_assumptions([[("The", "D"), ("cat", "N"), ("runs", "V")], [("Runs", "N"), ("sleep", "N")]])
     >>> found.anchors

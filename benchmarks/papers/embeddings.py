@@ -32,10 +32,10 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import orth
 
+from benchmarks.papers.observations import Observations
 from spectral_latent._compiled import compiled
 from spectral_latent.anchors.hulls import canonical_svd
 from spectral_latent.estimation.svd import truncated_svd
-from spectral_latent.papers.observations import Observations
 from spectral_latent.sequence import Sequences
 from spectral_latent.trees import FloatArray, IntArray
 
@@ -51,9 +51,6 @@ def embed_by_arcs(observations: Observations, k: int) -> FloatArray:
 
     With enough data its range is that of O.  Counts of heads alone would leave out the words that never head another.
     There are fewer than k columns if the counts have a lower rank.
-
-    observations: the words of the trees, with their heads.
-    k: the number of dimensions, at least 1; ValueError if it is less.
 
     >>> the, dog, cat, barks = range(4)
     >>> trees = Observations.of([((the, dog, barks), (2, 3, 0)), ((the, cat, barks), (2, 3, 0))], n_words=4)
@@ -78,13 +75,6 @@ def embed_by_contexts(
     """Compute U (V, k) by canonical correlations of words with the words before and after them.
 
     Words that do not occur have rows of zeros.  There are fewer than k columns if the contexts have fewer dimensions.
-
-    sentences: observations 0 ... V - 1; a negative number, as `Vocabulary.get` gives it, stands for any other word.
-    n_words: the number of observations, V.
-    k: the number of dimensions.
-    steps: the number of steps of the method; see this module.
-    window: h, the number of words before, and after, a word that are its context.
-    smoothing: κ, a count that is added to that of each word.
 
     Raises ValueError if there is no sentence, one is empty, an observation is V or more, or a setting is out of range.
 
@@ -127,13 +117,6 @@ def embed_by_smoothed_contexts(
     """Compute U (V, k) by LR-MVL: canonical correlations of what is before and after, smoothed exponentially.
 
     Words that do not occur have rows of zeros.  There are fewer than k columns if the views have fewer dimensions.
-
-    sentences: observations 0 ... V - 1; a negative number stands for any other word.
-    n_words: the number of observations, V.
-    k: the dimensions; half of them, and the odd one, are from the left.
-    rates: α, each above 0 and at most 1.
-    iterations: the most iterations; there are fewer if the subspace of U stops turning.
-    seed: the seed of the first embeddings, which are random.
 
     Raises ValueError if there is no sentence, one is empty, an observation is V or more, or a setting is out of range.
 

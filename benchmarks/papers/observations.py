@@ -37,10 +37,6 @@ class Observations:
     ) -> Observations:
         """Put sentences one after another into columns.  Heads are not searched for cycles.
 
-        sentences: the words and the heads of each; head 1 is the first word and 0 the root, as in CoNLL-U.
-        n_words: the number of observations, V.
-        weights: the weight of each sentence; 1 if not given.
-
         Raises ValueError, with the number of the sentence, where columns differ in length, a word is not
         below V, a head is outside the sentence or the word itself, or a weight is negative or not finite.
 
