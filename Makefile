@@ -127,7 +127,7 @@ dist: $(INSTALLED)
 # Tests of the wheel outside the checkout, in an environment of its own with the newest versions that PyPI has.
 test-wheel: dist
 	$(PYTHON) -m venv --clear $(VENV)/wheel
-	$(VENV)/wheel/bin/$(INSTALL) "$$(ls dist/*.whl)[parquet,pictures,sklearn,spacy]"
+	$(VENV)/wheel/bin/$(INSTALL) "$$(ls dist/*.whl)[pictures,sklearn,spacy]"
 	rm -rf $(OUTSIDE) && mkdir $(OUTSIDE) && cp -r benchmarks tests docs README.md pyproject.toml $(OUTSIDE)
 	cd $(OUTSIDE) && ../wheel/bin/python tests/smoke.py && ../wheel/bin/spectral-latent demo --quiet
 	$(VENV)/wheel/bin/$(INSTALL) hypothesis psutil pytest skops
@@ -185,5 +185,5 @@ $(DOCUMENTED): $(INSTALLED)
 
 # Everything that make and the tools have made, the virtual environment included.
 clean:
-	rm -rf $(VENV) .coverage build dist docs/_build docs/api docs/tutorials .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .coverage build dist docs/_build docs/api docs/commands.md docs/tutorials .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find spectral_latent adapters tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from commands import reference
 from docstrings import to_restructured_text
 from sphinx.application import Sphinx
 
@@ -66,8 +67,14 @@ def _skip_member(_app: Sphinx, _what: str, name: str, value: object, _skip: bool
     return True if is_field or is_request else None
 
 
+def _write_commands(app: Sphinx) -> None:
+    """Write the page of all commands."""
+    Path(app.srcdir, "commands.md").write_text(reference(), encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
-    """Register the translations."""
+    """Register the translations, and the page that is made."""
+    app.connect("builder-inited", _write_commands)
     app.connect("source-read", _link_pages)
     app.connect("autodoc-process-docstring", _write_docstring)
     app.connect("autodoc-skip-member", _skip_member)

@@ -37,7 +37,6 @@ _COMMANDS = (
     "inspect",
     "verify",
     "rerank",
-    "recipe",
     "demo",
 )  # each command is a function in a module of the same name
 _INTERRUPTED = 130  # the exit status that shells give for Ctrl-C: 128 and the number of the signal

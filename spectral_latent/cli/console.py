@@ -42,13 +42,12 @@ class Console(NamedTuple):
         if table:
             self.message(f"{title}\n{indent(table, '  ')}")
 
-    def bar(self, items: Iterable[_T], label: str, length: int | None = None, done: int = 0) -> Iterator[_T]:
+    def bar(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
         """Return the items, with a progress bar if standard error is a terminal that can move its cursor.
 
         items: the items to work on.
         label: the name of the work.
         length: the number of items; None if it is not known, and `items` has no length.
-        done: the number of items that were worked on before.
 
         >>> list(Console(quiet=True).bar("abc", "Reading"))
         ['a', 'b', 'c']
@@ -57,7 +56,6 @@ class Console(NamedTuple):
             yield from items
         else:
             with click.progressbar(items, length, label, file=sys.stderr) as shown:
-                shown.update(done)
                 yield from shown
 
     @property

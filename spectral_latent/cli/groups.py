@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from spectral_latent.cli.left import LEFT
 from spectral_latent.cli.outputs import refuse_inputs
 
 __all__ = ["Command", "Commands"]
@@ -14,6 +15,19 @@ __all__ = ["Command", "Commands"]
 
 class Command(click.Command):
     """A command that never writes a file that it reads."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; the error for an option that left says what to use instead.
+
+        ctx: the command line.
+        args: the words after the name of the command.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name in LEFT:
+                raise click.UsageError(f"{error.option_name} left; {LEFT[error.option_name]}", ctx) from None
+            raise
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.
@@ -57,6 +71,8 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
+            if args[0] in LEFT:
+                raise click.UsageError(f"The command {args[0]!r} left; {LEFT[args[0]]}", ctx) from None
             names = self.list_commands(ctx)
             alike = get_close_matches(args[0], names)
             remedy = f"Did you mean {' or '.join(alike)}?" if alike else f"Give one of {', '.join(names)}."

@@ -27,7 +27,6 @@ from spectral_latent.cli.sentences import (
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
-    from spectral_latent.corpora.rows import Row
     from spectral_latent.tokenisation import Tokenisation
 
 __all__ = [
@@ -45,7 +44,6 @@ FORMATS = (
     "malt-tab",
     "tagged",
     "json",
-    "parquet",
     "tokens",
     "text",
 )  # the formats of `corpora`, which is not imported, so that help is quick
@@ -79,7 +77,6 @@ _NAMES: dict[Format, str] = {
     "malt-tab": "sentences in Malt-TAB",
     "tagged": "words with tags",
     "json": "rows in JSON lines",
-    "parquet": "rows in Parquet",
     "tokens": "tokenised sentences",
 }
 _USES: dict[Format, str] = {
@@ -88,7 +85,6 @@ _USES: dict[Format, str] = {
     "malt-tab": "dependency parsers (`train dependency`) and taggers (`train tagger`)",
     "tagged": "taggers (`train tagger`)",
     "json": "`parse` and `tag`",
-    "parquet": "`parse` and `tag`",
 }
 _CHUNK = 1 << 16  # the number of bytes that are read at once
 _FIRST_LINE = re.compile(rb"^(?!(?:\xef\xbb\xbf)?#)[^\S\n]*\S[^\n]*\n", re.MULTILINE)  # the line that shows the format
@@ -185,27 +181,7 @@ class Input(NamedTuple):
     @property
     def unit(self) -> str:
         """The name of the unit that the numbers of sentences count."""
-        return "line" if self.form in ("tokens", "tagged", "json") else "row" if self.form == "parquet" else "sentence"
-
-    def part(self, number: int, n_parts: int) -> Input:
-        """Return one of several contiguous parts, which together are the whole input.
-
-        number: the number of the part, from 1.
-        n_parts: the number of parts.
-
-        Raises ClickException if the number of sentences is not known before they are read.
-        """
-        if self.length is None:
-            raise click.ClickException(
-                "--shard needs FILE, whose sentences are counted first; a pipe cannot be divided"
-            )
-        first = self.length * (number - 1) // n_parts
-        end = self.length * number // n_parts
-        # Comments after the last sentence of a table are not counted, and belong to the last part.
-        chosen = range(first, end if number < n_parts else sys.maxsize)
-        places = count()
-        batches = ((each for each in batch if next(places) in chosen) for batch in self.batches)
-        return self._replace(batches=batches, length=end - first)
+        return "line" if self.form in ("tokens", "tagged", "json") else "sentence"
 
 
 def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
@@ -240,19 +216,15 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, c
 def _opened(file: str, form: Format | None, tokenisation: Tokenisation, console: Console) -> Input:
     """Open a file, and read as much as is needed to tell its format."""
     from spectral_latent.corpora import sniff_format
-    from spectral_latent.corpora.rows import is_parquet, parse_json_rows
+    from spectral_latent.corpora.rows import parse_json_rows
     from spectral_latent.corpora.text import decode, utf8_chunks
 
     source = _source(file)
-    if form == "parquet" or (form is None and Path(file).is_file() and is_parquet(file)):
-        return Input("parquet", iter([sentences_of_rows(_parquet_rows(file), tokenisation)]))
     chunks = utf8_chunks(_chunks(file), source)
     begun = bytearray()
     if form is None:
         line = _read_first_line(chunks, begun)
         form = sniff_format(file, decode(line, source))
-        if form == "parquet":
-            raise click.ClickException(f"{source}: not Parquet, as its name says; give --format")
         if not line.strip():
             console.message(f"{source}: no sentences")
     chunks = chain([bytes(begun)], chunks)
@@ -321,15 +293,6 @@ def _numbered_lines(piece: bytes, source: str, first: int) -> Iterator[NumberedL
     from spectral_latent.corpora.text import decode
 
     return ((number, decode(line, source, number)) for number, line in enumerate(BytesIO(piece), start=first))
-
-
-def _parquet_rows(file: str) -> Iterator[tuple[int, Row]]:
-    """Read the rows of a Parquet file.  Raises ClickException for a pipe, from which Parquet cannot be read."""
-    from spectral_latent.corpora.rows import read_parquet
-
-    if file == "-" or (Path(file).exists() and not Path(file).is_file()):
-        raise click.ClickException(f"{_source(file)}: Parquet is read from files, and not from pipes; name a file")
-    return read_parquet(file)
 
 
 def _source(file: str) -> str:

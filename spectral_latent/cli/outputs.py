@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import click
+
+from spectral_latent.cli.left import LEFT
 
 __all__ = [
     "Figures",
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 Figures = Mapping[str, float | int | None]
-OutputForm: TypeAlias = Literal["text", "json", "parquet"]
+OutputForm: TypeAlias = Literal["text", "json"]
 Write = Callable[[str], object]
 
 
@@ -48,6 +49,8 @@ class OutputFile(click.Path):
         ctx: the command that is run.
         """
         path: Path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.suffix.lower() in LEFT:
+            self.fail(f"{path}: Parquet left; {LEFT[path.suffix.lower()]}", param, ctx)
         if path.exists() and not path.is_file():
             self.fail(f"{path}: not a file; name a file", param, ctx)
         if not path.parent.is_dir():
@@ -106,7 +109,9 @@ def results(output: Path | None) -> Iterator[Write]:
     if output is None:
         yield partial(click.echo, nl=False)
         return
-    part = output.with_name(f".{output.name}-{secrets.token_hex(4)}")
+    from secrets import token_hex  # takes as long to import as the rest of this module
+
+    part = output.with_name(f".{output.name}-{token_hex(4)}")
     opened = side_file(part, is_new=True)
     try:
         with opened as file:

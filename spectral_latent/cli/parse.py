@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import tee
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from spectral_latent.cli.answer_options import AnswerRequest, answer_options
-from spectral_latent.cli.answers import Answers
+from spectral_latent.cli.answers import AnswerRequest, Answers, answer_options
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
@@ -29,7 +27,6 @@ from spectral_latent.cli.tree_texts import dependency_text, drawings_of, phrase_
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.corpora import Format
-    from spectral_latent.corpora.rows import Column
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.model import Parses
     from spectral_latent.reranking import Reranker
@@ -39,21 +36,6 @@ __all__ = ["parse"]
 _Answer = TypeVar("_Answer")
 
 _OF_MODEL = "  [default: the limit that the model has]"
-_PHRASES: MappingProxyType[str, Column] = MappingProxyType(
-    {"sent_id": "string", "rank": "integer", "tree": "string", "score": "number", "fallback": "boolean"}
-)
-_DEPENDENCIES: MappingProxyType[str, Column] = MappingProxyType(
-    {
-        "sent_id": "string",
-        "rank": "integer",
-        "words": "strings",
-        "tags": "strings",
-        "heads": "integers",
-        "relations": "strings",
-        "score": "number",
-        "fallback": "boolean",
-    }
-)
 
 
 @click.command(cls=Command)
@@ -120,7 +102,7 @@ def parse(
     """Parse the sentences of FILE or of standard input.
 
     FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
-    brackets, of which only the words and tags are used; or rows: objects in JSON lines, or rows of Parquet.  A row has
+    brackets, of which only the words and tags are used; or objects in JSON lines.  A row has
     words (or tokens), and tags if they are known; or it has text, which is raw.  The name of the row, if it has one, is
     in sent_id (or id).
 
@@ -152,7 +134,7 @@ def parse(
 
     With --json, each line is the list of trees of a sentence, in the form that `rerank` reads.  It has sent_id and the
     candidates; a candidate has a tree in brackets, or heads and relations, and a score.  The list of an empty line is
-    empty.  In Parquet there is a row for each tree.
+    empty.
 
     A sentence that the grammar cannot derive gets a flat tree, marked FALLBACK, with score -inf; a message gives the
     numbers of these sentences.  A sentence beyond the limits --max-words, --seconds or --memory gets such a tree, too.
@@ -160,14 +142,10 @@ def parse(
 
     With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.  With
     --svg, they are pictures for other pages and for papers.  In a folder, 1.svg is the tree of the first sentence that
-    has words; with --n-best above 1, 1-2.svg is its second tree.  With --shard, give each part a folder of its own.
+    has words; with --n-best above 1, 1-2.svg is its second tree.
 
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The reranker's latent
     model named latent is MODEL, unless --model names another one; give all its other latent models by --model.
-
-    While the command runs, its output is in FILE.part, and FILE.progress notes its progress.  If it is killed, the same
-    command with --resume goes on from there, and makes the same file.  The outputs of all parts of --shard,
-    joined in their order, are the output of the whole.
 
     With --jobs above 1, some hundreds of sentences are read before the first tree is printed, and the processes take
     seconds to start.
@@ -177,7 +155,6 @@ def parse(
       echo "The cat sat on the mat." | spectral-latent parse wsj.model --text
       spectral-latent parse wsj.model sentences.txt --n-best 5 -o trees.txt
       spectral-latent parse wsj.model sentences.txt --json
-      spectral-latent parse wsj.model long.txt --shard 1/2 --resume -o first.jsonl.gz
       spectral-latent parse deps.model dev.conllu > parsed.conllu
       echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.model --partial
       spectral-latent parse wsj.model sentences.txt --svg trees/
@@ -190,19 +167,18 @@ def parse(
         raise click.UsageError(f"--partial goes without {'--rerank' if rerank else '--format and --text'}")
     if page is not None and picture is not None:
         raise click.UsageError("--html and --svg both draw the trees; leave out one of them")
-    if (page or picture) and (wanted.as_json or wanted.output or wanted.resume):
+    if (page or picture) and (wanted.as_json or wanted.output):
         name = "--html" if page else "--svg"
-        raise click.UsageError(f"{name} draws trees; leave out --json, --output and --resume")
+        raise click.UsageError(f"{name} draws trees; leave out --json and --output")
     from spectral_latent.dependency import DependencyModel
 
-    console = wanted.begin()
+    console = Console(wanted.quiet)
     form_of_answers = wanted.form
     parser = with_limits(load_parser(model), max_words=max_words, seconds=seconds, megabytes=memory)
     if partial:
         given = read_partial(file, parser, console, projective=not non_projective)
     else:
         given = read_sentences(file, form, parser.tokenisation, console)
-    given = wanted.part_of(given)
     # The writer of a pipe may wait for the answer to a line before it writes the next line.
     one_by_one = wanted.jobs == 1 and given.length is None
     scored = n_best > 1 or form_of_answers != "text" or page is not None or picture is not None
@@ -221,12 +197,8 @@ def parse(
                 write(page_of_sentences(title, drawn))
         console.message(f"{page or picture}: written")
         return
-    columns = _DEPENDENCIES if is_dependency else _PHRASES
-    with wanted.answers(columns, console) as answers:
-        try:
-            _write_answers(given, work, form_of_answers, answers, console)
-        finally:
-            answers.report(given.unit, console)
+    with wanted.answers(given.unit, console) as answers:
+        _write_answers(given, work, form_of_answers, answers, console)
 
 
 class _Search(NamedTuple):
@@ -324,7 +296,7 @@ def _drawn(given: Input, work: _Work) -> Iterator[DrawnSentence]:
 
 
 def _write_answers(given: Input, work: _Work, form: OutputForm, answers: Answers, console: Console) -> None:
-    """Write the trees of sentences as text, in JSON, or as rows."""
+    """Write the trees of sentences as text or in JSON."""
     from spectral_latent.dependency import DependencyModel
 
     parser = work.parser
@@ -336,8 +308,8 @@ def _write_answers(given: Input, work: _Work, form: OutputForm, answers: Answers
     else:
         write = partial(phrase_text, form=form, n_best=n_best)
     try:
-        found = work.answers(answers.rest_of(given.sentences), write)
-        shown = console.beside_output.bar(found, "Parsing", given.length, answers.sentences)
+        found = work.answers(given.sentences, write)
+        shown = console.beside_output.bar(found, "Parsing", given.length)
         for sentence, text, is_fallback in shown:
             if isinstance(parser, DependencyModel):
                 unknown_tags.update(parser.unknown_tags(sentence.sentence))

@@ -6,13 +6,12 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from itertools import tee
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from spectral_latent.cli.answer_options import AnswerRequest, answer_options
-from spectral_latent.cli.answers import Answers
+from spectral_latent.cli.answers import AnswerRequest, answer_options
+from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.lists import users_errors
@@ -21,23 +20,11 @@ from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
-    from spectral_latent.corpora.rows import Column
     from spectral_latent.model import Surprisal
 
 __all__ = ["surprisal"]
 
-_COLUMNS: MappingProxyType[str, Column] = MappingProxyType(
-    {
-        "sent_id": "string",
-        "number": "integer",
-        "word": "string",
-        "seen": "boolean",
-        "surprisal": "number",
-        "lexical": "number",
-        "syntactic": "number",
-        "sentence": "number",
-    }
-)
+_HEADER = "sent_id\tnumber\tword\tseen\tsurprisal\tlexical\tsyntactic\tsentence\n"
 
 
 @click.command(cls=Command)
@@ -64,54 +51,45 @@ def surprisal(wanted: AnswerRequest, model: str, file: str, unit: Literal["bits"
     the word, word, seen, surprisal, lexical, syntactic, and sentence.  sent_id is the name of the sentence in rows,
     else its number, or the number of its line.  An empty line has no output.  The syntactic part is the surprisal of
     the tags that the word may have; without tags, it is the surprisal of any further word.  The lexical part is the
-    rest.  The column sentence is the surprisal of the whole sentence, all its words and its end.  Each
-    part of --shard has a header of its own.
+    rest.  The column sentence is the surprisal of the whole sentence, all its words and its end.
 
     The column seen is false for a word that the training data do not have.  It has the surprisal of any unseen word of
     its spelling.  If no sentence begins with the words up to a word, the word has surprisal inf, and so have the words
     after it.  In a sentence beyond the limits of the model, all words have nan.
 
     With --json, each line is a sentence: sent_id, words, the lists seen, surprisal, lexical and syntactic, end, the
-    surprisal of the end of the sentence, and sentence.  In JSON, null stands for inf and nan.  In Parquet there is a
-    row for each word.
+    surprisal of the end of the sentence, and sentence.  In JSON, null stands for inf and nan.
 
     \b
     Examples:
       echo "The horse raced past the barn fell ." | spectral-latent surprisal wsj.model
       spectral-latent surprisal wsj.model sentences.txt --unit nats -o surprisal.tsv
     """
-    console = wanted.begin()
-    form_of_answers = wanted.form
+    console = Console(wanted.quiet)
     reader, tokenisation = load_of_prefixes(model)
-    given = wanted.part_of(read_sentences(file, form, tokenisation, console))
-    with wanted.answers(_COLUMNS, console) as answers, users_errors():
-        found = _surprisals(reader, given, answers, unit, wanted.jobs)
-        for sentence, of_words in console.beside_output.bar(found, "Reading", given.length, answers.sentences):
-            match form_of_answers:
-                case "text":
-                    header = "" if answers.sentences else "\t".join(_COLUMNS) + "\n"
-                    text = header + _table(sentence, of_words)
-                case "json":
-                    text = _json(sentence, of_words)
-                case "parquet":
-                    rows = (dict(zip(_COLUMNS, row, strict=True)) for row in _rows(sentence, of_words))
-                    text = "".join(json.dumps(row) + "\n" for row in rows)
+    given = read_sentences(file, form, tokenisation, console)
+    with wanted.answers(given.unit, console) as answers, users_errors():
+        found = _surprisals(reader, given, unit, wanted.jobs)
+        for sentence, of_words in console.beside_output.bar(found, "Reading", given.length):
+            if wanted.form == "json":
+                text = _json(sentence, of_words)
+            else:
+                text = ("" if answers.sentences else _HEADER) + _table(sentence, of_words)
             answers.add(sentence, text)
 
 
 def _surprisals(
     reader: Any,
     given: Input,
-    answers: Answers,
     unit: Literal["bits", "nats"],
     jobs: int,
 ) -> Iterator[tuple[InputSentence, Surprisal]]:
-    """Compute the surprisal of each sentence that is not answered yet; an empty line has none."""
+    """Compute the surprisal of each sentence; an empty line has none."""
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.model.batches import map_sentences
 
     with_words = (sentence for sentence in given.sentences if sentence.sentence.forms)
-    sentences, read = tee(answers.rest_of(with_words))
+    sentences, read = tee(with_words)
     of_words: Iterable[Any] = (sentence.words for sentence in read)
     if isinstance(reader, DependencyModel):
         of_words = (sentence.sentence.without_tree() for sentence in read)

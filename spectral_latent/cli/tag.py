@@ -6,13 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import islice, tee
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from spectral_latent.cli.answer_options import AnswerRequest, answer_options
-from spectral_latent.cli.answers import Answers
+from spectral_latent.cli.answers import AnswerRequest, answer_options
+from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
 from spectral_latent.cli.inputs import Input, format_options, read_sentences
 from spectral_latent.cli.models import LoadedTagger, load_tagger
@@ -20,7 +19,6 @@ from spectral_latent.cli.sentences import InputSentence
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
-    from spectral_latent.corpora.rows import Column
 
 __all__ = ["tag"]
 
@@ -28,7 +26,6 @@ _SEPARATOR = re.compile(r"[/\s]")  # divides words from tags, and from other wor
 _UPOS = 3  # the column of UPOS in CoNLL-U, from 0
 _XPOS = 4
 _MALT_TAG = 1  # the column of TAG in Malt-TAB
-_COLUMNS: MappingProxyType[str, Column] = MappingProxyType({"sent_id": "string", "words": "strings", "tags": "strings"})
 _BATCH = 32  # sentences that are tagged at once in a process of their own
 _MOST = 256  # sentences that are tagged at once in this process
 
@@ -49,7 +46,7 @@ def tag(
     """Tag the sentences of FILE or of standard input.
 
     FILE has one tokenised sentence a line, words with tags as in the/DT dog/NN, CoNLL-U, CoNLL-X, Malt-TAB, or trees in
-    brackets; or rows: objects in JSON lines, or rows of Parquet.  A row has words (or tokens), or text, which is raw;
+    brackets; or objects in JSON lines.  A row has words (or tokens), or text, which is raw;
     and its name in sent_id (or id), if it has one.  Tags in FILE are ignored.
 
     With --text, FILE is raw text.  An empty line ends a sentence, other line ends are spaces.  Words are divided as in
@@ -61,26 +58,22 @@ def tag(
     Tables are given back as tables: the tag of each word replaces the column UPOS of CoNLL-U, or XPOS with --column
     xpos here or in training, or the column TAG of Malt-TAB, and all other columns stay as they are.
 
-    With --json, each line is a sentence: sent_id, words and tags, which are the columns of Parquet too.  An empty line
+    With --json, each line is a sentence: sent_id, words and tags.  An empty line
     is a sentence without words, whose lists are empty.
 
     For an anchor model, a tag is the label of an anchor, or the anchor in capitals if there are no labels.
 
     Each line from a pipe is tagged when it arrives, unless --jobs is above 1.
 
-    While the command runs, its output is in FILE.part, and FILE.progress notes its progress.  If it is killed, the same
-    command with --resume goes on from there, and makes the same file.  The outputs of all parts of --shard,
-    joined in their order, are the output of the whole.
-
     \b
     Examples:
       echo "The cat sat on the mat." | spectral-latent tag tagger.model --text
       spectral-latent tag tagger.model dev.conllu > tagged.conllu
     """
-    console = wanted.begin()
+    console = Console(wanted.quiet)
     is_text = wanted.form == "text"
     tagger = load_tagger(model)
-    given = wanted.part_of(read_sentences(file, form, tagger.model.tokenisation, console))
+    given = read_sentences(file, form, tagger.model.tokenisation, console)
     if column and given.form != "conllu":
         raise click.UsageError("--column is for CoNLL-U; give --format conllu if the input is CoNLL-U")
     is_table = given.form in ("conllu", "malt-tab")
@@ -88,9 +81,9 @@ def tag(
     if strange and is_text and not is_table:
         console.message(f"The tag {strange[0]!r} has a slash or a space within; only CoNLL-U keeps such tags apart")
     place = _MALT_TAG if given.form == "malt-tab" else _XPOS if (column or tagger.column) == "xpos" else _UPOS
-    with wanted.answers(_COLUMNS, console) as answers:
-        tagged = _tagged(given, tagger, answers, wanted.jobs)
-        for sentence, tags in console.beside_output.bar(tagged, "Tagging", given.length, answers.sentences):
+    with wanted.answers(given.unit, console) as answers:
+        tagged = _tagged(given, tagger, wanted.jobs)
+        for sentence, tags in console.beside_output.bar(tagged, "Tagging", given.length):
             if is_text:
                 text = _table(sentence, tags, place) if sentence.lines else _line(sentence, tags)
             else:
@@ -98,20 +91,18 @@ def tag(
             answers.add(sentence, text)
 
 
-def _tagged(
-    given: Input, tagger: LoadedTagger, answers: Answers, jobs: int
-) -> Iterator[tuple[InputSentence, list[str]]]:
-    """Find the tags of each sentence that is not answered yet."""
-    batches, read = tee(_batches(given, answers, _MOST if jobs == 1 else _BATCH))
+def _tagged(given: Input, tagger: LoadedTagger, jobs: int) -> Iterator[tuple[InputSentence, list[str]]]:
+    """Find the tags of each sentence."""
+    batches, read = tee(_batches(given, _MOST if jobs == 1 else _BATCH))
     tags_of = tagger.tag_all(([each.words for each in batch] for batch in read), jobs)
     for batch, tags in zip(batches, tags_of, strict=True):
         yield from zip(batch, tags, strict=True)
 
 
-def _batches(given: Input, answers: Answers, most: int) -> Iterator[list[InputSentence]]:
-    """Divide the sentences that are not answered yet into batches; a batch never waits for more lines of a pipe."""
+def _batches(given: Input, most: int) -> Iterator[list[InputSentence]]:
+    """Divide the sentences into batches; a batch never waits for more lines of a pipe."""
     for batch in given.batches:
-        rest = answers.rest_of(batch)
+        rest = iter(batch)
         while sentences := list(islice(rest, most)):
             yield sentences
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from spectral_latent.cli.conllu import filled_conllu, in_conllu
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from spectral_latent.constituency import Phrase
     from spectral_latent.corpora import Format
     from spectral_latent.dependency.sentence import DependencySentence, TagColumn
-    from spectral_latent.model import Parse, Parses
+    from spectral_latent.model import Parses
 
 __all__ = ["dependency_text", "drawings_of", "phrase_text"]
 
@@ -27,22 +26,14 @@ def drawings_of(_: InputSentence, parses: Parses[Any]) -> list[tuple[str, str]]:
 
 
 def phrase_text(sentence: InputSentence, parses: Parses[Phrase], form: OutputForm, n_best: int) -> str:
-    """Write the trees of a sentence in brackets, in JSON, or as rows.
+    """Write the trees of a sentence in brackets or in JSON.
 
     sentence: the sentence of the input.
     parses: the parses of the sentence.
     form: the form of the answer.
     n_best: the number of trees that were asked for.
     """
-    match form:
-        case "text":
-            return _bracketed(parses, n_best)
-        case "json":
-            return _json(parses, sentence)
-        case "parquet":
-            return "".join(
-                _row(sentence, rank, parse, tree=parse.tree.bracketed()) for rank, parse in enumerate(parses, 1)
-            )
+    return _bracketed(parses, n_best) if form == "text" else _json(parses, sentence)
 
 
 def dependency_text(
@@ -53,7 +44,7 @@ def dependency_text(
     column: TagColumn,
     n_best: int,
 ) -> str:
-    """Write the trees of a sentence in CoNLL-U, in JSON, or as rows.
+    """Write the trees of a sentence in CoNLL-U or in JSON.
 
     sentence: the sentence of the input.
     parses: the parses of the sentence.
@@ -62,15 +53,7 @@ def dependency_text(
     column: the column of the parser's tags.
     n_best: the number of trees that were asked for.
     """
-    match form:
-        case "text":
-            return _conllu(sentence, given, parses, column, n_best)
-        case "json":
-            return _json(parses, sentence)
-        case "parquet":
-            return "".join(
-                _row(sentence, rank, parse, **_columns(parse.tree, column)) for rank, parse in enumerate(parses, 1)
-            )
+    return _conllu(sentence, given, parses, column, n_best) if form == "text" else _json(parses, sentence)
 
 
 def _bracketed(parses: Parses[Phrase], n_best: int) -> str:
@@ -88,12 +71,6 @@ def _json(parses: Parses[Phrase] | Parses[DependencySentence], sentence: InputSe
     return "".join(write_nbest([parses_to_nbest(parses, sentence.sent_id)], "json"))
 
 
-def _row(sentence: InputSentence, rank: int, parse: Parse[Any], **columns: Any) -> str:
-    """Write a tree of a sentence as the row of a table."""
-    row = {"sent_id": sentence.sent_id, "rank": rank, **columns, "score": parse.log, "fallback": parse.is_fallback}
-    return json.dumps(row) + "\n"
-
-
 def _conllu(
     sentence: InputSentence, form: Format, parses: Parses[DependencySentence], column: TagColumn, n_best: int
 ) -> str:
@@ -103,8 +80,3 @@ def _conllu(
     table = sentence if form == "conllu" else in_conllu(sentence, column)
     ranked = enumerate(parses, start=1)
     return "".join(filled_conllu(table, parse, column, rank if n_best > 1 else None) for rank, parse in ranked)
-
-
-def _columns(tree: DependencySentence, column: TagColumn) -> dict[str, Any]:
-    """Collect the columns of a tree."""
-    return {"words": tree.forms, "tags": tree.tags(column), "heads": tree.heads, "relations": tree.relations}

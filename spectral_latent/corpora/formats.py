@@ -7,7 +7,6 @@
 | `malt-tab` | .dp, .tab | three or four columns |
 | `tagged` | .pos, .tagged | every word has a slash within: `the/DT dog/NN` |
 | `json` | .jsonl, .ndjson | opens an object: `{"words": ["dogs", "bark"]}` |
-| `parquet` | .parquet | no line tells it, because Parquet is not text |
 | `tokens` | | any other line: one tokenised sentence on each line |
 | `text` | | no line tells it: raw text, not divided into sentences and words |
 
@@ -25,7 +24,7 @@ from spectral_latent.corpora.text import ending_of
 
 __all__ = ["ENDINGS", "TABLE_ENDINGS", "TABLE_READERS", "Format", "sniff_format"]
 
-Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "json", "parquet", "tokens", "text"]
+Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "json", "tokens", "text"]
 
 ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
     {
@@ -34,7 +33,6 @@ ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
         "malt-tab": MALT_TAB,
         "tagged": (".pos", ".tagged"),
         "json": (".jsonl", ".ndjson"),
-        "parquet": (".parquet",),
         "tokens": (".tok", ".txt"),  # these endings decide nothing: such a file may hold any format
     }
 )

@@ -1,4 +1,4 @@
-"""Read sentences from rows: the objects of JSON lines, and the rows of Parquet; write rows as Parquet.
+"""Read sentences from rows, the objects of JSON lines.
 
 | field | what it holds |
 | --- | --- |
@@ -13,25 +13,18 @@ Other fields are not read.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from spectral_latent.corpora.text import CorpusError
 
-__all__ = ["Column", "Row", "import_arrow", "is_parquet", "parse_json_rows", "read_parquet", "write_parquet"]
+__all__ = ["Row", "parse_json_rows"]
 
-Column: TypeAlias = Literal["string", "strings", "integer", "integers", "number", "boolean"]
-
-_BEGIN = b"PAR1"  # the first bytes of each Parquet file
 _FIELDS = ("words", "tokens", "text")  # a row has exactly one of these
 _NAMES = ("sent_id", "id")
 _SPACE = re.compile(r"\s", re.ASCII)
 _LINE_END = re.compile(r"[\r\n]")
-_ROWS_AT_ONCE = 1000  # rows that are read at once
-_BUFFER = 1 << 20  # bytes of a column in memory
-_ROWS_OF_GROUP = 10_000  # rows that are written at once
 _SHOWN = 40  # characters of a value in a message
 
 
@@ -142,92 +135,3 @@ def parse_json_rows(lines: Iterable[tuple[int, str]], source: str) -> Iterator[t
         except (RecursionError, ValueError) as error:
             raise CorpusError(f"{place}: not JSON that can be read ({error}); give an object on each line") from None
         yield number, Row.of(entry, place)
-
-
-def is_parquet(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file begins as Parquet does.
-
-    >>> is_parquet(__file__)
-    False
-    """
-    with open(path, "rb") as file:
-        return file.read(len(_BEGIN)) == _BEGIN
-
-
-def import_arrow() -> tuple[Any, Any]:
-    """Import pyarrow and its module for Parquet, which are an extra of this library.
-
-    Raises `CorpusError` if they are not installed.
-
-    >>> [module.__name__ for module in import_arrow()]
-    ['pyarrow', 'pyarrow.parquet']
-    """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise CorpusError(
-            'Parquet needs pyarrow, which is not installed; install it by `pip install ".[parquet]"` in a checkout'
-        ) from None
-    return pyarrow, pyarrow.parquet
-
-
-def read_parquet(path: str | os.PathLike[str]) -> Iterator[tuple[int, Row]]:
-    """Read the rows of a Parquet file, each with its number, counted from 1; few rows are in memory at a time.
-
-    Raises `CorpusError` for a file that is not Parquet, or has no column of words or text; also for a row
-    without words or text, with the number of the row.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = os.path.join(folder, "a.parquet")
-    ...     write_parquet(['{"text": "Yes."}'], file, {"text": "string"})
-    ...     list(read_parquet(file))
-    [(1, Row(words=None, tags=None, text='Yes.', name=None))]
-    """
-    arrow, parquet = import_arrow()
-    source = os.fspath(path)
-    try:
-        with parquet.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER) as file:
-            names = list(file.schema_arrow.names)
-            if not any(field in names for field in _FIELDS):
-                raise CorpusError(
-                    f"{source}: no column words, tokens or text among {', '.join(names)}; "
-                    f"rename the column of sentences"
-                )
-            columns = [name for name in (*_FIELDS, "tags", *_NAMES) if name in names]
-            number = 0
-            for batch in file.iter_batches(_ROWS_AT_ONCE, columns=columns):
-                for entry in batch.to_pylist():
-                    number += 1
-                    yield number, Row.of(entry, f"{source}, row {number}")
-    except (arrow.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError):
-            raise
-        reason = str(error).partition("\n")[0]
-        raise CorpusError(f"{source}: not Parquet that can be read ({reason}); write the file again") from None
-
-
-def write_parquet(lines: Iterable[str], file: str | BinaryIO, columns: Mapping[str, Column]) -> None:
-    """Write rows to a Parquet file, group by group.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = os.path.join(folder, "a.parquet")
-    ...     write_parquet(['{"words": ["Yes", "."]}'] * 2, file, {"words": "strings"})
-    ...     [row.words for _, row in read_parquet(file)]
-    [('Yes', '.'), ('Yes', '.')]
-    """
-    arrow, parquet = import_arrow()
-    types = {"string": arrow.string(), "integer": arrow.int32(), "number": arrow.float64(), "boolean": arrow.bool_()}
-    types |= {"strings": arrow.list_(types["string"]), "integers": arrow.list_(types["integer"])}
-    schema = arrow.schema([(name, types[kind]) for name, kind in columns.items()])
-    with parquet.ParquetWriter(file, schema) as rows:
-        group: list[Any] = []
-        for line in lines:
-            group.append(json.loads(line))
-            if len(group) == _ROWS_OF_GROUP:
-                rows.write_table(arrow.Table.from_pylist(group, schema))
-                group = []
-        if group:
-            rows.write_table(arrow.Table.from_pylist(group, schema))

@@ -20,7 +20,8 @@ _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)  # the first one begins as UTF-16 does
-_SIGNATURES = (_GZIP, *_UTF_16, *_UTF_32)
+_PARQUET = b"PAR1"
+_SIGNATURES = (_GZIP, *_UTF_16, *_UTF_32, _PARQUET)
 
 _LONGEST_LINE = 128 << 20  # bytes
 _LONE_RETURN = re.compile(rb"\r(?<!\r\r)\r*+(?!\n|\Z)")  # carriage returns before other text
@@ -126,6 +127,11 @@ def _in_utf8(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
         raise CorpusError(f"{source}: UTF-32; save it as UTF-8")
     elif beginning.startswith(_UTF_16):
         yield from _from_utf_16(whole, source)
+    elif beginning.startswith(_PARQUET):
+        raise CorpusError(
+            f"{source}: Parquet, where text is needed; write JSON lines by pandas: "
+            f'read_parquet(FILE).to_json("rows.jsonl", orient="records", lines=True)'
+        )
     elif _is_binary(beginning):
         raise _binary_error(source)
     elif beginning:

@@ -1,54 +1,14 @@
-"""The reference of all commands, docs/commands.md: their help, as `python -m tests.cli.reference` writes it."""
+"""List all commands, and print their help, as the page of the site does."""
 
-from collections.abc import Iterator
-from pathlib import Path
+import importlib.util
 
-import click
-from click.testing import CliRunner
+from tests.documents import ROOT
 
-from spectral_latent.cli import main
+_spec = importlib.util.spec_from_file_location("commands", ROOT / "docs/_site/commands.py")
+assert _spec is not None and _spec.loader is not None
+_page = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_page)
 
-FILE = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
-BEGINNING = """\
-# Commands
-
-The help of each command, as `--help` prints it.
-
-Completion of commands, options and files by the tab key is part of the command:
-
-```sh
-eval "$(_SPECTRAL_LATENT_COMPLETE=bash_source spectral-latent)"                  # in ~/.bashrc
-eval "$(_SPECTRAL_LATENT_COMPLETE=zsh_source spectral-latent)"                   # in ~/.zshrc
-_SPECTRAL_LATENT_COMPLETE=fish_source spectral-latent | source                   # in fish's config.fish
-```
-"""
-
-
-def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """List all commands, groups among them, each as the words that call it."""
-    yield path
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            inner = command.get_command(context, name)
-            assert inner is not None
-            yield from commands(inner, (*path, name))
-
-
-def help_of(path: tuple[str, ...]) -> str:
-    """Print the help of a command, as a wide terminal shows it."""
-    result = CliRunner().invoke(main, [*path, "--help"], prog_name="spectral-latent", terminal_width=110)
-    assert result.exit_code == 0
-    return result.output
-
-
-def reference() -> str:
-    """Write the reference."""
-    parts = [
-        f"## spectral-latent {' '.join(path)}".strip() + f"\n\n```text\n{help_of(path)}```\n" for path in commands()
-    ]
-    return "\n".join([BEGINNING, *parts])
-
-
-if __name__ == "__main__":
-    FILE.write_text(reference(), encoding="utf-8")
+commands = _page.commands
+help_of = _page.help_of
+reference = _page.reference

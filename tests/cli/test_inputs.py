@@ -44,7 +44,7 @@ def parser(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_formats_are_those_of_the_library() -> None:
-    assert set(FORMATS) == set(get_args(Format)) == {*INPUTS, "parquet", "text"}
+    assert set(FORMATS) == set(get_args(Format)) == {*INPUTS, "text"}
 
 
 @pytest.mark.parametrize("form", INPUTS)
@@ -202,7 +202,7 @@ def test_the_option_says_more_than_the_first_line(run: Run, model: Path, tagger:
     assert (result.exit_code, "'They' stands outside brackets" in result.stderr) == (1, True)
 
 
-@pytest.mark.parametrize("form", [form for form in FORMATS if form != "parquet"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_empty_input(run: Run, tagger: Path, model: Path, parser: Path, form: str) -> None:
     for command, path in (("tag", tagger), ("parse", model), ("parse", parser)):
         result = run(command, path, "--format", form, stdin="")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,14 +12,13 @@ from typing import Any
 import click
 import pytest
 
-from spectral_latent.cli import answers, main
+from spectral_latent.cli import main
 from spectral_latent.cli.groups import Command
 from spectral_latent.cli.outputs import OutputFile
 from tests.cli.reference import commands
 
 Run = Callable[..., Any]
 
-SIDES = ("part", "part.new", "progress")
 SENTENCES = "They see it .\nThe dogs left cats .\n"
 
 
@@ -86,119 +84,39 @@ def test_every_command_that_writes_files_looks_at_what_it_reads() -> None:
     assert [name for name, command in writing.items() if not isinstance(command, Command)] == []
 
 
-@pytest.mark.parametrize("side", ["", *(f".{side}" for side in SIDES)])
 @pytest.mark.parametrize("command", ["parse", "tag", "surprisal"])
-def test_answers_and_the_files_beside_them_take_the_place_of_no_input(
-    run: Run, model: Path, tagger: Path, tmp_path: Path, command: str, side: str
-) -> None:
+def test_answers_take_the_place_of_no_input(run: Run, model: Path, tagger: Path, tmp_path: Path, command: str) -> None:
     of_command = tagger if command == "tag" else model
-    (tmp_path / "sentences").write_text(SENTENCES)
-    copied = tmp_path / f"model{side}"
-    copied.write_bytes(of_command.read_bytes())
-    text = tmp_path / f"text{side}"
+    text, hard, copied = (tmp_path / name for name in ("text", "hard", "model"))
     text.write_text(SENTENCES)
-    hard = tmp_path / f"hard{side}"
     hard.hardlink_to(text)
+    copied.write_bytes(of_command.read_bytes())
     before = contents(tmp_path)
-    for arguments in (
-        (of_command, text, "-o", tmp_path / "text"),
-        (of_command, text, "-o", tmp_path / "hard"),
-        (of_command, text, "-o", tmp_path / "text", "--resume"),
-        (copied, tmp_path / "sentences", "-o", tmp_path / "model"),
-    ):
+    for arguments in ((of_command, text, "-o", text), (of_command, text, "-o", hard), (copied, text, "-o", copied)):
         result = run(command, *arguments, "-q")
         assert (result.exit_code, "a file to read, which would be lost" in result.stderr) == (1, True), result.stderr
         assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("resume", [(), ("--resume",)])
-@pytest.mark.parametrize("has_output", [True, False])
-@pytest.mark.parametrize("side", SIDES)
-def test_files_of_others_beside_answers_stay(
-    run: Run, model: Path, tmp_path: Path, side: str, has_output: bool, resume: tuple[str, ...]
-) -> None:
-    foreign = tmp_path / f"out.{side}"
-    for text in ("precious", '{"sentences": 3, "bytes": 0}\n'):
-        foreign.write_text(text)
-        if has_output:
-            (tmp_path / "out").write_text("old")
-        before = contents(tmp_path)
-        result = run("parse", model, "-o", tmp_path / "out", "-q", *resume, stdin=SENTENCES)
-        assert contents(tmp_path) == before
-        is_complete = has_output and resume and side != "part"
-        assert result.exit_code == (0 if is_complete else 1)
-        assert is_complete or str(foreign) in result.stderr
-
-
-@pytest.mark.parametrize("side", SIDES)
-def test_links_beside_answers_are_not_followed(run: Run, model: Path, tmp_path: Path, side: str) -> None:
-    """A link that leads to a file, or to none; and a link in the place of a file that the command itself has made."""
-    for target in ("victim", "none"):
-        link = tmp_path / f"{target}-out.{side}"
-        link.symlink_to(tmp_path / target)
-        (tmp_path / "victim").write_text("the victim's")
-        result = run("parse", model, "-o", tmp_path / f"{target}-out", "-q", stdin=SENTENCES)
-        assert (result.exit_code, str(link) in result.stderr) == (1, True)
-    assert {path.name for path in tmp_path.iterdir()} == {"victim", f"victim-out.{side}", f"none-out.{side}"}
+def test_a_link_is_replaced_and_not_followed(run: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("the victim's")
+    (tmp_path / "out").symlink_to(tmp_path / "victim")
+    assert run("parse", model, "-o", tmp_path / "out", "-q", stdin=SENTENCES).exit_code == 0
     assert (tmp_path / "victim").read_text() == "the victim's"
+    assert not (tmp_path / "out").is_symlink()
+    assert (tmp_path / "out").read_text() == run("parse", model, stdin=SENTENCES).stdout
 
 
-def test_a_link_in_the_place_of_unfinished_answers(
-    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    part, notes = stopped(run, model, tmp_path, monkeypatch, seconds=-1.0)
-    (tmp_path / "victim").write_bytes(part.read_bytes() + b"the victim's")
-    part.unlink()
-    part.symlink_to(tmp_path / "victim")
+def test_a_command_that_fails_leaves_the_old_answers(run: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("old")
+    (tmp_path / "bad.jsonl").write_text('{"text": "They see it."}\n{}\n')
     before = contents(tmp_path)
-    for resume in ((), ("--resume",)):
-        result = run("parse", model, "-o", tmp_path / "out", *resume, stdin=SENTENCES)
-        assert (result.exit_code, str(part) in result.stderr) == (1, True)
-        assert (contents(tmp_path), part.is_symlink()) == (before, True)
-    assert notes.exists()
-
-
-def stopped(run: Run, model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, seconds: float) -> tuple[Path, Path]:
-    """Make the files that a command leaves when it is killed after its first answer, and after a note of it or not."""
-    part, notes = folder / "out.part", folder / "out.progress"
-    write = answers._KeptAnswers._write
-
-    def copy(self: answers._KeptAnswers, *given: Any) -> None:
-        write(self, *given)
-        self._file.flush()
-        for path in (part, notes):
-            shutil.copy(path, f"{path}-kept")
-
-    with monkeypatch.context() as during:
-        during.setattr(answers, "_SECONDS", seconds)
-        during.setattr(answers._KeptAnswers, "_write", copy)
-        assert run("parse", model, "-o", folder / "out", stdin=SENTENCES.splitlines()[0]).exit_code == 0
-    (folder / "out").unlink()
-    for path in (part, notes):
-        Path(f"{path}-kept").rename(path)
-    return part, notes
-
-
-@pytest.mark.parametrize("seconds", [-1.0, 60.0])
-@pytest.mark.parametrize("resume", [(), ("--resume",)])
-def test_the_files_of_a_killed_command_are_used_again(
-    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, resume: tuple[str, ...]
-) -> None:
-    """Killed before its first note or after it, before the answers or in their last form."""
-    expected = run("parse", model, stdin=SENTENCES).stdout
-    for further in ("part.new", "part"):
-        part, notes = stopped(run, model, tmp_path, monkeypatch, seconds)
-        with (tmp_path / f"out.{further}").open("a") as file:
-            file.write("the beginning of an answ")
-        result = run("parse", model, "-o", tmp_path / "out", *resume, stdin=SENTENCES)
-        assert (result.exit_code, "going on" in result.stderr) == (0, bool(resume) and seconds < 0), result.stderr
-        assert {path.name for path in tmp_path.iterdir()} == {"out"}
-        assert (tmp_path / "out").read_text() == expected
-        assert not part.exists() and not notes.exists()
+    assert run("parse", model, tmp_path / "bad.jsonl", "-o", tmp_path / "out", "-q").exit_code == 1
+    assert contents(tmp_path) == before
 
 
 def test_a_reranker_of_parse_is_read(run: Run, model: Path, tmp_path: Path) -> None:
-    reranker = tmp_path / "reranker.part"
+    reranker = tmp_path / "reranker"
     reranker.write_text("the reranker")
     before = contents(tmp_path)
     for option, value in (("--rerank", reranker), ("--model", f"latent={reranker}")):
@@ -224,13 +142,13 @@ def test_no_file_is_written_twice(run: Run, model: Path, tmp_path: Path) -> None
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="standard input has no name")
 def test_standard_input_is_read(model: Path, tmp_path: Path) -> None:
-    text = tmp_path / "text.part"
+    text = tmp_path / "text"
     text.write_text(SENTENCES)
     command = [sys.executable, "-m", "spectral_latent", "parse", model, "-o", tmp_path / "text"]
     with text.open() as file:
         done = subprocess.run(command, stdin=file, capture_output=True, text=True)
     assert (done.returncode, "a file to read" in done.stderr) == (1, True)
-    assert contents(tmp_path) == {"text.part": SENTENCES.encode()}
+    assert contents(tmp_path) == {"text": SENTENCES.encode()}
 
 
 LIMITED = """

@@ -79,7 +79,7 @@ def test_all_trees_are_one_picture(run: Run, model: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--svg", "trees", "--json"), "--svg draws trees; leave out --json, --output and --resume"),
+        (("--svg", "trees", "--json"), "--svg draws trees; leave out --json and --output"),
         (("--svg", "trees", "--html", "page.html"), "--html and --svg both draw the trees"),
         (("--svg", "none/trees"), "none/trees: the folder around it does not exist; create it first"),
         (("--svg", "none/trees.svg"), "none/trees.svg: the folder does not exist; create it first"),

@@ -26,7 +26,7 @@ def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_brackets(run: Run, model: Path, tmp_path: Path) -> None:
-    """Parses are those of Python, from a file, from standard input, and from both halves of the file."""
+    """Parses are those of Python, from a file and from standard input."""
     parser = ConstituencyModel.load(model)
     parses = [parser.parse(tree.sentence, constraints=tree.constraints) for tree in parse_partial(SENTENCES)]
     expected = [f"{parse.tree.bracketed()}\n" for parse in parses]
@@ -34,8 +34,6 @@ def test_brackets(run: Run, model: Path, tmp_path: Path) -> None:
     (tmp_path / "text").write_text(SENTENCES)
     assert run("parse", model, "--partial", stdin=SENTENCES).stdout == "".join(expected)
     assert run("parse", model, tmp_path / "text", "--partial").stdout == "".join(expected)
-    parts = [run("parse", model, tmp_path / "text", "--partial", "--shard", f"{i}/2").stdout for i in (1, 2)]
-    assert "".join(parts) == "".join(expected)
     page = tmp_path / "page.html"
     assert run("parse", model, tmp_path / "text", "--partial", "--html", page).exit_code == 0
     assert page.read_text().count("<svg") == 3
@@ -63,7 +61,7 @@ def test_heads_and_relations(run: Run, dependencies: Path, tmp_path: Path) -> No
     words = DependencySentence.of(list("abc"), ["X"] * 3)
     assert [sentence.heads for sentence in parse_conllu(output)] == [(0, 1, 2), parser.parse(words).tree.heads]
     parses = parser.parse_nbest(words, 5, constraints=DependencyConstraints({3: 2}))
-    several = run("parse", dependencies, tmp_path / "a.conllu", "--partial", "--n-best", "5", "--shard", "1/2").stdout
+    several = run("parse", dependencies, "--partial", "--n-best", "5", stdin=known).stdout
     assert [sentence.heads for sentence in parse_conllu(several)] == [parse.tree.heads for parse in parses]
 
 

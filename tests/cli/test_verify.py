@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from spectral_latent import load
-from spectral_latent.cli.records import record_of
 from spectral_latent.files import load_model, save_model
 
 Run = Callable[..., Any]
@@ -190,12 +189,3 @@ def test_a_record_writes_no_other_file(verify: Verify, model: Path, treebank: Pa
     changed = with_record(model, tmp_path / "model", command=command)
     assert verify(changed, treebank)[0] == 0
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_the_record_of_a_recipe(verify: Verify, run: Run, tmp_path: Path) -> None:
-    for part in ("train", "dev"):
-        (tmp_path / f"xx-ud-{part}.conllu").write_text(DOGS * 5)
-    assert run("recipe", "run", "ud-tagger", tmp_path, "-o", tmp_path / "model", "-q").exit_code == 0
-    record = record_of(str(tmp_path / "model"))
-    assert record is not None and record["command"] == "spectral-latent train tagger xx-ud-train.conllu"
-    assert verify(tmp_path / "model", tmp_path / "xx-ud-train.conllu")[0] == 0

@@ -1,0 +1,53 @@
+"""Write the reference of all commands, the page commands.md of the site: the help of each, as `--help` prints it."""
+
+from collections.abc import Iterator
+
+import click
+from click.testing import CliRunner
+
+from spectral_latent.cli import main
+
+__all__ = ["commands", "help_of", "reference"]
+
+_WIDTH = 110  # columns of the terminal
+_BEGINNING = """\
+# Commands
+
+The help of each command, as `--help` prints it.
+
+Completion of commands, options and files by the tab key is part of the command:
+
+```sh
+eval "$(_SPECTRAL_LATENT_COMPLETE=bash_source spectral-latent)"                  # in ~/.bashrc
+eval "$(_SPECTRAL_LATENT_COMPLETE=zsh_source spectral-latent)"                   # in ~/.zshrc
+_SPECTRAL_LATENT_COMPLETE=fish_source spectral-latent | source                   # in fish's config.fish
+```
+"""
+
+
+def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """List all commands, groups among them, each as the words that call it."""
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from commands(inner, (*path, name))
+
+
+def help_of(path: tuple[str, ...], width: int = _WIDTH) -> str:
+    """Print the help of a command, as a terminal of that width shows it."""
+    result = CliRunner().invoke(
+        main, [*path, "--help"], prog_name="spectral-latent", terminal_width=width, max_content_width=width
+    )
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def reference() -> str:
+    """Write the page."""
+    parts = [
+        f"## spectral-latent {' '.join(path)}".strip() + f"\n\n```text\n{help_of(path)}```\n" for path in commands()
+    ]
+    return "\n".join([_BEGINNING, *parts])
