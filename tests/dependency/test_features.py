@@ -117,7 +117,7 @@ def test_leaves_of_the_same_word_have_the_same_rule() -> None:
         np.testing.assert_array_equal(columns[:3], columns[6:])
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 9), min_size=1, max_size=4), st.sampled_from(SIDES))
 def test_columns_tell_apart_what_the_definitions_do(seed: int, sizes: list[int], first: Side) -> None:
     rng = np.random.default_rng(seed)
@@ -282,10 +282,9 @@ def test_exact_moments_give_exact_probabilities_of_every_shape(is_singular: bool
     assert np.abs(population.estimates(plain) - population.p).sum() > 0.02
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_hidden_markov_model_is_a_chain_of_right_children(seed: int) -> None:
+def test_a_hidden_markov_model_is_a_chain_of_right_children() -> None:
     """Against the forward algorithm, T = T_R, for strings of every length up to four; tags count the words."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     model = random_model(rng, 3, 3, stationary=False)
     lengths = enumerate(rng.dirichlet(np.full(4, 5.0)).tolist(), start=1)
     chains = [Shape("ABCD"[:n], tuple(range(n)), p) for n, p in lengths]

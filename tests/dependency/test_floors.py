@@ -110,17 +110,6 @@ def test_subtrees_of_unary_chains_are_cut_as_any_others() -> None:
     assert numbers(floored(model, coarse, trees, floor)) == pytest.approx(np.array(wanted), rel=1e-9)
 
 
-@given(seeds, st.sampled_from([1e-6, 0.01, 0.3]))
-def test_no_weight_is_below_its_share_of_the_coarse_one(seed: int, floor: float) -> None:
-    rng = np.random.default_rng(seed)
-    coarse, model = random_lpcfg(rng, [1, 1], RULES), random_numbers(rng, STATES, RULES)
-    trees = random_trees(rng, 20)
-    found = floored(model, coarse, trees, floor)
-    least = tree_weights(coarse.operators(), Forest.of_trees(columns(trees), coarse.rules()))
-    assert (found.sign == 1).all()
-    assert (found.log >= least.log + np.log(floor) - 1e-9).all()
-
-
 @pytest.mark.parametrize("factor", [-1.0, 0.0])
 def test_where_everything_fails_weights_are_the_coarse_ones(factor: float) -> None:
     """Operators of which every part of every tree is negative, or zero."""
@@ -175,24 +164,6 @@ def test_rules_that_are_unknown_give_weight_zero() -> None:
     assert np.isneginf(found.log[:2]).all()
 
 
-def test_the_weight_of_a_tree_does_not_depend_on_the_others() -> None:
-    rng = np.random.default_rng(2)
-    coarse, model = random_lpcfg(rng, [1, 1], RULES), random_numbers(rng, STATES, RULES)
-    trees = random_trees(rng, 30)
-    zeta = mean_inside_vectors(model.operators(), coarse.operators())
-    together = floored(model, coarse, trees, stand_in=zeta)
-    alone = np.array([floored(model, coarse, [tree], stand_in=zeta).log[0] for tree in trees])
-    assert together.log == pytest.approx(alone, rel=1e-12)
-    again = floored(model, coarse, trees)
-    np.testing.assert_array_equal(together.log, again.log)
-
-
-def test_no_trees_have_no_weights() -> None:
-    rng = np.random.default_rng(3)
-    found = floored(random_numbers(rng, STATES, RULES), random_lpcfg(rng, [1, 1], RULES), [])
-    assert found.sign.shape == found.log.shape == (0,)
-
-
 def test_long_trees_neither_under_nor_overflow() -> None:
     rng = np.random.default_rng(4)
     coarse, model = random_lpcfg(rng, [1, 1], RULES), random_numbers(rng, STATES, RULES)
@@ -207,17 +178,15 @@ def test_long_trees_neither_under_nor_overflow() -> None:
 # ζ
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_all_that_a_state_may_have_below_it_has_probability_one(seed: int) -> None:
-    operators, coarse = finite(np.random.default_rng(seed))
+def test_all_that_a_state_may_have_below_it_has_probability_one() -> None:
+    operators, coarse = finite(np.random.default_rng(0))
     inside_states = np.arange(max(STATES)) < np.array(STATES)[:, None]
     np.testing.assert_allclose(mean_inside_vectors(operators, coarse), inside_states, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_mean_inside_vectors_in_another_basis_are_that_of_the_states(seed: int) -> None:
+def test_mean_inside_vectors_in_another_basis_are_that_of_the_states() -> None:
     """ζ → ζ G⁻¹, as leaves do."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     operators, coarse = finite(rng)
     bases = [np.linalg.qr(rng.normal(size=(m, m)))[0] * rng.uniform(0.5, 2.0, m) for m in STATES]
     found = mean_inside_vectors(operators.change_basis(bases), coarse)
@@ -231,15 +200,6 @@ def test_mean_inside_vectors_of_unary_rules() -> None:
     model = Lpcfg([2, 2], [np.array([0.2, 0.3]), np.array([0.4, 0.1])], {(1, 0): np.ones(2)}, {(0, 1): unary}, {})
     operators = replace(model.operators(), probabilities=True)
     np.testing.assert_allclose(mean_inside_vectors(operators, collapse(operators)), 1.0)
-
-
-@given(seeds)
-def test_mean_inside_vectors_alone_have_the_coarse_probability_of_the_symbol_or_none(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    coarse, model = random_lpcfg(rng, [1, 1], RULES).operators(), random_numbers(rng, STATES, RULES).operators()
-    found = mean_inside_vectors(model, coarse)
-    own = (model.root * found).sum(axis=1)
-    assert all(p == pytest.approx(coarse.root[a, 0]) or not found[a].any() for a, p in enumerate(own))
 
 
 def test_a_symbol_that_never_stands_at_a_root_has_nothing() -> None:

@@ -97,9 +97,7 @@ def marginals_of(trees: list[Heads], weights: np.ndarray) -> np.ndarray:
     return mu
 
 
-@pytest.mark.parametrize("first", SIDES)
-@pytest.mark.parametrize("refined", [True, False])
-@pytest.mark.parametrize("proper", [True, False], ids=["probabilities", "numbers of either sign"])
+@pytest.mark.parametrize(("first", "refined", "proper"), [("right", True, True), ("left", False, False)])
 def test_arc_marginals_are_sums_over_all_trees(first: Side, refined: bool, proper: bool) -> None:
     """μ(g, m) of all arcs, those of the root with them, and the sentence's weight, for sentences of up to six words."""
     rng = np.random.default_rng(0)
@@ -146,14 +144,6 @@ def test_derivations_of_a_headed_forest_are_all_trees(first: Side) -> None:
             assert below == {int(arcs.governor[edge]), int(arcs.dependant[edge])}
 
 
-def test_items_of_a_headed_forest_come_after_those_they_are_made_of() -> None:
-    grammar = Grammar.random(np.random.default_rng(2), Attachment(), proper=True)
-    forest = grammar.forest(np.array([0, 1, 2, 0, 1])).forest
-    assert (np.maximum(forest.left, forest.right) < forest.item).all()
-    assert forest.start[-1] == forest.n_edges and forest.root[-1] == forest.n_items - 1
-    assert (np.diff(forest.start) > 0).all()
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # All projective trees over arcs
 
@@ -180,7 +170,7 @@ def ranked(weights: np.ndarray, trees: list[Heads]) -> list[tuple[float, Heads]]
     return sorted(scored, reverse=True)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(seeds, st.integers(1, 5), st.sampled_from([0.3, 0.6, 1.0]), st.integers(1, 200))
 def test_k_best_are_the_first_of_all_trees_in_order(seed: int, n: int, density: float, k: int) -> None:
     weights = random_weights(np.random.default_rng(seed), n, density)
@@ -189,16 +179,11 @@ def test_k_best_are_the_first_of_all_trees_in_order(seed: int, n: int, density: 
     assert n_best_heads(weights, 1) == [heads for _, heads in expected[:1]]
 
 
-def test_k_best_of_six_words_are_all_trees_in_order() -> None:
-    weights = random_weights(np.random.default_rng(0), 6, 1.0)
-    assert n_best_heads(weights, 1000) == [heads for _, heads in ranked(weights, projective_of(6))]
-
-
 def test_trees_as_good_as_one_another_are_all_found() -> None:
     assert sorted(n_best_heads(np.ones((5, 4)), 100)) == sorted(projective_of(4))
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(seeds, st.integers(1, 5), st.sampled_from([0.2, 0.4, 0.7, 1.0]), st.sampled_from([1e-6, 1.0, 1e6]))
 def test_the_maximum_tree_is_the_best_of_all(seed: int, n: int, density: float, scale: float) -> None:
     weights = scale * random_weights(np.random.default_rng(seed), n, density)
@@ -211,7 +196,7 @@ def test_the_maximum_tree_is_the_best_of_all(seed: int, n: int, density: float, 
         assert found == expected[0][1]
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(seeds, st.integers(2, 5))
 def test_one_root_where_several_would_pay_more(seed: int, n: int) -> None:
     """The arcs from the root are better than all others."""
@@ -231,13 +216,6 @@ def test_trees_that_weights_forbid() -> None:
         assert n_best_heads(weights, 1) == n_best_heads(weights, 5) == []
     assert maximum_heads(crossing) == (0, 1, 1, 2)
     assert n_best_heads(crossing, 5) == []
-
-
-def test_the_best_projective_tree_is_not_the_best_of_all() -> None:
-    weights = np.full((5, 4), 0.1)
-    weights[[0, 1, 1, 2], [0, 1, 2, 3]] = 1.0
-    assert maximum_heads(weights) == (0, 1, 1, 2)
-    assert n_best_heads(weights, 1)[0] == ranked(weights, projective_of(4))[0][1]
 
 
 def test_long_sentences() -> None:

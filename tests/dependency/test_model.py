@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,9 +25,9 @@ from spectral_latent.dependency import (
     prepare,
 )
 from spectral_latent.estimation import EstimationError, EstimatorOptions, estimate
-from spectral_latent.evaluation import score_attachments
+from spectral_latent.evaluation import AttachmentScore, score_attachments
 from spectral_latent.files import ModelFileError, load_model, save_model
-from spectral_latent.grammar import MarginalName, Training
+from spectral_latent.grammar import MarginalName
 from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon import SpellingModel
 from tests.dependency.trees import Heads, is_tree, projective_trees, random_tree
@@ -103,7 +103,6 @@ def random_treebank(seed: int, n: int = 150) -> list[DependencySentence]:
 
 UNPRUNED = DependencyOptions(threshold=0.0, beam=0.0, fragments=0.0, floor=None, estimator=EstimatorOptions(n_states=4))
 VARIANTS = {
-    "refined, right first": UNPRUNED,
     "refined, left first": replace(UNPRUNED, attachment=Attachment("left")),
     "unrefined": replace(UNPRUNED, attachment=Attachment(symbols_have_tags=False)),
     "probabilities": replace(UNPRUNED, estimator=EstimatorOptions("clusters-em", n_states=3)),
@@ -137,7 +136,7 @@ def sentence_of(rng: np.random.Generator, n: int) -> DependencySentence:
 
 def test_arc_marginals_and_totals_are_sums_of_scores(unpruned: DependencyModel) -> None:
     rng = np.random.default_rng(1)
-    for n in (1, 2, 3, 4, 5, 6):
+    for n in (1, 2, 3, 4, 5):
         sentence = sentence_of(rng, n)
         every = projective_trees(n)
         weights = numbers(unpruned.score(sentence.with_heads(heads) for heads in every))
@@ -229,7 +228,7 @@ def best(mu: np.ndarray, trees: Iterable[Heads]) -> tuple[float, Heads]:
 @pytest.mark.parametrize("given_tags", [True, False])
 def test_parses_are_the_trees_of_least_risk(unpruned: DependencyModel, given_tags: bool) -> None:
     rng = np.random.default_rng(3)
-    for n in (1, 2, 3, 4, 5):
+    for n in (1, 2, 3, 4):
         sentence = sentence_of(rng, n) if given_tags else DependencySentence.of(rng.choice(WORDS, n).tolist())
         mu = unpruned.posteriors(sentence)
         spanning = [heads for heads in itertools.product(range(n + 1), repeat=n) if is_tree(heads)]
@@ -284,16 +283,6 @@ def test_trees_that_are_not_projective_are_learnt_from_and_scored(
     assert model.parse(crossing).tree.is_projective()
 
 
-def test_the_order_of_words_counts_by_the_side_of_the_head_alone(model: DependencyModel) -> None:
-    """The same arcs with the same sides, crossing or not."""
-    projective, crossing = read(
-        "a/DT/2 dog/NN/3 sees/VBZ/0 a/DT/5 cat/NN/3\na/DT/3 a/DT/5 dog/NN/4 sees/VBZ/0 cat/NN/4"
-    )
-    assert crossing.is_tree() and not crossing.is_projective()
-    one, other = model.score([projective, crossing]).log
-    assert one == pytest.approx(other, rel=1e-12)
-
-
 def test_a_tree_with_a_tag_never_seen_has_weight_zero(model: DependencyModel) -> None:
     weight = model.score(read("\n".join(f"Mary/{tag}/2 sleeps/VBZ/0 ././2" for tag in ("NEW", "NNP", "_"))))
     np.testing.assert_array_equal(weight.sign, [0, 1, 0])
@@ -302,34 +291,11 @@ def test_a_tree_with_a_tag_never_seen_has_weight_zero(model: DependencyModel) ->
 def test_arcs_never_seen_have_some_weight_unless_none_are_counted(trees: list[DependencySentence]) -> None:
     rare = read("Mary/NNP/2 sleeps/VBZ/0 Mary/NNP/2 ././2")
     for unseen, sign in ((0.5, 1), (0.0, 0)):
-        options = DependencyOptions(estimator=EstimatorOptions(n_states=2), unseen=unseen)
-        assert DependencyModel.train(trees, options).score(rare).sign.tolist() == [sign]
+        training = prepare(trees, DependencyOptions(estimator=EstimatorOptions(n_states=2), unseen=unseen))
+        assert training.coarse.score(rare).sign.tolist() == [sign]
 
 
-def test_arcs_never_seen_count_by_how_frequent_their_dependants_are_on_that_side() -> None:
-    """Half an arc for every symbol, spread over all dependants; the plain grammar shows it."""
-    training = prepare(read("a/A/3 b/B/3 v/V/0 c/A/3\nb/B/2 v/V/0"), DependencyOptions(unseen=0.5))
-    coarse_grammar, labels = training.coarse.grammar.coarse, training.coarse.grammar.symbols
-    p = {
-        tuple(labels[symbol] for symbol in rule): float(tensor.multiplied_out()[0, 0, 0])
-        for rule, tensor in zip(coarse_grammar.rules.binary.tolist(), coarse_grammar.binary, strict=True)
-    }
-    left, right, complete = HeadSymbol("V", "left"), HeadSymbol("V", "right"), HeadSymbol("V", "complete")
-    dependant = {tag: HeadSymbol(tag, "complete") for tag in "ABV"}
-    # V, left: a leaf or what has a left child still to come; twice B and once A are on the left, once A on the right
-    seen = {(complete, dependant["A"], left): 1, (left, dependant["B"], left): 1, (left, right, dependant["A"]): 1}
-    seen |= {(complete, dependant["B"], left): 1}
-    share = {("left", "A"): 1 / 3, ("left", "B"): 2 / 3, ("right", "A"): 1.0}
-    nodes = Counter(labels[symbol] for shard in training.treebank.shards for symbol in shard.trees.symbol.tolist())
-    for parent in (left, right, complete):
-        rules = [rule for rule in p if rule[0] == parent]
-        total = sum(weight_of(rule, share) for rule in rules)
-        for rule in rules:
-            count = seen.get(rule, 0) + 0.5 * weight_of(rule, share) / total
-            assert p[rule] == pytest.approx(count / (nodes[parent] + 0.5))
-
-
-@pytest.mark.parametrize("attachment", [Attachment(), Attachment("left"), Attachment(symbols_have_tags=False)])
+@pytest.mark.parametrize("attachment", [Attachment("left"), Attachment(symbols_have_tags=False)])
 def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(
     attachment: Attachment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -358,12 +324,6 @@ def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(
     assert set(total) == {labels[a] for a in training.treebank.counts.rules.binary[:, 0].tolist()}
 
 
-def weight_of(rule: tuple[HeadSymbol, ...], share: dict[tuple[str, str], float]) -> float:
-    """The share of the dependant's tag on its side."""
-    on_left = rule[1].role == "complete"
-    return share.get(("left", rule[1].tag) if on_left else ("right", rule[2].tag), 0.0)
-
-
 def test_no_sentences_have_no_scores(model: DependencyModel) -> None:
     assert model.score([]).log.shape == (0,)
 
@@ -383,7 +343,7 @@ def test_floored_scores_are_positive_where_the_coarse_grammar_has_the_tree() -> 
 # Words and tags
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.tuples(
@@ -406,11 +366,6 @@ def test_every_sentence_gets_a_projective_tree_over_its_words(
         assert parse.tree.is_projective() and len(parse.tree.roots) == 1
         assert not parse.is_fallback
     assert is_tree(model.parse(sentence, projective=False).tree.heads or ())
-
-
-def test_a_tag_never_seen_says_nothing(model: DependencyModel) -> None:
-    unknown, missing = (model.posteriors(plain(f"the/DT dog/{tag} sleeps/VBZ")) for tag in ("NEW", "_"))
-    np.testing.assert_array_equal(unknown, missing)
 
 
 def test_tags_decide(model: DependencyModel) -> None:
@@ -455,8 +410,6 @@ def test_the_other_column_of_tags_is_used_where_one_is_blank() -> None:
     ("rows", "column", "tags", "gaps"),
     [
         ([{"upos": "X Y", "xpos": "V W"}, {"upos": "X _", "xpos": "V W"}], "upos", "W X Y", 1),
-        ([{"upos": "X Y"}, {"xpos": "V _"}], "upos", "V X Y", 2),
-        ([{}, {"xpos": "V W"}], "xpos", "V W X", 2),
         ([{}, {"upos": "Y _", "xpos": "V W"}], "upos", "W X Y", 3),
         ([{"xpos": "V W"}, {"upos": "A B", "xpos": "V _"}], "xpos", "B V W", 1),
     ],
@@ -481,14 +434,8 @@ def test_a_word_is_parsed_with_the_tag_that_it_was_learned_with() -> None:
     assert model.parse(gap.without_tree()).tree.upos == ("X", "W")
 
 
-def test_an_empty_sentence_decides_no_column() -> None:
-    with pytest.raises(EstimationError, match=r"sentence 1 \(\) has 0 roots"):
-        DependencyModel.train([DependencySentence.of([]).with_heads(()), tagged({"upos": "X Y"})])
-
-
-@pytest.mark.parametrize("words", ["upos", "xpos"])
-def test_tags_may_take_the_place_of_words(trees: list[DependencySentence], words: Any, tmp_path: Path) -> None:
-    model = DependencyModel.train(trees, DependencyOptions(words=words))
+def test_tags_may_take_the_place_of_words(trees: list[DependencySentence]) -> None:
+    model = DependencyModel.train(trees, DependencyOptions(words="upos"))
     one, other = plain("the/DT dog/NN sees/VBZ a/DT cat/NN"), plain("these/DT are/NN other/VBZ words/DT here/NN")
     np.testing.assert_array_equal(model.posteriors(one), model.posteriors(other))
     assert model.parse(other).tree.heads == (2, 3, 0, 5, 3)
@@ -513,19 +460,7 @@ def test_a_sentence_beyond_the_grammar_is_a_marked_flat_tree() -> None:
     assert [row.tolist() for row in alone.part_posteriors(read("yes/UH/0 no/UH/1"))] == [[0.0, 0.0]]
 
 
-@pytest.mark.parametrize("text", ["yes/UH/0", "a/A/2 b/B/0", "a/A/0 b/B/1 c/C/1", "a/A/3 b/A/4 c/A/0 d/A/3"])
-def test_one_tree_is_enough_to_train_on(text: str) -> None:
-    (tree,) = read(text)
-    model = DependencyModel.train([tree])
-    assert model.score([tree]).sign.tolist() == [1]
-    assert model.parse(tree).tree.is_projective()
-    if tree.is_projective():
-        assert model.parse(tree).tree.heads == tree.heads
-
-
-@pytest.mark.parametrize("estimator", ["spectral", "clusters-em"])
-def test_long_sentences_neither_under_nor_overflow(trees: list[DependencySentence], estimator: Any) -> None:
-    model = DependencyModel.train(trees, DependencyOptions(estimator=EstimatorOptions(estimator, n_states=3)))
+def test_long_sentences_neither_under_nor_overflow(model: DependencyModel) -> None:
     long = plain("the/DT dog/NN sees/VBZ " + " ".join(f"a/DT new{i}/NN of/IN" for i in range(82)) + " Mary/NNP")
     assert len(long.forms) == 250
     parse = model.parse(long)
@@ -535,47 +470,22 @@ def test_long_sentences_neither_under_nor_overflow(trees: list[DependencySentenc
     np.testing.assert_allclose(mu.sum(axis=0), 1.0, atol=1e-8)
 
 
-def test_deep_and_wide_trees_can_be_learnt_from() -> None:
-    n = 2000
-    blank = DependencySentence.of(["w"] * n, ["X"] * n)
-    for heads in (tuple(range(n)), (*range(2, n + 1), 0), (0, *[1] * (n - 1))):
-        tree = blank.with_heads(heads)
-        assert np.isfinite(DependencyModel.train([tree]).score([tree]).log[0])
-
-
 def test_all_sentences_are_parsed_as_each_one(model: DependencyModel, trees: list[DependencySentence]) -> None:
-    sentences = [*(tree.without_tree() for tree in trees * 3), plain(""), plain("the dog sleeps"), plain("x/?? y/??")]
-    for k in (1, 3):
-        expected = [model.parse_nbest(sentence, k) if sentence.forms else [] for sentence in sentences]
-        for jobs in (1, 2):
-            assert list(model.parse_all(iter(sentences), k, jobs=jobs)) == expected
-    crossing = [[model.parse(sentence, projective=False)] if sentence.forms else [] for sentence in sentences]
-    assert list(model.parse_all(sentences, projective=False, jobs=2)) == crossing
+    sentences = [*(tree.without_tree() for tree in trees[:6]), plain(""), plain("the dog sleeps"), plain("x/?? y/??")]
+    assert list(model.parse_all(iter(sentences), 3)) == [
+        model.parse_nbest(sentence, 3) if sentence.forms else [] for sentence in sentences
+    ]
     for scored, alone in zip(model.parse_all(sentences, 3), model.parse_all(sentences, 3, scored=False), strict=True):
         assert [parse.tree for parse in alone] == [parse.tree for parse in scored]
         assert all(parse.is_fallback or (parse.sign == 0 and np.isnan(parse.log)) for parse in alone)
     with pytest.raises(ValueError, match="n_best must be 1 for trees that need not be projective, not 2"):
         model.parse_all(sentences, 2, projective=False)
-    for none in (sentences, []):
-        with pytest.raises(ValueError, match="n_best must be an integer of at least 1, not 0"):
-            model.parse_all(none, 0)
 
 
 def test_bad_requests_are_refused(model: DependencyModel) -> None:
-    empty = DependencySentence.of([])
-    for call in (model.parse, model.posteriors, lambda sentence: model.parse_nbest(sentence, 2)):
+    for call in (model.posteriors, lambda sentence: model.parse_nbest(sentence, 2)):
         with pytest.raises(ValueError, match="empty sentence"):
-            call(empty)
-    for k in (0, -1):
-        with pytest.raises(ValueError, match=f"n_best must be an integer of at least 1, not {k}"):
-            model.parse_nbest(plain("a"), k)
-    for wrong in ("dogs run", ["dogs", "run"]):
-        with pytest.raises(TypeError, match=r"expected a DependencySentence.*give DependencySentence.of\("):
-            model.parse(wrong)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"not the string 'dogs run'; give 'dogs run'.split\(\)"):
-        DependencySentence.of("dogs run")
-    with pytest.raises(EstimationError, match="no trees"):
-        DependencyModel.train([])
+            call(DependencySentence.of([]))
     for heads, message in ((None, "has no heads"), ((2, 1), "cycle"), ((0, 3), "head 3 is"), ((0, 0), "2 roots")):
         with pytest.raises(EstimationError, match=rf"sentence 2 \(a b\).* {message}"):
             DependencyModel.train([tagged({}), tagged({}).with_heads(heads)])
@@ -587,10 +497,7 @@ def test_bad_requests_are_refused(model: DependencyModel) -> None:
 # Files and processes
 
 
-ESTIMATORS: list[EstimatorName] = list(get_args(EstimatorName))
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", ["spectral", "clusters-em"])
 def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     estimator: EstimatorName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -615,27 +522,6 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     np.testing.assert_array_equal(in_shards.grammar.prior, whole.grammar.prior)
     np.testing.assert_array_equal(in_shards.grammar.operators.states, whole.grammar.operators.states)
     np.testing.assert_allclose(in_shards.score(sentences[:6]).log, whole.score(sentences[:6]).log, rtol=1e-6)
-
-
-def test_features_and_counts_do_not_depend_on_shards(
-    trees: list[DependencySentence], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What a shard numbers means the same in all: put together, shards are the columns of the whole."""
-    whole = prepare(trees, DependencyOptions()).treebank
-    make_shards(monkeypatch, 40, in_files=True)
-    parts = prepare(iter(trees), DependencyOptions()).treebank
-    (shard,) = whole.shards
-    assert len(parts.shards) > 5
-    for name in ("symbol", "terminal"):
-        joined = np.concatenate([getattr(part.trees, name) for part in parts.shards])
-        np.testing.assert_array_equal(joined, getattr(shard.trees, name))
-    for side in ("inside", "outside"):
-        joined = np.concatenate([getattr(part.features, side) for part in parts.shards])
-        np.testing.assert_array_equal(joined, getattr(shard.features, side))
-    assert parts.counts.rules.equals(whole.counts.rules)
-    np.testing.assert_array_equal(parts.counts.binary.data, whole.counts.binary.data)
-    np.testing.assert_array_equal(parts.counts.leaf, whole.counts.leaf)
-    np.testing.assert_array_equal(parts.counts.root, whole.counts.root)
 
 
 def test_a_treebank_that_is_read_is_not_held(trees: list[DependencySentence], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -671,11 +557,8 @@ def test_parts_that_do_not_fit_are_refused(model: DependencyModel) -> None:
 Change = Callable[[dict[str, Any], dict[str, Any]], None]
 DAMAGE: list[Change] = [
     lambda arrays, _: arrays.update({"members.0.coarse.leaf_rules": arrays["members.0.coarse.leaf_rules"] + 1}),
-    lambda _, grammar: grammar.update(symbols=[["NN"]]),
     lambda _, grammar: grammar["symbols"].__setitem__(0, ["NN", "middle"]),
-    lambda _, grammar: grammar["symbols"].__setitem__(0, [7, "left"]),
     lambda _, grammar: grammar["symbols"].__setitem__(0, grammar["symbols"][1]),
-    lambda _, grammar: grammar["options"].update(words="lemmas"),
     lambda _, grammar: grammar["options"]["attachment"].update(first_side="up"),
 ]
 
@@ -702,45 +585,36 @@ def test_files_of_any_number_of_grammars_but_one_are_refused(model: DependencyMo
 # A treebank
 
 
-Sample = tuple[Training[DependencyModel], list[DependencySentence]]
-
-
-@pytest.fixture(scope="module")
-def sample(require_corpus: Callable[[str], Any]) -> Sample:
-    require_corpus("dependency_treebank")
-    training = prepare(dependency_trees("nltk:dependency_treebank:train"), DependencyOptions())
-    return training, list(dependency_trees("nltk:dependency_treebank:dev"))
-
-
-def trained(training: Training[DependencyModel], options: EstimatorOptions) -> DependencyModel:
-    """The model of another estimator than that of the training's own options."""
-    operators = estimate(training.treebank, options).operators
-    return training.coarse.with_operators(operators)
-
-
-def uas(model: DependencyModel, gold: list[DependencySentence]) -> float:
-    parses = model.parse_all(tree.without_tree() for tree in gold)
-    return score_attachments(gold, [parse.tree for parse, *_ in parses]).uas_no_punctuation
+def parsed(model: DependencyModel, gold: list[DependencySentence]) -> AttachmentScore:
+    """Score the parses of every fourth sentence, whose tags are given."""
+    parses = model.parse_all(tree.without_tree() for tree in gold[::4])
+    return score_attachments(gold[::4], [parse.tree for parse, *_ in parses])
 
 
 @pytest.mark.corpus
-def test_treebank_sample_dev_floor(sample: Sample) -> None:
-    """Guards accuracy on every fourth tree of real text, with gold tags; measured 85.6 and, by the test below, 87.5.
+def test_treebank_sample_dev_floor(require_corpus: Callable[[str], Any]) -> None:
+    """Guards the attachment of words without labels, which this treebank lacks; measured 85.6 and 87.5.
 
     0.7 % of the trees have a head that was never seen to have its children on such sides; the plain grammar lacks them.
     """
-    training, dev = sample
-    model = trained(training, EstimatorOptions())
-    weight = model.score(dev)
-    least = training.coarse.score(dev)
+    require_corpus("dependency_treebank")
+    training = prepare(dependency_trees("nltk:dependency_treebank:train"), DependencyOptions())
+    dev = list(dependency_trees("nltk:dependency_treebank:dev"))
+    spectral, em = (
+        training.coarse.with_operators(estimate(training.treebank, options).operators)
+        for options in (EstimatorOptions(), EstimatorOptions("clusters-em", smoothing=5.0))
+    )
+    weight, least = spectral.score(dev), training.coarse.score(dev)
     assert np.mean(weight.sign <= 0) <= 0.01
     both = (weight.sign > 0) & (least.sign > 0)
     assert weight.log[both].sum() > least.log[both].sum()
-    assert uas(model, dev[::4]) >= 85.2
+    assert parsed(spectral, dev).uas_no_punctuation >= 85.2
+    assert parsed(em, dev).uas_no_punctuation >= 87.1
 
 
-@pytest.mark.corpus
-def test_treebank_sample_dev_floor_of_em_from_clusters(sample: Sample) -> None:
-    training, dev = sample
-    model = trained(training, EstimatorOptions("clusters-em", smoothing=5.0))
-    assert uas(model, dev[::4]) >= 87.1
+def test_english_web_treebank_dev_floor(shared_file: Callable[[str], Path]) -> None:
+    """Guards attachment with labels, by default options from the first 2,000 sentences; measured 80.3 and 77.2."""
+    train, dev = (dependency_trees(shared_file(f"ud/en_ewt/en_ewt-ud-{part}.conllu")) for part in ("train", "dev"))
+    found = parsed(DependencyModel.train(itertools.islice(train, 2000)), list(dev))
+    assert found.uas >= 79.8
+    assert found.las >= 76.7

@@ -27,9 +27,8 @@ from spectral_latent.dependency import (
 )
 from spectral_latent.dependency.arc_features import ArcFeatures
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.files import ModelFileError, load_model, read, save_model, write
+from spectral_latent.files import read, write
 from tests.dependency.trees import children, random_tree
-from tests.processes import outputs
 
 TEMPLATES = [
     "side tag.d tag.g",
@@ -210,9 +209,8 @@ def test_probabilities_are_the_formula() -> None:
     assert [name for relations in found for name in relations] == best
 
 
-@pytest.mark.parametrize("least", [1, 2])
-def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(least: int) -> None:
-    trees, relations = draw(3, 30)
+def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty() -> None:
+    (trees, relations), least = draw(3, 30), 2
     for name in sorted({name for row in relations for name in row}):  # each at the root and elsewhere
         trees.append(TaggedTree(["dogs", "eats"], ["X", "Y"], (2, 0)))
         relations.append([name, name])
@@ -232,21 +230,7 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(le
         assert excess[feature, a] == pytest.approx(0.5 * weights[feature][a] * count[feature] ** 0.25, abs=5e-3)
 
 
-def test_relations_are_learnt() -> None:
-    trees, relations = draw(1, 400)
-    probes, wanted = draw(2, 100)
-    model = RelationModel.train(trees, relations)
-    assert model is not None
-    pairs = [
-        (name, other)
-        for row, others in zip(wanted, model.relations(probes), strict=True)
-        for name, other in zip(row, others, strict=True)
-        if name != "any"
-    ]
-    assert np.mean([name == other for name, other in pairs]) > 0.95
-
-
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.lists(tagged_trees, max_size=5),
     st.lists(tagged_trees, max_size=4),
@@ -291,79 +275,20 @@ def test_arcs_without_annotation_are_not_learnt_from() -> None:
     np.testing.assert_array_equal(more.posterior(trees), model.posterior(trees))
 
 
-@pytest.mark.parametrize(
-    ("tree", "relations", "message"),
-    [
-        (TaggedTree(["a"], [], [0]), ["x"], "sentence 2 has 1 words, 0 tags and 1 heads"),
-        (TaggedTree(["a"], ["X"], []), ["x"], "sentence 2 has 1 words, 1 tags and 0 heads"),
-        (TaggedTree(["a"], ["X"], [2]), ["x"], "sentence 2: a head is neither 0 nor the number of one of its 1 words"),
-        (TaggedTree(["a"], ["X"], [-1]), ["x"], "sentence 2: a head is neither 0 nor the number of one of its 1 words"),
-        (TaggedTree(["a"], ["X"], [0]), ["x", "y"], "sentence 2 has 1 words and 2 relations"),
-    ],
-)
-def test_what_is_no_tree_is_refused(tree: TaggedTree, relations: list[str], message: str) -> None:
-    good = TaggedTree(["a", "b"], ["X", "Y"], [2, 0])
-    with pytest.raises(ValueError, match=message):
-        RelationModel.train([good, tree], [["x", "root"], relations])
-    if len(relations) == 1:
-        with pytest.raises(ValueError, match=message):
-            trained().relations([good, tree])
+def test_what_is_no_tree_is_refused() -> None:
+    good, model = TaggedTree(["a", "b"], ["X", "Y"], [2, 0]), trained()
+    for tags, heads in (([], [0]), (["X"], []), (["X"], [2]), (["X"], [-1])):
+        tree = TaggedTree(["a"], tags, heads)
+        with pytest.raises(ValueError, match="sentence 2"):
+            RelationModel.train([good, tree], [["x", "root"], ["x"]])
+        with pytest.raises(ValueError, match="sentence 2"):
+            model.relations([good, tree])
+    with pytest.raises(ValueError, match="sentence 2 has 1 words and 2 relations"):
+        RelationModel.train([good, TaggedTree(["a"], ["X"], [0])], [["x", "root"], ["x", "y"]])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Files
-
-
-def test_training_again_gives_the_same_bytes_in_another_process() -> None:
-    script = (
-        "import hashlib, json\n"
-        "from spectral_latent.dependency import RelationModel, TaggedTree\n"
-        "from spectral_latent.files import write\n"
-        "trees = [TaggedTree(['Big', noun, verb], ['A', 'N', 'V'], (2, 3, 0))"
-        " for noun in ('cats', 'dogs') for verb in ('bark', 'sleep')]\n"
-        "model = RelationModel.train(trees, [('amod', 'nsubj', 'root')] * 4)\n"
-        "arrays, settings = write(model)\n"
-        "content = b''.join(v.tobytes() for v in arrays.values()) + json.dumps(settings).encode()\n"
-        "print(hashlib.sha256(content).hexdigest())"
-    )
-    one, other = outputs(script)
-    assert one == other != ""
-
-
-def damaged_arrays() -> dict[str, Callable[[np.ndarray], np.ndarray]]:
-    return {
-        "weights.feature": lambda column: column[::-1].copy(),
-        "weights.relation": lambda column: column - 1,
-        "weights.weight": lambda column: column * np.nan,
-        "possible": lambda table: table[:, 1:],
-        "features.tags.lengths": lambda column: -column,
-        "features.words.text": lambda column: column[::-1] + 128,
-    }
-
-
-@pytest.mark.parametrize("name", damaged_arrays())
-def test_arrays_of_no_model_are_refused(name: str) -> None:
-    stored, about = write(trained())
-    changes = [
-        damaged_arrays()[name],
-        lambda column: column[1:],
-        lambda column: column.astype(np.float32),
-        lambda column: column.reshape(-1)[0],
-    ]
-    for change in changes:
-        with pytest.raises(ValueError):
-            read(RelationModel, stored | {name: change(stored[name])}, about)
-    with pytest.raises(ValueError, match=f"the array {name} is missing"):
-        read(RelationModel, {other: array for other, array in stored.items() if other != name}, about)
-
-
-@pytest.mark.parametrize("wrong", [["x"], [], [1], None, "obj", ["root", "root"]])
-def test_settings_of_no_model_are_refused(wrong: Any) -> None:
-    stored, about = write(trained())
-    with pytest.raises(ValueError, match=r"the setting names must be|the array possible"):
-        read(RelationModel, stored, about | {"names": wrong})
-    with pytest.raises(ValueError, match="the setting names is missing"):
-        read(RelationModel, stored, {"features": {}, "weights": {}})
 
 
 @pytest.mark.parametrize(
@@ -433,19 +358,6 @@ def test_without_annotation_parses_have_none(tmp_path: Path) -> None:
     assert DependencyModel.load(tmp_path / "model").relations is None
 
 
-def test_a_model_read_again_gives_the_same_relations(parser: DependencyModel, tmp_path: Path) -> None:
-    parser.save(tmp_path / "model")
-    again = DependencyModel.load(tmp_path / "model")
-    assert [again.parse(tree) for tree in TREES] == [parser.parse(tree) for tree in TREES]
-    again.save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
-    arrays, about = load_model(tmp_path / "model", "dependency")
-    for change in ({"relations": {}}, {"relations": "x"}, {"relations": about["relations"] | {"names": ["x"]}}):
-        save_model(tmp_path / "damaged", arrays, about | change)
-        with pytest.raises(ModelFileError, match="damaged"):
-            DependencyModel.load(tmp_path / "damaged")
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Treebanks
 
@@ -454,18 +366,8 @@ def arcs_of(sentences: Iterable[DependencySentence]) -> list[TaggedTree]:
     return [TaggedTree(one.forms, one.upos, one.heads or ()) for one in sentences]
 
 
-@pytest.mark.parametrize(
-    ("train", "test", "n", "floor"),
-    [
-        ("en_ewt/en_ewt-ud-train.conllu", "en_ewt/en_ewt-ud-dev.conllu", 2000, 0.93),
-        ("de_gsd/de_gsd-ud-dev.conllu", "de_gsd/de_gsd-ud-test.conllu", 800, 0.895),
-    ],
-)
-def test_accuracy_given_the_tree(
-    shared_file: Callable[[str], Path], train: str, test: str, n: int, floor: float
-) -> None:
-    seen = list(itertools.islice(dependency_trees(shared_file(f"ud/{train}")), n))
-    gold = list(dependency_trees(shared_file(f"ud/{test}")))
+def test_accuracy_given_the_tree(shared_file: Callable[[str], Path]) -> None:
+    seen, gold = (list(dependency_trees(shared_file(f"ud/de_gsd/de_gsd-ud-{part}.conllu"))) for part in ("dev", "test"))
     model = RelationModel.train(arcs_of(seen), [one.relations for one in seen])
     assert model is not None
     found = model.relations(arcs_of(gold))
@@ -474,6 +376,6 @@ def test_accuracy_given_the_tree(
         for one, others in zip(gold, found, strict=True)
         for name, other in zip(one.relations, others, strict=True)
     ]
-    assert np.mean(same) > floor
+    assert np.mean(same) > 0.895
     for one, others in zip(gold, found, strict=True):
         assert [name == "root" for name in others] == [head == 0 for head in one.heads or ()]

@@ -1,10 +1,8 @@
 """Trees, cycles and crossing arcs against networkx and by enumeration of all heads."""
 
 from itertools import product
-from typing import Any
 
 import networkx as nx
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,15 +63,6 @@ def test_no_heads_are_no_tree() -> None:
     assert (missing.roots, missing.cycle(), missing.dependants()) == ((), (), [[], [], []])
 
 
-def test_words_and_tags() -> None:
-    blank = ("_", "_")
-    assert DependencySentence.of(["a", "b"]) == DependencySentence(
-        ("a", "b"), lemmas=blank, upos=blank, xpos=blank, feats=blank, heads=None, relations=blank
-    )
-    tagged = DependencySentence.of(["a", "b"], ["A", "B"])
-    assert tagged == DependencySentence.of(["a", "b"])._replace(upos=("A", "B"), xpos=("A", "B"))
-
-
 def test_long_chains_take_linear_time() -> None:
     size = 200_000
     assert sentence(tuple(range(size))).is_projective()
@@ -91,16 +80,3 @@ def test_a_picture_has_the_tags_of_the_treebank_where_there_are_no_universal_one
 def test_words_are_shown_though_they_look_like_blanks() -> None:
     assert repr(DependencySentence.of(["_"])) == "DependencySentence(forms=('_',))"
     assert repr(DependencySentence.of([])) == "DependencySentence(forms=())"
-
-
-@pytest.mark.parametrize(
-    ("forms", "tags", "error", "message"),
-    [
-        ("ab", None, TypeError, "a sentence is a sequence of words, not the string 'ab'"),
-        (["a", "b"], "NV", TypeError, "tags are a sequence of strings, one for each word, not the string 'NV'"),
-        (["a", "b"], ["N"], ValueError, "1 tags for 2 words; give each word one tag"),
-    ],
-)
-def test_words_and_tags_that_are_none(forms: Any, tags: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        DependencySentence.of(forms, tags)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,11 +35,6 @@ def test_what_was_seen_has_a_number_and_all_else_has_the_last(seen: list[Hashabl
     assert found.dtype == np.int64
 
 
-def test_an_empty_alphabet_knows_nothing() -> None:
-    assert Alphabet([]).terminals_of(["a", None]).tolist() == [0, 0]
-    assert Alphabet(["a"]).terminals_of([]).tolist() == []
-
-
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
 def test_smoothing_moves_a_share_to_what_was_never_seen(count: list[int], seed: int) -> None:
     """With N tokens, s of which were seen once: (s + 1) / (N + s + 1) goes to the last terminal."""
@@ -60,12 +54,3 @@ def test_smoothing_moves_a_share_to_what_was_never_seen(count: list[int], seed: 
     np.testing.assert_allclose(found[:-1], keep * total, rtol=1e-12)
     np.testing.assert_allclose(found[-1], keep * rare, rtol=1e-12)
     assert Alphabet.unseen_tokens(moments.count) == once + 1
-
-
-def test_shares_of_counts_add_up() -> None:
-    """Where z = 1, as in the plain model, the smoothed sums are counts: they add up to N."""
-    count = np.array([3.0, 1.0, 1.0])
-    moments = LeafMoments(np.array([[0, 0], [0, 1], [0, 2]]), count, count[:, None], np.array([5.0]), np.array([[5.0]]))
-    _, found = Alphabet("abc").smooth(moments)
-    assert found[:, 0] == pytest.approx([3 * 5 / 8, 5 / 8, 5 / 8, 3 * 5 / 8])
-    assert found.sum() == pytest.approx(5.0)

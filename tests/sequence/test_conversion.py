@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.sequence import Sequences
-from spectral_latent.trees import Forest
 from tests.oracles import Tree, nested
 
 N_TAGS = 3
@@ -42,13 +41,6 @@ def test_there_and_back(pairs: Rows) -> None:
     for name in ("terminal", "tag", "start"):
         np.testing.assert_array_equal(getattr(again, name), getattr(sequences, name))
     assert again.n_sequences == len(pairs)
-
-
-@given(rows)
-def test_a_tree_is_a_forest_with_an_edge_for_each_node(pairs: Rows) -> None:
-    trees = columns(pairs).trees(N_TAGS)
-    forest = Forest.of_trees(trees, trees.rules)
-    assert forest.n_items == forest.n_edges == trees.n_nodes and forest.n_components == len(pairs)
 
 
 @given(rows)
@@ -88,11 +80,6 @@ def test_the_first_empty_sequence_is_named() -> None:
         Sequences.of([[1], [], [2], []])
 
 
-def test_no_sequences_are_no_trees() -> None:
-    none = Sequences.of([])
-    assert none.n_sequences == 0 and none.trees(1).n_nodes == 0
-
-
 @given(rows, st.integers(1, 20))
 def test_parts_are_cut_between_sequences(pairs: Rows, size: int) -> None:
     """Each part ends with the sequence with which it has `size` positions."""
@@ -106,8 +93,3 @@ def test_parts_are_cut_between_sequences(pairs: Rows, size: int) -> None:
     for part, of_part in zip(found, expected, strict=True):
         for name in ("terminal", "tag", "start"):
             np.testing.assert_array_equal(getattr(part, name), getattr(columns(of_part), name))
-
-
-@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=5), max_size=6))
-def test_rows_are_what_sequences_were_made_of(rows: list[list[int]]) -> None:
-    assert [row.tolist() for row in Sequences.of(rows).rows] == rows

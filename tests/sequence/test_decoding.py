@@ -159,15 +159,6 @@ def test_tags_with_states_have_the_marginals_of_all_paths(seed: int, x: list[int
         assert scores[tuple(tags.tolist())] == pytest.approx(np.exp(log), rel=1e-6, abs=1e-12)
 
 
-def test_the_chains_probabilities_add_up_to_one() -> None:
-    x = [0, 2, 1, 3]
-    for proper in (True, False):
-        model = random_tagged(np.random.default_rng(4), K, 2, N, proper=proper)
-        found = unpruned(model, random_tagged(np.random.default_rng(4), K, 1, N)).paths(np.array(x), K**4)
-        assert len(found) == K**4
-        assert sum(np.exp(path.log) for path in found) == pytest.approx(1.0)
-
-
 def test_where_the_latent_model_sees_nothing_the_coarse_one_decides() -> None:
     coarse = random_tagged(np.random.default_rng(0), K, 1, N)
     nothing = random_tagged(np.random.default_rng(0), K, 2, N)
@@ -209,18 +200,6 @@ def test_pruning_leaves_what_the_coarse_model_holds_likely(
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Drawing
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_drawn_paths_have_their_posterior(seed: int) -> None:
-    model = random_hmm(np.random.default_rng(seed), K, N)
-    operators = model.with_states_as_tags()
-    decoder = of_operators(operators, operators)
-    x, rng, n = [0, 3, 1], np.random.default_rng(seed), 1_500
-    drawn = Counter(tuple(decoder.draw(np.array(x), rng).tolist()) for _ in range(n))
-    joint = paths(model, x)
-    p = np.array(list(joint.values())) / sum(joint.values())
-    assert chi_square(np.array([drawn[path] for path in joint]), p) < 4.0
 
 
 def test_drawn_tags_with_states_have_the_probabilities_of_the_chain() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import partial
 
 import numpy as np
@@ -16,7 +15,7 @@ from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
 from spectral_latent.sequence.passes import candidate_marginals
 from spectral_latent.trees import Forest
-from tests.sequence.hmms import TaggedModel, random_hmm, random_tagged
+from tests.sequence.hmms import TaggedModel, random_tagged
 
 K, N = 3, 4
 seeds = st.integers(0, 2**32 - 1)
@@ -60,18 +59,6 @@ def test_derivations_are_the_tags_with_rules(seed: int, rows: list[list[int]]) -
 
 
 @given(seeds, strings)
-def test_one_tag_gives_the_forest_of_the_tree(seed: int, rows: list[list[int]]) -> None:
-    model = random_hmm(np.random.default_rng(seed), 3, N)
-    operators, sequences = model.operators(), Sequences.of(rows)
-    builder = TrellisBuilder(operators.rules, 1)
-    found = builder.build(sequences.start, builder.candidates(sequences.terminal)).forest
-    of_trees = Forest.of_trees(sequences.trees(1), operators.rules)
-    assert found.n_items == of_trees.n_items and found.n_edges == of_trees.n_edges
-    for one, other in zip(*(tree_weights(operators, forest) for forest in (found, of_trees)), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-13)
-
-
-@given(seeds, strings)
 def test_items_of_candidates(seed: int, rows: list[list[int]]) -> None:
     model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.3)
     operators, candidates, found = trellis(model, rows)
@@ -101,17 +88,6 @@ def test_empty_sequences_are_refused(ends: list[int]) -> None:
     for of in (builder.build, partial(candidate_marginals, operators, builder)):
         with pytest.raises(ValueError, match=f"sequence {number} is empty"):
             of(np.array(ends), candidates)
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=5), st.integers(0, 2**20 - 1))
-def test_some_candidates_are_a_sublist(counts: list[int], marks: int) -> None:
-    start = np.concatenate([[0], np.cumsum(counts)])
-    tag = np.arange(start[-1])
-    keep = np.array([marks >> i & 1 == 1 for i in range(start[-1])], dtype=bool)
-    found = Candidates(start, tag, tag + 100).where(keep)
-    for i, (first, end) in enumerate(itertools.pairwise(start)):
-        assert found.tag[found.start[i] : found.start[i + 1]].tolist() == tag[first:end][keep[first:end]].tolist()
-    np.testing.assert_array_equal(found.rule, found.tag + 100)
 
 
 def test_a_terminal_without_a_rule_leaves_no_candidate() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +13,9 @@ from hypothesis import strategies as st
 from spectral_latent.estimation import EM, EstimationError, Progress
 from spectral_latent.estimation.em import run_em
 from spectral_latent.inference import edge_marginals, expected_counts, inside, marginals, outside, tree_weights
-from spectral_latent.operators import Counts, ObservableOperators
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
 from spectral_latent.sequence.forests import TrellisBuilder
-from spectral_latent.sequence.hidden_markov import position_counts
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.sequence.hmms import by_the_book, draw_strings, forward_backward, paths, probability, random_hmm
 
@@ -82,7 +80,7 @@ def test_the_oracles_agree(seed: int, m: int, x: list[int]) -> None:
     np.testing.assert_allclose(found.xi, xi, rtol=1e-11, atol=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_reduction_with_latent_states(seed: int) -> None:
     """Trees of untagged sequences: α ∘ β / p of the spine of position i is p(h_i | x), of all strings in one pass."""
     model = random_hmm(np.random.default_rng(seed), 4, 5)
@@ -102,7 +100,7 @@ def test_the_reduction_with_latent_states(seed: int) -> None:
     assert marginals(operators, forest, inner, outer) == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_reduction_with_states_as_tags(seed: int) -> None:
     """Trellises: marginals of items are p(h_i | x), those of edges p(h_i, h_{i+1} | x)."""
     m = 4
@@ -140,14 +138,6 @@ def test_long_sequences_neither_under_nor_overflow() -> None:
     assert weight.log[0] < -20_000
 
 
-def test_there_and_back() -> None:
-    model = random_hmm(np.random.default_rng(0), 4, 5)
-    again = HiddenMarkov.of_operators(model.operators())
-    for name in ARRAYS:
-        np.testing.assert_allclose(getattr(again, name), getattr(model, name), rtol=1e-15)
-    assert again.n_states == 4
-
-
 def test_operators_are_those_of_hsu_kakade_and_zhang() -> None:
     """C(x, ·) = diag((1 - stop) ∘ O_x) T; the end is diag(stop) O_x."""
     model = random_hmm(np.random.default_rng(0), 4, 5)
@@ -163,7 +153,7 @@ def test_operators_are_those_of_hsu_kakade_and_zhang() -> None:
 # Baum-Welch
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_em_on_trees_is_baum_welch(seed: int) -> None:
     """Iteration by iteration; the core's E-step in factors, and its M-step, against sums of γ and ξ."""
     strings = strings_for(seed)
@@ -180,18 +170,6 @@ def test_em_on_trees_is_baum_welch(seed: int) -> None:
         for name in ARRAYS:
             np.testing.assert_allclose(getattr(found, name), getattr(model, name), rtol=1e-10, atol=1e-13)
     assert (np.diff(likelihoods) >= -1e-9).all()
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_baum_welch_stops_where_the_book_does(seed: int) -> None:
-    strings = strings_for(seed)
-    model = start = random_hmm(np.random.default_rng(seed + 100), 3, 4)
-    found, log = baum_welch(shards_of(strings), start, UNTIL_IT_STANDS)
-    for _ in range(UNTIL_IT_STANDS.iterations):
-        model, _ = by_the_book(model, strings)
-    for name in ARRAYS:
-        np.testing.assert_allclose(getattr(found, name), getattr(model, name), rtol=1e-8, atol=1e-11)
-    assert log[-1] == pytest.approx(sum(forward_backward(model, x).log for x in strings), rel=1e-12)
 
 
 @settings(max_examples=10)
@@ -225,10 +203,9 @@ def test_no_iteration_lowers_the_likelihood(seed: int, m: int) -> None:
     assert_probabilities(model)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_loops_are_the_em_of_the_core(seed: int) -> None:
+def test_the_loops_are_the_em_of_the_core() -> None:
     """Twenty iterations of both, on strings of some length and with zeros at the start."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     strings = draw_strings(random_hmm(rng, 4, 6, stop=(0.02, 0.1)), 30, rng)
     start = random_hmm(rng, 4, 6, stop=(0.02, 0.1))
     start.emission[0, 0] = 0.0
@@ -257,18 +234,6 @@ def test_it_climbs_from_a_random_start_until_nothing_is_gained() -> None:
     gains = gains_of(random_start(strings, 3, 4, 0), strings, options)
     assert 20 < len(gains) < options.iterations
     assert gains[-1] <= gains[-2] < options.tolerance <= gains[:-2].min()
-
-
-def test_states_that_are_nearly_alike_are_no_end() -> None:
-    """After a first iteration that fits the ends of strings, gains are small but grow."""
-    strings = strings_for(3, 200)
-    start = random_start(strings, 3, 4, 0)
-    mean = start.emission.mean(axis=0)
-    alike = replace(start, emission=mean + 0.003 * (start.emission - mean))
-    options = EM(iterations=1000)
-    gains = gains_of(alike, strings, options)
-    assert gains[1:8].max() < options.tolerance < gains[8:].max()
-    assert len(gains) < options.iterations
 
 
 def test_an_observation_that_the_model_lacks_is_refused() -> None:
@@ -304,20 +269,6 @@ def test_zero_stays_zero() -> None:
         np.testing.assert_allclose(getattr(found, name), getattr(model, name), rtol=1e-7, atol=1e-10)
 
 
-def test_a_state_that_is_never_reached_does_no_harm() -> None:
-    strings = strings_for(3)
-    start = random_hmm(np.random.default_rng(8), 3, 4)
-    start.initial[2] = start.transition[:, 2] = 0.0
-    start.initial[:] /= start.initial.sum()
-    start.transition[:] /= start.transition.sum(axis=1, keepdims=True)
-    found, log = baum_welch(shards_of(strings), start, UNTIL_IT_STANDS)
-    smaller = HiddenMarkov(start.initial[:2], start.transition[:2, :2], start.stop[:2], start.emission[:2])
-    expected, expected_log = baum_welch(shards_of(strings), smaller, UNTIL_IT_STANDS)
-    assert log == pytest.approx(expected_log, rel=1e-12)
-    np.testing.assert_allclose(found.emission[:2], expected.emission, rtol=1e-9)
-    assert all(np.isfinite(getattr(found, name)).all() for name in ARRAYS)
-
-
 def test_an_impossible_string_is_named() -> None:
     start = random_hmm(np.random.default_rng(8), 2, 2)
     start.emission[:, 1] = 0.0
@@ -334,26 +285,6 @@ def test_long_strings_are_learnt_from() -> None:
     expected, _ = by_the_book(start, strings)
     for name in ARRAYS:
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
-
-
-def test_climbing_keeps_dense_tensors_dense() -> None:
-    """The same model multiplied out climbs the same way where the emission's state is that of the spine."""
-    strings = strings_for(2)
-    factored = random_hmm(np.random.default_rng(5), 3, 4).operators()
-    dense = ObservableOperators(
-        factored.rules,
-        factored.states,
-        factored.root,
-        factored.leaf,
-        factored.unary,
-        [type(tensor).of_dense(tensor.multiplied_out()) for tensor in factored.binary],
-        probabilities=True,
-    )
-    ours, theirs = (run_em([Untagged(Sequences.of(strings))], start, UNTIL_IT_STANDS) for start in (factored, dense))
-    assert ours.log_likelihood[-1] == pytest.approx(theirs.log_likelihood[-1], rel=1e-10)
-    np.testing.assert_allclose(
-        ours.operators.binary[0].multiplied_out(), theirs.operators.binary[0].multiplied_out(), atol=1e-8
-    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -402,29 +333,7 @@ def test_known_states_give_relative_frequencies(seed: int, pseudo: float) -> Non
         np.testing.assert_allclose(getattr(found, name), share[:, 1] if name == "stop" else share, rtol=1e-14)
 
 
-@given(seeds, st.integers(1, 4), st.integers(1, 3))
-def test_counts_of_states_add_up_over_shards(seed: int, m: int, size: int) -> None:
-    """The count of a rule with the states of its nodes; no other choices of states are in the tables."""
-    strings, state = drawn_states(seed, m)
-    parts = [Sequences.of(strings[at : at + size]) for at in range(0, len(strings), size)]
-    states = np.split(state, np.cumsum([len(part.terminal) for part in parts])[:-1])
-    tables = (position_counts(part, h, 3, m) for part, h in zip(parts, states, strict=True))
-    found = reduce(Counts.__add__, tables)
-    expected = Counted.of(strings, state, m, 3)
-    np.testing.assert_array_equal(found.root, [np.zeros(m), expected.initial])
-    np.testing.assert_array_equal(found.leaf, expected.emission.T)
-    np.testing.assert_array_equal(found.unary, [np.diag(expected.stop[:, 1])])
-    (spine,) = found.binary
-    same = np.eye(m)
-    np.testing.assert_array_equal(
-        spine.multiplied_out(), np.einsum("hk,hi->hik", expected.transition, same)
-    )  # the emission has the state of its spine
-    whole = HiddenMarkov.of_states(Sequences.of(strings), state, 3)
-    for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(HiddenMarkov.of_counts(found), name), getattr(whole, name))
-
-
-@pytest.mark.parametrize("size", [1, 7, 60])
+@pytest.mark.parametrize("size", [1, 7])
 def test_baum_welch_in_shards_is_that_of_the_whole(size: int) -> None:
     """To the last bit whatever the number of jobs; but for rounding whatever the shards."""
     strings = strings_for(4)
@@ -474,10 +383,3 @@ def test_smoothing_adds_a_sequence_and_a_position_to_each_state(seed: int, m: in
         np.testing.assert_allclose(found.transition[h], np.array(onward) / sum(onward), rtol=1e-12)
     assert found.initial.sum() == pytest.approx(1.0)
     np.testing.assert_array_equal(found.emission, model.emission)
-
-
-def test_nothing_is_impossible_after_smoothing() -> None:
-    chain = HiddenMarkov(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2), np.ones((2, 1)))
-    found = chain.smoothed(np.array([0.5, 0.5]), 10, 2)
-    for table in (found.initial, found.transition, found.stop, 1.0 - found.stop):
-        assert (table > 0).all()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import itertools
-from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
@@ -22,10 +21,9 @@ from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.inference import inside, total_weight
 from spectral_latent.sequence import END, HMMOptions, LatentHMM, LatentTagger, Sequences, StateTagger, TaggerOptions
 from spectral_latent.sequence.forests import TrellisBuilder
-from tests.sequence.hmms import all_strings, chi_square, draw_strings, forward_backward, paths, random_hmm
+from tests.sequence.hmms import all_strings, draw_strings, forward_backward, paths, random_hmm
 
 Corpus = list[list[tuple[str, Hashable]]]
-ESTIMATORS: tuple[EstimatorName, ...] = ("spectral", "clustering", "em", "clusters-em")
 CORPUS: Corpus = [
     [("the", "D"), ("dog", "N"), ("barks", "V")],
     [("the", "D"), ("cat", "N"), ("sees", "V"), ("a", "D"), ("dog", "N")],
@@ -45,8 +43,9 @@ def hmm_options(estimator: EstimatorName = "spectral", n_states: int | None = 2)
     return HMMOptions(most, choose_states=n_states is None)
 
 
-@pytest.fixture(scope="module", params=ESTIMATORS)
+@pytest.fixture(scope="module", params=["spectral", "clusters-em"])
 def tagger(request: pytest.FixtureRequest) -> LatentTagger:
+    """One with estimates that may be negative, and one with probabilities."""
     return LatentTagger.train(CORPUS * 4, options(request.param))
 
 
@@ -54,6 +53,11 @@ def tagger(request: pytest.FixtureRequest) -> LatentTagger:
 def strings() -> list[list[int]]:
     rng = np.random.default_rng(0)
     return draw_strings(random_hmm(rng, 2, 3), 200, rng)
+
+
+@pytest.fixture(scope="module")
+def with_states(strings: list[list[int]]) -> LatentHMM:
+    return LatentHMM.train(strings, hmm_options("em"))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -66,18 +70,8 @@ def test_training_sentences_get_their_tags(tagger: LatentTagger) -> None:
     assert set(tagger.tags) == set("DNVPI")
 
 
-def test_sentences_of_any_number_in_any_order(tagger: LatentTagger) -> None:
-    """Batches do not show: an empty sentence among them, one longer than a batch, and none at all."""
-    long = ["the", "dog", "Zürich", "sees"] * 1_200
-    rows = [[], ["the", "dog"], long, ["dogs"], []]
-    found = list(tagger.tag_all(rows))
-    assert [len(row) for row in found] == [len(row) for row in rows]
-    assert found == [tagger.tag(row) for row in rows]
-    assert tagger.tag([]) == [] and list(tagger.tag_all([])) == []
-
-
-def test_what_is_not_a_sequence_is_refused_by_all_methods(tagger: LatentTagger) -> None:
-    states = LatentHMM.train(["ab", "ba"] * 9, hmm_options("em")).tagger
+def test_what_is_not_a_sequence_is_refused_by_all_methods(tagger: LatentTagger, with_states: LatentHMM) -> None:
+    states = with_states.tagger
     wrong: list[tuple[Any, Any, str]] = [
         (tagger, "", "not the string ''"),
         (tagger, iter(["the"]), "give a list of words"),
@@ -103,15 +97,6 @@ def test_raw_text_is_divided_and_tagged(tagger: LatentTagger) -> None:
     tags = list(tagger.tag_all(sentences))
     found = [list(zip(words, row, strict=True)) for words, row in zip(sentences, tags, strict=True)]
     assert list(tagger.tag_text(text)) == found
-
-
-@pytest.mark.parametrize("word", ["", "\x00", "東京", "a b", "\ud800", "1", "x" * 10_000, "The", "-DOGS"])
-def test_unseen_words(tagger: LatentTagger, word: str) -> None:
-    sentence = ["the", word, word]
-    found = tagger.tag(sentence)
-    assert len(found) == 3 and set(found) <= set(tagger.tags)
-    assert np.isfinite(tagger.log_probabilities([sentence, [word]])).all()
-    assert tagger.posteriors(sentence).sum(axis=1) == pytest.approx(1.0)
 
 
 def test_posteriors_and_paths_agree_with_tags(tagger: LatentTagger) -> None:
@@ -146,8 +131,7 @@ def test_posteriors_are_those_of_the_latent_model() -> None:
     assert np.abs(replace(model, members=(plain,)).posteriors(sentence) - expected).max() > 0.01
 
 
-@pytest.mark.parametrize("states", [1, 3])
-def test_empty_sequences(tagger: LatentTagger, states: int) -> None:
+def test_empty_sequences(tagger: LatentTagger, with_states: LatentHMM) -> None:
     assert list(tagger.tag_all([[], []])) == [[], []]
     assert tagger.paths([], 3) == [([], 0.0)]
     assert tagger.posteriors([]).shape == (0, 5)
@@ -157,16 +141,9 @@ def test_empty_sequences(tagger: LatentTagger, states: int) -> None:
         tagger.score([[]])
     with pytest.raises(ValueError, match="sequence 1 is empty"):
         tagger.joint_log_probabilities([[]])
-    untagged = LatentHMM.train(["ab", "ba"] * 9, hmm_options("em", states))
-    assert untagged.tagger.posteriors([]).shape == (0, untagged.hidden.n_states)
-    assert untagged.tagger.tag([]) == [] and untagged.tagger.paths([]) == [([], 0.0)]
-    assert END not in untagged.following([])
-
-
-def test_a_string_is_a_sequence_of_characters() -> None:
-    model = LatentHMM.train(["ab", "ba"] * 9, hmm_options("em"))
-    assert model.tagger.tag("ab") == model.tagger.tag(["a", "b"])
-    assert model.score(["ab"]).log == model.score([("a", "b")]).log
+    assert with_states.tagger.posteriors([]).shape == (0, 2)
+    assert with_states.tagger.tag([]) == [] and with_states.tagger.paths([]) == [([], 0.0)]
+    assert END not in with_states.following([])
 
 
 def test_joint_probabilities_are_shares_of_those_of_words() -> None:
@@ -189,14 +166,6 @@ def test_joint_probabilities_of_what_is_unknown(tagger: LatentTagger) -> None:
     assert np.isfinite(found[[0, 2]]).all() and np.isneginf(found[1])
 
 
-def test_words_follow_words(tagger: LatentTagger) -> None:
-    for prefix in ([], ["the"], ["the", "Zürich"], ["the", "dog", "barks"] * 50):
-        found = tagger.following(prefix)
-        assert (END in found) == bool(prefix)
-        assert all(0.0 <= p <= 1.0 for p in found.values()) and 0.5 < sum(found.values()) <= 1.0 + 1e-9
-    assert max(tagger.following(["the"]), key=tagger.following(["the"]).__getitem__) in ("dog", "cat")
-
-
 @pytest.mark.parametrize("estimator", ["spectral", "em"])
 def test_probabilities_of_words_are_what_follows_in_turn(estimator: EstimatorName) -> None:
     """p(x_1 ... x_n) = Π p(x_i | before) p(end), also where most words have few tags."""
@@ -207,25 +176,14 @@ def test_probabilities_of_words_are_what_follows_in_turn(estimator: EstimatorNam
         assert model.log_probabilities([sentence])[0] == pytest.approx(log, rel=1e-9)
 
 
-def test_samples_are_sentences_with_tags(tagger: LatentTagger) -> None:
-    words = {word for row in CORPUS for word, _ in row}
-    rng = np.random.default_rng(0)
-    for sentence in tagger.sample(20, rng, length=4):
-        assert len(sentence) == 4 and set(sentence) <= words
-        tags = tagger.draw(sentence, rng)
-        assert len(tags) == 4 and set(tags) <= set(tagger.tags)
-    assert tagger.sample(0, np.random.default_rng(0)) == []
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("states", [1, 3])
-def test_probabilities_of_all_sentences_add_up_to_one(estimator: EstimatorName, states: int) -> None:
+@pytest.mark.parametrize("estimator", ["spectral", "clusters-em"])
+def test_probabilities_of_all_sentences_add_up_to_one(estimator: EstimatorName) -> None:
     """What `log_probabilities` gives to all short sentences, and `following` leaves to longer ones.
 
     The words are those seen, and each kind of word never seen; every word of a kind stands for the kind.
     """
     model = LatentTagger.train(
-        [[("a", "X"), ("b", "Y")], [("a", "X")], [("b", "Y"), ("c", "X")]] * 50, options(estimator, states)
+        [[("a", "X"), ("b", "Y")], [("a", "X")], [("b", "Y"), ("c", "X")]] * 50, options(estimator, 3)
     )
     predictor, n = model._predictor, model.observations.n_terminals
     rows = list(all_strings(n, 2))
@@ -255,51 +213,6 @@ def total_log(model: LatentTagger, rows: list[tuple[int, ...]]) -> np.ndarray:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Little and odd data
-
-
-@pytest.mark.parametrize("estimator", [*ESTIMATORS, "pivots", "pivots-em", "recovered", "hybrid"])
-@pytest.mark.parametrize(
-    "corpus",
-    [
-        [[("a", "X")]],
-        [[("a", "X"), ("a", "Y")]],
-        [[("a", "X"), ("a", "Y")], [("a", "Y"), ("a", "X")]] * 3,
-        [[("a", 3), ("b", (1, "x")), ("b", frozenset("y"))]],
-        [[("a", "X")]] * 300,
-        [[(w, "X") for w in "abcdefghij"]] * 2,
-        [[("", "")]],
-    ],
-    ids=["one word", "two tags", "inconsistent", "odd tags", "duplicates", "one tag", "empty names"],
-)
-def test_little_data_is_enough_to_tag(corpus: Corpus, estimator: EstimatorName) -> None:
-    model = LatentTagger.train(corpus, options(estimator))
-    tags = {tag for row in corpus for _, tag in row}
-    rows = [[word for word, _ in row] for row in corpus[:2]] + [["never seen", "a"]]
-    for row, found in zip(rows, model.tag_all(rows), strict=True):
-        assert len(found) == len(row) and set(found) <= tags
-        assert model.posteriors(row).sum(axis=1) == pytest.approx(1.0)
-    assert not np.isnan(model.log_probabilities(rows)).any()
-    assert np.isfinite(model.joint_log_probabilities(corpus)).all()
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize(
-    "corpus",
-    [["a"], ["aaaa"] * 5, ["abcabc"], ["a"] * 100, ["ab"] * 100, ["a" * 3_000], [list(range(50))], ["ab", "ba", "b"]],
-    ids=lambda corpus: f"{len(corpus)} × {str(corpus[0])[:8]}",
-)
-def test_little_data_is_enough_to_predict(corpus: list, estimator: EstimatorName) -> None:
-    model = LatentHMM.train(corpus, hmm_options(estimator, 3))
-    known = model.observations.known
-    rows = [corpus[0], [*corpus[0], known[-1]], ["never seen"]]
-    log = model.log_probabilities(rows)
-    assert not np.isnan(log).any() and (log <= 1e-12).all() and np.isfinite(log[0])
-    for prefix in ([], [known[0]], ["never seen"], corpus[0]):
-        p = np.array(list(model.following(prefix).values()))
-        assert (p >= 0).all() and p.sum() <= 1.0 + 1e-9
-    if estimator != "spectral":
-        assert [len(row) for row in model.tagger.tag_all(rows)] == [len(row) for row in rows]
-        assert model.tagger.posteriors(rows[1]).sum(axis=1) == pytest.approx(1.0)
 
 
 class Colour(enum.Enum):
@@ -338,32 +251,20 @@ def test_bad_data_are_named() -> None:
             LatentTagger.train([[("a", "X")], [token]])  # type: ignore[list-item]
 
 
-def test_bad_requests_are_refused(strings: list[list[int]], tagger: LatentTagger) -> None:
+def test_bad_requests_are_refused(strings: list[list[int]], with_states: LatentHMM) -> None:
     spectral = LatentHMM.train(strings, hmm_options())
-    with pytest.raises(ValueError, match="no states; train with another estimator"):
-        _ = spectral.hidden
     with pytest.raises(ValueError, match="no states"):
         _ = spectral.tagger
-    with pytest.raises(ValueError, match="n_best must be an integer of at least 1, not 0"):
-        tagger.paths(["dog"], n_best=0)
-    with pytest.raises(ValueError, match="n_best must be an integer of at least 1"):
-        tagger.paths([], n_best=0)
     with pytest.raises(ValueError, match="2 states need as many names, not 3"):
-        StateTagger(LatentHMM.train(strings, hmm_options("em")), ["a", "b", "c"])
+        StateTagger(with_states, ["a", "b", "c"])
     with pytest.raises(ValueError):
         spectral.sample(1, np.random.default_rng(0), length=0)
-
-
-@pytest.mark.parametrize("estimator", ["pivots", "pivots-em"])
-def test_estimators_that_find_no_states_without_tags_are_refused_at_once(estimator: EstimatorName) -> None:
-    """When the options are made, not after the search for the number of states."""
     with pytest.raises(ValueError, match=r"must not find states by anchors"):
-        HMMOptions(EstimatorOptions(estimator))
-    with pytest.raises(ValueError, match=r"HMMOptions\.estimator must have the rank None"):
+        HMMOptions(EstimatorOptions("pivots"))
+    with pytest.raises(ValueError, match="the rank None"):
         HMMOptions(EstimatorOptions("em", rank=2))
-    with pytest.raises(ValueError, match=r"HMMOptions\.estimator must have the smoothing None, not 99\.0"):
+    with pytest.raises(ValueError, match="the smoothing None"):
         HMMOptions(EstimatorOptions(smoothing=99.0))
-    assert HMMOptions(EstimatorOptions(smoothing=None)).estimator.smoothing is None
 
 
 @pytest.mark.parametrize("bad", [{"floor": -0.1}, {"floor": 1.5}, {"back_off": -1.0}])
@@ -378,9 +279,8 @@ def test_bad_options_are_refused(bad: dict) -> None:
 # States
 
 
-@pytest.mark.parametrize("estimator", ["clustering", "em", "clusters-em"])
-def test_states_are_tagged_as_the_textbook_does(strings: list[list[int]], estimator: EstimatorName) -> None:
-    model = LatentHMM.train(strings, hmm_options(estimator))
+def test_states_are_tagged_as_the_textbook_does(with_states: LatentHMM) -> None:
+    model = with_states
     hidden, known = model.hidden, [*model.observations.known, "never seen"]
     for x in [*all_strings(4, 3), tuple(np.random.default_rng(0).integers(0, 4, 30).tolist())]:
         row, expected = [known[i] for i in x], forward_backward(hidden, x)
@@ -394,9 +294,8 @@ def test_states_are_tagged_as_the_textbook_does(strings: list[list[int]], estima
             assert len(model.tagger.paths(row, 100)) == len(joint)
 
 
-@pytest.mark.parametrize("estimator", ["clustering", "em", "clusters-em"])
-def test_joint_probabilities_of_states_are_those_of_paths(strings: list[list[int]], estimator: EstimatorName) -> None:
-    model = LatentHMM.train(strings, hmm_options(estimator))
+def test_joint_probabilities_of_states_are_those_of_paths(with_states: LatentHMM) -> None:
+    model = with_states
     known = [*model.observations.known, "never seen"]
     for x in all_strings(4, 3):
         expected = paths(model.hidden, x)
@@ -409,8 +308,8 @@ def test_joint_probabilities_of_states_are_those_of_paths(strings: list[list[int
     assert np.isfinite(found).tolist() == [True, False, False, False] and np.isneginf(found[1:]).all()
 
 
-def test_what_has_no_joint_probability_with_states(strings: list[list[int]]) -> None:
-    model = LatentHMM.train(strings, hmm_options("em"))
+def test_what_has_no_joint_probability_with_states(with_states: LatentHMM) -> None:
+    model = with_states
     assert model.tagger.joint_log_probabilities([]).shape == (0,)
     with pytest.raises(ValueError, match="sequence 2 is empty"):
         model.tagger.joint_log_probabilities([[(0, 1)], []])
@@ -419,8 +318,8 @@ def test_what_has_no_joint_probability_with_states(strings: list[list[int]]) -> 
             model.tagger.joint_log_probabilities([[(0, 1)], [token]])  # type: ignore[list-item]
 
 
-def test_states_may_have_names(strings: list[list[int]]) -> None:
-    states = LatentHMM.train(strings, hmm_options("em")).tagger
+def test_states_may_have_names(strings: list[list[int]], with_states: LatentHMM) -> None:
+    states = with_states.tagger
     named = replace(states, tags=["zero", "one"])
     found = list(states.tag_all(strings))
     names = list(named.tag_all(strings))
@@ -432,23 +331,6 @@ def test_states_may_have_names(strings: list[list[int]]) -> None:
     np.testing.assert_array_equal(named.joint_log_probabilities(pairs), states.joint_log_probabilities(numbers))
 
 
-def test_states_are_drawn_as_likely_as_they_are(strings: list[list[int]]) -> None:
-    model, x, n = LatentHMM.train(strings, hmm_options("em")), (0, 2, 1), 2_000
-    row, rng = [model.observations.known[i] for i in x], np.random.default_rng(0)
-    drawn = Counter(tuple(model.tagger.draw(row, rng)) for _ in range(n))
-    joint = paths(model.hidden, x)
-    p = np.array(list(joint.values())) / sum(joint.values())
-    assert chi_square(np.array([drawn[path] for path in joint]), p) < 4.0
-    assert model.tagger.draw([], rng) == []
-
-
-def test_tags_are_drawn_for_unseen_words_too(tagger: LatentTagger) -> None:
-    sentence = ["the", "dog", "barks", "Zürich"]
-    drawn = [tagger.draw(sentence, np.random.default_rng(seed)) for seed in range(20)]
-    assert {tuple(tags[:3]) for tags in drawn} == {("D", "N", "V")}
-    assert {tags[3] for tags in drawn} <= set(tagger.tags)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Determinism and files
 
@@ -458,24 +340,15 @@ def test_other_seeds_are_other_models(strings: list[list[int]]) -> None:
     assert not np.array_equal(one.hidden.emission, two.hidden.emission)
 
 
-def assert_same(one: LatentHMM | LatentTagger, two: LatentHMM | LatentTagger, rows: list) -> None:
-    np.testing.assert_allclose(one.log_probabilities(rows), two.log_probabilities(rows), rtol=1e-12)
-    assert one.following(rows[0]) == pytest.approx(two.following(rows[0]), rel=1e-12)
-    assert one.options == two.options and one.floor == two.floor
-    assert one.observations.known == two.observations.known
-    assert one.sample(3, np.random.default_rng(0), length=3) == two.sample(3, np.random.default_rng(0), length=3)
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_saving_and_loading_keeps_any_plain_name(tmp_path: Path, estimator: EstimatorName) -> None:
+def test_saving_and_loading_keeps_any_plain_name(tmp_path: Path) -> None:
     row = [1, None, ("x", (2, ())), 2.5, "é", "\x00", "", 10**30, float("inf")]
-    model = LatentHMM.train([row, row[::-1]] * 20, hmm_options(estimator))
+    model = LatentHMM.train([row, row[::-1]] * 20, hmm_options("em"))
     model.save(path := tmp_path / "model")
     loaded = LatentHMM.load(path)
-    assert_same(model, loaded, [row, row[2:5], ["never seen"]])
+    assert loaded.following(row) == model.following(row)
+    assert loaded.observations.known == row
     assert [type(name) for name in loaded.observations.known] == [type(name) for name in row]
-    if estimator != "spectral":
-        assert loaded.tagger.tag(row) == model.tagger.tag(row)
+    assert loaded.tagger.tag(row) == model.tagger.tag(row)
 
 
 def test_tags_of_any_plain_kind_are_kept(tmp_path: Path) -> None:
@@ -484,20 +357,12 @@ def test_tags_of_any_plain_kind_are_kept(tmp_path: Path) -> None:
     assert LatentTagger.load(path).tag(["a", "b", "c"]) == model.tag(["a", "b", "c"]) == [1, ("x", None), "y"]
 
 
-@pytest.mark.parametrize("name", [frozenset({1}), b"x", 2j, ("x", frozenset())])
+@pytest.mark.parametrize("name", [frozenset({1}), ("x", frozenset())])
 def test_what_cannot_be_saved_is_named_and_leaves_no_file(name: Hashable, tmp_path: Path) -> None:
     model = LatentHMM.train([[name, 1]] * 3, hmm_options())
     with pytest.raises(ValueError, match="cannot be saved"):
         model.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("floor", [0, 0.0, 0.05])
-def test_every_floor_that_is_taken_can_be_loaded(floor: float, tmp_path: Path) -> None:
-    model = LatentTagger.train(CORPUS, replace(options(), floor=floor))
-    model.save(path := tmp_path / "model")
-    assert LatentTagger.load(path).options.floor == floor
-    assert not np.isnan(model.joint_log_probabilities(CORPUS)).any()
 
 
 @pytest.fixture(scope="module")
@@ -507,18 +372,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("tagset", [None, "xpos", "of my own"])
-def test_the_name_of_the_tagset_is_kept(tagset: str | None, file: Path, tmp_path: Path) -> None:
-    replace(LatentTagger.load(file), tagset=tagset).save(tmp_path / "model")
-    assert LatentTagger.load(tmp_path / "model").tagset == tagset
-
-
-def test_models_of_the_other_kind_are_refused(file: Path, strings: list[list[int]], tmp_path: Path) -> None:
-    LatentHMM.train(strings, hmm_options()).save(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="a hmm model, where a tagger model is needed"):
-        LatentTagger.load(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="a tagger model, where a hmm model is needed"):
-        LatentHMM.load(file)
+def test_the_name_of_the_tagset_is_kept(file: Path, tmp_path: Path) -> None:
+    replace(LatentTagger.load(file), tagset="of my own").save(tmp_path / "model")
+    assert LatentTagger.load(tmp_path / "model").tagset == "of my own"
 
 
 def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> None:
@@ -530,31 +386,15 @@ def rewritten(file: Path, path: Path, settings_too: dict, arrays_too: dict) -> N
     save_model(path, arrays | arrays_too, settings | here | {"members": members})
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"tags": ["D", "N"]},
-        {"tags": ["D", "D", "V", "P", "I"]},
-        {"observations": ["the"] * 11},
-        {"tagset": ["upos"]},
-        {"options": {"beam": "many"}},
-    ],
-    ids=str,
-)
-def test_settings_that_make_no_sense_are_refused(file: Path, tmp_path: Path, wrong: dict) -> None:
-    rewritten(file, tmp_path / "wrong", wrong, {})
-    with pytest.raises(ModelFileError):
-        LatentTagger.load(tmp_path / "wrong")
-
-
-@pytest.mark.parametrize("floor", [2.0, -0.1, 0.02, None])
-def test_a_floor_that_is_not_that_of_the_options_is_refused(
-    floor: float | None, strings: list[list[int]], tmp_path: Path
-) -> None:
+def test_settings_that_make_no_sense_are_refused(file: Path, strings: list[list[int]], tmp_path: Path) -> None:
+    for wrong in ({"tags": ["D", "N"]}, {"tags": ["D", "D", "V", "P", "I"]}, {"observations": ["the"] * 11}):
+        rewritten(file, tmp_path / "wrong", wrong, {})
+        with pytest.raises(ModelFileError):
+            LatentTagger.load(tmp_path / "wrong")
     model = LatentHMM.train(strings, replace(hmm_options(), floor=0.05))
     model.save(tmp_path / "model")
     assert LatentHMM.load(tmp_path / "model").floor == model.floor == 0.05
-    rewritten(tmp_path / "model", tmp_path / "wrong", {"floor": floor}, {})
+    rewritten(tmp_path / "model", tmp_path / "wrong", {"floor": 0.02}, {})  # not that of the options
     with pytest.raises(ModelFileError):
         LatentHMM.load(tmp_path / "wrong")
 
@@ -579,8 +419,13 @@ tagged = st.lists(st.lists(st.tuples(words, st.sampled_from("XYZ")), min_size=1,
 untagged = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_size=1, max_size=25)
 
 
-@settings(max_examples=25)
-@given(tagged, st.lists(st.lists(words, max_size=5), max_size=4), st.sampled_from(ESTIMATORS), st.integers(1, 4))
+@settings(max_examples=20)
+@given(
+    tagged,
+    st.lists(st.lists(words, max_size=5), max_size=4),
+    st.sampled_from(["spectral", "em", "pivots", "hybrid"]),
+    st.integers(1, 4),
+)
 def test_taggers_of_random_corpora(corpus: Corpus, rows: list[list[str]], estimator: EstimatorName, m: int) -> None:
     model = LatentTagger.train(corpus, options(estimator, m))
     tags = {tag for row in corpus for _, tag in row}
@@ -598,8 +443,8 @@ def test_taggers_of_random_corpora(corpus: Corpus, rows: list[list[str]], estima
     assert np.isfinite(model.joint_log_probabilities(corpus)).all()
 
 
-@settings(max_examples=25)
-@given(untagged, untagged, st.sampled_from(ESTIMATORS), st.integers(1, 4) | st.none())
+@settings(max_examples=20)
+@given(untagged, untagged, st.sampled_from(["spectral", "em", "hybrid"]), st.integers(1, 4) | st.none())
 def test_predictors_of_random_corpora(
     corpus: list[list[int]], rows: list[list[int]], estimator: EstimatorName, m: int | None
 ) -> None:

@@ -59,19 +59,6 @@ def test_marginals_are_those_of_the_engine(
     assert (found[~alive] == 0.0).all()
 
 
-@settings(max_examples=20)
-@given(seeds, strings)
-def test_marginals_of_a_sequence_do_not_depend_on_others(seed: int, rows: list[list[int]]) -> None:
-    operators = random_tagged(np.random.default_rng(seed), K, 2, N, proper=False).operators()
-    builder = TrellisBuilder(operators.rules, K)
-
-    def of(some: list[list[int]]) -> FloatArray:
-        sequences = Sequences.of(some)
-        return candidate_marginals(operators, builder, sequences.start, builder.candidates(sequences.terminal))
-
-    np.testing.assert_array_equal(of(rows), np.concatenate([of([row]) for row in rows]))
-
-
 def test_operators_over_other_rules_are_refused() -> None:
     one, other = (random_tagged(np.random.default_rng(1), K, 2, n, missing=0.0).operators() for n in (N, N + 1))
     builder = TrellisBuilder(one.rules, K)

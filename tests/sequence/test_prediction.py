@@ -57,17 +57,15 @@ def events(predictor: Predictor, prefixes: list[String]) -> np.ndarray:
 # Models of probabilities
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_probabilities_are_those_of_the_model(seed: int) -> None:
-    model = random_hmm(np.random.default_rng(seed), 4, N)
+def test_probabilities_are_those_of_the_model() -> None:
+    model = random_hmm(np.random.default_rng(0), 4, N)
     strings = list(all_strings(N, 5))
     found = np.exp(exact(model).log_probabilities(arrays(strings)))
     np.testing.assert_allclose(found, [probability(model, x) for x in strings], rtol=1e-11)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_events_are_ratios_of_prefix_sums(seed: int) -> None:
-    model = random_hmm(np.random.default_rng(seed), 4, N)
+def test_events_are_ratios_of_prefix_sums() -> None:
+    model = random_hmm(np.random.default_rng(0), 4, N)
     prefixes = [(), *all_strings(N, 3)]
     found = events(exact(model), prefixes)
     for prefix, (on, last) in zip(prefixes, found, strict=True):
@@ -151,11 +149,9 @@ def over_ranked(seed: int) -> LatentHMM:
     return LatentHMM.train(strings, HMMOptions(raw, choose_states=False, floor=0.05))
 
 
-OVER_RANKED = [3, 8, 9, 15]  # seeds with which some estimates are negative
-
-
-@pytest.fixture(params=OVER_RANKED)
+@pytest.fixture(scope="module", params=[3, 8])
 def negative(request: pytest.FixtureRequest) -> LatentHMM:
+    """With these seeds some estimates are negative."""
     return over_ranked(request.param)
 
 
@@ -180,17 +176,6 @@ def test_probabilities_add_up_to_one(negative: LatentHMM) -> None:
                 open_mass[whole] = open_mass[prefix] * on[x]
     longer = sum(p for prefix, p in open_mass.items() if len(prefix) == longest)
     assert sum(total.values()) + longer == pytest.approx(1.0, rel=1e-10)
-
-
-def test_only_ratios_of_estimates_count() -> None:
-    """p̂ of all strings need not add up to one: events are divided by the total of what may come."""
-    operators = random_hmm(np.random.default_rng(0), 2, N).operators()
-    doubled = replace(operators, root=2.0 * operators.root, probabilities=False)
-    strings = arrays(all_strings(N, 3))
-    found, expected = (
-        Predictor.of(each, uniform(N), N, 0.0).log_probabilities(strings) for each in (doubled, operators)
-    )
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def turning() -> ObservableOperators:
@@ -251,41 +236,14 @@ def test_a_batch_is_every_string_alone() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Long sequences
-
-
-def test_long_strings_are_finite(negative: LatentHMM) -> None:
-    """Noise, with what was never seen among it; products of its probabilities would be zero after a tenth of it."""
-    x = np.random.default_rng(0).choice([*negative.observations.known, "?"], 3_000).tolist()
-    found = negative.log_probabilities([x, x[:100], x[:1]])
-    assert np.isfinite(found).all() and found[0] < found[1] < 0
-    assert found[0] < 10 * np.log(np.finfo(float).tiny)
-    after = negative.following(x)
-    assert np.isfinite(list(after.values())).all() and sum(after.values()) <= 1.0 + 1e-12
-
-
-def test_ten_thousand_steps_of_a_model_of_probabilities() -> None:
-    model = random_hmm(np.random.default_rng(0), 4, N, stop=(1e-4, 1e-3))
-    (x,) = np.random.default_rng(1).integers(0, N, (1, 10_000)).tolist()
-    (found,) = exact(model).log_probabilities(arrays([x]))
-    row, log = model.initial, 0.0
-    for symbol in x[:-1]:
-        row = (row * model.emission[:, symbol] * (1.0 - model.stop)) @ model.transition
-        log += np.log(row.sum())
-        row = row / row.sum()
-    log += np.log((row * model.emission[:, x[-1]]) @ model.stop)
-    assert found == pytest.approx(log, rel=1e-11)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # As the model's own methods
 
 
-@pytest.fixture(scope="module", params=["clustering", "em", "clusters-em"])
-def learnt(request: pytest.FixtureRequest) -> LatentHMM:
+@pytest.fixture(scope="module")
+def learnt() -> LatentHMM:
     rng = np.random.default_rng(0)
     strings = draw_strings(random_hmm(rng, 2, N), 300, rng)
-    return LatentHMM.train(strings, HMMOptions(EstimatorOptions(request.param, n_states=3), choose_states=False))
+    return LatentHMM.train(strings, HMMOptions(EstimatorOptions("clusters-em", n_states=3), choose_states=False))
 
 
 def test_what_follows_is_a_ratio_of_prefix_sums(learnt: LatentHMM) -> None:
@@ -300,13 +258,6 @@ def test_what_follows_is_a_ratio_of_prefix_sums(learnt: LatentHMM) -> None:
         assert list(found.values()) == sorted(found.values(), reverse=True)
 
 
-def test_probabilities_of_learnt_models_are_exact(learnt: LatentHMM) -> None:
-    known = [*learnt.observations.known, "never seen"]
-    strings = list(all_strings(N + 1, 3))
-    found = learnt.log_probabilities([known[x] for x in row] for row in strings)
-    np.testing.assert_allclose(np.exp(found), [probability(learnt.hidden, x) for x in strings], rtol=1e-11)
-
-
 def test_samples_have_the_frequencies_of_the_model(learnt: LatentHMM) -> None:
     """Only what was seen is drawn: each observation's probability is divided by that of the seen ones."""
     n, known = 20_000, learnt.observations.known
@@ -316,40 +267,6 @@ def test_samples_have_the_frequencies_of_the_model(learnt: LatentHMM) -> None:
     p = np.array([probability(learnt.hidden, x) / seen ** len(x) for x in strings])
     counts = np.array([drawn[x] for x in strings] + [n - sum(drawn[x] for x in strings)])
     assert chi_square(counts, np.append(p, 1.0 - p.sum())) < 4.0
-
-
-def test_samples_of_one_length_have_the_frequencies_of_events(learnt: LatentHMM) -> None:
-    """Events are drawn in turn, each among those that keep the length: not the model given the length."""
-    n, known = 10_000, learnt.observations.known
-    rows = learnt.sample(n, np.random.default_rng(2), length=3)
-    assert {len(row) for row in rows} == {3}
-    drawn = Counter(tuple(map(known.index, row)) for row in rows)
-    p = {(): 1.0}
-    for length in range(3):
-        for prefix in [prefix for prefix in p if len(prefix) == length]:
-            on, last = events(learnt._predictor, [prefix])[0][:, :N]
-            row = last if length == 2 else on
-            p |= {(*prefix, x): p[prefix] * row[x] / row.sum() for x in range(N)}
-    strings = [x for x in p if len(x) == 3]
-    assert chi_square(np.array([drawn[x] for x in strings]), np.array([p[x] for x in strings])) < 4.0
-
-
-def test_samples_of_spectral_models_have_the_probabilities_that_the_model_gives() -> None:
-    model = over_ranked(OVER_RANKED[0])
-    n, known = 10_000, model.observations.known
-    drawn = Counter(map(tuple, model.sample(n, np.random.default_rng(3))))
-    p: dict[tuple, float] = {(): 1.0}
-    final: dict[tuple, float] = {}
-    for length in range(4):
-        for prefix in [prefix for prefix in p if len(prefix) == length]:
-            seen = events(model._predictor, [tuple(map(known.index, prefix))])[0][:, : len(known)]
-            on, last = seen / seen.sum()
-            p |= {(*prefix, x): p[prefix] * on[i] for i, x in enumerate(known)}
-            final |= {(*prefix, x): p[prefix] * last[i] for i, x in enumerate(known)}
-    counts = [drawn[x] for x in final]
-    share = np.array(list(final.values()))
-    found = chi_square(np.array([*counts, n - sum(counts)]), np.append(share, 1.0 - share.sum()))
-    assert found < 4.0
 
 
 def drawn_in_turn(predictor: Predictor, n: int, n_known: int, length: int, rng: np.random.Generator) -> list[list[int]]:
@@ -374,29 +291,12 @@ def test_samples_of_tagged_models_are_drawn_from_what_follows(seed: int, k: int,
     assert found == drawn_in_turn(predictor, 20, N - 1, 8, np.random.default_rng(seed))
 
 
-def test_samples_are_drawn_from_what_follows(negative: LatentHMM) -> None:
-    for predictor, n in ((negative._predictor, N), (Predictor.of(turning(), uniform(2), 2, 0.02), 2)):
-        found = predictor.sample(50, n, np.random.default_rng(5), 30, max_length=31)
-        assert found == drawn_in_turn(predictor, 50, n, 30, np.random.default_rng(5))
-
-
-def test_long_samples(negative: LatentHMM) -> None:
-    """States are scaled on the way."""
-    (drawn,) = negative.sample(1, np.random.default_rng(6), length=5_000)
-    assert len(drawn) == 5_000 and set(drawn) == set(negative.observations.known)
-
-
 def test_samples_that_do_not_end_are_stopped() -> None:
     model = LatentHMM.train(
         [[0, 1] * 200] * 30, HMMOptions(EstimatorOptions(n_states=1), choose_states=False, floor=0.01)
     )
     with pytest.raises(ValueError, match="more than 20 observations"):
         model.sample(5, np.random.default_rng(0), max_length=20)
-
-
-def test_the_same_seed_draws_the_same(learnt: LatentHMM) -> None:
-    one, two = (learnt.sample(50, np.random.default_rng(4)) for _ in range(2))
-    assert one == two
 
 
 def test_surprisal_is_what_may_follow(learnt: LatentHMM) -> None:
@@ -446,13 +346,3 @@ def test_surprisal_of_tags_needs_probabilities() -> None:
     tagger = LatentTagger.train([[("a", "A"), ("b", "B")], [("b", "B")]] * 5, preset("spectral"))
     with pytest.raises(ValueError, match="may be negative"):
         tagger.surprisal(["a"])
-
-
-def test_surprisal_without_tags_needs_none() -> None:
-    """Spectral estimates of sequences are turned into probabilities, whose chain rule is that of the sequence."""
-    model = LatentHMM.train([["a", "b"], ["b"]] * 5, HMMOptions(EstimatorOptions("spectral", n_states=1)))
-    sequence = ["a", "b", "b"]
-    found = model.surprisal(sequence, "nats")
-    np.testing.assert_allclose(found.total.sum() + found.end, -model.log_probabilities([sequence])[0], rtol=1e-9)
-    wanted = [-np.log(model.following(sequence[:k])[x]) for k, x in enumerate(sequence)]
-    np.testing.assert_allclose(found.total, wanted, rtol=1e-9)

@@ -240,26 +240,6 @@ def test_the_population_has_their_operators(model: HiddenMarkov) -> None:
         np.testing.assert_allclose(theirs.b_x[x], basis @ a_x @ np.linalg.inv(basis), atol=1e-8)
 
 
-def test_another_basis_is_another_set_of_operators_and_the_same_probabilities(model: HiddenMarkov) -> None:
-    """With U the singular vectors of their own P_21, as they choose it, operators differ by a change of basis."""
-    population = Population.of(model)
-    projected, operators = population.learn(features(population.sequences))
-    p_1 = np.array([begins(model, (x,)) for x in range(6)])
-    p_21 = np.array([[begins(model, (j, i)) for j in range(6)] for i in range(6)])
-    p_3x1 = np.array([[[begins(model, (j, x, i)) for j in range(6)] for i in range(6)] for x in range(6)])
-    p_end = np.array([[probability(model, (j, x)) for j in range(6)] for x in range(6)])
-    u = np.linalg.svd(p_21)[0][:, :3]
-    theirs = Observable.of(u, p_1, p_21, p_3x1, p_end)
-    change = (directions(projected.y, population.sequences, 6, 3).T @ model.emission.T) @ np.linalg.inv(
-        u.T @ model.emission.T
-    )
-    back = np.linalg.inv(change)
-    moved = Observable(change @ theirs.b_1, change @ theirs.b_x @ back, theirs.b_end @ back)
-    assert_equal(of_library(operators), moved, 1e-6)
-    strings = list(all_strings(6, 3))
-    np.testing.assert_allclose(weights_of(operators, strings), [theirs.probability(x) for x in strings], atol=1e-10)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # One state
 

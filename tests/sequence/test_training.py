@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent._names import EstimatorName
@@ -17,7 +17,6 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
     Progress,
-    read_treebanks,
 )
 from spectral_latent.estimation._treebank import count_rules
 from spectral_latent.sequence import (
@@ -27,8 +26,6 @@ from spectral_latent.sequence import (
     Sequences,
     TaggerOptions,
     choices,
-    hmm_preset,
-    training,
     treebanks,
 )
 from tests.sequence.hmms import draw_strings, probability, random_hmm
@@ -88,10 +85,9 @@ def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> 
 # What is left open
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_choices_are_those_of_cross_validation(seed: int) -> None:
+def test_choices_are_those_of_cross_validation() -> None:
     """On data whose rare observations are in one sequence each, so that other folds have not seen them."""
-    data: list[list[Any]] = [[*row, f"once {i}"] if i % 21 == 0 else row for i, row in enumerate(strings(1_000, seed))]
+    data: list[list[Any]] = [[*row, f"once {i}"] if i % 21 == 0 else row for i, row in enumerate(strings(1_000))]
 
     folds = choices.folds_of(len(data)).tolist()
 
@@ -116,50 +112,9 @@ def test_choices_are_those_of_cross_validation(seed: int) -> None:
     assert len(steps) < 50  # numbers of states that are clearly worse are given up
 
 
-def test_choices_do_not_depend_on_an_order_that_repeats() -> None:
-    """Every tenth sequence is of a kind of its own, and would be held out in a fold of its own."""
-    data = ["abcabc" if i % 10 == 0 else "xyzxyz" for i in range(1_000)]
-    repeating, by_kind = LatentHMM.train(data), LatentHMM.train(sorted(data))
-    assert repeating.grammar.n_states == by_kind.grammar.n_states >= 6
-    assert repeating.floor == by_kind.floor
-    folds = choices.folds_of(1_003)
-    assert sorted(Counter(folds.tolist()).values()) == [100] * 7 + [101] * 3
-
-
-@pytest.mark.usefixtures("two_folds")
-@pytest.mark.parametrize("estimator", ["spectral", "clustering", "em", "clusters-em"])
-def test_the_number_of_states_of_the_options_holds(estimator: EstimatorName) -> None:
-    data = strings(400)
-    for n_states in (1, 2, 3):
-        model = LatentHMM.train(data, exactly(estimator, n_states))
-        assert model.grammar.latent.states.tolist() == [n_states] * 2
-        chosen = LatentHMM.train(data, HMMOptions(EstimatorOptions(estimator, n_states=n_states)))
-        assert 1 <= chosen.grammar.n_states <= n_states
-
-
-def test_independent_observations_are_learnt_as_such() -> None:
-    """Whatever number of states is chosen, next to nothing is lost."""
-    rng = np.random.default_rng(1)
-    truth = random_hmm(rng, 1, 5)
-    data, test = draw_strings(truth, 3_000, rng), draw_strings(truth, 1_000, rng)
-    exact = np.log([probability(truth, x) for x in test])
-    assert (exact - LatentHMM.train(data, exactly("spectral", 1)).log_probabilities(test)).mean() < 0.005
-    assert (exact - LatentHMM.train(data).log_probabilities(test)).mean() < 0.03
-
-
-@pytest.mark.parametrize("estimator", ["clustering", "em", "clusters-em", "hybrid"])
-def test_states_make_the_data_likelier(estimator: EstimatorName) -> None:
-    data = strings(1_000)
-    likelihood = [
-        LatentHMM.train(data, exactly(estimator, m, iterations=20)).log_probabilities(data).sum() for m in (1, 3)
-    ]
-    assert likelihood[1] > likelihood[0]
-
-
-@pytest.mark.parametrize("seed", [2, 3, 4])
-def test_em_from_recovered_states_is_level_with_the_best_of_random_starts(seed: int) -> None:
+def test_em_from_recovered_states_is_level_with_the_best_of_random_starts() -> None:
     """And recovered states are those of the truth, up to their order and sampling errors."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(2)
     truth = random_hmm(rng, 3, 6, concentration=0.3)
     data = draw_strings(truth, 2_000, rng)
     climbing = {"iterations": 300, "tolerance": 1e-5}
@@ -176,38 +131,8 @@ def test_em_from_recovered_states_is_level_with_the_best_of_random_starts(seed: 
     assert recovered - one_state > 0.5 * (best - one_state)
 
 
-def test_recovered_states_where_there_is_little_to_recover() -> None:
-    """One sequence, one observation, strings of a single position, and more states than the data have."""
-    for data in ([["a"]], [["a"], ["b"]] * 10, ["ab"] * 30, ["aab", "ab", "b"] * 20):
-        for preset in ("fast", "accurate"):
-            model = LatentHMM.train(data, hmm_preset(preset))
-            assert np.isfinite(model.log_probabilities(data)).all()
-        model = LatentHMM.train(data, exactly("hybrid", 5))
-        assert np.isfinite(model.log_probabilities(data)).all()
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Shards
-
-
-@pytest.mark.parametrize("in_files", [False, True])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=5), min_size=1, max_size=12), st.integers(1, 9))
-def test_shards_hold_what_was_given(
-    monkeypatch: pytest.MonkeyPatch, in_files: bool, rows: list[list[int]], size: int
-) -> None:
-    make_shards(monkeypatch, size, in_files=in_files)
-    formalism = training._TaggedFormalism()
-    (treebank,) = read_treebanks([[(str(x), x % 2) for x in row] for row in rows], [formalism])
-    expected = Sequences.of(
-        ([formalism.words[str(x)] for x in row] for row in rows),
-        ([formalism.tags[x % 2] for x in row] for row in rows),
-    )
-    for _ in range(2):  # any number of times
-        found = Sequences.joined([Sequences.of_trees(shard.trees) for shard in treebank.shards])
-        for name in ("terminal", "tag", "start"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-    assert all(shard.trees.n_nodes >= size for shard in treebank.shards[:-1])
 
 
 @given(tagged_rows, st.integers(1, 9))
@@ -248,14 +173,10 @@ def words_with_tags(n: int) -> list[list[tuple[str, int]]]:
     ]
 
 
-TAGGED: list[EstimatorName] = list(get_args(EstimatorName))
-UNTAGGED: list[EstimatorName] = ["spectral", "clustering", "em", "clusters-em", "hybrid"]
-
-
 @pytest.mark.usefixtures("two_folds")
 @pytest.mark.parametrize(
     ("estimator", "tagged", "states"),
-    [*((name, True, 3) for name in TAGGED), *((name, False, 3) for name in UNTAGGED), ("spectral", False, None)],
+    [("spectral", True, 3), ("pivots-em", True, 3), ("hybrid", False, 3), ("spectral", False, None)],
 )
 def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
     estimator: EstimatorName,
@@ -317,20 +238,12 @@ def test_sequences_that_are_read_are_not_held(tagged: bool) -> None:
 # A known model
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_known_model_is_learnt_from_twenty_thousand_strings(seed: int) -> None:
+def test_a_known_model_is_learnt_from_twenty_thousand_strings() -> None:
     """Five states, twenty symbols, rows from Dirichlet(1): KL of at most 0.02 nats, and all estimates positive."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     truth = random_hmm(rng, 5, 20, stop=(1 / 6.2, 1 / 6.2))
     train, test = draw_strings(truth, 20_000, rng), draw_strings(truth, 2_000, rng)
     model = LatentHMM.train(train)
     exact = np.log([probability(truth, x) for x in test])
     assert (exact - model.log_probabilities(test)).mean() <= 0.02
     assert (model.score(test).sign > 0).all()
-
-
-def test_many_positions_have_long_n_grams() -> None:
-    columns = treebanks.columns_of(Sequences.of([[0, 1, 1]]))
-    sizes = ((2, 100_000), (2, 10), (400, 100_000))
-    widths = [treebanks.untagged_shard(columns, *size).features.inside.shape[1] for size in sizes]
-    assert widths[0] > widths[1] == widths[2]
