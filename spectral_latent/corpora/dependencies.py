@@ -31,7 +31,6 @@ def dependency_trees(source: str | os.PathLike[str], changes: Changes | None = N
       The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
       test, those whose number ends in 8 are dev, all others are train.
 
-
     Several words may have the head 0, as in many treebanks in CoNLL-X; `DependencySentence.roots` tells which.
 
     Raises `CorpusError`, which names the source, the sentence and the line, for a sentence without heads, or whose

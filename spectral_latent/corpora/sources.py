@@ -28,7 +28,6 @@ def constituency_trees(source: str | os.PathLike[str], changes: Changes | None =
       The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
       test, those whose number ends in 8 are dev, all others are train.
 
-
     Raises `CorpusError` for a source that does not exist and for trees that break the rules of `parse_brackets`.
 
     >>> import tempfile

@@ -101,7 +101,6 @@ def sentences(source: str | os.PathLike[str], changes: Changes | None = None) ->
     - a folder of such files named *.tok or *.txt, in which no file has a name that `tagged_sentences` reads;
     - `nltk:NAME`, a corpus of NLTK that has `sents`.
 
-
     Raises `CorpusError` as `tagged_sentences` does, and for a text without words.
 
     >>> import tempfile

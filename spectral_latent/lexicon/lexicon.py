@@ -20,8 +20,12 @@ __all__ = ["Lexicon", "LexiconOptions"]
 
 _REMEMBERED = 50_000  # the number of words whose signature is kept
 
-_SPELLINGS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
-_SPELLINGS |= {escape: bracket for bracket, escape in _SPELLINGS.items()}  # bracketed trees escape their brackets
+# Treebanks spell one mark in several ways: an unseen spelling takes the first of the others that was seen.
+_MARKS = (
+    *(("(", "-LRB-"), (")", "-RRB-"), ("[", "-LSB-"), ("]", "-RSB-"), ("{", "-LCB-"), ("}", "-RCB-")),
+    *(("``", "“", '"'), ("''", "”", '"'), ("`", "‘", "'"), ("'", "’"), ("--", "—", "–", "-"), ("...", "…")),
+)
+_OTHER_SPELLINGS = {mark: [other for other in marks if other != mark] for marks in reversed(_MARKS) for mark in marks}
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,8 @@ class Lexicon:
     def terminals_of(self, words: Sequence[str], first: Collection[int] = (0,)) -> IntArray:
         """Look up the terminal of each word: the word if it is known, or the finest signature that a known word shares.
 
-        An unknown word that opens a sentence is looked up in lower case, and an unknown bracket, such as `(` or
-        `-LRB-`, in its other spelling.
+        An unknown word that opens a sentence is looked up in lower case, and an unknown bracket, quotation mark, dash
+        or apostrophe, such as `-LRB-`, “ or the one in n’t, in its other spellings.
 
         words: the n words of one or more sentences; the result is (n,).
         first: the places of the words that open a sentence.
@@ -90,7 +94,6 @@ class Lexicon:
 
     def are_known(self, words: Sequence[str]) -> BoolArray:
         """Tell which of the n words of a sentence (n,) were seen in training, as `terminals_of` looks them up.
-
 
         >>> Lexicon(["trading", "the"]).are_known(["The", "walking"])
         array([ True, False])
@@ -128,8 +131,12 @@ class Lexicon:
         opens: whether the word is the first word of a sentence.
         """
         terminal = self.terminals.get(word)
-        if terminal < 0:
-            terminal = self.terminals.get(_SPELLINGS.get(word, word.lower() if opens else word))
+        if terminal < 0 and opens:
+            terminal = self.terminals.get(word.lower())
+        others = _OTHER_SPELLINGS.get(word) or ([word.replace("’", "'")] if "’" in word else [])
+        while terminal < 0 and others:
+            terminal = self.terminals.get(others[0])
+            others = others[1:]
         return terminal if terminal >= 0 else self.signature(word)
 
     def signature(self, word: str) -> int:

@@ -129,8 +129,8 @@ def test_ladders_are_signatures_from_the_coarsest_on(vocabulary: list[str]) -> N
 def test_an_unseen_word_is_the_finest_signature_that_a_known_word_has(vocabulary: list[str], word: str) -> None:
     lexicon = Lexicon(vocabulary)
     known = {signature for seen in lexicon.words for signature in signatures(seen)}
-    bracket = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}.get(word)
-    if word not in lexicon.words and bracket not in lexicon.words:
+    marks = any(unicodedata.category(character)[0] == "P" for character in word)  # which may have other spellings
+    if word not in lexicon.words and not marks:
         expected = next(signature for signature in signatures(word) if signature in known)
         assert lexicon.terminals.names[lexicon.terminal(word)] == expected
     assert lexicon.terminals_of([word, word]).tolist() == [lexicon.terminal(word, opens=True), lexicon.terminal(word)]
@@ -147,6 +147,12 @@ def test_the_first_word_of_a_sentence_may_be_known_in_lower_case() -> None:
 def test_brackets_are_known_in_either_spelling() -> None:
     lexicon = Lexicon(["-LRB-", "]", "a"])
     assert lexicon.terminals_of(["a", "(", "-LRB-", "]", "-RSB-"]).tolist() == [2, 0, 0, 1, 1]
+
+
+def test_marks_are_known_in_other_spellings() -> None:
+    lexicon = Lexicon(["``", '"', "--", "n't", "'"])
+    assert lexicon.terminals_of(["“", "”", "''", "—", "–", "n’t", "’"]).tolist() == [0, 1, 1, 2, 2, 3, 4]
+    assert lexicon.terminals_of(["x", "...", "`"])[1] == lexicon.signature("...")
 
 
 def test_no_words_make_an_empty_sentence() -> None:
