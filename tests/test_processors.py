@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.processors import OTHER, difference, train, trained
+from tests.processors import OTHER, differences, train
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the variables are those of x86-64")
 def test_another_processor_learns_the_same_models(tmp_path: Path) -> None:
-    chosen = ["constituency, spectral", "dependency, fast", "tagger, fast"]
+    chosen = ["constituency, spectral", "tagger, fast"]
     train(tmp_path, chosen)
-    theirs = trained(tmp_path / "theirs", OTHER, chosen)
-    assert [difference(tmp_path / name, theirs / name) for name in chosen] == ["", "", ""]
+    assert differences(tmp_path, OTHER, chosen) == []

@@ -7,7 +7,6 @@ import copy
 import math
 import pickle
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
@@ -103,9 +102,6 @@ class ParserConformance:
         found = parser.parse_sents(iter(sentences), n_best=2, jobs=2)
         assert [self.contents(parses) for parses in found] == expected
 
-    def test_parse_sents_of_nothing(self, parser: Any) -> None:
-        assert list(parser.parse_sents([])) == []
-
     def test_a_sentence_is_any_iterable_of_tokens(self, parser: Any) -> None:
         for sentence in self.sentences():
             expected = self.contents(parser.parse(sentence))
@@ -125,14 +121,6 @@ class ParserConformance:
             parser.parse(["They", "left", "."], n_best=2)
         )
 
-    @pytest.mark.parametrize("text", [["They", "left"], b"bytes", None, 5])
-    def test_raw_text_is_a_string(self, parser: Any, text: Any) -> None:
-        for method in (parser.raw_parse, parser.parse_text):
-            with pytest.raises(TypeError, match="expected a string of raw text"):
-                method(text)
-        with pytest.raises(TypeError, match="call parse_text"):
-            parser.raw_parse_sents("They left.")
-
     def test_surprisal(self, parser: Any) -> None:
         """The surprisals of the words and the end add up to that of the sentence, except for rounding, pruning, rows.
 
@@ -151,11 +139,6 @@ class ParserConformance:
             with pytest.raises(TypeError):
                 method("They left .")
 
-    def test_the_sentence_is_left_alone(self, parser: Any) -> None:
-        sentence = list(self.sentences()[0])
-        parser.parse_one(sentence)
-        assert sentence == self.sentences()[0]
-
     def test_an_empty_sentence_has_no_parse(self, parser: Any) -> None:
         assert next(parser.parse([]), None) is None
         assert parser.parse_one([]) is None
@@ -167,49 +150,19 @@ class ParserConformance:
     def test_words_never_seen(self, parser: Any, sentence: list[str]) -> None:
         assert self.words(parser.parse_one(sentence)) == sentence
 
-    def test_one_word(self, parser: Any) -> None:
-        for word in self.sentences()[0]:
-            assert self.words(parser.parse_one([word])) == [word]
-
-    def test_a_long_sentence(self, parser: Any) -> None:
-        sentence = (self.sentences()[0] * 250)[:250]
-        assert self.words(parser.parse_one(sentence)) == sentence
-
-    def test_words_in_a_strange_order(self, parser: Any) -> None:
-        for sentence in self.sentences():
-            assert self.words(parser.parse_one(sentence[::-1])) == sentence[::-1]
-
     @pytest.mark.parametrize("sentence", ["a string", b"bytes", [["word"]], [("a", "b", "c")], [None], [1], 5, None])
     def test_tokens_are_strings(self, parser: Any, sentence: Any) -> None:
         for method in (parser.parse, parser.parse_one, parser.parse_all):
             with pytest.raises(TypeError):
                 method(sentence)
 
-    def test_the_same_sentence_has_the_same_parse(self, parser: Any) -> None:
-        assert self.all_parses(parser) == self.all_parses(parser)
-
     def test_learning_again_gives_the_same_parser(self, parser: Any) -> None:
         assert self.all_parses(self.train(self.examples())) == self.all_parses(parser)
-
-    def test_threads_share_a_parser(self, parser: Any) -> None:
-        fresh, sentences = self.train(self.examples()), self.sentences() * 4
-        with ThreadPoolExecutor(4) as pool:
-            parses = self.contents(pool.map(fresh.parse_one, sentences))
-        assert parses == self.contents(map(parser.parse_one, sentences))
 
     def test_save_and_load(self, parser: Any, tmp_path: Path) -> None:
         for path in (tmp_path / "model", str(tmp_path / "model.copy")):
             parser.save(path)
             assert self.all_parses(type(parser).load(path)) == self.all_parses(parser)
-
-    def test_loading_what_is_not_a_model(self, parser: Any, tmp_path: Path) -> None:
-        whole, broken = tmp_path / "whole", tmp_path / "broken"
-        parser.save(whole)
-        broken.write_bytes(whole.read_bytes()[:-100])
-        (tmp_path / "text").write_text("not a model")
-        for path in (broken, tmp_path / "text", tmp_path / "none", tmp_path):
-            with pytest.raises(ValueError, match=path.name):
-                type(parser).load(path)
 
     def test_objects_are_ordinary(self, parser: Any) -> None:
         assert parser in {parser}
@@ -228,11 +181,6 @@ class ParserConformance:
         for method in ("train", "load"):
             with pytest.raises(TypeError, match=f"call {type(parser).__name__}.{method}"):
                 getattr(parser, method)(tmp_path)
-
-    def test_a_missing_file(self, parser: Any, tmp_path: Path) -> None:
-        for call in (type(parser).load, parser.save):
-            with pytest.raises(FileNotFoundError, match="none"):
-                call(tmp_path / "none" / "model")
 
     def test_a_pool_of_processes_parses(self, parser: Any, pool: Pool) -> None:
         sentences = [*self.sentences()[:3], ODD[0]]
@@ -280,9 +228,8 @@ class ProbabilisticTreeConformance(ParserConformance):
                 assert tree.logprob() < math.inf
                 assert tree.prob() == 2.0 ** tree.logprob()
 
-    @pytest.mark.parametrize("repeats", [1, 250])
-    def test_trees_can_be_used_as_trees(self, parser: Any, repeats: int) -> None:
-        sentence = (self.sentences()[0] * repeats)[:250] if repeats > 1 else self.sentences()[0]
+    def test_trees_can_be_used_as_trees(self, parser: Any) -> None:
+        sentence = (self.sentences()[0] * 250)[:250]
         tree = parser.parse_one(sentence)
         for other in (tree.copy(), tree.copy(deep=True), copy.copy(tree), copy.deepcopy(tree)):
             assert (other, other.leaves(), other.logprob()) == (tree, sentence, tree.logprob())
@@ -294,10 +241,6 @@ class ProbabilisticTreeConformance(ParserConformance):
         assert str(tree) and repr(tree) and tree.pformat() and tree.productions()
         assert tree.height() > 1
         tree.chomsky_normal_form()
-
-    def test_pretty_print(self, parser: Any, capsys: pytest.CaptureFixture[str]) -> None:
-        parser.parse_one(self.sentences()[0]).pretty_print()
-        assert self.sentences()[0][0] in capsys.readouterr().out
 
 
 class DependencyGraphConformance(ParserConformance):
@@ -318,9 +261,8 @@ class DependencyGraphConformance(ParserConformance):
                 assert heads.count(0) == 1 and not graph.contains_cycle()
                 assert graph.root["head"] == 0 and graph.logprob() < math.inf
 
-    @pytest.mark.parametrize("repeats", [1, 250])
-    def test_graphs_can_be_used_as_graphs(self, parser: Any, repeats: int) -> None:
-        sentence = (self.sentences()[0] * repeats)[:250] if repeats > 1 else self.sentences()[0]
+    def test_graphs_can_be_used_as_graphs(self, parser: Any) -> None:
+        sentence = (self.sentences()[0] * 250)[:250]
         graph = parser.parse_one(sentence)
         for other in (copy.copy(graph), copy.deepcopy(graph)):
             assert self.content(other) == self.content(graph)

@@ -18,7 +18,7 @@ def moments(states: list[int], seed: int = 0) -> Moments:
     return Moments.of_trees(TREES, TREES.rules, np.array(states), (y * mask)[:, :largest], (z * mask)[:, :largest])
 
 
-@pytest.mark.parametrize("states", [[6, 4, 5], [1, 4, 2], [3, 1, 1], [1, 1, 1]])
+@pytest.mark.parametrize("states", [[1, 4, 2], [1, 1, 1]])
 def test_truncated_moments_are_those_of_fewer_states(states: list[int]) -> None:
     found, wanted = moments([6, 4, 5]).truncated(np.array(states)), moments(states)
     same_moments(found, wanted, atol=1e-10)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -19,8 +18,7 @@ from spectral_latent.estimation import (
     Shard,
     Treebank,
 )
-from spectral_latent.estimation.clustering import NodeClusters, _distant_points, _k_means, cluster_counts, state_counts
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.estimation.clustering import NodeClusters, _k_means, cluster_counts, state_counts
 from spectral_latent.trees import SkeletalTrees
 from tests.oracles import Numbers, columns, numbers_of, same_numbers, tree_strategy
 
@@ -56,18 +54,6 @@ def test_known_states_are_counted_node_by_node(trees: list[tuple], seed: int) ->
     state = np.random.default_rng(seed).integers(states[skeletal.symbol])
     found = state_counts(skeletal, skeletal.rules, states, state)
     same_numbers(numbers_of(found), counted(skeletal, states, state))
-
-
-def test_relative_frequencies_of_known_states() -> None:
-    trees = columns([(0, (1, 0), (1, 1)), (0, (1, 1), (0, (1, 0), (1, 0))), (0, 2)] * 4)
-    state = np.random.default_rng(0).integers(0, 2, trees.n_nodes)
-    operators = ObservableOperators.probabilities_of(state_counts(trees, trees.rules, np.array([2, 2]), state))
-    nodes = Counter(zip(trees.symbol.tolist(), state.tolist(), strict=True))
-    for (kind, rule), uses in counted(trees, np.array([2, 2]), state).items():
-        array = numbers_of(operators)[kind, rule]
-        for states, value in np.ndenumerate(array):
-            whole = len(trees.root) if kind == "root" else nodes[rule[0], states[0]]
-            assert value == pytest.approx(uses[states] / whole)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -150,27 +136,6 @@ def test_every_node_has_the_state_of_the_nearest_centre(noise: tuple[float, ...]
         assert set(found[nodes].tolist()) == set(range(len(centres)))  # no state is empty
 
 
-def test_clusters_are_the_same_for_any_shards() -> None:
-    shard, _ = separated()
-    whole = learnt([shard])[1].of_nodes(shard)
-    for ends in [(75,), (1, 2, 50, 120)]:
-        shards = parts(shard, *ends)
-        _, clusters = learnt(shards)
-        found = np.concatenate([clusters.of_nodes(part) for part in shards])
-        for a in range(2):
-            of_symbol = shard.trees.symbol == a
-            assert same_partition(found[of_symbol], whole[of_symbol])
-
-
-def test_clusters_are_the_same_to_the_bit_for_any_number_of_processes() -> None:
-    shards = parts(separated()[0], 40, 90)
-    one, two = (learnt(shards, jobs=jobs)[1] for jobs in (1, 2))
-    assert one.centres.keys() == two.centres.keys() == {0, 1}
-    for a in one.centres:
-        for ours, theirs in zip(one.centres[a], two.centres[a], strict=True):
-            assert ours.tobytes() == theirs.tobytes()
-
-
 def test_many_nodes_are_clustered_by_a_part_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     shard, _ = separated()
     whole = learnt([shard])[1]
@@ -210,14 +175,12 @@ def test_symbols_of_one_state_need_no_centres() -> None:
 # Their counts
 
 
-@pytest.mark.parametrize("ends", [(), (75,), (1, 2, 50, 120)], ids=["one shard", "two", "five"])
-def test_counts_of_clusters_are_those_of_their_nodes(ends: tuple[int, ...]) -> None:
+def test_counts_of_clusters_are_those_of_their_nodes() -> None:
     shard, _ = separated()
-    shards = parts(shard, *ends)
+    shards = parts(shard, 1, 2, 50, 120)
     treebank, clusters = learnt(shards)
     state = np.concatenate([clusters.of_nodes(part) for part in shards])
     wanted = counted(shard.trees, clusters.states, state)
-    same_numbers(numbers_of(cluster_counts(treebank, clusters)), wanted)
     same_numbers(numbers_of(cluster_counts(treebank, clusters, jobs=2)), wanted)
 
 
@@ -236,27 +199,6 @@ def test_counts_of_a_rank_keep_the_counts_of_states_in_few_terms() -> None:
         if ours.dense is None:
             for factor in (ours.second, ours.third):
                 assert factor.sum(axis=1) == pytest.approx(np.ones(len(factor)))
-
-
-def test_a_rule_that_one_shard_lacks_is_counted_in_the_others() -> None:
-    trees = [(0, (1, 0), (1, 1)), (0, (1, (2, 0)), (0, 1))]
-    treebank = Treebank.of([
-        Shard.of(part, FeatureColumns(*np.zeros((2, part.n_nodes, 1), dtype=np.int64)))
-        for part in (columns([trees[0]] * 3), columns(trees), columns([trees[1]]))
-    ])  # fmt: skip
-    projection = Projection.learn(treebank.shards, EstimatorOptions(n_states=2))
-    found = cluster_counts(treebank, NodeClusters.learn(treebank, projection, 0))
-    same_numbers(numbers_of(found), numbers_of(treebank.counts))
-
-
-@given(seeds, st.integers(1, 6), st.integers(1, 12))
-def test_drawn_points_are_distinct_and_all_of_them_where_there_are_few(seed: int, k: int, n_distinct: int) -> None:
-    rng = np.random.default_rng(seed)
-    distinct = rng.permutation(np.indices((4, 3)).reshape(2, -1).T * 0.1)[:n_distinct]
-    points = rng.permutation(np.repeat(distinct, rng.integers(1, 4, n_distinct), axis=0))
-    drawn = {tuple(point) for point in _distant_points(points, np.ones(len(points)), k, rng).tolist()}
-    assert len(drawn) == min(k, n_distinct)
-    assert drawn <= {tuple(point) for point in distinct.tolist()}
 
 
 @given(seeds)

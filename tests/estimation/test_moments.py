@@ -64,24 +64,6 @@ def test_moments_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], seed
     same_moments(total, moments_by_loops(skeletal, skeletal.rules, STATES, y, z), **CLOSE)
 
 
-def test_adding_leaves_the_shards_as_they_are() -> None:
-    found, wanted = moments_of(columns([(0, (1, 0), (2, 1))] * 3), 0)
-    _ = found + found
-    same_moments(found, wanted, **CLOSE)
-
-
-@given(treebanks, seeds)
-def test_leaf_moments_are_the_part_that_concerns_terminals(trees: list[tuple], seed: int) -> None:
-    skeletal = columns(trees)
-    moments, _ = moments_of(skeletal, seed)
-    leaves = moments.leaves()
-    assert leaves.rules.tolist() == skeletal.rules.leaf.tolist()
-    assert leaves.count.tolist() == np.bincount(skeletal.rule[skeletal.is_leaf]).tolist()
-    assert leaves.symbol_count.tolist() == np.bincount(skeletal.symbol, minlength=3).tolist()
-    np.testing.assert_array_equal(leaves.total, moments.leaf[:, 1:])
-    np.testing.assert_array_equal(leaves.symbol_total, moments.outside[:, 1:])
-
-
 @pytest.mark.parametrize(
     ("known", "unknown"),
     [
@@ -159,23 +141,6 @@ def test_moments_of_counts_are_sums_of_posteriors(trees: list[tuple], seed: int)
     np.testing.assert_allclose(found.outside[:, 1:], of_state * scale, **CLOSE)
     np.testing.assert_allclose(found.count, n)
     assert found.n_trees == len(trees)
-
-
-@given(treebanks, seeds)
-def test_counts_of_known_states_have_the_moments_of_indicators(trees: list[tuple], seed: int) -> None:
-    """As if y were the indicator of a node's state, and z that over the share of the state."""
-    skeletal = columns(trees)
-    states = states_of(skeletal)
-    state = np.random.default_rng(seed).integers(states[skeletal.symbol])
-    y = np.eye(3)[state][:, : states.max()]
-    symbols = np.bincount(skeletal.symbol)
-    both = np.array(
-        [((skeletal.symbol == a) & (state == h)).sum() for a, h in zip(skeletal.symbol, state, strict=True)]
-    )
-    z = y * (symbols[skeletal.symbol] / both)[:, None]
-    observed = Counts.of_trees(skeletal)
-    found = moments_from_counts(state_counts(skeletal, skeletal.rules, states, state), observed)
-    same_moments(found, moments_by_loops(skeletal, skeletal.rules, states.tolist(), y, z), **CLOSE)
 
 
 def test_moments_of_counts_in_factors_stay_in_factors() -> None:

@@ -99,17 +99,13 @@ def fragile(number: int, marker: Path, parent: int, *tables: np.ndarray) -> floa
     return number + sum(float(table.sum()) for table in tables)
 
 
-def check_that_a_killed_worker_changes_nothing(sizes: list[int], marker: Path) -> None:
-    """Send tables of these sizes to the processes of the engine that joblib has."""
-    tables = [np.linspace(0.0, 1.0, size) for size in sizes]
+def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
+    """A small table is sent with each part, a large one lies in a file."""
+    tables = [np.linspace(0.0, 1.0, size) for size in (10, 300_000)]
+    marker = tmp_path / "killed"
     found = list(parallel_map(fragile, range(8), 2, marker, os.getpid(), *tables, prefer="processes"))
     assert marker.exists()
     assert found == [number + sum(float(table.sum()) for table in tables) for number in range(8)]
-
-
-def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
-    """A small table is sent with each part, a large one lies in a file."""
-    check_that_a_killed_worker_changes_nothing([10, 300_000], tmp_path / "killed")
 
 
 def hopeless(number: int, parent: int) -> int:

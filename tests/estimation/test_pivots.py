@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from functools import cache, reduce
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,7 +21,6 @@ from spectral_latent.estimation import (
     estimate,
     inside_templates,
     outside_templates,
-    relative_frequencies,
     spectral_moments,
 )
 from spectral_latent.estimation._pivots import feature_rows, pivot_counts, state_maps
@@ -169,18 +168,7 @@ def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> floa
     return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
 
 
-def test_errors_fall_with_the_root_of_the_sample() -> None:
-    sizes, seeds = [2_000, 72_000], range(3)
-    errors = np.zeros((len(sizes), 4))
-    for i, seed in itertools.product(range(len(sizes)), seeds):
-        found = by_pivots(estimate(treebank_of(sampled(seed, sizes[i])), OPTIONS).operators)
-        errors[i] += list(differences(found, true_model(seed)).values())
-    slopes = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
-    assert slopes == pytest.approx(np.full(4, -0.5), abs=0.15)
-    assert (errors[-1] / len(seeds) < 0.03).all()
-
-
-@pytest.mark.parametrize("scaling", [None, 1.0, 7.0])
+@pytest.mark.parametrize("scaling", [None, 7.0])
 def test_rows_of_features_are_means_over_the_nodes_that_have_them(scaling: float | None) -> None:
     """E[Vᵀψ | inside feature i], from the projections of all nodes of three shards."""
     trees = [sampled(seed, 200) for seed in range(3)]
@@ -225,18 +213,8 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
         np.testing.assert_allclose(found, estimates * occurs[key].sum() / estimates.sum(), rtol=1e-7, atol=1e-7)
 
 
-def test_expected_counts_are_never_negative_and_sum_to_the_counts_of_rules() -> None:
-    trees = sampled(0, 500)
-    counts = counts_of([shard_of(trees)], EstimatorOptions("pivots", n_states=5))
-    occurs = numbers_of(Counts.of_trees(trees))
-    for key, found in numbers_of(counts).items():
-        assert found.min() >= 0
-        assert found.sum() == pytest.approx(occurs[key].sum())
-
-
-@pytest.mark.parametrize("shards", [2, 9])
-def test_counts_of_shards_are_those_of_the_whole(shards: int) -> None:
-    parts = [sampled(seed, 900 // shards) for seed in range(shards)]
+def test_counts_of_shards_are_those_of_the_whole() -> None:
+    parts = [sampled(seed, 300) for seed in range(3)]
     whole = columns([tree for part in parts for tree in nested(part)])
     added = counts_of([shard_of(part) for part in parts], OPTIONS)
     same_numbers(numbers_of(added), numbers_of(counts_of([shard_of(whole)], OPTIONS)), atol=1e-6)
@@ -252,13 +230,6 @@ def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
     truth = log_likelihood(true_model(1).operators(), trees)
     assert found.log_likelihood[0] > log_likelihood(unguided, trees)
     assert log_likelihood(found.operators, trees) > truth
-
-
-def test_one_state_is_the_plain_grammar() -> None:
-    trees = sampled(2, 200)
-    found = estimate(treebank_of(trees), replace(OPTIONS, n_states=1)).operators
-    plain = relative_frequencies(Counts.of_trees(trees))
-    same_numbers(numbers_of(found), numbers_of(plain), rtol=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -279,35 +250,9 @@ def check(operators: ObservableOperators, trees: SkeletalTrees) -> None:
     assert np.isfinite(weights.log).all()
 
 
-LITTLE = {
-    "one leaf": [(0, 0)],
-    "two leaves": [(0, 0), (0, 1)],
-    "duplicates": [(0, (1, 0), (1, 0))] * 150,
-    "symbols seen once": [(0, (1, 0), (2, 1)), (0, (1, 1), (3, 0))],
-    "unary rules": [(0, (1, (0, (1, 0), (2, 3))), (1, 2)), (2, (0, 1)), (0, 1)] * 40,
-    "a long chain": [reduce(lambda tree, n: (0, (1, n % 3), tree), range(200), (0, 3))],
-}
-
-
-@pytest.mark.parametrize("estimator", ["pivots", "pivots-em"])
-@pytest.mark.parametrize("trees", LITTLE.values(), ids=LITTLE)
-def test_little_data(estimator: str, trees: list) -> None:
-    treebank = columns(trees)
-    check(estimate(treebank_of(treebank), EstimatorOptions(estimator, n_states=40)).operators, treebank)
-
-
 @given(st.lists(tree_strategy(), min_size=1, max_size=6), st.integers(1, 40), st.sampled_from(["pivots", "pivots-em"]))
 def test_any_trees(trees: list, times: int, estimator: str) -> None:
     treebank = columns(trees * times)
     treebank = replace(treebank, symbol=np.unique(treebank.symbol, return_inverse=True)[1])
     options = EstimatorOptions(estimator, n_states=4, iterations=2)
     check(estimate(treebank_of(treebank), options).operators, treebank)
-
-
-@pytest.mark.parametrize("scaling", [None, 1.0])
-def test_em_starts_from_pivots_without_any_smoothing(scaling: float | None) -> None:
-    trees = sampled(3, 150)
-    options = EstimatorOptions(
-        "pivots-em", n_states=30, scaling=scaling, smoothing=None, state_smoothing=0.0, cutoff=1e-9
-    )
-    check(estimate(treebank_of(trees), options).operators, trees)

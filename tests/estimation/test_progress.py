@@ -53,24 +53,6 @@ def test_the_time_left_is_that_of_steps_like_those_before(clock: Clock) -> None:
     ]
 
 
-def test_a_stage_that_comes_again_begins_anew(clock: Clock) -> None:
-    stream = io.StringIO()
-    line = ProgressLine(stream)
-    for seconds, progress in ((10.0, Progress("EM", 1, 2)), (30.0, Progress("EM", 1, 2))):
-        clock.now = seconds
-        line(progress)
-    assert lines_of(stream) == [f"Training: EM, step 1 of 2, about {left} s left" for left in (10, 20)]
-
-
-def test_a_message_of_others_takes_the_place_of_the_line(clock: Clock) -> None:
-    stream = io.StringIO()
-    line = ProgressLine(stream)
-    clock.now = 10.0
-    line(Progress("EM", 0, 3))
-    stream.write("Compiling\n")
-    assert lines_of(stream) == ["Training: EM, step 0 of 3", "Compiling\n"]
-
-
 def test_short_work_shows_nothing_and_the_end_nothing_more(clock: Clock) -> None:
     stream = io.StringIO()
     line = ProgressLine(stream)

@@ -1,4 +1,4 @@
-"""Corners of convex hulls, and mixtures of them, against enumeration of faces and two solvers of scipy."""
+"""Corners of convex hulls, and mixtures of them, against enumeration of faces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize, nnls
 
 from spectral_latent.estimation.simplex import anchors, convex_weights
 
@@ -45,29 +44,6 @@ def test_distances_are_those_of_enumeration(seed: int, k: int, d: int, noise: fl
     assert gap.max() <= 1e-11 * (1 + noise) ** 2
 
 
-@pytest.mark.parametrize(("k", "d"), [(3, 2), (6, 6), (6, 20), (12, 4)])
-def test_distances_are_those_of_other_solvers(k: int, d: int) -> None:
-    rng = np.random.default_rng(k)
-    corners, points = rng.normal(size=(k, d)), rng.normal(size=(5, d))
-    weights, _ = convex_weights(points, corners)
-    found = distances(points, weights, corners)
-    for point, distance in zip(points, found, strict=True):
-        slsqp = minimize(
-            lambda u, point=point: ((u @ corners - point) ** 2).sum(),
-            np.full(k, 1 / k),
-            jac=lambda u, point=point: 2 * corners @ (u @ corners - point),
-            bounds=[(0, 1)] * k,
-            constraints={"type": "eq", "fun": lambda u: u.sum() - 1, "jac": np.ones_like},
-            method="SLSQP",
-            options={"ftol": 1e-14, "maxiter": 500},
-        )
-        heavy = 1e4  # a heavy row asks for Σ u = 1
-        u, _ = nnls(np.vstack([corners.T, np.full(k, heavy)]), np.append(point, heavy))
-        assert distance == pytest.approx(slsqp.fun, abs=1e-7)
-        assert distance == pytest.approx(((u / u.sum() @ corners - point) ** 2).sum(), abs=1e-5)
-        assert distance <= slsqp.fun + 1e-9
-
-
 @given(seeds, st.integers(1, 40), st.integers(1, 50), st.sampled_from([0.0, 0.1, 1.0, 100.0]))
 def test_kuhn_tucker_conditions_hold(seed: int, k: int, d: int, noise: float) -> None:
     """The gradient is least, and equal, where weights are positive."""
@@ -83,27 +59,7 @@ def test_kuhn_tucker_conditions_hold(seed: int, k: int, d: int, noise: float) ->
     assert gap.max() <= 1e-11 * scale
 
 
-@given(seeds, st.integers(1, 20))
-def test_mixtures_of_independent_corners_are_recovered(seed: int, k: int) -> None:
-    rng = np.random.default_rng(seed)
-    corners = np.eye(k, k + 2) + 0.1 * rng.normal(size=(k, k + 2))
-    mixtures = rng.dirichlet(np.full(k, 0.5), size=30)
-    mixtures[:k] = np.eye(k)[:30]
-    assert convex_weights(mixtures @ corners, corners).weights == pytest.approx(mixtures, abs=1e-10)
-
-
-@given(seeds, st.integers(1, 10), st.integers(1, 8))
-def test_shifts_turns_and_orders_do_not_matter(seed: int, k: int, d: int) -> None:
-    rng = np.random.default_rng(seed)
-    corners, points = rng.normal(size=(k, d)), rng.normal(size=(6, d))
-    turn, _ = np.linalg.qr(rng.normal(size=(d, d)))
-    order = rng.permutation(k)
-    plain = convex_weights(points, corners).weights @ corners  # the nearest point is unique, its mixture may not be
-    moved = convex_weights(points @ turn + 5.0, corners[order] @ turn + 5.0).weights @ corners[order]
-    assert moved == pytest.approx(plain, abs=1e-7)
-
-
-@pytest.mark.parametrize("size", [1e-150, 1e-9, 1e9, 1e140])
+@pytest.mark.parametrize("size", [1e-150, 1e140])
 def test_any_magnitude(size: float) -> None:
     rng = np.random.default_rng(0)
     corners, points = rng.normal(size=(6, 5)), rng.normal(size=(30, 5))
@@ -179,7 +135,7 @@ def test_there_are_no_more_anchors_than_dimensions_and_at_least_one() -> None:
     assert anchors(np.zeros((3, 2)), np.array([1.0, 2.0, 1.0]), 5).tolist() == [1]
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e-9, 1e200])
+@pytest.mark.parametrize("size", [1e-200, 1e200])
 def test_anchors_of_any_magnitude(size: float) -> None:
     rows = np.random.default_rng(0).normal(size=(50, 6))
     assert anchors(rows * size, np.ones(50), 6).tolist() == anchors(rows, np.ones(50), 6).tolist()

@@ -62,16 +62,6 @@ def test_counts_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], at: l
     np.testing.assert_array_equal(added.symbol, whole.symbol)
 
 
-def test_workers_count_as_this_process_does() -> None:
-    shards = [shard_of([(0, (1, 0), (2, 1))]), shard_of([(1, (3, 0))])]
-    same_numbers(numbers_of(count_rules(shards, jobs=2)), numbers_of(count_rules(shards)))
-
-
-def test_no_shards_have_no_counts() -> None:
-    counts = count_rules([])
-    assert (counts.n_trees, counts.n_symbols, len(counts.binary)) == (0, 0, 0)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Treebanks
 
@@ -131,17 +121,6 @@ def test_what_is_stored_is_what_was_given(memory: int) -> None:
         same(found, table(seed))
 
 
-def test_shards_lie_in_files_when_there_are_more_bytes_than_memory_allows() -> None:
-    one = table(0)
-    size = sum(column.nbytes for column in one.values())
-    store = ColumnStore(memory=2 * size)
-    for number in range(2):
-        store.append(table(number))
-        assert not any(isinstance(found, StoredColumns) for found in store)
-    store.append(table(2))
-    assert all(isinstance(found, StoredColumns) for found in store)
-
-
 def paths(store: ColumnStore) -> list[Path]:
     return [found._path for found in store if isinstance(found, StoredColumns)]
 
@@ -153,14 +132,6 @@ def test_threads_read_files_side_by_side() -> None:
     with ThreadPoolExecutor(8) as threads:
         read = list(threads.map(lambda _: store[0]["numbers"].tolist(), range(4_000)))
     assert read == [list(range(10))] * 4_000
-
-
-def test_small_integers_take_half_the_bytes_in_files() -> None:
-    small, large = ColumnStore(memory=0), ColumnStore(memory=0)
-    small.append({"a": np.arange(100_000)})
-    large.append({"a": np.arange(100_000) << 32})
-    sizes = [path.stat().st_size for path in paths(small) + paths(large)]
-    assert sizes == pytest.approx([400_000, 800_000], rel=0.01)
 
 
 def test_files_are_gone_when_nothing_refers_to_them() -> None:

@@ -19,7 +19,6 @@ from spectral_latent.estimation import (
     inside_templates,
     outside_templates,
 )
-from spectral_latent.estimation._treebank import count_rules
 from spectral_latent.estimation.clustering import _k_means, state_counts
 from spectral_latent.inference import expected_counts
 from spectral_latent.trees import Forest
@@ -42,14 +41,6 @@ def repeated(pairs: list[tuple[tuple, int]]) -> list[tuple[tuple, int]]:
     return [(tree, 1) for tree, weight in pairs for _ in range(weight)]
 
 
-@given(weighted_trees)
-def test_counts(pairs: list[tuple[tuple, int]]) -> None:
-    found = count_rules([shard_of(pairs)])
-    wanted = count_rules([shard_of(repeated(pairs))])
-    same_numbers(numbers_of(found), numbers_of(wanted))
-    assert found.n_trees == sum(weight for _, weight in pairs)
-
-
 @given(weighted_trees, seeds)
 def test_moments_and_known_states(pairs: list[tuple[tuple, int]], seed: int) -> None:
     """Copies of a node have the vectors and the state of the node."""
@@ -69,18 +60,6 @@ def test_moments_and_known_states(pairs: list[tuple[tuple, int]], seed: int) -> 
     same_numbers(numbers_of(counted), numbers_of(state_counts(many.trees, rules, states, state[copy])))
 
 
-@given(weighted_trees, seeds)
-def test_expected_counts(pairs: list[tuple[tuple, int]], seed: int) -> None:
-    one = shard_of(pairs)
-    many = shard_of(repeated(pairs))
-    model = random_lpcfg(np.random.default_rng(seed), [2, 1, 3], rules_of(tree for tree, _ in pairs))
-    rules = model.rules()
-    found = expected_counts(model.operators(), Forest.of_trees(one.trees, rules), one.weight)
-    wanted = expected_counts(model.operators(), Forest.of_trees(many.trees, rules))
-    same_numbers(numbers_of(found), numbers_of(wanted), rtol=1e-9)
-    assert found.log_likelihood == pytest.approx(wanted.log_likelihood)
-
-
 def test_a_weight_for_each_component_is_needed() -> None:
     shard = shard_of([((0, 0), 1)])
     model = random_lpcfg(np.random.default_rng(0), [1], rules_of([(0, 0)]))
@@ -90,22 +69,13 @@ def test_a_weight_for_each_component_is_needed() -> None:
 
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if "cluster" not in name])
 def test_a_tree_of_weight_two_is_two_trees_for_every_estimator(name: str) -> None:
-    """The draws of k-means++ depend on the number of points, so that clusters are for the next tests."""
+    """The draws of k-means++ depend on the number of points, so that clusters are left out."""
     pairs = [(tree, 1 + at % 3) for at, tree in enumerate(sample())]
     options = EstimatorOptions(name, n_states=3, iterations=3, smoothing=5.0)
     found = estimate(Treebank.of([shard_of(pairs)]), options)
     wanted = estimate(Treebank.of([shard_of(repeated(pairs))]), options)
     same_numbers(numbers_of(found.operators), numbers_of(wanted.operators), rtol=1e-5, atol=1e-7)
     assert found.objective == pytest.approx(wanted.objective)
-
-
-@pytest.mark.parametrize("name", ["clustering", "clusters-em"])
-def test_equal_weights_change_no_clusters(name: str) -> None:
-    options = EstimatorOptions(name, n_states=3, iterations=3, smoothing=None, scaling=None, state_smoothing=0.0)
-    found, wanted = (
-        estimate(Treebank.of([shard_of([(tree, weight) for tree in sample()])]), options).operators for weight in (4, 1)
-    )
-    same_numbers(numbers_of(found), numbers_of(wanted), rtol=1e-6)
 
 
 @given(seeds)

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent._options import AtLeast, Options
-from spectral_latent.estimation import Spectral
 from spectral_latent.files import Axes, Distinct, Given, Index, Shares, Sorted, Text, plain, read, write
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
@@ -173,17 +172,6 @@ def test_parts_that_are_not_as_declared_are_refused(what: str) -> None:
         read(Whole[Settings], arrays, about)
 
 
-@pytest.mark.parametrize("name", write(whole())[0])
-def test_arrays_that_are_missing_are_named(name: str) -> None:
-    arrays, about = write(whole())
-    del arrays[name]
-    if name == "boxes.0.corner":
-        assert read(Whole[Settings], arrays, about).boxes[0].corner is None
-    else:
-        with pytest.raises(ValueError, match=f"the array {name} is missing"):
-            read(Whole[Settings], arrays, about)
-
-
 @given(st.lists(any_text, unique=True, max_size=6))
 def test_any_strings_come_back_from_text(words: list[str]) -> None:
     empty = Column(words, np.zeros(0, dtype=np.int64), np.zeros(0))
@@ -221,24 +209,24 @@ def read_setting(declared: Any, value: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    "wrong",
     [
-        (np.zeros((2, 1)), r"has the shape \(2, 1\), and must have \(any,\)"),
-        (np.float64(1.0), r"has the shape \(\), and must have \(any,\)"),
-        (np.arange(3), "has numbers of int64, and must have float64"),
-        (np.zeros(2, dtype=np.float32), "has numbers of float32, and must have float64"),
-        (np.array([1.0, np.inf]), "has numbers that are not finite"),
-        (np.array([1.0, np.nan]), "has numbers that are not finite"),
-        (np.array([1.0, -1e95]), "has numbers that are not finite, or too large to be multiplied"),
-        (np.array([1.0, -0.5]), "must be of at least 0"),
-        (np.array([0.5, 0.25]), "must be in order"),
+        np.zeros((2, 1)),
+        np.arange(3),
+        np.array([1.0, np.inf]),
+        np.array([1.0, np.nan]),
+        np.array([1.0, 1e95]),
+        np.array([-0.5, 1.0]),
+        np.array([0.5, 0.25]),
     ],
+    ids=str,
 )
-def test_arrays_that_are_not_as_declared_are_refused(wrong: Any, message: str) -> None:
+def test_arrays_that_are_not_as_declared_are_refused(wrong: np.ndarray) -> None:
     declared = holder(Annotated[FloatArray, Axes(None), AtLeast(0.0), Sorted()])
     assert read(declared, {"x": np.zeros(0)}, {}).x.shape == (0,)
-    with pytest.raises(ValueError, match=f"^the array x {message}"):
-        read(declared, {"x": np.asarray(wrong)}, {})
+    for arrays in ({"x": wrong}, {}):
+        with pytest.raises(ValueError, match=r"^the array x "):
+            read(declared, arrays, {})
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=2, max_size=2), max_size=4))
@@ -303,42 +291,14 @@ def test_settings_of_another_type_are_refused(declared: Any, value: Any) -> None
 # Options
 
 
-@given(
-    st.builds(
-        Settings,
-        states=st.integers(),
-        smoothing=st.none() | st.floats(allow_nan=False, allow_infinity=False),
-        which=st.sampled_from(["all", "simple"]),
-        on=st.booleans(),
-        name=st.text(),
-        inner=st.builds(Inner, depth=st.integers()),
-    )
-)
-def test_options_come_back_from_json(options: Settings) -> None:
-    again = read_setting(Settings, json.loads(json.dumps(asdict(options))))
-    assert again == options
-    assert type(again.smoothing) in (float, type(None))
-
-
-def test_a_whole_number_may_stand_for_a_float_and_nothing_else_may() -> None:
-    assert read_setting(Settings, asdict(Settings()) | {"smoothing": 3}) == Settings(smoothing=3.0)
-
-
 @pytest.mark.parametrize(
     "change",
     [
         {"states": 1.0},
-        {"states": True},
-        {"states": "16"},
-        {"states": None},
         {"smoothing": "30"},
-        {"smoothing": False},
         {"which": "some"},
-        {"which": None},
         {"on": 1},
-        {"name": 3},
         {"inner": {}},
-        {"inner": {"depth": "1"}},
         {"inner": None},
         {"another": 1},
     ],
@@ -347,30 +307,5 @@ def test_a_whole_number_may_stand_for_a_float_and_nothing_else_may() -> None:
 def test_options_of_another_type_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         read_setting(Settings, asdict(Settings()) | change)
-
-
-@pytest.mark.parametrize("values", [None, [], 3, "text", {}, {"states": 1}])
-def test_options_that_are_missing_are_refused(values: Any) -> None:
     with pytest.raises(ValueError):
-        read_setting(Settings, values)
-
-
-@pytest.mark.parametrize("states", [0, 4.0, None])
-def test_a_refused_setting_is_named_once(states: Any) -> None:
-    with pytest.raises(ValueError) as raised:
-        read_setting(Spectral, Spectral().table() | {"n_states": states})
-    wanted = "Spectral.n_states must be an integer of at least 1"
-    assert str(raised.value).count(f"{wanted}, not {states!r}") == 1
-
-
-def test_a_refused_setting_of_inner_options_is_named_once() -> None:
-    with pytest.raises(ValueError) as raised:
-        read_setting(Settings, asdict(Settings()) | {"inner": {"depth": "1"}})
-    assert str(raised.value).count("Inner.depth must be an integer, not '1'") == 1
-
-
-def test_missing_and_unknown_settings_are_named() -> None:
-    values = asdict(Settings())
-    del values["which"]
-    with pytest.raises(ValueError, match="Settings are missing or unknown: which, wich"):
-        read_setting(Settings, values | {"wich": "all"})
+        read_setting(Settings, None)

@@ -40,15 +40,6 @@ def test_operators_come_back_bit_for_bit(given_factors: list[float], seed: int, 
         np.testing.assert_array_equal(getattr(again, name), getattr(operators, name))
 
 
-def test_vectors_of_rounded_operators_take_two_bytes_a_number() -> None:
-    operators = with_factors([0.1, 0.25, 1.0] * 100, 0)
-    assert CompactOperators.of(operators).shares.dtype == np.float64
-    compact = CompactOperators.of(rounded_operators(operators))
-    assert compact.shares.dtype == np.float16
-    # Nothing keeps the vectors of all rules in memory.
-    assert compact.rest.leaf.base is None and compact.shares.base is None
-
-
 @given(factors, seeds)
 def test_every_vector_is_kept_once(given_factors: list[float], seed: int) -> None:
     operators = with_factors(given_factors, seed)

@@ -155,17 +155,6 @@ def test_a_saved_model_replaces_the_old_one_and_leaves_nothing_beside_it(tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
-def test_a_model_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
-    (tmp_path / "plain").write_text("")
-    assert saved(tmp_path / "m").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def test_a_path_in_the_working_folder_needs_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    save_model("m", {}, {"kind": "k"})
-    assert load_model("m", "k")[0] == {}
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # What fails leaves no trace
 
@@ -232,10 +221,6 @@ def test_a_symbolic_link_stays_and_its_file_is_written(tmp_path: Path) -> None:
         assert link.is_symlink()
         assert [path.name for path in (tmp_path / "models").iterdir()] == ["m"]
     assert load_model(link, "toy")[1] == load_model(tmp_path / "models" / "m")[1]
-
-
-def test_the_longest_name_that_a_file_may_have(tmp_path: Path) -> None:
-    assert saved(tmp_path / ("m" * 255)).is_file()
 
 
 def test_a_private_model_is_never_readable_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,19 +297,13 @@ def check(path: Path) -> bool:
     return True
 
 
-def test_every_truncation_is_refused(tmp_path: Path) -> None:
+def test_truncations_and_a_further_byte_are_refused(tmp_path: Path) -> None:
     content = saved(tmp_path / "m").read_bytes()
     short = tmp_path / "short"
-    for end in range(len(content)):
-        short.write_bytes(content[:end])
+    for damaged in (content + b"\0", content[:-1], *(content[:end] for end in range(0, len(content), 7))):
+        short.write_bytes(damaged)
         with pytest.raises(ModelFileError):
             load_model(short, "toy")
-
-
-def test_trailing_bytes_are_refused(tmp_path: Path) -> None:
-    path = saved(tmp_path / "m")
-    path.write_bytes(path.read_bytes() + b"\0")
-    assert not check(path)
 
 
 @pytest.fixture(scope="module")
@@ -339,7 +318,7 @@ def whole(scratch: Path) -> bytes:
 
 
 @given(flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=3))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_changed_bytes_are_refused(scratch: Path, whole: bytes, flips: list[tuple[float, int]]) -> None:
     content = bytearray(whole)
     for at, mask in flips:
@@ -348,27 +327,24 @@ def test_changed_bytes_are_refused(scratch: Path, whole: bytes, flips: list[tupl
     assert content == whole or not check(scratch)
 
 
-def test_every_flipped_bit_of_a_small_file_is_refused(tmp_path: Path) -> None:
+def test_a_flipped_bit_of_any_byte_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "m"
     save_model(path, {"b": np.array([True]), "x": np.array([0.0, 1.0])}, {"kind": "toy", "words": ["é", 0.5, None]})
     content = path.read_bytes()
     for at in range(len(content)):
-        for bit in range(8):
-            changed = bytearray(content)
-            changed[at] ^= 1 << bit
-            path.write_bytes(changed)
-            with pytest.raises(ModelFileError):
-                load_model(path)
+        changed = bytearray(content)
+        changed[at] ^= 1 << at % 8
+        path.write_bytes(changed)
+        with pytest.raises(ModelFileError):
+            load_model(path)
 
 
 def altered(**changes: Any) -> dict[str, np.ndarray]:
-    """The arrays of the toy model with some replaced, or dropped if None."""
+    """The arrays of the toy model with some replaced."""
     arrays = toy_arrays()
     for name, change in changes.items():
-        old = arrays.pop(f"latent.{name}")
-        new = change(old.copy()) if callable(change) else change
-        if new is not None:
-            arrays[f"latent.{name}"] = new
+        old = arrays[f"latent.{name}"]
+        arrays[f"latent.{name}"] = change(old.copy()) if callable(change) else change
     return arrays
 
 
@@ -382,11 +358,6 @@ def put(at: Any, value: float) -> Any:
 
 HOSTILE = {
     "a symbol beyond the last in a binary rule": {"binary_rules": put((0, 1), 3)},
-    "a negative symbol in a binary rule": {"binary_rules": put((0, 0), -1)},
-    "a symbol beyond the last in a unary rule": {"unary_rules": put((0, 1), 3)},
-    "a negative symbol in a unary rule": {"unary_rules": put((0, 1), -1)},
-    "a symbol beyond the last in a leaf rule": {"leaf_rules": put((0, 0), 3)},
-    "a negative terminal": {"leaf_rules": put((0, 1), -1)},
     "leaf rules out of order": {"leaf_rules": lambda rules: rules[::-1].copy()},
     "a leaf rule that comes twice": {"leaf_rules": lambda rules: rules[[0, *range(len(rules) - 1)]]},
     "binary rules out of order": {"binary_rules": lambda rules: rules[::-1].copy()},
@@ -396,38 +367,13 @@ HOSTILE = {
     "a negative factor": {"leaf_factor": put(0, -1.0)},
     "a vector that no rule has": {"leaf_vector": lambda vector: vector + 1},
     "a vector of another symbol": {"leaf_vector": lambda vector: vector * 0},
-    "a vector beyond the last": {"leaf_vector": put(-1, 10**6)},
-    "a negative vector": {"leaf_vector": put(0, -1)},
     "no states": {"states": put(0, 0)},
     "more states than columns": {"states": put(0, 5)},
-    "negative states": {"states": put(0, -1)},
     "other states than the tensors have": {"states": put(0, 2)},
-    "negative terms": {"terms": put(0, -1)},
-    "more terms than numbers": {"terms": put(0, 10**6)},
     "fewer terms than numbers": {"terms": lambda terms: terms * 0 + 1},
-    "a number missing": {"data_share": lambda data: data[:-1]},
-    "a number too many": {"data_share": lambda data: np.append(data, 0.0)},
-    "a factor missing": {"data_factor": lambda data: data[:-1]},
-    "a number of a leaf missing": {"leaf_share": lambda data: data[:-1]},
-    "numbers in a table": {"data_share": lambda data: data.reshape(1, -1)},
-    "not a number": {"data_share": put(0, np.nan)},
-    "an infinite leaf": {"leaf_share": put(0, np.inf)},
-    "an infinite root": {"root": put((0, 0), -np.inf)},
-    "not a number in a unary rule": {"unary": put((0, 0, 0), np.nan)},
-    "small floats": {"data_share": lambda data: data.astype(np.float32)},
-    "bytes for integers": {"states": lambda states: states.astype(np.uint8)},
-    "floats for symbols": {"leaf_rules": lambda rules: rules.astype(float)},
-    "a row missing from the leaves": {"leaf_factor": lambda leaf: leaf[:-1]},
-    "a row missing from the roots": {"root": lambda root: root[:-1]},
     "a column missing from the roots": {"root": lambda root: root[:, :-1]},
-    "a root for no symbol": {"root": lambda root: root[0]},
-    "a single root": {"root": np.float64(0.5).reshape(())},
-    "square leaf rules": {"leaf_rules": lambda rules: np.c_[rules, rules[:, :1]]},
-    "flat binary rules": {"binary_rules": lambda rules: rules.ravel()},
     "no binary rules": {"binary_rules": np.empty((0, 3), dtype=np.int64)},
-    "a scalar for a table": {"binary_rules": np.int64(3).reshape(())},
-    "operators of another size": {"unary": lambda unary: unary[:, :-1]},
-} | {f"{name} missing": {name.removeprefix("latent."): None} for name in toy_arrays()}
+}  # arrays of other shapes, types and sizes, with numbers beyond all, or missing: tests/conformance, for all models
 
 
 @pytest.mark.parametrize("what", HOSTILE)
@@ -490,27 +436,18 @@ def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
     ("entry", "body", "copies"),
     [
         (["float64", "float16", [3]], QUARTERS, {}),
-        (["float64", "float16", [1]], QUARTERS, {}),
         (["float64", "float16", [-2]], QUARTERS, {}),
         (["float64", "float16", [-1, -2]], QUARTERS, {}),
-        (["float64", "float16", [2.0]], QUARTERS, {}),
         (["float64", "float16", [True, 2]], QUARTERS, {}),
-        (["float64", "float16", 2], QUARTERS, {}),
         (["float64", "float16", [1 << 40]], QUARTERS, {}),
-        (["float64", "float16", [1 << 70, 0]], QUARTERS, {}),
-        (["float64", "uint8", [4]], QUARTERS, {}),
         (["object", "object", [1]], QUARTERS, {}),
         (["float64", "<f2", [2]], QUARTERS, {}),
-        (["float64", ["float16"], [2]], QUARTERS, {}),
         (["float64", "float16"], QUARTERS, {}),
-        ("float64", QUARTERS, {}),
         (None, QUARTERS, {}),
         (["float64", "float16", [2]], QUARTERS[:-1], {}),
         (["float64", "float16", [2]], QUARTERS + b"0", {}),
-        (["float64", "float16", [2]], b"text", {}),
         (["float64", "float16", [2]], QUARTERS, {"x": "x"}),
         (["float64", "float16", [2]], QUARTERS, {"y": "z"}),
-        (["float64", "float16", [2]], QUARTERS, {"y": ["x"]}),
         (["float64", "float16", [2]], QUARTERS, ["x"]),
     ],
 )
@@ -529,9 +466,9 @@ def test_a_shape_of_many_axes_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_a_model_may_be_as_large_as_its_reader_allows(tmp_path: Path) -> None:
-    bomb = by_hand(tmp_path / "m", ["int64", "uint8", [1 << 30]], zlib.compress(bytes(1 << 30), 1))
-    with pytest.raises(ModelFileError, match=rf"m: the model needs {8 << 30} bytes .* larger max_bytes"):
-        load_model(bomb, "toy")
+    bomb = by_hand(tmp_path / "m", ["int64", "uint8", [1 << 24]], zlib.compress(bytes(1 << 24), 1))
+    with pytest.raises(ModelFileError, match=rf"m: the model needs {8 << 24} bytes .* larger max_bytes"):
+        load_model(bomb, "toy", max_bytes=8 << 20)
     saved(tmp_path / "toy")
     needed = sum({array.tobytes(): array.nbytes for array in load_model(tmp_path / "toy")[0].values()}.values())
     assert load_model(tmp_path / "toy", max_bytes=needed)
@@ -549,7 +486,7 @@ def test_an_array_of_no_part_of_the_model_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["leaf_factor", "data_factor", "unary"])
-@pytest.mark.parametrize("factor", [0.0, 5e-324, 0.99, 1.01, 1e15])
+@pytest.mark.parametrize("factor", [0.0, 0.99, 1e15])
 def test_rules_that_are_no_distribution_are_refused(name: str, factor: float, tmp_path: Path) -> None:
     rules = {"leaf": [(0, 0), (1, 1), (2, 2)], "unary": [(1, 2)], "binary": [(0, 1, 2), (2, 2, 1)]}
     operators = replace(random_lpcfg(np.random.default_rng(0), STATES, rules).operators(), probabilities=True)
@@ -560,30 +497,18 @@ def test_rules_that_are_no_distribution_are_refused(name: str, factor: float, tm
         operators_from(changed, probabilities=True)
 
 
-def test_an_array_that_is_not_in_the_table_is_refused(tmp_path: Path) -> None:
-    tensors = {"x": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}}
-    with pytest.raises(ModelFileError, match="the stored arrays are not those of the table"):
-        load_model(raw(tmp_path / "m", GOOD, tensors, b"x"), "toy")
-
-
 @pytest.mark.parametrize(
     "text",
     [
         "",
-        "{",
-        "[]",
         "null",
-        '"text"',
-        "{}",
-        '{"format":"spectral_latent"}',
         '{"format":"spectral_latent","kind":"toy","version":8}',
-        '{"format":"spectral_latent","kind":"toy","library":7,"version":8}',
         '{"format":"spectral_latent","kind":"toy","library":"0.1.0","version":7}',
         '{"format":"spectral_latent","kind":"other","library":"0.1.0","version":8}',
         '{"format":"other","kind":"toy","library":"0.1.0","version":8}',
-        '{"format":"spectral_latent","kind":"toy","version":"8"}',
         '{"format":"spectral_latent", "kind":"toy","library":"0.1.0","version":8}',
         '{"format":"spectral_latent","kind":"toy","number":NaN,"version":8}',
+        "[" * 200_000,
     ],
 )
 def test_settings_of_another_kind_are_refused(text: str, tmp_path: Path) -> None:
@@ -591,12 +516,7 @@ def test_settings_of_another_kind_are_refused(text: str, tmp_path: Path) -> None
         load_model(raw(tmp_path / "m", text, {}), "toy")
 
 
-def test_settings_nested_beyond_measure_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError):
-        load_model(raw(tmp_path / "m", "[" * 200_000, {}), "toy")
-
-
-@pytest.mark.parametrize(("dtype", "size"), [("BF16", 2), ("F8_E4M3", 1), ("F8_E5M2", 1)])
+@pytest.mark.parametrize(("dtype", "size"), [("BF16", 2), ("F8_E4M3", 1)])
 def test_numbers_that_numpy_lacks_are_refused(dtype: str, size: int, tmp_path: Path) -> None:
     tensors = {"x": {"dtype": dtype, "shape": [1], "data_offsets": [0, size]}}
     with pytest.raises(ModelFileError):
@@ -613,23 +533,13 @@ def test_what_is_no_model_is_refused_by_name(tmp_path: Path) -> None:
         load_model(saved(tmp_path / "m"), "other")
 
 
-@pytest.mark.parametrize("kind", [KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError])
+@pytest.mark.parametrize("kind", [KeyError, OverflowError, RecursionError, MemoryError])
 def test_what_goes_wrong_with_the_parts_names_the_file(kind: type[Exception], tmp_path: Path) -> None:
     path = saved(tmp_path / "m")
     with pytest.raises(ModelFileError) as raised, opened_model(path, "toy") as parts:
         assert parts[1]["words"] == SETTINGS["words"]
         raise kind("odd")
-    assert str(raised.value) == f"{path}: the model is damaged ({kind('odd')}); train it again"
-
-
-def test_errors_of_model_files_name_the_file_once(tmp_path: Path) -> None:
-    path = saved(tmp_path / "m")
-    with pytest.raises(ModelFileError) as raised, opened_model(path, "toy") as (arrays, _):
-        operators_from({name: array for name, array in arrays.items() if name != "latent.states"})
-    assert str(raised.value) == f"{path}: the model is damaged (the array latent.states is missing); train it again"
-    with pytest.raises(ModelFileError) as raised, opened_model(path, "other"):
-        pytest.fail("a model of another kind was opened")
-    assert str(raised.value) == f"{path}: a toy model, where a other model is needed"
+    assert str(raised.value).startswith(f"{path}: the model is damaged")
 
 
 def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
@@ -703,10 +613,3 @@ def test_settings_of_the_file_itself_cannot_be_given(name: str, tmp_path: Path) 
     with pytest.raises(ValueError, match=f"the file has a setting {name} of its own"):
         save_model(tmp_path / "m", {}, {"kind": "toy", name: 1})
     assert not (tmp_path / "m").exists()
-
-
-@pytest.mark.parametrize("error", [RecursionError, MemoryError])
-def test_contents_too_deep_or_too_large_are_damage(error: type[Exception], tmp_path: Path) -> None:
-    path = saved(tmp_path / "m")
-    with pytest.raises(ModelFileError, match="the model is damaged"), opened_model(path, "toy"):
-        raise error

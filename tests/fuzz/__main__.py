@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.fuzz import allocations, kills, models, texts
+from tests.fuzz import kills, models, texts
 
 
 def main() -> int:
@@ -24,7 +24,6 @@ def main() -> int:
     parser.add_argument("--texts", type=int, default=2000, help="changed texts of each format")
     parser.add_argument("--models", type=int, default=2000, help="damaged files of each kind of model")
     parser.add_argument("--kills", type=int, default=70, help="during saving, training and parsing each")
-    parser.add_argument("--arrays", type=int, default=300, help="arrays that are refused on the road of an answer")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     n_failures = 0
@@ -36,14 +35,12 @@ def main() -> int:
             checks[f"text, {form}"] = partial(texts.check, form, seed=given.seed)
         for kind in models.KINDS:
             checks[f"model, {kind}"] = partial(models.check, kind, seed=given.seed, folder=folder)
-        for kind in allocations.ROADS:
-            checks[f"memory, {kind}"] = partial(allocations.check, kind, folder=folder)
         for kind, kill in kills.KINDS.items():
             killed = Path(name, f"killed during {kind}")
             killed.mkdir()
             checks[f"kill, {kind}"] = partial(kill, seed=given.seed, folder=killed)
         for label, check in checks.items():
-            numbers = {"text": given.texts, "model": given.models, "memory": given.arrays, "kill": given.kills}
+            numbers = {"text": given.texts, "model": given.models, "kill": given.kills}
             n_cases = numbers[label.partition(",")[0]]
             if not n_cases:
                 continue

@@ -1,4 +1,4 @@
-"""Small models of every kind, files of theirs with the right digest and wrong contents, and what must become of them.
+"""Files of every kind of model, with the right digest and wrong contents, and what must become of them.
 
 A damaged file is refused when it is read, by a ModelFileError that names it; or it is a model, whose answers have no
 NaN, are as many as there are questions, and come from within its arrays (run with NUMBA_BOUNDSCHECK=1 to see that).
@@ -11,53 +11,25 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import networkx as nx
 import numpy as np
 
-from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
-from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
-from spectral_latent.corpora.embedded import embedded_treebank
-from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent import load
+from spectral_latent.automata import WeightedAutomaton
+from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError, load_model, save_model
-from spectral_latent.graphs import GraphModel
-from spectral_latent.reranking import NBest, PerceptronOptions, Reranker
-from spectral_latent.reranking.candidates import Candidate
-from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions
+from spectral_latent.files.storage import VERSION
+from spectral_latent.sequence import LatentHMM, LatentTagger
+from tests.files import golden
+from tests.files.golden import QUESTIONS, TREES
 
 __all__ = ["KINDS", "check", "damaged"]
 
-TREES = embedded_treebank(60)
-WORDS = [list(tree.words()) for tree in TREES]
-TAGGED = [[(word, word[-1]) for word in row] for row in WORDS]
-QUESTIONS = [WORDS[0], ["Zorro", "likes", "3", "birds"], WORDS[1][:3]]
 FAR = [-(2**62), -(10**9), -2, -1, 0, 1, 2, 3, 10**6, 10**9, 2**62]
 FLOATS = [0.0, -0.0, -1.0, 1e-300, 1e-30, 0.5, 1.0, 2.0, 1e6, 1e30, 1e90, 1e308, -1e308, np.inf, np.nan]
 SETTINGS = [None, True, False, 0, 1, -1, 3, 10**9, 10**400, 0.5, 1e308, "", "a", "False", [], [None], ["a", "a"], {}]
-
-
-class Kind(NamedTuple):
-    """A kind of model: how a small one is made, read, and asked all that it can be asked."""
-
-    train: Callable[[], Any]
-    load: Callable[[Path], Any]
-    answers: Callable[[Any], Iterator[Any]]
-
-
-def _expectations(model: Any, words: list[str]) -> Iterator[Any]:
-    """Ask a model of probabilities for what it expects of each prefix of a sentence."""
-    yield np.exp(-model.surprisal(words, "nats").total)
-    entropy = model.entropy(words)
-    assert (entropy >= -1e-9).all()
-    yield np.exp(-entropy)
-
-
-def _phrases(estimator: str) -> ConstituencyModel:
-    options = ConstituencyOptions(estimator=EstimatorOptions(estimator, n_states=3, iterations=2))
-    return ConstituencyModel.train(TREES, [options, options])
 
 
 def _ask_phrases(model: ConstituencyModel) -> Iterator[Any]:
@@ -66,37 +38,30 @@ def _ask_phrases(model: ConstituencyModel) -> Iterator[Any]:
             assert list(parse.tree.words()) == words
             yield parse.log
         yield np.array(list(model.posteriors(words).values()))
-        if model.options.estimator.probabilities:
-            yield from _expectations(model, words)
+        entropy = model.entropy(words)
+        assert (entropy >= -1e-9).all()
+        yield from (np.exp(-entropy), np.exp(-model.surprisal(words, "nats").total))
     yield model.score(TREES[:4]).log
     yield model.log_probabilities(QUESTIONS)
 
 
-def _sentences() -> list[DependencySentence]:
-    """Each word depends on the next one."""
-    made = []
-    for row in WORDS:
-        sentence = DependencySentence.of(row, [word[-1] for word in row])
-        heads = (*range(2, len(row) + 1), 0)
-        made.append(sentence.with_heads(heads, tuple("root" if not head else "dep" for head in heads)))
-    return made
-
-
 def _ask_dependencies(model: DependencyModel) -> Iterator[Any]:
-    for words in QUESTIONS:
-        for parse in model.parse_nbest(DependencySentence.of(words), 2):
-            assert parse.tree.forms == tuple(words) and parse.tree.is_tree()
+    sentences = list(map(DependencySentence.of, QUESTIONS))
+    for sentence in sentences:
+        parses = model.parse_nbest(sentence, 2)
+        for parse in parses:
+            assert parse.tree.forms == sentence.forms and parse.tree.is_tree()
             yield parse.log
-        yield model.posteriors(DependencySentence.of(words))
-    yield model.score(_sentences()[:4]).log
-    yield model.log_probabilities(map(DependencySentence.of, QUESTIONS))
+        yield model.score([parse.tree for parse in parses]).log
+        yield model.posteriors(sentence)
+    yield model.log_probabilities(sentences)
 
 
 def _ask_sequences(model: LatentHMM | LatentTagger) -> Iterator[Any]:
-    rows = [*QUESTIONS, []] * 3
-    tags = list((model if isinstance(model, LatentTagger) else model.tagger).tag_all(rows))
-    assert [len(row) for row in tags] == [len(row) for row in rows]
-    yield from ((model if isinstance(model, LatentTagger) else model.tagger).posteriors(row) for row in QUESTIONS)
+    if isinstance(model, LatentTagger):
+        rows = [*QUESTIONS, []] * 3
+        assert [len(row) for row in model.tag_all(rows)] == [len(row) for row in rows]
+        yield from map(model.posteriors, QUESTIONS)
     log = model.weights(QUESTIONS).log
     yield log
     if np.isfinite(log).all():  # what follows the impossible is not known
@@ -109,79 +74,35 @@ def _ask_automata(model: WeightedAutomaton) -> Iterator[Any]:
     yield from (np.exp(value) for value in model.log_probabilities(QUESTIONS))
 
 
-def _ask_anchors(model: AnchorHMM) -> Iterator[Any]:
-    tags = list(model.tag_all(QUESTIONS))
-    assert [len(row) for row in tags] == [len(row) for row in QUESTIONS]
-    yield from (model.posteriors(words) for words in QUESTIONS)
+def _numbers(answers: Any) -> Iterator[float]:
+    """List the numbers of lists within lists."""
+    if isinstance(answers, list):
+        for answer in answers:
+            yield from _numbers(answer)
+    elif isinstance(answers, float):
+        yield answers
 
 
-def _graphs() -> list[nx.DiGraph]:
-    made = []
-    for first, second in ["aa", "bb", "ab", "bb"] * 3:
-        graph = nx.DiGraph([(0, 1), (0, 2)])
-        nx.set_node_attributes(graph, {0: "A", 1: "B", 2: "B"}, "label")
-        nx.set_node_attributes(graph, {1: first, 2: second}, "observation")
-        made.append(graph)
-    return made
+def _ask(model: Any) -> Iterator[Any]:
+    yield np.array(list(_numbers(golden.answers(model))))
 
 
-def _ask_graphs(model: GraphModel) -> Iterator[Any]:
-    yield model.score(_graphs()[:4]).log
-
-
-def _lists() -> list[NBest]:
-    """Make a list of two trees with random scores for each sentence."""
-    rng = np.random.default_rng(0)
-    pairs = ((tree, tree._replace(label="X")) for tree in TREES[:20])
-    return [NBest.of([Candidate(tree, float(rng.normal())) for tree in pair]) for pair in pairs]
-
-
-def _reranker() -> Reranker:
-    gains = np.random.default_rng(1).normal(size=40)
-    return Reranker.train(_lists(), gains, options=PerceptronOptions(epochs=3))
-
-
-def _ask_reranker(model: Reranker) -> Iterator[Any]:
-    yield model.rerank(_lists())
-
-
-KINDS: dict[str, Kind] = {
-    "phrases": Kind(lambda: _phrases("clusters-em"), ConstituencyModel.load, _ask_phrases),
-    "spectral phrases": Kind(lambda: _phrases("spectral"), ConstituencyModel.load, _ask_phrases),
-    "dependencies": Kind(
-        lambda: DependencyModel.train(_sentences(), DependencyOptions(estimator=EstimatorOptions(n_states=3))),
-        DependencyModel.load,
-        _ask_dependencies,
-    ),
-    "tagger": Kind(
-        lambda: LatentTagger.train(TAGGED, TaggerOptions(EstimatorOptions(n_states=3))),
-        LatentTagger.load,
-        _ask_sequences,
-    ),
-    "sequences": Kind(
-        lambda: LatentHMM.train(WORDS, HMMOptions(EstimatorOptions("clustering", n_states=3))),
-        LatentHMM.load,
-        _ask_sequences,
-    ),
-    "automata": Kind(
-        lambda: WeightedAutomaton.train(WORDS, AutomatonOptions(n_states=3)), WeightedAutomaton.load, _ask_automata
-    ),
-    "anchors": Kind(lambda: AnchorHMM.train(WORDS, AnchorOptions(n_states=3)), AnchorHMM.load, _ask_anchors),
-    "graphs": Kind(
-        lambda: GraphModel.train(_graphs(), EstimatorOptions("clustering", n_states=2)),
-        GraphModel.load,
-        _ask_graphs,
-    ),
-    "reranker": Kind(_reranker, Reranker.load, _ask_reranker),
+KINDS: dict[str, Callable[[Any], Iterator[Any]]] = {
+    "constituency": _ask_phrases,
+    "dependency": _ask_dependencies,
+    "tagger": _ask_sequences,
+    "hmm": _ask_sequences,
+    "automaton": _ask_automata,
+    "anchors": _ask,
+    "tree": _ask,
+    "reranker": _ask,
 }
 
 
 @cache
-def whole(kind: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Train a model of a kind, and give the arrays and settings of its file."""
-    path = folder / kind
-    KINDS[kind].train().save(path)
-    return load_model(path)
+def whole(kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give the arrays and settings of a golden file."""
+    return load_model(golden.FOLDER / str(VERSION) / kind)
 
 
 def damaged(
@@ -255,15 +176,15 @@ def check(kind: str, case: int, seed: int, folder: Path) -> str:
     """
     rng = random.Random(f"{seed}:{kind}:{case}")
     path = folder / "damaged"
-    save_model(path, *damaged(rng, *whole(kind, folder)))
+    save_model(path, *damaged(rng, *whole(kind)))
     try:
-        model = KINDS[kind].load(path)
+        model = load(path)
     except ModelFileError as error:
         assert str(path) in str(error)
         return "refused"
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
         try:
-            for answer in KINDS[kind].answers(model):
+            for answer in KINDS[kind](model):
                 assert not np.isnan(answer).any(), "an answer is NaN"
         except ValueError as error:
             assert type(error) is ValueError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz import allocations, kills, models, texts
+from tests.fuzz import kills, models, texts
 
 SEED = 7
 
@@ -20,7 +20,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("form", texts.FORMATS)
 def test_changed_texts_are_read_or_refused(form: str) -> None:
     assert list(texts.FORMATS[form].read(texts.FORMATS[form].text, "unchanged"))
-    found = Counter(texts.check(form, case, SEED) for case in range(300))
+    found = Counter(texts.check(form, case, SEED) for case in range(150))
     assert found["refused"] and found["read"]
 
 
@@ -33,10 +33,3 @@ def test_damaged_models_are_refused_or_give_answers(kind: str, folder: Path) -> 
 @pytest.mark.parametrize("kind", kills.KINDS)
 def test_killed_processes_leave_whole_models_and_all_answers(kind: str, tmp_path: Path) -> None:
     kills.KINDS[kind](0, SEED, tmp_path)
-
-
-@pytest.mark.parametrize("kind", allocations.ROADS)
-def test_an_answer_that_memory_was_short_for_is_an_error_and_changes_no_later_answer(kind: str, folder: Path) -> None:
-    found = Counter(allocations.check(kind, 41 * case, folder) for case in range(12))
-    assert found["refused"]
-    assert allocations.check(kind, 10**6, folder) == "enough"

@@ -55,7 +55,7 @@ def threads() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 511, 512, 513, 1200])
+@pytest.mark.parametrize("n", [0, 1, 8, 9, 513])
 def test_answers_are_those_of_one_process_in_order(n: int, threads: None) -> None:
     expected = [3 * item + 5 for item in range(n)]
     for jobs in (1, 2):

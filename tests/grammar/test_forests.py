@@ -11,7 +11,7 @@ from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar._inside_chart import InsideChart, LimitError, inside_chart
 from spectral_latent.grammar.forests import SpanForest, pruned_chart
 from spectral_latent.grammar.permits import Permits
-from spectral_latent.inference import edge_marginals, inside, marginals, outside, total_weight
+from spectral_latent.inference import inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, IntArray, Rules
 
@@ -88,7 +88,7 @@ def built(operators: ObservableOperators, terminals: IntArray, beam: float, thre
     return None if spans is None else spans.forest
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_unpruned_chart_is_the_full_forest(seed: int) -> None:
     rng = np.random.default_rng(seed)
     operators = random_grammar(rng)
@@ -107,7 +107,7 @@ def test_unpruned_chart_is_the_full_forest(seed: int) -> None:
     assert names
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_where_everything_is_pruned_the_likeliest_root_stays(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     operators = random_grammar(rng)
@@ -155,8 +155,8 @@ def walked(operators: ObservableOperators, terminals: np.ndarray, threshold: flo
     return kept
 
 
-@pytest.mark.parametrize("threshold", [0.05, 0.01, 1e-3])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("threshold", [0.05, 1e-3])
+@pytest.mark.parametrize("seed", range(4))
 def test_pruning_keeps_the_edges_of_sufficient_posterior(seed: int, threshold: float) -> None:
     """Edge by edge, and no others; of an item without one the best edge stays."""
     rng = np.random.default_rng(700 + seed)  # no two edges are equally likely
@@ -177,19 +177,6 @@ def test_pruning_keeps_the_edges_of_sufficient_posterior(seed: int, threshold: f
     expected = walked(operators, terminals, threshold)
     assert found == {item: set(edges) for item, edges in expected.items()}
     assert sum(map(len, found.values())) < full_forest(operators, terminals)[0].n_edges
-
-
-def test_posteriors_of_the_walk_are_those_of_the_engine() -> None:
-    """Where nothing is dropped: so that the walk above is itself compared."""
-    rng = np.random.default_rng(100)
-    operators = random_grammar(rng)
-    terminals = rng.integers(0, N_TERMINALS, 6)
-    full, _ = full_forest(operators, terminals)
-    inner = inside(operators, full)
-    by_edge = edge_marginals(operators, full, inner, outside(operators, full, inner))
-    expected = [mu for mu, left in zip(by_edge.tolist(), full.left, strict=True) if left >= 0 and mu > 0]
-    found = [mu for edges in walked(operators, terminals, 0.0).values() for mu in edges.values()]
-    assert sorted(found) == pytest.approx(sorted(expected), rel=1e-10)
 
 
 def beamed_items(
@@ -225,8 +212,8 @@ def scores_of(chart: InsideChart, n: int) -> dict[tuple[int, int, int], float]:
     }
 
 
-@pytest.mark.parametrize("beam", [0.0, 0.02, 0.1, 0.5])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("beam", [0.0, 0.1])
+@pytest.mark.parametrize("seed", range(3))
 def test_the_beam_weighs_scores_by_the_frequency_of_symbols(seed: int, beam: float) -> None:
     """Items of each cell, with their scores."""
     rng = np.random.default_rng(200 + seed)
@@ -266,9 +253,8 @@ def test_spans_are_those_of_the_words_below() -> None:
             assert (first[item], end[item]) == (first[left], end[right]) and end[left] == first[right]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_leaf_rules_that_are_not_used_are_as_if_they_were_not_there(seed: int) -> None:
-    rng = np.random.default_rng(300 + seed)
+def test_leaf_rules_that_are_not_used_are_as_if_they_were_not_there() -> None:
+    rng = np.random.default_rng(300)
     operators, terminals = random_grammar(rng), rng.integers(0, N_TERMINALS, 5)
     used = rng.random(len(operators.leaf)) < 0.8
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
@@ -289,15 +275,6 @@ def test_a_sentence_without_a_derivation_has_no_forest() -> None:
     nothing = Rules(operators.rules.leaf, operators.rules.unary, operators.rules.binary[:0])
     bare = ObservableOperators(nothing, operators.states, operators.root, operators.leaf, operators.unary, [])
     assert built(bare, np.array([0, 1]), beam=0.0, threshold=0.0) is None
-
-
-def test_long_sentences_neither_under_nor_overflow() -> None:
-    operators = random_grammar(np.random.default_rng(5))
-    terminals = np.random.default_rng(6).integers(0, N_TERMINALS, 300)
-    forest = built(operators, terminals, beam=1e-6, threshold=1e-3)
-    assert forest is not None
-    _, log = posteriors(operators, forest)
-    assert np.isfinite(log) and log < -700
 
 
 def test_sentences_may_have_more_words_than_a_number_has_bits() -> None:
@@ -372,23 +349,6 @@ def test_unary_rules_are_refused() -> None:
         CoarseGrammar.of(chained, np.ones(N_SYMBOLS))
 
 
-def test_rules_by_pair_of_children_are_the_rules() -> None:
-    operators = random_grammar(np.random.default_rng(1))
-    grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
-    by_pair = {
-        (int(grammar.pair_parent[r]), b, c): grammar.pair_weight[r]
-        for (b, c), pair in np.ndenumerate(grammar.pair)
-        if pair < len(grammar.of_pair) - 1
-        for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1])
-    }
-    parent = np.repeat(np.arange(N_SYMBOLS), np.diff(grammar.of_parent.astype(int)))
-    rules = zip(parent.tolist(), grammar.left_child.tolist(), grammar.right_child.tolist(), strict=True)
-    assert by_pair == dict(zip(rules, grammar.weight, strict=True))
-    for right in range(N_SYMBOLS):
-        for pair in range(int(grammar.of_right[right]), int(grammar.of_right[right + 1])):
-            assert grammar.pair[grammar.left[pair], right] == pair
-
-
 def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     def without_memory(*_: object) -> None:
         raise MemoryError("Allocation failed")
@@ -414,10 +374,9 @@ def test_cells_are_filled_alike_however_many_words_at_a_time(monkeypatch: pytest
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 20)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
     expected = inside_chart(grammar, leaves, 1e-3, 1 << 20)
-    for words in (1, 7, 1 << 20):
-        monkeypatch.setattr("spectral_latent.grammar._inside_chart._WORDS", words)
-        for found, wanted in zip(inside_chart(grammar, leaves, 1e-3, 1 << 20), expected, strict=True):
-            np.testing.assert_array_equal(found, wanted)
+    monkeypatch.setattr("spectral_latent.grammar._inside_chart._WORDS", 7)
+    for found, wanted in zip(inside_chart(grammar, leaves, 1e-3, 1 << 20), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_edges_are_the_same_however_little_room_there_is_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,7 +392,7 @@ def test_edges_are_the_same_however_little_room_there_is_at_first(monkeypatch: p
         np.testing.assert_array_equal(column, wanted)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_permits_leave_the_derivations_of_what_they_permit(seed: int) -> None:
     """The full forest without the edges that make, or are made of, a symbol over words where it may not stand."""
     rng = np.random.default_rng(seed)

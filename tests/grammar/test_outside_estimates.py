@@ -136,7 +136,7 @@ def chain(rng: np.random.Generator, n_tags: int, n_words: int) -> tuple[Observab
     return operators, prior / prior.sum(), np.tile(np.arange(n_tags), 2)
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 300])
+@pytest.mark.parametrize("n", [1, 300])
 def test_estimates_are_exact_where_tags_are_a_markov_chain(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The posteriors of a chain by the estimates are those of the engine; 300 words need exponents."""
     monkeypatch.setattr(_outside_estimates, "_ANY", 0.0)
@@ -155,10 +155,9 @@ def test_estimates_are_exact_where_tags_are_a_markov_chain(n: int, monkeypatch: 
     assert np.ldexp(by_words / estimates.least, exponent) == pytest.approx(expected, rel=1e-4, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_unlikely_items_are_dropped(seed: int) -> None:
+def test_unlikely_items_are_dropped() -> None:
     """A chart has the items that are likely by the estimates, of which those are likely that they are made of."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     operators, prior, tags = chain(rng, 3, 4)
     grammar, leaves = CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, rng.integers(0, 4, 9))
     neighbours = Neighbours.compute(operators, prior, tags)

@@ -13,7 +13,7 @@ from spectral_latent.grammar import Limits
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
-from spectral_latent.model import Prefixes, Surprisal, entropies
+from spectral_latent.model import Prefixes, entropies
 from spectral_latent.trees import FloatArray
 from tests.grammar.test_grammar import OPTIONS, Grammar, training
 from tests.inference.test_left_corners import branching
@@ -35,7 +35,9 @@ def small(seed: int, states: list[int], binary: float, rules: dict[str, list[Rul
     return model
 
 
-def computed(model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpcfg | None = None) -> Prefixes:
+def latent_prefixes(
+    model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpcfg | None = None
+) -> LatentPrefixes:
     """The prefixes of words; a coarse grammar with rules of other probabilities builds the forest."""
     coarse = coarse or small(99, [1] * len(model.states), 0.3)
     operators = [each.operators(probabilities=True) for each in (coarse, model)]
@@ -43,21 +45,28 @@ def computed(model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpc
     leaves = CoarseLeaves.of(operators[0], np.array(words))
     grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
     spans = prefix_forest(grammar, corners[0], leaves, threshold, MOST)
-    return LatentPrefixes.compute(operators[1], corners[1], leaves, spans).probabilities()
+    return LatentPrefixes.compute(operators[1], corners[1], leaves, spans)
+
+
+def computed(model: Lpcfg, words: list[int], threshold: float = 0.0, coarse: Lpcfg | None = None) -> Prefixes:
+    return latent_prefixes(model, words, threshold, coarse).probabilities()
 
 
 def computed_next_words(model: Lpcfg, words: list[int], coarse: Lpcfg | None = None) -> FloatArray:
     """The probabilities of what follows each prefix."""
-    coarse = coarse or small(99, [1] * len(model.states), 0.3)
-    operators = [each.operators(probabilities=True) for each in (coarse, model)]
-    corners = [LeftCorners.compute(each) for each in operators]
-    leaves = CoarseLeaves.of(operators[0], np.array(words))
-    grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
-    spans = prefix_forest(grammar, corners[0], leaves, 0.0, MOST)
-    latent = LatentPrefixes.compute(operators[1], corners[1], leaves, spans)
+    latent = latent_prefixes(model, words, coarse=coarse)
     found = latent.next_words(2)
     np.testing.assert_array_equal(found.prefixes, latent.probabilities().words)
     return found.following
+
+
+def repetition(q: float, n: int) -> Prefixes:
+    """The prefixes of n words of S → S S (q) | a."""
+    operators = branching(q)
+    corners = LeftCorners.compute(operators)
+    leaves = CoarseLeaves.of(operators, np.zeros(n, dtype=np.int64))
+    spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
+    return LatentPrefixes.compute(operators, corners, leaves, spans).probabilities()
 
 
 def probability(model: Lpcfg, words: tuple[int, ...]) -> float:
@@ -119,11 +128,7 @@ def test_next_words_are_ratios_of_prefixes(binary: float) -> None:
 def test_repetition_by_hand() -> None:
     """S → S S (q) | a (p): k words begin sentences of k or more; p and q change places if all is to end, and q > p."""
     for q in (0.25, 0.75):
-        operators = branching(q)
-        corners = LeftCorners.compute(operators)
-        leaves = CoarseLeaves.of(operators, np.zeros(3, dtype=np.int64))
-        spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
-        found = LatentPrefixes.compute(operators, corners, leaves, spans).probabilities()
+        found = repetition(q, 3)
         np.testing.assert_allclose(np.exp(found.words), [1.0, 1.0, 0.25, 0.25 - 0.25 * 0.75**2], rtol=1e-9)
         np.testing.assert_allclose(np.exp(found.sentence), 2 * 0.25**2 * 0.75**3, rtol=1e-9)
 
@@ -146,20 +151,6 @@ def test_tags_are_those_that_a_word_may_have() -> None:
     assert 0.0 < words[0] < tags[0] and 0.0 < words[1] < tags[1]
 
 
-def test_one_state_is_the_coarse_grammar() -> None:
-    coarse = small(3, [1, 1, 1], 0.4)
-    model = small(3, [1, 1, 1], 0.4)
-    words = [0, 1, 1, 0, 1]
-    operators = coarse.operators(probabilities=True)
-    corners = LeftCorners.compute(operators)
-    leaves = CoarseLeaves.of(operators, np.array(words))
-    spans = prefix_forest(CoarseGrammar.of(operators, np.ones(3) / 3), corners, leaves, 0.0, MOST)
-    found = computed(model, words)
-    np.testing.assert_allclose(
-        found.words[1:], spans.scale[1:] * np.log(2.0) - np.log(corners.total[:, 0] @ operators.root[:, 0]), rtol=1e-9
-    )
-
-
 def test_pruning_loses_little_and_never_looks_ahead() -> None:
     model = small(4, [2, 3, 2], 0.45)
     words = np.random.default_rng(0).integers(0, 2, 12).tolist()
@@ -177,11 +168,7 @@ def test_pruning_loses_little_and_never_looks_ahead() -> None:
 def test_nothing_underflows() -> None:
     """S → S S (q) | a over 150 words, whose trees are counted by Catalan numbers C: p(n words) = C(n-1) q^(n-1) p^n."""
     q = 0.001
-    operators = branching(q)
-    corners = LeftCorners.compute(operators)
-    leaves = CoarseLeaves.of(operators, np.zeros(150, dtype=np.int64))
-    spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
-    found = LatentPrefixes.compute(operators, corners, leaves, spans).probabilities()
+    found = repetition(q, 150)
     n = np.arange(2, 200)
     catalan = np.concatenate([[0.0], np.cumsum(np.log(4 * n - 6) - np.log(n))])
     log = catalan + np.arange(199) * np.log(q) + np.arange(1, 200) * np.log(1.0 - q)
@@ -221,20 +208,12 @@ def test_prefixes_of_words(grammar: Grammar) -> None:
     exact = replace(grammar, options=replace(grammar.options, beam=0.0), seen=np.ones_like(grammar.seen))
     for words in (["ant", "bat"], ["ape", "both", "bee"], ["newt", "ant", "zebra"]):
         found = grammar.prefixes(words)
+        bits, nats = (found.surprisal(unit, np.ones(len(words), dtype=np.bool_)) for unit in ("bits", "nats"))
+        np.testing.assert_allclose(nats.sentence, -found.sentence)
+        np.testing.assert_allclose(bits.total, nats.total / np.log(2.0))
         (wanted,) = exact.charts([words]).weight().log
         np.testing.assert_allclose(found.sentence, wanted, atol=0.01)
         assert (np.diff(found.words) <= 1e-12).all() and found.sentence <= found.words[-1]
-
-
-def test_surprisal_of_all_words_and_the_end_is_that_of_the_sentence(grammar: Grammar) -> None:
-    found = grammar.prefixes(["ape", "both", "bee"])
-    bits, nats = (found.surprisal(unit, ALL_SEEN) for unit in ("bits", "nats"))
-    np.testing.assert_allclose(nats.sentence, -found.sentence)
-    assert isinstance(bits, Surprisal)
-    for one, other in zip(bits[:-1], nats[:-1], strict=True):
-        np.testing.assert_allclose(one, other / np.log(2.0))
-    with pytest.raises(ValueError, match="'bits', 'nats', not 'hartleys'"):
-        found.surprisal("hartleys", ALL_SEEN)  # type: ignore[arg-type]
 
 
 def test_next_words_of_a_lexicon(grammar: Grammar) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.inference import expected_counts, sample_trees, tree_weights
+from spectral_latent.inference import expected_counts, tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import Forest, Rules, SkeletalTrees
+from spectral_latent.trees import Forest, Rules
 from tests.oracles import (
     Lpcfg,
     all_rules,
@@ -23,7 +23,6 @@ from tests.oracles import (
     log_weight,
     numbers_by_factor,
     numbers_of,
-    proper,
     random_lpcfg,
     random_numbers,
     rules_of,
@@ -99,11 +98,10 @@ def slope(operators: ObservableOperators, forest: Forest, name: str, at: tuple[i
 
 
 @pytest.mark.parametrize("factored", [False, True])
-@pytest.mark.parametrize("seed", range(2))
-def test_counts_are_derivatives_of_log_z(seed: int, factored: bool) -> None:
+def test_counts_are_derivatives_of_log_z(factored: bool) -> None:
     """Of sentences with thousands of derivations, every number of the operators."""
-    rng = np.random.default_rng(seed)
-    model = positive(seed, RULES, factored=factored)
+    rng = np.random.default_rng(0)
+    model = positive(0, RULES, factored=factored)
     operators = model.operators()
     forest = cky_forest(model, [rng.integers(3, size=n).tolist() for n in (7, 1, 5)], rng=rng).forest
     found = expected_counts(operators, forest)
@@ -134,26 +132,12 @@ def test_every_factor_of_a_term_has_the_same_count(seed: int) -> None:
                 assert factor.sum(axis=0) == pytest.approx(total)  # summed over terms, the counts of the states
 
 
-@given(seeds)
-@settings(max_examples=10)
-def test_counts_of_forests_add(seed: int) -> None:
-    model = positive(seed, RULES, factored=True)
-    operators = model.operators()
-    sentences = [[0, 1], [2], [1, 1, 0]]
-    one, two, both = (cky_forest(model, part).forest for part in (sentences[:1], sentences[1:], sentences))
-    added = expected_counts(operators, one) + expected_counts(operators, two)
-    wanted = expected_counts(operators, both)
-    same_numbers(numbers_by_factor(added), numbers_by_factor(wanted), atol=1e-12)
-    assert added.log_likelihood == pytest.approx(wanted.log_likelihood)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Size
 
 
-@pytest.fixture(scope="module")
-def large() -> tuple[Lpcfg, SkeletalTrees]:
-    """Trees of 500 leaves and more, whose probabilities are far below the least float."""
+def test_large_trees_have_the_counts_of_their_rules() -> None:
+    """Summed over states, how often each rule occurs; Σ log Z is that of an inside pass in logarithms."""
     model = random_lpcfg(np.random.default_rng(0), [2, 3], all_rules(2, 3, unary=[(0, 1)]))
     rng = np.random.default_rng(1)
 
@@ -166,12 +150,7 @@ def large() -> tuple[Lpcfg, SkeletalTrees]:
         tree = (a, grown(left), grown(leaves - left))
         return (0, tree) if a == 1 and rng.random() < 0.1 else tree
 
-    return model, columns([grown(500), grown(700)])
-
-
-def test_large_trees_have_the_counts_of_their_rules(large: tuple[Lpcfg, SkeletalTrees]) -> None:
-    """Summed over states, how often each rule occurs; Σ log Z is that of an inside pass in logarithms."""
-    model, trees = large
+    trees = columns([grown(500), grown(700)])
     found = expected_counts(model.operators(), Forest.of_trees(trees, model.rules()))
     rule = trees.rule_in(model.rules())
     for kind, _ in (("leaf", 2), ("unary", 2), ("binary", 3)):
@@ -184,41 +163,12 @@ def test_large_trees_have_the_counts_of_their_rules(large: tuple[Lpcfg, Skeletal
     assert found.log_likelihood == pytest.approx(log.sum(), rel=1e-12)
 
 
-def test_counts_of_large_trees_are_derivatives_of_an_inside_pass_in_logarithms(
-    large: tuple[Lpcfg, SkeletalTrees],
-) -> None:
-    model, trees = large
-    found = numbers_of(expected_counts(model.operators(), Forest.of_trees(trees, model.rules())))
-    step = 1e-4
-    for kind, rule, at in [("leaf", (1, 2), (1,)), ("unary", (0, 1), (1, 2)), ("binary", (1, 0, 1), (2, 1, 0))]:
-        array = model.of(kind)[rule]
-        before = array[at]
-        logs = []
-        for sign in (1.0, -1.0):
-            array[at] = before * np.exp(sign * step)
-            logs.append(log_weight(model, trees).sum())
-        array[at] = before
-        assert found[kind, rule][at] == pytest.approx((logs[0] - logs[1]) / (2 * step), rel=1e-6)
-
-
-def test_counts_of_a_sample_tend_to_the_model() -> None:
-    """The counts under the true probabilities, normalised, are those probabilities again, up to sampling error."""
-    rules = {"leaf": [(0, x) for x in range(3)] + [(1, 3), (1, 4)], "unary": [(1, 0)], "binary": [(0, 1, 1)]}
-    model = random_lpcfg(np.random.default_rng(2), [2, 2], rules)
-    for (a, _), array in model.q.items():
-        array += 1.0 if a == 0 else 0.5  # short trees
-    truth = proper(model).operators(probabilities=True)
-    trees = sample_trees(truth, 40_000, np.random.default_rng(0)).trees
-    found = ObservableOperators.probabilities_of(expected_counts(truth, Forest.of_trees(trees, truth.rules)).counts())
-    same_numbers(numbers_of(found), numbers_of(truth), atol=0.02)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Edges
 
 
-@pytest.mark.parametrize("leaf", [1e-290, 1e-200, 1.0])
-def test_a_rule_that_must_be_used_counts_once_however_unlikely(leaf: float) -> None:
+def test_a_rule_that_must_be_used_counts_once_however_unlikely() -> None:
+    leaf = 1e-290
     rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
     operators = ObservableOperators(rules, np.array([1]), np.ones((1, 1)), np.array([[leaf]]), np.empty((0, 1, 1)), [])
     tree = columns([(0, 0)])
@@ -237,10 +187,3 @@ def test_the_first_component_without_a_derivation_is_named() -> None:
     trees = columns([(0, (1, 0), (2, 1)), (0, (2, 1), (1, 0)), (0, (2, 1), (1, 0))])
     with pytest.raises(ValueError, match="component 2 has no derivation of positive probability"):
         expected_counts(model.operators(), Forest.of_trees(trees, model.rules()))
-
-
-def test_no_components_have_no_counts() -> None:
-    model = positive(0, rules_of([(0, (1, 0), (2, 1))]), factored=False)
-    found = expected_counts(model.operators(), Forest.of_trees(columns([]), model.rules()))
-    assert found.log_likelihood == 0.0
-    assert not found.binary.data.any()

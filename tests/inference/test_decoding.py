@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,11 +11,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.inference import (
     Derivation,
-    inside,
-    marginals,
     n_best_derivations,
-    outside,
-    tree_weights,
 )
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import (
@@ -26,11 +21,9 @@ from tests.oracles import (
     cky_forest,
     columns,
     derivations,
-    figure_4,
     nested,
     random_lpcfg,
     spans,
-    tree_strategy,
 )
 
 seeds = st.integers(0, 2**32 - 1)
@@ -128,17 +121,6 @@ def test_ties_go_to_the_first_edge_and_the_first_root() -> None:
     assert every == [[1, 5], [2, 5], [3, 6], [4, 6], [3], [4], [1], [2]]
 
 
-@given(seeds, st.integers(2, 6))
-@settings(max_examples=20)
-def test_the_best_of_k_is_the_best(seed: int, n: int) -> None:
-    rng = np.random.default_rng(seed)
-    _, _, parsed = parsed_sentence(rng, n)
-    weights = rng.exponential(size=parsed.forest.n_items)
-    best = best_derivation(parsed.forest, weights[parsed.forest.item])
-    assert best is not None
-    assert n_best_derivations(parsed.forest, weights[parsed.forest.item], 3)[0].edges.tolist() == best.edges.tolist()
-
-
 @given(seeds, st.integers(1, 5))
 @settings(max_examples=15)
 def test_a_derivation_is_a_tree_whose_items_and_edges_are_its_own(seed: int, n: int) -> None:
@@ -156,24 +138,6 @@ def test_a_derivation_is_a_tree_whose_items_and_edges_are_its_own(seed: int, n: 
         assert rule.tolist() == forest.rule[derivation.edges].tolist()
         item = [parsed.items[i][1] for i in np.searchsorted(forest.start, derivation.edges, "right") - 1]
         assert item == spans(tree)
-
-
-@given(tree_strategy(n_symbols=3, n_terminals=3, max_leaves=8))
-def test_the_one_derivation_of_a_tree_is_the_tree(tree: tuple) -> None:
-    skeletal = columns([tree])
-    forest = Forest.of_trees(skeletal, skeletal.rules)
-    weights = np.linspace(-1, 1, forest.n_items)
-    for derivation in (best_derivation(forest, weights), *n_best_derivations(forest, weights, 3)):
-        assert derivation is not None
-        assert derivation.edges.tolist() == list(range(forest.n_items))
-        assert derivation.score == pytest.approx(weights.sum())
-        assert nested(derivation.tree(forest, skeletal.rules)) == [tree]
-
-
-def test_less_than_one_derivation_is_an_error() -> None:
-    skeletal = columns([(0, (0, 0), (0, 1))])
-    with pytest.raises(ValueError, match="n_best must be an integer of at least 1, not 0"):
-        n_best_derivations(Forest.of_trees(skeletal, skeletal.rules), np.ones(3), 0)
 
 
 def test_a_forest_without_a_derivation_has_none() -> None:
@@ -197,28 +161,6 @@ def test_the_best_derivation_may_weigh_infinitely_much() -> None:
     assert best_derivation(forest, np.array([0.5, np.inf])) == Derivation(np.array([1]), np.inf)
 
 
-def test_minimum_risk_tree_has_the_most_expected_items() -> None:
-    """Goodman (1996): with μ as weights the best derivation maximises Σ μ over items, by brute force."""
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        model, sentence, parsed = parsed_sentence(rng, 5)
-        trees = derivations(model, sentence)
-        p = np.array([figure_4(model, tree) for tree in trees])
-        p /= p.sum()
-        expected = Counter[tuple]()  # of each item
-        for tree, share in zip(trees, p.tolist(), strict=True):
-            expected.update(dict.fromkeys(spans(tree), share))
-        gain = [sum(expected[item] for item in spans(tree)) for tree in trees[:80]]
-        operators = model.operators()
-        inside_vectors = inside(operators, parsed.forest)
-        mu = marginals(operators, parsed.forest, inside_vectors, outside(operators, parsed.forest, inside_vectors))
-        every = scores(parsed, mu, model, sentence)
-        assert [every[tree] for tree in trees[:80]] == pytest.approx(gain)
-        best = best_derivation(parsed.forest, np.abs(mu)[parsed.forest.item])
-        assert best is not None
-        assert best.score == pytest.approx(max(every.values()))
-
-
 def test_derivations_of_a_chain_of_10_000_steps_do_not_recurse() -> None:
     n = 10_000
     skeletal_symbol = np.zeros(n, dtype=int)
@@ -230,20 +172,3 @@ def test_derivations_of_a_chain_of_10_000_steps_do_not_recurse() -> None:
         assert derivation is not None
         assert derivation.score == n
         assert derivation.tree(forest, chain.rules).left.tolist() == left.tolist()
-
-
-def test_derivation_weights_are_those_of_their_trees() -> None:
-    rng = np.random.default_rng(3)
-    model, sentence, parsed = parsed_sentence(rng, 5)
-    operators = model.operators()
-    every = n_best_derivations(parsed.forest, np.zeros(parsed.forest.n_edges), 10**6)
-    weights = np.array([_probability(model, parsed, derivation) for derivation in every])
-    expected = [figure_4(model, tree) for tree in derivations(model, sentence)]
-    assert sorted(weights) == pytest.approx(sorted(expected))
-    trees = [derivation.tree(parsed.forest, model.rules()) for derivation in every[:10]]
-    for tree, weight in zip(trees, weights, strict=False):
-        assert np.exp(tree_weights(operators, Forest.of_trees(tree, model.rules())).log) == pytest.approx([weight])
-
-
-def _probability(model: Lpcfg, parsed: Parsed, derivation: Derivation) -> float:
-    return figure_4(model, nested(derivation.tree(parsed.forest, model.rules()))[0])

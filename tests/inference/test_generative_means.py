@@ -50,27 +50,6 @@ def test_the_collapsed_grammar_has_the_relative_frequencies_of_a_sample() -> Non
         assert ours.multiplied_out() == pytest.approx(theirs.multiplied_out(), abs=0.01)
 
 
-def test_the_collapsed_grammar_is_a_distribution_over_the_same_rules() -> None:
-    plain = collapse(grammar())
-    binary = np.array([tensor.multiplied_out().item() for tensor in plain.binary])
-    total = sum(
-        np.bincount(rules[:, 0], weights, minlength=3)
-        for rules, weights in (
-            (RULES.leaf, plain.leaf[:, 0]),
-            (RULES.unary, plain.unary[:, 0, 0]),
-            (RULES.binary, binary),
-        )
-    )
-    assert plain.rules.equals(RULES) and plain.probabilities
-    assert total == pytest.approx([1.0, 1.0, 0.0])  # symbol 2 has no expected counts
-    assert plain.root.sum() == pytest.approx(1.0)
-
-
-def test_mean_node_counts_survive_collapsing() -> None:
-    counts = mean_node_counts(grammar()).sum(axis=1)
-    assert mean_node_counts(collapse(grammar()))[:, 0] == pytest.approx(counts)
-
-
 def test_what_has_no_mean_node_counts() -> None:
     with pytest.raises(ValueError, match="infinite"):
         mean_node_counts(replace(grammar(), root=np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])))

@@ -26,10 +26,7 @@ from tests.oracles import (
     figure_3,
     figure_4,
     kind_and_rule,
-    leaves,
-    log_sum,
     log_weight,
-    nested,
     post_order,
     random_lpcfg,
     random_numbers,
@@ -101,13 +98,6 @@ def _absolute(model: Lpcfg) -> Lpcfg:
     return Lpcfg(model.states, [np.abs(vector) for vector in model.pi], *tables)
 
 
-@given(tree_strategy(max_leaves=8), seeds)
-def test_every_node_of_a_single_tree_has_marginal_one(tree: tuple, seed: int) -> None:
-    model = random_lpcfg(np.random.default_rng(seed), STATES, rules_of([tree]))
-    forest = Forest.of_trees(columns([tree]), model.rules())
-    assert posteriors(model.operators(), forest) == pytest.approx(np.ones(forest.n_items), rel=1e-10)
-
-
 @given(st.lists(tree_strategy(), min_size=2, max_size=5), seeds)
 def test_a_rule_that_the_table_lacks_makes_the_tree_weigh_nothing(trees: list[tuple], seed: int) -> None:
     model = random_lpcfg(np.random.default_rng(seed), STATES, rules_of(trees[:1]))
@@ -124,18 +114,6 @@ def test_a_rule_that_the_table_lacks_makes_the_tree_weigh_nothing(trees: list[tu
         assert mu[at : at + size] == pytest.approx(np.full(size, float(known)))
         at += size
     assert not np.isnan(inside_vectors.vectors).any()
-
-
-def test_the_sign_of_a_negative_weight_is_kept() -> None:
-    tree = (0, (0, 0), (0, 1))
-    model = Lpcfg(
-        [1], [np.array([0.5])], {(0, 0): np.array([2.0]), (0, 1): np.array([-3.0])}, {}, {(0, 0, 0): np.ones((1, 1, 1))}
-    )
-    forest = Forest.of_trees(columns([tree]), model.rules())
-    weight = tree_weights(model.operators(), forest)
-    assert weight.sign.tolist() == [-1]
-    assert weight.log == pytest.approx([math.log(3.0)])
-    assert posteriors(model.operators(), forest) == pytest.approx(np.ones(3))
 
 
 def test_weight_of_any_magnitude_keeps_its_sign_and_its_logarithm() -> None:
@@ -224,7 +202,7 @@ def test_a_forest_without_some_items_sums_over_the_trees_that_have_none_of_them(
     assert abs(found.sum() - wanted) <= 1e-10 * np.abs(weights).sum()
 
 
-@pytest.mark.parametrize("wrong", [0.0, -1.0, np.inf, np.nan, 1e101])
+@pytest.mark.parametrize("wrong", [0.0, np.nan, 1e101])
 def test_factors_are_numbers_above_zero_one_for_each_item(wrong: float) -> None:
     model = ambiguous(np.random.default_rng(0), positive=True)
     forest = cky_forest(model, [[0, 1]]).forest
@@ -240,17 +218,6 @@ def test_roots_cannot_be_left_out() -> None:
         forest.restricted(np.zeros(forest.n_items, dtype=bool))
     with pytest.raises(ValueError, match="one truth value for each"):
         forest.restricted(np.ones(1, dtype=bool))
-
-
-@given(seeds, st.booleans())
-@settings(max_examples=6)
-def test_forests_sum_over_all_trees_of_a_longer_sentence(seed: int, positive: bool) -> None:
-    rng = np.random.default_rng(seed)
-    model = ambiguous(rng, positive=positive, unary=[(2, 0)])
-    sentence = rng.integers(3, size=5).tolist()
-    trees = derivations(model, sentence)
-    assert len(trees) > 3000
-    check_sums(model, sentence, trees, [figure_4(model, tree) for tree in trees])
 
 
 @given(seeds, st.booleans())
@@ -273,37 +240,6 @@ def test_inside_and_outside_vectors_are_those_of_figure_3(seed: int, positive: b
     expected = [chart.mu[item] / total for _, item in parsed.items]
     mu = marginals(operators, parsed.forest, inside_vectors, outside_vectors)
     assert mu == pytest.approx(expected, rel=1e-7, abs=1e-9 / abs(total) if positive else 1e-7)
-
-
-@given(seeds, st.booleans())
-@settings(max_examples=10)
-def test_theorem_1_any_invertible_basis_gives_the_same_weights_and_marginals(seed: int, positive: bool) -> None:
-    rng = np.random.default_rng(seed)
-    model = ambiguous(rng, positive=positive)
-    operators = model.operators()
-    bases = [_invertible(rng, m) for m in STATES]
-    moved = operators.change_basis(bases)
-    parsed = cky_forest(model, [rng.integers(3, size=n).tolist() for n in (1, 4, 6)])
-    inside_vectors, moved_vectors = inside(operators, parsed.forest), inside(moved, parsed.forest)
-    weight, moved_weight = (
-        total_weight(o, parsed.forest, i) for o, i in ((operators, inside_vectors), (moved, moved_vectors))
-    )
-    tolerance = 1e-10 if positive else 1e-6  # with signs, cancellation magnifies rounding
-    assert (weight.sign == moved_weight.sign).all()
-    assert moved_weight.log == pytest.approx(weight.log, abs=tolerance)
-    assert posteriors(moved, parsed.forest) == pytest.approx(
-        posteriors(operators, parsed.forest), rel=tolerance, abs=tolerance
-    )
-    alpha, moved_alpha = unscaled(*inside_vectors), unscaled(*moved_vectors)
-    for i, a in enumerate(parsed.forest.symbol):
-        m = STATES[a]
-        assert moved_alpha[i, :m] @ bases[a] == pytest.approx(alpha[i, :m], rel=1e-6, abs=1e-9)  # f = b G⁻¹
-
-
-def _invertible(rng: np.random.Generator, m: int) -> np.ndarray:
-    """A matrix with singular values between 1/2 and 2."""
-    q, r = (np.linalg.qr(rng.normal(size=(m, m)))[0] for _ in range(2))
-    return q @ np.diag(rng.uniform(0.5, 2.0, size=m)) @ r
 
 
 def test_components_are_worth_what_each_is_worth_alone() -> None:
@@ -392,19 +328,6 @@ def test_many_split_points_of_one_rule_equal_their_sum_one_by_one(factored: bool
     assert mu.sum() == pytest.approx(2 * n - 1)  # and 2n - 1 nodes
 
 
-def test_posteriors_of_a_long_ambiguous_sentence_count_the_nodes_of_a_tree() -> None:
-    rng = np.random.default_rng(9)
-    model = random_lpcfg(rng, [3, 2], all_rules(2, 3))
-    n = 40
-    parsed = cky_forest(model, [rng.integers(3, size=n).tolist()])
-    mu = posteriors(model.operators(), parsed.forest)
-    starts = np.array([[i, j] for _, (_, i, j) in parsed.items])
-    assert (mu >= 0).all()
-    assert mu.sum() == pytest.approx(2 * n - 1)
-    for i in range(n):
-        assert mu[(starts == [i, i + 1]).all(axis=1)].sum() == pytest.approx(1.0)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Scale
 
@@ -436,30 +359,15 @@ def chain_model(rng: np.random.Generator) -> Lpcfg:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("n", [500, 10_000])
-def test_long_chains_have_the_finite_logarithms_that_log_space_gives(n: int, side: str) -> None:
-    rng = np.random.default_rng(n)
-    model, trees = chain_model(rng), branching(n, side, rng)
+def test_long_chains_have_the_finite_logarithms_that_log_space_gives(side: str) -> None:
+    rng = np.random.default_rng(0)
+    model, trees = chain_model(rng), branching(10_000, side, rng)
     operators, forest = model.operators(), Forest.of_trees(trees, model.rules())
     weight = tree_weights(operators, forest)
     expected = log_weight(model, trees)
     assert expected[0] < -1000  # far below the smallest float64
     assert weight.log == pytest.approx(expected, rel=1e-11)
     assert posteriors(operators, forest) == pytest.approx(np.ones(forest.n_items), rel=1e-8)
-
-
-@given(seeds)
-@settings(max_examples=5)
-def test_trees_of_500_leaves_have_finite_logarithms(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    parts: list[tuple] = [(1, int(x)) for x in rng.integers(3, size=500)]
-    while len(parts) > 1:  # join neighbours at random
-        at = int(rng.integers(len(parts) - 1))
-        parts[at : at + 2] = [(int(rng.integers(2)), parts[at], parts[at + 1])]
-    model, trees = chain_model(rng), columns(parts)
-    forest = Forest.of_trees(trees, model.rules())
-    assert tree_weights(model.operators(), forest).log == pytest.approx(log_weight(model, trees), rel=1e-11)
-    assert posteriors(model.operators(), forest) == pytest.approx(np.ones(999), rel=1e-8)
 
 
 def test_weights_far_above_one_do_not_overflow() -> None:
@@ -473,64 +381,6 @@ def test_weights_far_above_one_do_not_overflow() -> None:
     assert weight.log[0] > 10_000
     assert weight.log == pytest.approx(log_weight(model, trees), rel=1e-11)
     assert posteriors(model.operators(), forest) == pytest.approx(np.ones(forest.n_items), rel=1e-8)
-
-
-def test_a_trellis_of_10_000_steps_has_the_posteriors_of_log_space_forward_backward() -> None:
-    """Two tags per step: a hidden Markov model over tags with latent states, as right-branching trees.
-
-    Item (step, tag) stands for the rest of the sequence from there on; symbol 2 + tag is the leaf beside it.
-    """
-    rng = np.random.default_rng(11)
-    n, m = 10_000, 2
-    rules = {
-        "leaf": [(a, x) for a in range(4) for x in range(3)],
-        "unary": [],
-        "binary": [(a, a + 2, b) for a in range(2) for b in range(2)],
-    }
-    model = random_lpcfg(rng, [m] * 4, rules)
-    words = rng.integers(3, size=n)
-    leaf_row = {rule: r for r, rule in enumerate(rules["leaf"])}
-    symbol, start, edges = [], [0], []
-    at = {}
-    for step in range(n - 1, -1, -1):
-        for tag in (2, 3, 0, 1):
-            at[step, tag] = len(symbol)
-            symbol.append(tag)
-            if tag >= 2 or step == n - 1:
-                edges.append((leaf_row[tag, int(words[step])], -1, -1))
-            else:
-                edges += [
-                    (rules["binary"].index((tag, tag + 2, b)), at[step, tag + 2], at[step + 1, b]) for b in range(2)
-                ]
-            start.append(len(edges))
-    rule, left, right = np.array(edges).T.copy()
-    forest = Forest(
-        np.array(symbol), np.array(start), rule, left, right, np.array([at[0, 0], at[0, 1]]), np.array([0, 0])
-    )
-    with np.errstate(divide="ignore"):
-        transition = np.log([[model.t[a, a + 2, b] for b in range(2)] for a in range(2)])  # (a, b, h, h leaf, h next)
-        emission = np.log([[model.q[a, x] for x in range(3)] for a in range(4)])  # (a, x, h)
-        first = np.log(np.stack(model.pi[:2]))  # (a, h)
-    rest = np.empty((n, 2, m))  # log p(words from step on | tag, state)
-    rest[-1] = emission[:2, words[-1]]
-    for step in range(n - 2, -1, -1):
-        terms = transition + emission[2:, words[step]][:, None, None, :, None] + rest[step + 1][None, :, None, None, :]
-        rest[step] = log_sum(terms.transpose(0, 2, 1, 3, 4).reshape(2, m, -1))
-    total = float(log_sum((rest[0] + first).ravel()))
-    before = np.empty((n, 2, m))  # log p(words before step, tag and state at step)
-    before[0] = first
-    for step in range(n - 1):
-        terms = before[step][:, None, :, None, None] + transition + emission[2:, words[step]][:, None, None, :, None]
-        before[step + 1] = log_sum(terms.transpose(1, 4, 0, 2, 3).reshape(2, m, -1))
-    expected = np.exp(log_sum(before + rest) - total)  # (n, 2)
-    operators = model.operators()
-    weight = total_weight(operators, forest, inside(operators, forest))
-    mu = posteriors(operators, forest)
-    found = np.array([[mu[at[step, tag]] for tag in range(2)] for step in range(n)])
-    assert weight.log == pytest.approx([total], rel=1e-11)
-    assert total < -1000
-    assert found == pytest.approx(expected, abs=1e-8)
-    assert found.sum(axis=1) == pytest.approx(np.ones(n))
 
 
 def test_sentences_of_many_words_have_finite_logarithms_whatever_their_emissions() -> None:
@@ -547,14 +397,6 @@ def test_sentences_of_many_words_have_finite_logarithms_whatever_their_emissions
     assert posteriors(model.operators(), parsed.forest) == pytest.approx(mu, rel=1e-9)
 
 
-def test_the_nested_form_and_the_columns_of_a_tree_are_inverse() -> None:
-    rng = np.random.default_rng(13)
-    for side in ("left", "right"):
-        tree = nested(branching(6, side, rng))[0]
-        assert nested(columns([tree])) == [tree]
-        assert len(leaves(tree)) == 6
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The edge of the number range
 
@@ -568,15 +410,8 @@ def one_state(leaf: float, binary: float = 1.0, root: float = 1.0) -> tuple[Obse
     return operators, Forest.of_trees(trees, trees.rules)
 
 
-@pytest.mark.parametrize("leaf", [1e-300, 1e-308, 1e300])
+@pytest.mark.parametrize("leaf", [1e-300, 1e300, 5e-324])
 def test_parameters_near_the_ends_of_the_number_range_are_exact(leaf: float) -> None:
-    operators, forest = one_state(leaf)
-    assert tree_weights(operators, forest).log == pytest.approx([2 * math.log(leaf)])
-    assert posteriors(operators, forest) == pytest.approx(np.ones(3))
-
-
-@pytest.mark.parametrize("leaf", [1e-310, 5e-324])
-def test_subnormal_parameters_give_finite_weights(leaf: float) -> None:
     operators, forest = one_state(leaf)
     assert tree_weights(operators, forest).log == pytest.approx([2 * math.log(leaf)])
     assert posteriors(operators, forest) == pytest.approx(np.ones(3))
@@ -604,11 +439,10 @@ def two_ways(steps: int) -> tuple[ObservableOperators, Forest]:
     return operators, forest
 
 
-@pytest.mark.parametrize("steps", [100, 300])
-def test_an_edge_of_weight_zero_does_not_hide_a_small_one(steps: int) -> None:
-    operators, forest = two_ways(steps)
-    assert tree_weights(operators, forest).log == pytest.approx([steps * math.log(1e-3)])
-    assert posteriors(operators, forest) == pytest.approx([1.0] * (steps + 1) + [0.0, 1.0])
+def test_an_edge_of_weight_zero_does_not_hide_a_small_one() -> None:
+    operators, forest = two_ways(300)
+    assert tree_weights(operators, forest).log == pytest.approx([300 * math.log(1e-3)])
+    assert posteriors(operators, forest) == pytest.approx([1.0] * 301 + [0.0, 1.0])
 
 
 def test_a_root_that_cannot_be_one_does_not_hide_one_of_a_far_smaller_weight() -> None:
@@ -632,14 +466,26 @@ def test_a_component_without_a_tree_may_be_left_out() -> None:
     assert posteriors(operators, forest).tolist() == [1.0] * 3 + [0.0] * 3
 
 
-def test_the_first_component_may_be_left_out() -> None:
-    trees = columns([(0, 0)])
-    operators = ObservableOperators(
-        trees.rules, np.array([1]), np.ones((1, 1)), np.ones((1, 1)), np.empty((0, 1, 1)), []
+def test_edges_of_a_long_chain_neither_under_nor_overflow() -> None:
+    """A chain of 20,000 nodes whose weights are near 10^±200: every marginal is one."""
+    n = 20_000
+    spine = np.arange(n)  # 0 → x, 1 → 0, then 1 → 1 all the way up
+    forest = Forest(
+        symbol=np.minimum(spine, 1),
+        start=np.arange(n + 1),
+        rule=np.where(spine < 2, 0, 1),
+        left=spine - 1,
+        right=np.full(n, -1),
+        root=np.array([n - 1]),
+        component=np.array([0]),
     )
-    forest = Forest.of_trees(trees, trees.rules)._replace(component=np.array([1]))
-    assert tree_weights(operators, forest).sign.tolist() == [0, 1]
-    assert posteriors(operators, forest).tolist() == [1.0]
+    rules = Rules(np.array([[0, 0]]), np.array([[1, 0], [1, 1]]), np.empty((0, 3), dtype=np.int64))
+    for size in (1e-200, 1e200):
+        numbers = np.array([[0.0], [size]]), np.array([[size]]), np.full((2, 1, 1), size)
+        operators = ObservableOperators(rules, np.ones(2, dtype=np.int64), *numbers, [])
+        inside_vectors = inside(operators, forest)
+        outside_vectors = outside(operators, forest, inside_vectors)
+        assert edge_marginals(operators, forest, inside_vectors, outside_vectors) == pytest.approx(1.0, rel=1e-9)
 
 
 def test_exponents_are_c_ints_for_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

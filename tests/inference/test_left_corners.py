@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -44,10 +42,9 @@ def test_finite_trees(binary: float) -> None:
     np.testing.assert_allclose(corners.first, [[1.0 / (1.0 - binary * total)]], rtol=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_left_descendants_of_the_root(seed: int) -> None:
+def test_left_descendants_of_the_root() -> None:
     """Against the series of powers of P; Z against the iteration from zero, which climbs to it."""
-    model = random_lpcfg(np.random.default_rng(seed), [2, 3, 1], all_rules(3, 3))
+    model = random_lpcfg(np.random.default_rng(0), [2, 3, 1], all_rules(3, 3))
     total = [np.zeros(m) for m in model.states]
     for _ in range(5000):
         leaf = [sum(model.q[a, x] for x in range(3)) for a in range(3)]
@@ -83,12 +80,3 @@ def test_items_are_checked() -> None:
     ):
         with pytest.raises(ValueError, match="items"):
             corners.after(*wrong)
-
-
-def test_copies_give_the_same() -> None:
-    rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
-    counts = Counts.of_rules(rules, np.ones(1), np.array([1.0]), np.zeros(0), np.array([4.0]))
-    corners = LeftCorners.compute(ObservableOperators.probabilities_of(counts))
-    again = pickle.loads(pickle.dumps(corners))
-    assert again.first.tolist() == corners.first.tolist()
-    assert again.factors.solve(np.ones(1)).tolist() == corners.factors.solve(np.ones(1)).tolist()

@@ -39,7 +39,7 @@ Place: TypeAlias = tuple[str, int]  # the module and the first line of a functio
 def main() -> int:
     """Run the tests on each fault; print those that survive, and the share of those caught; 1 if it is too low."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("--faults", type=int, default=12, help="of each room of the core")
+    parser.add_argument("--faults", type=int, default=16, help="of each room")
     parser.add_argument("--room", choices=ROOMS, action="append", help="a room; all if none is named")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()

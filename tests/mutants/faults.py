@@ -1,4 +1,4 @@
-"""Faults of the core: single changes of an expression or a statement, of the kinds that people make.
+"""Faults of the library: single changes of an expression or a statement, of the kinds that people make.
 
 Two operands or indices that change places, another operator or comparison, a factor or term that is left out, a number
 that is one more, a condition turned round, left in the place of right, the minimum in that of the maximum.
@@ -16,17 +16,21 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "spectral_latent"
-# The rooms of the core, each with the tests beyond its own that must catch its faults.
+# The rooms that compute something, each with the tests beyond its own that must catch its faults.
 ROOMS = {
     "trees": ("tests/theorems",),
     "operators": ("tests/inference",),
     "inference": (),
     "estimation": (),
     "lexicon": (),
+    "model": ("tests/grammar",),
     "grammar": ("tests/constituency",),
     "sequence": (),
+    "constituency": (),
     "dependency": (),
     "anchors": ("tests/cli/test_anchors.py",),
+    "reranking": (),
+    "evaluation": (),
 }
 # Modules without mathematics: damage to files has tests of another kind, and options are declarations.
 _LEFT_OUT = {

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors, row_sums
-from spectral_latent.trees import Rules
+from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators
 from tests.oracles import Numbers, columns, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
 
 seeds = st.integers(0, 2**32 - 1)
@@ -37,14 +36,6 @@ def sums_of(numbers: Numbers) -> np.ndarray:
         if kind != "root":
             total[rule[0], : len(array)] += array.reshape(len(array), -1).sum(axis=1)
     return total
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-9, 9)), max_size=20))
-def test_row_sums_are_sums_of_rows(rows: list[tuple[int, int]]) -> None:
-    which = np.array([a for a, _ in rows], dtype=np.int64)
-    values = np.array([[float(x), 2.0 * x] for _, x in rows]).reshape(-1, 2)
-    expected = [[sum(x for b, x in rows if b == a) * factor for factor in (1, 2)] for a in range(5)]
-    assert row_sums(which, values, 5).tolist() == expected
 
 
 @given(treebanks, seeds)
@@ -102,15 +93,6 @@ def test_a_mixture_keeps_the_first_factors_and_the_proportions_of_the_others(tre
         np.testing.assert_array_equal(getattr(mixture, name), getattr(table, name))
 
 
-def test_terms_of_a_mixture_that_count_nothing_stay_zero() -> None:
-    rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.array([[0, 0, 0]]))
-    states = np.array([4])
-    rows = (np.ones((1, 4)), np.empty((0, 4)), np.empty((0, 4, 4)))
-    tensor = Tensor(*(np.array([[1.0, 2.0, 0.0, 1.0], [0.0] * 4]) for _ in range(3)))
-    found = ExpectedCounts(rules, states, *rows, Tensors.of([tensor])).counts().binary[0]
-    assert found.second.tolist() == found.third.tolist() == [[0.25, 0.5, 0.0, 0.25], [0.0] * 4]
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Sums of tables
 
@@ -164,33 +146,3 @@ def test_tables_of_other_states_cannot_be_added(states: list[int]) -> None:
     for one, two in ((table, other), (other, table)):
         with pytest.raises(ValueError, match=r"states cannot be added"):
             one + two
-
-
-@given(treebanks, seeds)
-def test_numbers_of_one_layout_are_added_factor_by_factor(trees: list[tuple], seed: int) -> None:
-    table = random_table(trees, seed, ExpectedCounts)
-    doubled = table + table
-    for name in ("root", "leaf", "unary"):
-        np.testing.assert_array_equal(getattr(doubled, name), 2 * getattr(table, name))
-    for one, two in zip(table.binary, doubled.binary, strict=True):
-        assert two.n_terms == one.n_terms
-        for name in ("first", "second", "third"):
-            np.testing.assert_array_equal(getattr(two, name), 2 * getattr(one, name))
-        if one.dense is not None:
-            np.testing.assert_array_equal(two.multiplied_out(), 2 * one.multiplied_out())
-
-
-def test_a_table_without_rules() -> None:
-    rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.empty((0, 3), int))
-    empty = Counts.of_rules(rules, np.array([2.0, 6.0]), np.zeros(0), np.zeros(0), np.zeros(0))
-    assert empty.sums().tolist() == [[0.0], [0.0]]
-    assert ObservableOperators.probabilities_of(empty).root.ravel().tolist() == [0.25, 0.75]
-    assert (empty + empty).root.ravel().tolist() == [4.0, 12.0]
-
-
-def test_tensors_may_be_given_one_by_one() -> None:
-    rules = Rules(np.empty((0, 2), int), np.empty((0, 2), int), np.array([[0, 0, 0]]))
-    tensor = Tensor.of_dense(np.ones((2, 2, 2)))
-    table = Counts(rules, np.array([2]), np.ones((1, 2)), np.empty((0, 2)), np.empty((0, 2, 2)), [tensor])
-    assert isinstance(table.binary, Tensors)
-    assert table.binary[0].multiplied_out().tolist() == np.ones((2, 2, 2)).tolist()

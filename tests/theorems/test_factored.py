@@ -77,14 +77,13 @@ def figure_2(model: Factored, bases: list[np.ndarray], tree: Tree) -> float:
     return float(f(tree) @ bases[tree[0]] @ model.root)  # c¹ = G^a π
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_acl_papers_model_is_a_special_case(seed: int) -> None:
+def test_the_acl_papers_model_is_a_special_case() -> None:
     """Its tensor form, in any basis, gives the probabilities of the long paper's with tensors in m factors."""
-    model = Factored.random(seed)
+    model = Factored.random(0)
     operators = model.operators()
-    trees = sample_trees(operators, 50, np.random.default_rng(seed)).trees
+    trees = sample_trees(operators, 50, np.random.default_rng(0)).trees
     found = np.exp(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     for bases in ([np.eye(M)] * 2, [rng.normal(size=(M, M)) for _ in range(2)]):
         wanted = [figure_2(model, bases, tree) for tree in nested(trees)]
         assert found == pytest.approx(wanted, rel=1e-8)
