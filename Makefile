@@ -155,8 +155,10 @@ docs: $(DOCUMENTED) $(COMPILED)
 pages: $(DOCUMENTED)
 	$(SITE) -D plot_gallery=0 docs docs/_build/pages
 
+# Results and the tables made from them; make bench BENCHMARKS=all for hours of them.
+BENCHMARKS ?= phrases
 bench: $(INSTALLED)
-	$(BIN)/python benchmarks/constituency.py
+	$(BIN)/python -m benchmarks $(BENCHMARKS) tables
 
 # The versions that development and CI install, made anew: the newest ones that pyproject.toml allows.
 lock:

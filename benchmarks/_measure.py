@@ -1,12 +1,17 @@
-"""Helpers of the benchmarks: a process for each row of a table, its peak memory, and the table in Markdown."""
+"""Helpers of the benchmarks: a process for each row of a table, peak memory, intervals, and tables in Markdown."""
 
 from __future__ import annotations
 
 import multiprocessing
 import resource
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from typing import ParamSpec, TypeVar
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ParamSpec, TypeVar
+
+from spectral_latent.evaluation.reranking import paired_bootstrap
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -23,6 +28,21 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+@contextmanager
+def trained_model(given: str | None) -> Iterator[str]:
+    """Name the model file that the command line names, or one of the preset `fast` of NLTK's treebank sample."""
+    if given is not None:
+        yield given
+        return
+    from spectral_latent.constituency import ConstituencyModel, preset
+    from spectral_latent.corpora import constituency_trees
+
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "fast")
+        ConstituencyModel.train(constituency_trees("nltk:treebank:train"), preset("fast")).save(file)
+        yield str(file)
+
+
 def print_head(names: Sequence[str], columns: Sequence[str]) -> None:
     """Print the head of a table: columns of names, then columns of numbers."""
     print(f"| {' | '.join([*names, *columns])} |")
@@ -30,8 +50,25 @@ def print_head(names: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def print_row(
-    names: Sequence[object], row: Mapping[str, float], columns: Sequence[str], whole: Collection[str]
+    names: Sequence[object], row: Mapping[str, float | str], columns: Sequence[str], whole: Collection[str]
 ) -> None:
     """Print a row of a table; numbers of the columns in `whole` have no decimal places, others have one."""
-    cells = (f"{row[column]:,.0f}" if column in whole else f"{row[column]:.1f}" for column in columns)
-    print(f"| {' | '.join([*map(str, names), *cells])} |", flush=True)
+
+    def cell(column: str) -> str:
+        """Write a number; texts stay, and what a row does not have is empty."""
+        value = row.get(column, "")
+        return value if isinstance(value, str) else f"{value:,.0f}" if column in whole else f"{value:.1f}"
+
+    print(f"| {' | '.join([*map(str, names), *map(cell, columns)])} |", flush=True)
+
+
+def half_interval(of_sentences: Sequence[Any], measure: Callable[[Any], float]) -> float:
+    """Compute half of the interval of a percentage, which is its difference from that of a system without counts."""
+    _, _, low, high = paired_bootstrap([type(of_sentences[0])()] * len(of_sentences), of_sentences, measure)
+    return (high - low) / 2
+
+
+def written_difference(base: Sequence[Any], other: Sequence[Any], measure: Callable[[Any], float]) -> str:
+    """Write a difference of percentages with its interval, such as `+1.82 (+0.7 to +2.9)`."""
+    _, _, low, high = found = paired_bootstrap(base, other, measure)
+    return f"{found.other - found.base:+.2f} ({low:+.1f} to {high:+.1f})"

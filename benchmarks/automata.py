@@ -1,7 +1,7 @@
 """Learn weighted automata from strings of random probabilistic automata, like those of the PAutomaC competition.
 
-    python benchmarks/automata.py
-    python benchmarks/automata.py --splearn PYTHON   # also scikit-splearn, of an environment with NumPy 1
+    python -m benchmarks.automata
+    python -m benchmarks.automata --splearn PYTHON   # also scikit-splearn, of an environment with NumPy 1
 
 The data of PAutomaC are drawn from automata whose transitions are sparse, and so are these: a state has half of the
 symbols, each with one or two next states.  Perplexity is that of PAutomaC, exp(-Σ p(x) log q(x)) over the distinct

@@ -1,6 +1,6 @@
 """Measure the speed of parsing and tagging: in batches, one sentence at a time, and in several processes.
 
-    python benchmarks/batches.py MODEL SOURCE [--sentences 300] [--n-best 50] [--jobs 2]
+    python -m benchmarks.batches [--model MODEL --source SOURCE] [--sentences 300] [--n-best 50] [--jobs 2]
 
 For a parser of phrases or of dependencies it prints sentences per CPU second of `parse`, of `parse_all`, and of
 `parse_all` with `--n-best` trees of each sentence; and sentences per second of `parse_all` with one process and with
@@ -21,8 +21,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from _measure import print_head, print_row
 
+from benchmarks._measure import print_head, print_row, trained_model
 from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, clean
 from spectral_latent.corpora import constituency_trees, dependency_trees, tagged_sentences
@@ -131,13 +131,14 @@ def tagging(model: LatentTagger, sentences: list[Any]) -> list[dict[str, float]]
 def main() -> int:
     """Load a model, and measure each way to parse or to tag."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model")
-    parser.add_argument("source")
+    parser.add_argument("--model", help="[default: the preset `fast` of NLTK's treebank sample]")
+    parser.add_argument("--source", default="nltk:treebank:test")
     parser.add_argument("--sentences", type=int, default=300)
     parser.add_argument("--n-best", type=int, default=50)
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    model: Any = load(given.model)
+    with trained_model(given.model) as file:
+        model: Any = load(file)
     sentences = sentences_of(model, given.source, given.sentences)
     if isinstance(model, LatentTagger):
         print_speeds("tokens", sum(map(len, sentences)), tagging(model, sentences))

@@ -1,6 +1,6 @@
 """Measure the time that checks take: of forests before compiled code reads them, and of model files.
 
-    python benchmarks/checks.py nltk:treebank:train nltk:treebank:dev
+    python -m benchmarks.checks nltk:treebank:train nltk:treebank:dev
 
 Prints CPU milliseconds of parsing the first 100 sentences of the second treebank, and of loading the model, which the
 preset `fast` learns from the first treebank.  Also prints which share of this time the functions `check_...` and those
@@ -20,8 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from _measure import print_head, print_row
-
+from benchmarks._measure import print_head, print_row
 from spectral_latent.constituency import ConstituencyModel, Phrase, clean
 from spectral_latent.corpora import constituency_trees
 

@@ -1,26 +1,39 @@
 """Measure constituency parsers: accuracy, time and memory of the plain PCFG, one spectral grammar and the presets.
 
-    python benchmarks/constituency.py                      # tune: the dev split of NLTK's treebank sample
-    python benchmarks/constituency.py --split test --nltk  # report
-    python benchmarks/constituency.py --train nltk:alpino:train --evaluate nltk:alpino:dev --models fast accurate
+    python -m benchmarks.constituency                      # tune: the dev split of NLTK's treebank sample
+    python -m benchmarks.constituency --split test --nltk  # report
+    python -m benchmarks.constituency --train nltk:alpino:train --evaluate nltk:alpino:dev --models fast accurate
 
 Every row is a process of its own, so that its peak memory is its own.  Seconds are CPU seconds of that process after
-compilation; training includes everything from trees in memory to a model in memory.  The steps of the slides and other
+compilation; training includes everything from trees in memory to a model in memory.  ± is half of the 95 % interval of
+the bootstrap over sentences, and differences from the Berkeley parser have the interval of the paired one.  That
+parser's trees are the first of its lists, $SPECTRAL_LATENT_DATA/nbest/berkeley.SPLIT.trees: a list for each sentence of
+the split, in any form of n-best lists that the library reads.  The steps of the slides and other
 numbers of states are measured by `python -m benchmarks.papers cohen2013`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
-from _measure import in_new_process, peak_megabytes, print_head, print_row
-
+from benchmarks._measure import (
+    half_interval,
+    in_new_process,
+    peak_megabytes,
+    print_head,
+    print_row,
+    written_difference,
+)
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, clean, preset
 from spectral_latent.corpora import constituency_trees
-from spectral_latent.evaluation import GoldTree, evaluate_parser, score_brackets
+from spectral_latent.corpora.nbest import read_nbest
+from spectral_latent.evaluation import BracketScores, GoldTree, evaluate_parser, score_brackets
 
 MODELS = {
     "plain": (ConstituencyOptions(),),
@@ -33,7 +46,10 @@ MODELS = {
     "accurate": preset("accurate"),
     "best": preset("best"),
 }
-COLUMNS = ("F1", "F1 ≤ 40", "tags", "exact", "fallbacks", "reading s", "training s", "sentences/s", "peak MB")
+BERKELEY = "Berkeley parser"
+OVER = "over the Berkeley parser"
+ACCURACY = ("F1", "±", OVER, "F1 ≤ 40", "tags", "exact", "fallbacks")
+COLUMNS = (*ACCURACY, "reading s", "training s", "sentences/s", "peak MB")
 WHOLE = ("fallbacks", "peak MB")
 
 
@@ -42,6 +58,52 @@ class Corpus(NamedTuple):
 
     train: str
     evaluate: str
+
+    def gold(self) -> list[GoldTree]:
+        """Read the trees of the sentences to parse."""
+        return [tree for tree in map(GoldTree.of, constituency_trees(self.evaluate)) if tree is not None]
+
+    def lists(self) -> Path:
+        """Name the file of the Berkeley parser's lists."""
+        split = self.evaluate.removeprefix("nltk:treebank:")
+        return Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "nbest", f"berkeley.{split}.trees")
+
+
+def f1_of(score: BracketScores) -> float:
+    """Take F1."""
+    return score.f1
+
+
+def scores(gold: Sequence[GoldTree], trees: Sequence[Phrase]) -> list[BracketScores]:
+    """Score each tree."""
+    return [score_brackets([(sentence.tree, tree)]) for sentence, tree in zip(gold, trees, strict=True)]
+
+
+def berkeley_trees(file: Path, gold: Sequence[GoldTree]) -> Iterator[Phrase]:
+    """Take the first tree of each list, or a flat tree without any label of the treebank if a list is empty."""
+    for (_, words), listed in zip(gold, read_nbest(file), strict=True):
+        tree = listed.candidates[0].tree if listed.candidates else None
+        flat = Phrase("NONE", tuple(Phrase("NONE", (word,)) for word in words))
+        yield tree if isinstance(tree, Phrase) else flat
+
+
+def accuracy(gold: Sequence[GoldTree], trees: Sequence[Phrase]) -> dict[str, float | str]:
+    """Measure accuracy, and half of the interval of F1."""
+    pairs = [(sentence.tree, tree) for sentence, tree in zip(gold, trees, strict=True)]
+    score = score_brackets(pairs)
+    return {
+        "F1": score.f1,
+        "±": half_interval(scores(gold, trees), f1_of),
+        "F1 ≤ 40": score_brackets(pairs, max_length=40).f1,
+        "tags": score.tagging_accuracy,
+        "exact": score.exact,
+    }
+
+
+def berkeley(corpus: Corpus) -> dict[str, float | str]:
+    """Measure the accuracy of the Berkeley parser."""
+    gold = corpus.gold()
+    return accuracy(gold, list(berkeley_trees(corpus.lists(), gold)))
 
 
 def trained(trees: list[Phrase], name: str) -> ConstituencyModel:
@@ -59,7 +121,7 @@ def words_of(tree: Phrase) -> list[str]:
     return list(cleaned.words()) if cleaned is not None else []
 
 
-def measure(corpus: Corpus, name: str) -> dict[str, float]:
+def measure(corpus: Corpus, name: str) -> dict[str, float | str]:
     """Train and evaluate the model of a row, and return the row's numbers."""
     warm = [Phrase("S", (Phrase("A", (a,)), Phrase("B", ("b",)))) for a in "ab"]
     trained(warm, name).parse(["a", "b"])
@@ -68,14 +130,12 @@ def measure(corpus: Corpus, name: str) -> dict[str, float]:
     read = time.process_time()
     model = trained(trees, name)
     learnt = time.process_time()
-    gold = [tree for tree in map(GoldTree.of, constituency_trees(corpus.evaluate)) if tree is not None]
+    gold = corpus.gold()
     evaluation = evaluate_parser(model, gold)
-    pairs = ((sentence.tree, parse.tree) for sentence, parse in zip(gold, evaluation.parses, strict=True))
-    return {
-        "F1": evaluation.score.f1,
-        "F1 ≤ 40": score_brackets(pairs, max_length=40).f1,
-        "tags": evaluation.score.tagging_accuracy,
-        "exact": evaluation.score.exact,
+    parsed = [parse.tree for parse in evaluation.parses]
+    theirs = scores(gold, list(berkeley_trees(corpus.lists(), gold))) if corpus.lists().exists() else None
+    return accuracy(gold, parsed) | {
+        OVER: "" if theirs is None else written_difference(theirs, scores(gold, parsed), f1_of),
         "fallbacks": evaluation.fallbacks,
         "reading s": read - start,
         "training s": learnt - read,
@@ -91,6 +151,8 @@ def print_table(corpus: Corpus, names: list[str]) -> None:
     for name in names:
         n_states = 1 if name == "plain" else MODELS[name][0].estimator.states.n_states
         print_row([name, n_states], in_new_process(measure, corpus, name), COLUMNS, WHOLE)
+    if corpus.lists().exists():
+        print_row([BERKELEY, ""], berkeley(corpus), COLUMNS, WHOLE)
 
 
 def nltk_table(corpus: Corpus) -> None:

@@ -1,8 +1,8 @@
 """Compare the estimators of dependency parsers on real treebanks.
 
-    python benchmarks/dependency.py                                                   # dev of NLTK's sample
-    python benchmarks/dependency.py --split test --nltk
-    python benchmarks/dependency.py --train ewt-train.conllu --evaluate ewt-dev.conllu --tags upos
+    python -m benchmarks.dependency                                                   # dev of NLTK's sample
+    python -m benchmarks.dependency --split test --nltk
+    python -m benchmarks.dependency --train ewt-train.conllu --evaluate ewt-dev.conllu --tags upos
 
 Symbols have the head's tag, words are observed, gold tags are in the input.  Seconds are CPU seconds after compilation.
 The estimators of Dhillon et al. (2012) are measured by `python -m benchmarks.papers dhillon2012`.

@@ -1,6 +1,6 @@
 """Compare the compiled inside pass with the same pass written with numpy, one edge at a time.
 
-    python benchmarks/engine.py
+    python -m benchmarks.engine
 
 Prints CPU milliseconds per sentence on pruned charts of the dev split of NLTK's treebank sample, and checks that both
 passes agree.  Also prints which share of the compiled pass is spent on checking the forest, and the speed of its

@@ -1,8 +1,8 @@
 """Compare the estimators on one treebank: accuracy, held-out likelihood, time and memory.
 
-    python benchmarks/estimators.py                  # NLTK's treebank sample, train → dev
-    python benchmarks/estimators.py --split test
-    python benchmarks/estimators.py --curves         # F1 against EM iterations, from clusters and from random states
+    python -m benchmarks.estimators                  # NLTK's treebank sample, train → dev
+    python -m benchmarks.estimators --split test
+    python -m benchmarks.estimators --curves         # F1 against EM iterations, from clusters and from random states
 
 The slides (29) claim the accuracy of EM in a fraction of its time, where EM "requires about 20 iterations to converge".
 Here EM also runs until its objective hardly rises, as by default.  Every row is a process of its own; seconds are CPU
@@ -18,8 +18,8 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-from _measure import in_new_process, peak_megabytes, print_head, print_row
 
+from benchmarks._measure import in_new_process, peak_megabytes, print_head, print_row
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, prepare
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.estimation import EstimatorOptions, Progress, estimate

@@ -1,6 +1,6 @@
 """Measure the size of model files, and the time and memory of loading them.
 
-    python benchmarks/files.py wsj.model tagger.model
+    python -m benchmarks.files wsj.model tagger.model
 
 Prints for each model the megabytes of its file, the CPU milliseconds of loading it without imports and with them, and
 the peak megabytes of a process that has loaded it.
@@ -12,7 +12,7 @@ import argparse
 import time
 from pathlib import Path
 
-from _measure import in_new_process, peak_megabytes, print_head, print_row
+from benchmarks._measure import in_new_process, peak_megabytes, print_head, print_row, trained_model
 
 COLUMNS = ["file MB", "load ms", "with imports ms", "peak MB"]
 
@@ -34,11 +34,12 @@ def measure(file: str) -> dict[str, float]:
 def main() -> None:
     """Print a row for each file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", metavar="MODEL")
+    parser.add_argument("files", nargs="*", metavar="MODEL", help="[default: the preset `fast` of NLTK's sample]")
     files = parser.parse_args().files
     print_head(["model"], COLUMNS)
-    for file in files:
-        print_row([Path(file).name], in_new_process(measure, file), COLUMNS, COLUMNS[1:])
+    for given in files or [None]:
+        with trained_model(given) as file:
+            print_row([Path(file).name], in_new_process(measure, file), COLUMNS, COLUMNS[1:])
 
 
 if __name__ == "__main__":

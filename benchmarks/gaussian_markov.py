@@ -1,7 +1,7 @@
 """Compare `SpectralGaussianHMM` and hmmlearn on random hidden Markov models of numbers: held-out likelihood and time.
 
-    python benchmarks/gaussian_markov.py                    # 10 problems
-    python benchmarks/gaussian_markov.py --problems 3 --hmmlearn 5   # the best of five starts of hmmlearn, if installed
+    python -m benchmarks.gaussian_markov                    # 10 problems
+    python -m benchmarks.gaussian_markov --problems 3 --hmmlearn 5   # the best of five starts of hmmlearn, if installed
 
 A problem has 5 to 10 states with two numbers at each position, whose distributions overlap.  One sequence of 10,000
 positions is for training, another for the test.  *Lost* is the true log-likelihood less that of the model, in nats a
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks._measure import print_head
 from spectral_latent_sklearn import SpectralGaussianHMM
 
 POSITIONS = 10_000
@@ -56,6 +57,7 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     SpectralGaussianHMM(2, n_iter=2, n_init=1).fit(np.random.default_rng(0).normal(size=(500, 2)))
     learnt: dict[str, list[tuple[float, float]]] = {}
+    print_head(["problem", "states", "learner"], ["lost", "CPU s"])
     for seed in range(arguments.problems):
         truth = draw_problem(seed)
         m = truth.n_components
@@ -63,18 +65,17 @@ def main() -> None:
         learners = {"hybrid": lambda X, m=m: SpectralGaussianHMM(m, tol=TOLERANCE, random_state=0).fit(X)}
         if arguments.hmmlearn:
             learners["hmmlearn"] = lambda X, m=m: learn_hmmlearn(m, X, arguments.hmmlearn)
-        cells = [f"{seed:2d}  {m:2d} states"]
         for name, learn in learners.items():
             begun = time.process_time()
             model = learn(training)
             seconds = time.process_time() - begun
             lost = (truth.score(test) - model.score(test)) / POSITIONS
             learnt.setdefault(name, []).append((lost, seconds))
-            cells.append(f"{name} lost {lost:.4f} in {seconds:5.1f} s")
-        print("; ".join(cells), flush=True)
+            print(f"| {seed} | {m} | {name} | {lost:.4f} | {seconds:.1f} |", flush=True)
     for name, rows in learnt.items():
         near = sum(lost < NEAR for lost, _ in rows)
-        print(f"{name}: {near} of {len(rows)} within {NEAR} nats, {sum(seconds for _, seconds in rows):.0f} s")
+        seconds = sum(seconds for _, seconds in rows)
+        print(f"| all | | {name} | {near} of {len(rows)} within {NEAR} | {seconds:.1f} |")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Compare `SpectralHMM` and hmmlearn on random hidden Markov models: held-out likelihood and time.
 
-    python benchmarks/hidden_markov.py                    # 20 problems
-    python benchmarks/hidden_markov.py --problems 3 --hmmlearn 5   # the best of five starts of hmmlearn, if installed
+    python -m benchmarks.hidden_markov                    # 20 problems
+    python -m benchmarks.hidden_markov --problems 3 --hmmlearn 5   # the best of five starts of hmmlearn, if installed
 
 A problem has 5 to 10 states, twice to four times as many symbols, and sparse emissions.  Half of each transition
 follows a permutation, so that single starts of Baum-Welch end in local optima.  800 sequences of 50 symbols are for
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks._measure import print_head
 from spectral_latent.trees import FloatArray, IntArray
 from spectral_latent_sklearn import SpectralHMM
 
@@ -116,6 +117,7 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
     learnt: dict[str, list[tuple[float, float]]] = {}
+    print_head(["problem", "states", "learner"], ["lost", "CPU s"])
     warm_up = draw_problem(0)
     SpectralHMM(2, n_iter=2).fit(warm_up.training).score(warm_up.test)
     for seed in range(arguments.problems):
@@ -127,15 +129,14 @@ def main() -> None:
         }
         if arguments.hmmlearn:
             learners["hmmlearn"] = lambda X, m=m, n=n: learn_hmmlearn(m, n, X, arguments.hmmlearn)
-        cells = [f"{seed:2d}  {m:2d} states, {n:2d} symbols"]
         for name, learn in learners.items():
             lost, seconds = measure(problem, learn)
             learnt.setdefault(name, []).append((lost, seconds))
-            cells.append(f"{name} lost {lost:.4f} in {seconds:5.1f} s")
-        print("; ".join(cells), flush=True)
+            print(f"| {seed} | {m} | {name} | {lost:.4f} | {seconds:.1f} |", flush=True)
     for name, rows in learnt.items():
         near = sum(lost < NEAR for lost, _ in rows)
-        print(f"{name}: {near} of {len(rows)} within {NEAR} nats, {sum(seconds for _, seconds in rows):.0f} s")
+        seconds = sum(seconds for _, seconds in rows)
+        print(f"| all | | {name} | {near} of {len(rows)} within {NEAR} | {seconds:.1f} |")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,21 @@
 """Draw learning curves of constituency parsers: F1 against trees, and against CPU seconds of training.
 
-    python benchmarks/learning_curve.py measure sample --presets fast accurate --sizes 125 250 500 1000 2000
-    python benchmarks/learning_curve.py measure CRAFT --presets fast --sizes 1000 4000    # beside the folder craft
-    python benchmarks/learning_curve.py show        # the tables, and docs/learning_curve.svg
+    python -m benchmarks.learning_curve measure sample --presets fast accurate --sizes 125 250 500 1000 2000
+    python -m benchmarks.learning_curve measure CRAFT --presets fast --sizes 1000 4000
+    python -m benchmarks.learning_curve show    # slopes, and docs/learning_curve.svg, of the points of results.jsonl
 
-`measure` adds points to benchmarks/learning_curve.csv, each measured in a process of its own.  Parts of a treebank are
-nested: the first trees in one random order.  Seconds are CPU seconds of training after compilation, from trees in
-memory to a model in memory.  F1 is measured on the dev part: on all sentences of NLTK's treebank sample, and on every
-sixth of CRAFT's sentences of at most 40 words.  The points of the Berkeley parser (split-merge EM, one point for each
-number of cycles) were measured once on the same trees; its points of CRAFT on all sentences of at most 40 words.
+`measure` prints points, each measured in a process of its own, and `python -m benchmarks` keeps them.  Parts of a
+treebank are nested: the first trees in one random order.  Seconds are CPU seconds of training after compilation, from
+trees in memory to a model in memory.  F1 is measured on the dev part: on all sentences of NLTK's treebank sample, and
+on every sixth of CRAFT's sentences of at most 40 words.  The points of the Berkeley parser (split-merge EM, one point
+for each number of cycles) were measured once on the same trees; its points of CRAFT on all sentences of at most 40
+words.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
+import os
 import time
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -23,13 +24,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from _measure import in_new_process
 
+from benchmarks._measure import in_new_process, print_head
+from benchmarks._results import read_results
 from spectral_latent.constituency import ConstituencyModel, Phrase, preset
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.evaluation import GoldTree, evaluate_parser
 
-POINTS = Path(__file__).with_suffix(".csv")
+TABLE = "learning-curve"
+CRAFT = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "treebanks", "craft")
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "learning_curve.svg"
 BERKELEY = "Berkeley parser"
 COLOURS = {  # the palette of Okabe and Ito
@@ -64,7 +67,7 @@ class Treebank(NamedTuple):
 
 TREEBANKS = {
     "sample": Treebank("nltk:treebank:train", "nltk:treebank:dev", 1, 1000),
-    "CRAFT": Treebank("craft/train", "craft/dev", 6, 40),
+    "CRAFT": Treebank(str(CRAFT / "train"), str(CRAFT / "dev"), 6, 40),
 }
 
 
@@ -76,6 +79,11 @@ class Point(NamedTuple):
     trees: int
     seconds: float
     f1: float
+
+    @property
+    def curve(self) -> str:
+        """The parser, without the number of its cycles."""
+        return self.parser.partition(",")[0]
 
 
 def measure(name: str, source: Treebank, parser: str, size: int) -> Point:
@@ -94,17 +102,17 @@ def measure(name: str, source: Treebank, parser: str, size: int) -> Point:
 
 
 def read_points() -> list[Point]:
-    """Read all points, sorted by treebank, parser and number of trees."""
-    with POINTS.open(newline="") as file:
-        rows = list(csv.reader(file))[1:]
-    points = [Point(treebank, parser, int(trees), float(s), float(f1)) for treebank, parser, trees, s, f1 in rows]
+    """Read all points, sorted by treebank, parser, number of trees and seconds."""
+    rows = (list(result.cells.values()) for result in read_results() if result.table == TABLE)
+    points = [Point(name, parser, int(trees), float(s), float(f1)) for name, parser, trees, s, f1 in rows]
     parsers = list(COLOURS)
-    return sorted(points, key=lambda point: (-len(point.treebank), parsers.index(point.parser), *point[2:]))
+    order = {"sample": 0, "CRAFT": 1}
+    return sorted(points, key=lambda point: (order[point.treebank], parsers.index(point.curve), *point[2:]))
 
 
 def curves(points: Sequence[Point]) -> Iterator[tuple[str, str, list[Point]]]:
     """Divide points by treebank and parser."""
-    for (treebank, parser), group in groupby(points, key=lambda point: point[:2]):
+    for (treebank, parser), group in groupby(points, key=lambda point: (point.treebank, point.curve)):
         yield treebank, parser, list(group)
 
 
@@ -114,12 +122,9 @@ def gain_of_doubling(curve: Sequence[Point]) -> float:
     return float(1.0 - 2.0**exponent)
 
 
-def print_tables(points: Sequence[Point]) -> None:
-    """Print a table of points and one of slopes, in Markdown."""
-    print("| treebank | parser | trees | training, CPU s | F1 |\n| --- | --- | ---: | ---: | ---: |")
-    for point in points:
-        print(f"| {point.treebank} | {point.parser} | {point.trees:,} | {point.seconds:.0f} | {point.f1:.1f} |")
-    print("\n| treebank | parser | twice the trees: errors fall by |\n| --- | --- | ---: |")
+def print_slopes(points: Sequence[Point]) -> None:
+    """Print by how much the errors of each parser fall."""
+    print_head(["treebank", "parser"], ["twice the trees: errors fall by"])
     for treebank, parser, curve in curves(points):
         if len({point.trees for point in curve}) > 2:
             print(f"| {treebank} | {parser} | {gain_of_doubling(curve):.0%} |")
@@ -189,26 +194,25 @@ def picture(points: Sequence[Point]) -> str:
 
 
 def main() -> None:
-    """Measure points, or show them all."""
+    """Measure points, or draw them all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     steps = parser.add_subparsers(dest="step", required=True)
-    measuring = steps.add_parser("measure", help="add points")
+    measuring = steps.add_parser("measure", help="print points")
     measuring.add_argument("treebank", choices=TREEBANKS)
     presets = [name for name in COLOURS if name != BERKELEY]
     measuring.add_argument("--presets", nargs="+", choices=presets, default=["fast", "accurate"])
     measuring.add_argument("--sizes", nargs="+", type=int, required=True, help="numbers of trees")
-    steps.add_parser("show", help="print the tables, and draw the picture")
+    steps.add_parser("show", help="print slopes, and draw the picture")
     arguments = parser.parse_args()
     if arguments.step == "measure":
+        print_head(["treebank", "parser"], ["trees", "training, CPU s", "F1"])
         for name in arguments.presets:
             for size in arguments.sizes:
                 point = in_new_process(measure, arguments.treebank, TREEBANKS[arguments.treebank], name, size)
-                print(*point, flush=True)
-                with POINTS.open("a", newline="") as file:
-                    csv.writer(file, lineterminator="\n").writerow(point)
+                print(f"| {' | '.join(map(str, point))} |", flush=True)
     else:
         points = read_points()
-        print_tables(points)
+        print_slopes(points)
         PICTURE.write_text(picture(points))
 
 

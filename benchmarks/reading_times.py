@@ -1,7 +1,7 @@
 """Compare surprisal with the self-paced reading times of the Natural Stories corpus (Futrell et al. 2018).
 
     git clone https://github.com/languageMIT/naturalstories
-    python benchmarks/reading_times.py MODEL naturalstories
+    python -m benchmarks.reading_times MODEL naturalstories
 
 MODEL is a parser of phrases or a tagger.  The corpus has ten stories, with the mean reading time of each word.  The
 surprisal of a word is the sum over its tokens, punctuation included.  The mean time is regressed on the surprisal, the

@@ -1,8 +1,8 @@
 """Recover states from moments: measure how fast the error falls, and where EM from these states ends.
 
-    python benchmarks/recovery.py                    # errors against the number of trees, on twenty problems
-    python benchmarks/recovery.py --climb            # EM from recovered states against ten random starts
-    python benchmarks/recovery.py --problems 0 1 2   # some of the problems
+    python -m benchmarks.recovery                    # errors against the number of trees, on twenty problems
+    python -m benchmarks.recovery --climb            # EM from recovered states against ten random starts
+    python -m benchmarks.recovery --problems 0 1 2   # some of the problems
 
 A problem is a model drawn at random.  Ten problems are latent PCFGs of two symbols, in which the states of the two
 children of a node are independent given its rule and state; ten are hidden Markov models, as right-branching trees.
@@ -136,7 +136,7 @@ def problems() -> list[Problem]:
     """Draw the twenty problems."""
     kinds: dict[str, Callable[[int, int], ObservableOperators]] = {"L-PCFG": latent_pcfg, "HMM": hidden_markov}
     return [
-        Problem(f"{kind}, m = {m}", draw(m, seed))
+        Problem(f"{kind} {seed}, m = {m}", draw(m, seed))
         for kind, draw in kinds.items()
         for seed, m in enumerate((3, 4, 5, 6, 7, 8, 3, 4, 5, 6))
     ]
@@ -298,7 +298,7 @@ def main() -> None:
         slopes.append(slope(arguments.trees, error))
         cells = " | ".join(f"{np.exp(np.log(row).mean()):.4f}" for row in error)
         print(f"| {problem.name} | {cells} | {slopes[-1]:.2f} |", flush=True)
-    print(f"\nmedian slope {np.median(slopes):.2f}")
+    print(f"| median |{' |' * len(arguments.trees)} {np.median(slopes):.2f} |")
 
 
 if __name__ == "__main__":

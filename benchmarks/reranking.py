@@ -1,8 +1,8 @@
 """Measure rerankers on n-best lists of other parsers and of this library, with and without latent features.
 
-    python benchmarks/reranking.py                       # dev, by cross-validation: for choices
-    python benchmarks/reranking.py --split test          # learnt on dev, reported on test
-    python benchmarks/reranking.py --lists mstparser --first 100
+    python -m benchmarks.reranking                       # dev, by cross-validation: for choices
+    python -m benchmarks.reranking --split test          # learnt on dev, reported on test
+    python -m benchmarks.reranking --lists mstparser --first 100
 
 Lists of other parsers are $SPECTRAL_LATENT_DATA/nbest/mstparser.{dev,test}.heads and berkeley.{dev,test}.trees; this
 library's own are the 50 best trees of the models that also give the latent features, which are trained on the train

@@ -1,8 +1,8 @@
 """Measure how cost grows: of training with the size of the treebank, of parsing with sentence length and with states.
 
-    python benchmarks/scaling.py size --treebank craft/train    # and docs/scaling_size.png
-    python benchmarks/scaling.py length --treebank craft/train --dev craft/dev    # and docs/scaling_length.png
-    python benchmarks/scaling.py states                         # and docs/scaling_states.png
+    python -m benchmarks.scaling size --treebank craft/train    # and docs/scaling_size.png
+    python -m benchmarks.scaling length --treebank craft/train --dev craft/dev    # and docs/scaling_length.png
+    python -m benchmarks.scaling states                         # and docs/scaling_states.png
 
 Grammars that parse are learnt from NLTK's treebank sample and parse sentences of its dev split; step length can take
 other treebanks.  Seconds are CPU seconds after compilation.  Every row is a process of its own, so that its peak memory
@@ -22,11 +22,11 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
-from _measure import in_new_process, peak_megabytes
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
+from benchmarks._measure import in_new_process, peak_megabytes
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, preset
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.estimation._low_rank import low_rank_operators

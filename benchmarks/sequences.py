@@ -1,9 +1,9 @@
 """Learn from strings of known hidden Markov models: compare spectral learning, Baum-Welch and bigrams with the truth.
 
-    python benchmarks/sequences.py                     # 20 models, five of each kind; 2,000 and 20,000 strings of each
-    python benchmarks/sequences.py --kinds hard dependent --models 1 --strings 20000
-    python benchmarks/sequences.py --learners bigrams spectral
-    python benchmarks/sequences.py --learners Baum-Welch hmmlearn   # hmmlearn from the first start, if installed
+    python -m benchmarks.sequences                     # 20 models, five of each kind; 2,000 and 20,000 strings of each
+    python -m benchmarks.sequences --kinds hard dependent --models 1 --strings 20000
+    python -m benchmarks.sequences --learners bigrams spectral
+    python -m benchmarks.sequences --learners Baum-Welch hmmlearn   # hmmlearn from the first start, if installed
 
 KL is the mean over 2,000 further strings of log p(string) - log p̂(string), in nats.  Cells are the median and the
 quartiles over the models of a kind, or, for single starts, over all starts of all models.  All learners except the

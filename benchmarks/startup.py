@@ -1,7 +1,7 @@
 """Measure whole processes that start, or parse a first sentence: CPU seconds and peak memory.
 
-    python benchmarks/startup.py wsj.safetensors
-    python benchmarks/startup.py wsj.safetensors --runs 10
+    python -m benchmarks.startup
+    python -m benchmarks.startup --model wsj.safetensors --runs 10
 
 Each command runs in processes of its own; the least of several runs is printed.  The first parse begins with no
 compiled code, and runs once; later parses read the code that it has compiled.  Python's bytecode is there from the
@@ -17,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from _measure import print_head, print_row
+from benchmarks._measure import print_head, print_row, trained_model
 
 COLUMNS = ["CPU s", "peak MB"]
 WORDS = "She saw it .\n"
@@ -52,26 +52,32 @@ def measure(arguments: Sequence[str], folder: str, cache: str, runs: int = 1) ->
 
 
 def main() -> None:
-    """Print a row for each command."""
+    """Measure the processes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("--model", help="[default: the preset `fast` of NLTK's treebank sample]")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
+    with trained_model(arguments.model) as model:
+        print_processes(model, arguments.runs)
+
+
+def print_processes(model: str, runs: int) -> None:
+    """Print a row for each command."""
     command = ["-m", "spectral_latent"]
-    parse = [*command, "parse", arguments.model]
+    parse = [*command, "parse", model]
     rows = {
-        "`import spectral_latent`": (["-c", "import spectral_latent"], arguments.runs),
-        "`spectral-latent --help`": ([*command, "--help"], arguments.runs),
+        "`import spectral_latent`": (["-c", "import spectral_latent"], runs),
+        "`spectral-latent --help`": ([*command, "--help"], runs),
         "first `parse` of a sentence": (parse, 1),
-        "`parse` of a sentence": (parse, arguments.runs),
+        "`parse` of a sentence": (parse, runs),
         "`parse --json` of a sentence, the first": ([*parse, "--json"], 1),
-        "`parse --json` of a sentence": ([*parse, "--json"], arguments.runs),
+        "`parse --json` of a sentence": ([*parse, "--json"], runs),
     }
     print_head(["process"], COLUMNS)
     with tempfile.TemporaryDirectory() as folder:
         measure(rows["`parse --json` of a sentence"][0], folder, "unmeasured")
-        for name, (given, runs) in rows.items():
-            print_row([name], measure(given, folder, "measured", runs), COLUMNS, COLUMNS[1:])
+        for name, (given, n) in rows.items():
+            print_row([name], measure(given, folder, "measured", n), COLUMNS, COLUMNS[1:])
 
 
 if __name__ == "__main__":

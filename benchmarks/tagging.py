@@ -1,9 +1,9 @@
 """Compare taggers on the same splits: this library's and those of NLTK.
 
-    python benchmarks/tagging.py                                            # dev of NLTK's treebank sample, 45 tags
-    python benchmarks/tagging.py --split test
-    python benchmarks/tagging.py --train ewt-train.conllu --evaluate ewt-test.conllu --column xpos
-    python benchmarks/tagging.py --train de-dev.conllu --evaluate de-test.conllu --taggers "latent, m = 8"
+    python -m benchmarks.tagging                                            # dev of NLTK's treebank sample, 45 tags
+    python -m benchmarks.tagging --split test
+    python -m benchmarks.tagging --train ewt-train.conllu --evaluate ewt-test.conllu --column xpos
+    python -m benchmarks.tagging --train de-dev.conllu --evaluate de-test.conllu --taggers "latent, m = 8"
 
 Every row is a process of its own, so that its peak memory is its own.  Seconds are CPU seconds of that process after
 compilation; training includes everything from sentences in memory to a tagger in memory.
@@ -17,8 +17,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from _measure import in_new_process, peak_megabytes, print_head, print_row
-
+from benchmarks._measure import in_new_process, peak_megabytes, print_head, print_row
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import evaluate_tagger

@@ -1,9 +1,9 @@
 """Measure what training costs: CPU seconds and peak memory of every estimator, by trees, symbols and states.
 
-    python benchmarks/training.py                                  # NLTK's treebank sample; a quarter of an hour
-    python benchmarks/training.py --treebank craft/train           # another treebank
-    python benchmarks/training.py --presets --treebank craft/train # the presets alone
-    python benchmarks/training.py --jobs 2 --presets --treebank craft/train   # and wall time, one process against two
+    python -m benchmarks.training                                  # NLTK's treebank sample; a quarter of an hour
+    python -m benchmarks.training --treebank craft/train           # another treebank
+    python -m benchmarks.training --presets --treebank craft/train # the presets alone
+    python -m benchmarks.training --jobs 2 --presets --treebank craft/train   # and wall time, one process against two
 
 Trees are read as they are learnt from, and reading them is part of the time.  Every row is a process of its own, which
 compiles on a few trees first, so that its peak memory is its own and its time is without compilation.  More trees are
@@ -20,8 +20,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import NamedTuple
 
-from _measure import in_new_process, peak_megabytes
-
+from benchmarks._measure import in_new_process, peak_megabytes
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, preset
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.estimation import ESTIMATORS, EstimatorOptions

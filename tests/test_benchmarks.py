@@ -1,4 +1,4 @@
-"""All benchmarks can be imported, and the benchmarks of accuracy run on a small treebank."""
+"""Benchmarks run on small treebanks, pages have the tables of the results, and cheap rows come out again."""
 
 import importlib
 from itertools import product
@@ -7,17 +7,92 @@ from types import ModuleType
 
 import pytest
 
+from benchmarks._measure import half_interval, print_head, print_row
+from benchmarks._pages import filled, pages
+from benchmarks._results import Result, is_there, merged, plan, read_results, run, tables_in
 from spectral_latent import ConstituencyModel
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.evaluation import GoldTree, TaggingScore
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 TREES = embedded_treebank(60)
+CHECKED = {name: benchmark for name, benchmark in plan().items() if benchmark.check}
 
 
-def load(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(FOLDER)
-    return importlib.import_module(name)
+def load(name: str) -> ModuleType:
+    return importlib.import_module(f"benchmarks.{name}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Results
+
+
+def test_pages_are_made_from_the_results() -> None:
+    for path, text in pages().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run python -m benchmarks tables"
+
+
+def test_every_row_is_of_a_table_of_the_plan() -> None:
+    results = read_results()
+    tables = [table for benchmark in plan().values() for table in benchmark.tables]
+    assert {result.table for result in results} <= set(tables)
+    assert len({result.name for result in results}) == len(results)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", CHECKED)
+def test_cheap_rows_come_out_again(name: str) -> None:
+    """Columns are equal where the plan says `exact`, and as near as it says where it says `close`."""
+    benchmark = CHECKED[name]
+    check = benchmark.check
+    if benchmark.needs and not all(map(is_there, benchmark.needs)):
+        pytest.skip(f"needs {', '.join(benchmark.missing())}")
+    kept = {result.name: result.cells for result in read_results()}
+    compared = 0
+    for result in run(benchmark, check["command"]):
+        if (old := kept.get(result.name)) is not None:
+            assert {column: result.cells[column] for column in check.get("exact", ())} == {
+                column: old[column] for column in check.get("exact", ())
+            }
+            for column, tolerance in check.get("close", {}).items():
+                if column in result.cells:
+                    figures = [float(cells[column]) for cells in (result.cells, old)]
+                    assert figures[0] == pytest.approx(figures[1], abs=tolerance * 1.001), (result.name, column)
+            compared += 1
+    assert compared
+
+
+def test_rows_are_replaced_by_their_key() -> None:
+    def result(row: str, figure: str) -> Result:
+        return Result("t", 1, {"model": row, "F1": figure}, "python -m x", "c", "2026-01-01", (0,), 1.0, "m")
+
+    old = [result("a", "1"), result("b", "2")]
+    found = merged(old, [result("b", "3"), result("c", "4")])
+    assert [(row.cells["model"], row.cells["F1"]) for row in found] == [("a", "1"), ("b", "3"), ("c", "4")]
+
+
+def test_tables_are_read_as_they_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    print_head(["model"], ["F1", "±"])
+    print_row(["fast"], {"F1": 85.81, "±": "1.2"}, ["F1", "±"], ())
+    print("text")
+    print_row(["best"], {"F1": 1234.4}, ["F1", "±"], ["F1"])
+    head = "| model | F1 | ± |\n| --- | ---: | ---: |\n"
+    text = capsys.readouterr().out.replace("text\n", f"text\n{head}")
+    assert list(tables_in(text)) == [
+        [{"model": "fast", "F1": "85.8", "±": "1.2"}, {"model": "best", "F1": "1,234", "±": ""}]
+    ]
+
+
+def test_a_page_chooses_columns_and_rows() -> None:
+    cells = [{"model": name, "F1": "85.8", "s": "9"} for name in ("fast", "best")]
+    results = [Result("t", 1, row, "python -m x", "c", "2026-01-01", (0,), 1.0, "m") for row in cells]
+    page = "<!-- results: t | model; F1 | best -->\nold\n<!-- end -->"
+    table = "| model | F1 |\n| --- | ---: |\n| best | 85.8 |\n"
+    assert filled(page, results) == f"<!-- results: t | model; F1 | best -->\n{table}<!-- end -->"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Benchmarks on small data
 
 
 @pytest.fixture
@@ -26,13 +101,13 @@ def treebank(tmp_path: Path) -> str:
     return str(file)
 
 
-@pytest.mark.parametrize("name", [file.stem for file in sorted(FOLDER.glob("*.py"))])
-def test_imports(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load(name, monkeypatch).__doc__
+@pytest.mark.parametrize("name", [file.stem for file in sorted(FOLDER.glob("*.py")) if file.stem != "__main__"])
+def test_imports(name: str) -> None:
+    assert load(name).__doc__
 
 
-def test_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    constituency = load("constituency", monkeypatch)
+def test_constituency(treebank: str) -> None:
+    constituency = load("constituency")
     corpus = constituency.Corpus(treebank, treebank)
     for name in ("plain", "one spectral grammar", "fast"):
         row = constituency.measure(corpus, name)
@@ -40,30 +115,33 @@ def test_constituency(treebank: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert 50 < row["F1"] <= 100
 
 
-def test_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Half of an interval is about 1.96 standard errors; the first tree of a list counts; presets have all rows."""
-    intervals = load("intervals", monkeypatch)
+def test_intervals(tmp_path: Path) -> None:
+    """Half of an interval is about 1.96 standard errors, and the first tree of a list counts."""
     scores = [TaggingScore(tokens=1, correct=int(i % 5 > 0)) for i in range(500)]
-    half = intervals.half_interval(scores, lambda score: score.accuracy)
+    half = half_interval(scores, lambda score: score.accuracy)
     assert half == pytest.approx(100 * 1.96 * (0.8 * 0.2 / 500) ** 0.5, rel=0.1)
+    berkeley_trees = load("constituency").berkeley_trees
     gold = [tree for tree in map(GoldTree.of, TREES[:2]) if tree is not None]
     best = TREES[0].bracketed()
     (lists := tmp_path / "dev.trees").write_text(f"-1.5\t{best}\n-2.5\t{best.replace('(S ', '(X ', 1)}\n\n")
     with pytest.raises(ValueError, match="shorter"):
-        list(intervals.berkeley_trees(lists, gold))
-    assert [tree.bracketed() for tree in intervals.berkeley_trees(lists, gold[:1])] == [best]
+        list(berkeley_trees(lists, gold))
+    assert [tree.bracketed() for tree in berkeley_trees(lists, gold[:1])] == [best]
+
+
+def test_presets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [("dogs", "NOUN", 2, "nsubj"), ("bark", "VERB", 0, "root"), ("loudly", "ADV", 2, "advmod")]
     rows = (f"{i}\t{w}\t_\t{u}\t_\t_\t{h}\t{r}\t_\t_\n" for i, (w, u, h, r) in enumerate(words, start=1))
     (file := tmp_path / "small.conllu").write_text(("".join(rows) + "\n") * 20)
-    intervals.print_others(str(file), str(file))
-    found = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines() if line.startswith("|")][2:]
-    assert [[cell.strip() for cell in row] for row in found] == [
-        [name, "100.00", "0.0", "100.00", "0.0"] for name in ("fast", "accurate", "spectral")
+    load("presets").main([str(file), str(file)])
+    (found,) = tables_in(capsys.readouterr().out)
+    assert [(row["preset"], row["LAS"], row["LAS ±"], row["tags"], row["tags ±"]) for row in found] == [
+        (name, "100.0", "0.0", "100.0", "0.0") for name in ("fast", "accurate", "spectral")
     ]
 
 
-def test_learning_curve(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    curve = load("learning_curve", monkeypatch)
+def test_learning_curve(treebank: str, capsys: pytest.CaptureFixture[str]) -> None:
+    curve = load("learning_curve")
     source = curve.Treebank(treebank, treebank, 2, 12)
     points = [curve.measure("CRAFT", source, "fast", size) for size in (20, 40, 100)]
     assert [point.trees for point in points] == [20, 40, 60]
@@ -71,26 +149,23 @@ def test_learning_curve(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: 
     halved = [curve.Point("CRAFT", "fast", n, 1.0, 100.0 - 64.0 / n) for n in (1, 2, 4)]
     assert curve.gain_of_doubling(halved) == pytest.approx(0.5)
     every = curve.read_points()
-    curve.print_tables(every)
-    table = capsys.readouterr().out
-    _, gains = table.split("\n\n", 1)  # the page has the picture of the points, and the table of gains
-    documented = (FOLDER.parent / "docs" / "accuracy.md").read_text()
-    assert all(line in documented for line in gains.splitlines())
+    curve.print_slopes(every)
+    assert len(list(tables_in(capsys.readouterr().out))) == 1
     picture = curve.picture(every)
     assert (FOLDER.parent / "docs" / "learning_curve.svg").read_text() == picture
     assert picture.count("<circle") == 2 * len(every) + len(curve.COLOURS)
 
 
-def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = load("files", monkeypatch)
+def test_files(tmp_path: Path) -> None:
+    files = load("files")
     ConstituencyModel.train(TREES).save(tmp_path / "model")
     row = files.measure(str(tmp_path / "model"))
     assert set(row) == set(files.COLUMNS)
     assert row["file MB"] == (tmp_path / "model").stat().st_size / 1e6
 
 
-def test_estimators(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    estimators = load("estimators", monkeypatch)
+def test_estimators(treebank: str, capsys: pytest.CaptureFixture[str]) -> None:
+    estimators = load("estimators")
     row = estimators.measure("clusters-em, 5 iterations", treebank, treebank)
     assert set(row) == set(estimators.COLUMNS) and row["iterations"] > 0
     estimators.curves(treebank, treebank, [1, 2])
@@ -102,7 +177,7 @@ def test_estimators(treebank: str, monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 def test_sequences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Every learner has a row."""
-    sequences = load("sequences", monkeypatch)
+    sequences = load("sequences")
     monkeypatch.setattr("sys.argv", ["sequences.py", "--kinds", "three", "--models", "1", "--strings", "100"])
     sequences.main()
     rows = [line.split("|")[3:6] for line in capsys.readouterr().out.splitlines() if line.startswith("| three")]
@@ -118,8 +193,8 @@ def test_sequences(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
     ]
 
 
-def test_tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tagging = load("tagging", monkeypatch)
+def test_tagging(tmp_path: Path) -> None:
+    tagging = load("tagging")
     sentences = [f"{noun}/N {verb}/V" for noun, verb in product(("cats", "dogs"), ("bark", "run"))]
     (file := tmp_path / "small.tagged").write_text("\n".join(sentences))
     row = tagging.measure(tagging.Corpus(str(file), str(file), None), "latent, m = 4")
@@ -127,9 +202,9 @@ def test_tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (row["accuracy"], row["unknown"]) == (100.0, 0.0)
 
 
-def test_reading_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_times(tmp_path: Path) -> None:
     """The regression finds the coefficients of times that are made of surprisals and lengths."""
-    reading_times = load("reading_times", monkeypatch)
+    reading_times = load("reading_times")
     for name in (reading_times.PARSES, reading_times.TIMES):
         (tmp_path / name).parent.mkdir(parents=True)
     numbered = []
@@ -156,9 +231,9 @@ def test_reading_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.gain > 0.5
 
 
-def test_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checks() -> None:
     """Checks take a part of the time; afterwards the library has its own checks again."""
-    checks = load("checks", monkeypatch)
+    checks = load("checks")
     for label, row in checks.rows(TREES[:20], TREES[:3]):
         assert 0.0 < row["checks ms"] < row["CPU ms"], label
     with checks.timed_checks() as clock:

@@ -135,7 +135,7 @@ def print_reranking(treebank: ObservedTreebank, gold: Sentences, states: Sequenc
         "Paper: section 23 of the full Penn treebank, lists of MSTParser of first order.  Of second order 91.8, 40.6;"
     )
     click.echo("92.4, 41.0; 92.7, 41.3.  Accuracy is UAS; intervals are those of the paired bootstrap at 95 %.\n")
-    columns = ("paper: accuracy", "complete", "accuracy", "complete", "over base", "over baseline")
+    columns = ("paper: accuracy", "paper: complete", "accuracy", "complete", "over base", "over baseline")
     table = MarkdownTable("features", "perceptron", *columns)
     base = test.chosen(first)
 

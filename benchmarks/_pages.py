@@ -1,0 +1,85 @@
+"""Make the tables of RESULTS.md and of other pages from the lines of results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks._results import ROOT, Benchmark, Result, about, plan, read_results
+
+RESULTS_PAGE = ROOT / "benchmarks/RESULTS.md"
+PAGES = ("README.md", "docs/*.md", "docs/*/*.md")
+MARKER = re.compile(r"<!-- results: ([^\n]*?) -->\n.*?<!-- end -->", re.DOTALL)
+COMMIT = "commit"  # the last column of a table whose rows are of several commits
+NUMBER = re.compile(r"[-+<]? ?[\d,.]+\b.*|-?")  # a cell that stands on the right
+
+
+def markdown(rows: Sequence[dict[str, str]]) -> str:
+    """Write a table; columns of numbers stand on the right."""
+    head = list(dict.fromkeys(column for row in rows for column in row if column != COMMIT))
+    head += [COMMIT] * (COMMIT in rows[0])
+    is_right = [all(NUMBER.fullmatch(row.get(column, "")) for row in rows) for column in head]
+    rule = ["---:" if right else "---" for right in is_right]
+    lines = [head, rule, *([row.get(column, "") for column in head] for row in rows)]
+    return "".join(f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in line)}|\n" for line in lines)
+
+
+def with_commits(results: Sequence[Result]) -> list[dict[str, str]]:
+    """Take the cells of rows, and their commits if these differ."""
+    several = len({result.commit for result in results}) > 1
+    return [result.cells | ({COMMIT: result.commit} if several else {}) for result in results]
+
+
+def selected(results: Sequence[Result], request: str) -> str:
+    """Write the table that a marker asks for: `NAME`, `NAME | columns` or `NAME | columns | rows`."""
+    name, *lists = (part.strip() for part in request.split("|"))
+    columns, rows = [[one.strip() for one in part.split(";")] for part in (*lists, "", "")][:2]
+    every = [result.cells for result in results if result.table == name]
+    if not every:
+        raise SystemExit(f"results: {name}: there is no such table")
+    by_name = {next(iter(cells.values())): cells for cells in every}
+    chosen = [by_name[row] for row in rows] if rows != [""] else every
+    return markdown([{column: cells[column] for column in columns} for cells in chosen] if columns != [""] else chosen)
+
+
+def filled(text: str, results: Sequence[Result]) -> str:
+    """Put tables into all their places in a page."""
+    return MARKER.sub(lambda found: f"<!-- results: {found[1]} -->\n{selected(results, found[1])}<!-- end -->", text)
+
+
+def sources(results: Sequence[Result]) -> str:
+    """Say in a line where rows come from."""
+    days = sorted({result.date for result in results})
+    commits = {result.commit for result in results}
+    when = f"commit {results[0].commit}, {days[0]}" if len(commits) == 1 else f"{days[0]} to {days[-1]}"
+    return f"{', '.join(f'`{command}`' for command in dict.fromkeys(result.command for result in results))}; {when}"
+
+
+def section(benchmarks: Sequence[Benchmark], results: Sequence[Result]) -> str:
+    """Write the section of benchmarks with one title."""
+    parts = [f"\n## {benchmarks[0].title}\n"]
+    tables = {table: caption for benchmark in benchmarks for table, caption in benchmark.tables.items()}
+    for table, caption in tables.items():
+        rows = [result for result in results if result.table == table]
+        if rows:
+            parts.append("\n".join(part for part in (caption, f"({sources(rows)})") if part) + "\n")
+            parts.append(markdown(with_commits(rows)))
+    parts += [f"{benchmark.note.strip()}\n" for benchmark in benchmarks if benchmark.note]
+    return "\n".join(parts)
+
+
+def results_page(results: Sequence[Result]) -> str:
+    """Write RESULTS.md."""
+    by_title: dict[str, list[Benchmark]] = {}
+    for benchmark in plan().values():
+        by_title.setdefault(benchmark.title, []).append(benchmark)
+    return about() + "".join(section(several, results) for several in by_title.values())
+
+
+def pages() -> dict[Path, str]:
+    """Make the texts of RESULTS.md and of all pages that have markers."""
+    results = read_results()
+    texts = {path: path.read_text(encoding="utf-8") for pattern in PAGES for path in sorted(ROOT.glob(pattern))}
+    made = {path: filled(text, results) for path, text in texts.items() if MARKER.search(text)}
+    return made | {RESULTS_PAGE: results_page(results)}
