@@ -22,8 +22,8 @@ from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel
 from spectral_latent.dependency.presets import preset as dependency_preset
 from spectral_latent.sequence import LatentHMM, LatentTagger
-from spectral_latent.sequence.presets import hmm_preset
-from spectral_latent.sequence.presets import preset as tagger_preset
+from spectral_latent.sequence.options import hmm_preset
+from spectral_latent.sequence.options import preset as tagger_preset
 from tests.conformance.treebank import DEPENDENCIES, TAGGED
 
 TREES = embedded_treebank(500)

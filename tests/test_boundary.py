@@ -35,8 +35,7 @@ from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.sequence import HiddenMarkov, Sequences
-from spectral_latent.sequence.forests import Candidates, TrellisBuilder
-from spectral_latent.sequence.passes import candidate_marginals
+from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
 from spectral_latent.trees import Forest, Rules, SkeletalTrees, Vocabulary
 
 FAR = [-(2**62), -(10**9), -7, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, 10**6, 10**9, 2**62]

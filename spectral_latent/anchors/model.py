@@ -28,9 +28,8 @@ from spectral_latent.model import check_sentences, check_words
 from spectral_latent.model.batches import map_batches
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import in_batches, state_marginals
+from spectral_latent.sequence.decoding import SENTENCES, WordTagger, in_batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.sequence.tagging import SENTENCES, WordTagger
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 

@@ -1,15 +1,12 @@
 """Learn latent hidden Markov models of sequences, with tags and without."""
 
-from spectral_latent.sequence.alphabet import Alphabet
 from spectral_latent.sequence.baum_welch import baum_welch
-from spectral_latent.sequence.checks import observations_of
-from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.conversion import Alphabet, Sequences, observations_of
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, untagged_rules
 from spectral_latent.sequence.model import LatentHMM, LatentTagger, StateTagger
-from spectral_latent.sequence.options import HMMOptions, TaggerOptions
-from spectral_latent.sequence.presets import hmm_preset, preset
-from spectral_latent.sequence.probabilities import END, SequenceModel
+from spectral_latent.sequence.options import HMMOptions, TaggerOptions, hmm_preset, preset
+from spectral_latent.sequence.prediction import END, SequenceModel
 
 __all__ = [
     "END",

@@ -1,4 +1,4 @@
-"""Convert sequences to right-branching s-trees (Cohen et al. 2012, Discussion), and back.
+"""Check and number sequences, and convert them to right-branching s-trees (Cohen et al. 2012, Discussion), and back.
 
 A position with tag t has two nodes: its emission, which is a leaf, and its spine, which spans this position and all
 positions after it.  Sequences without tags have a single tag.
@@ -12,17 +12,83 @@ positions after it.  Sequences without tags have a single tag.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Annotated, TypeVar
 
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_starts
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees
+from spectral_latent.estimation import EstimationError, LeafMoments
+from spectral_latent.files import Distinct
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["Sequences"]
+__all__ = ["Alphabet", "Sequences", "Tag", "check_sequence", "observations_of", "pairs_of"]
+
+Tag = Hashable
+_Observed = TypeVar("_Observed")
+
+
+def pairs_of(
+    sentence: Iterable[tuple[_Observed, Tag]], number: int, kind: type[_Observed]
+) -> list[tuple[_Observed, Tag]]:
+    """Return the tokens of a sentence.  Raises EstimationError if a token is not a pair of an observation and a tag.
+
+    >>> pairs_of([("it", "P"), ["rains", 3]], number=1, kind=str)
+    [('it', 'P'), ('rains', 3)]
+    """
+    tokens = list(sentence)
+    for place, token in enumerate(tokens, start=1):
+        pair = isinstance(token, tuple | list) and len(token) == 2 and isinstance(token[0], kind)
+        if not pair or token[1] is None or not _is_hashable(token[1]):
+            raise EstimationError(
+                f"sentence {number}, token {place}: {token!r:.80} is not a pair of a word and its tag"
+            )
+    return [(observed, tag) for observed, tag in tokens]
+
+
+def observations_of(sequence: Iterable[Hashable], number: int) -> list[Hashable]:
+    """Return the observations of a sequence.  Raises EstimationError if an observation is not hashable, or is NaN.
+
+    sequence: the observations of the sequence.
+    number: the number of the sequence, for the error.
+
+    >>> observations_of("abca", number=1)
+    ['a', 'b', 'c', 'a']
+    """
+    row = list(sequence)
+    for place, x in enumerate(row, start=1):
+        if not _is_hashable(x) or x != x:
+            raise EstimationError(f"sequence {number}, observation {place}: {x!r:.80} is not hashable, or is NaN")
+    return row
+
+
+def check_sequence(sequence: object) -> None:
+    """Raise TypeError for an object that is not a sequence of hashable observations, such as an iterator.
+
+    >>> check_sequence([["a", "b"]])
+    Traceback (most recent call last):
+    TypeError: an observation is a hashable object, not ['a', 'b']; give the observations of one sequence alone
+    """
+    if not isinstance(sequence, Collection):
+        raise TypeError(f"a sequence is a list of observations, not {sequence!r:.60}; give a list")
+    for observation in sequence:
+        if not _is_hashable(observation):
+            raise TypeError(
+                f"an observation is a hashable object, not {observation!r:.60}; give the observations of one sequence "
+                f"alone"
+            )
+
+
+def _is_hashable(value: object) -> bool:
+    """Tell whether an object can be hashed."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,3 +258,63 @@ class Sequences:
         keep = which[self.sequence]
         start = np.concatenate([[0], np.cumsum(np.diff(self.start)[which])])
         return Sequences(self.terminal[keep], self.tag[keep], start, self.weight[which])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Alphabet:
+    """Numbers of observations: terminals 0 ... n-1 for observations seen in training, and terminal n for all others.
+
+    known: the observations seen in training, which are the names of terminals 0 ... n-1; each is kept once.
+
+    >>> alphabet = Alphabet(["a", ("b", 1), "a"])
+    >>> alphabet.terminals_of([("b", 1), "a", 7]).tolist()
+    [1, 0, 2]
+    """
+
+    known: Annotated[Sequence[Hashable], Distinct()]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", self._names.names)
+
+    @cached_property
+    def _names(self) -> Vocabulary[Hashable]:
+        return Vocabulary(self.known)
+
+    @property
+    def n_terminals(self) -> int:
+        """The number of terminals, n + 1."""
+        return len(self._names) + 1
+
+    def terminals_of(self, sequence: Sequence[Hashable]) -> IntArray:
+        """Look up the terminal of each observation.
+
+        sequence: n observations; the result is (n,).
+        """
+        terminals = self._names.numbers(sequence)
+        return np.where(terminals < 0, len(self._names), terminals)
+
+    @staticmethod
+    def unseen_tokens(count: FloatArray) -> float:
+        """Estimate the number of tokens of unseen observations: one more than the observations seen at most once.
+
+        The estimate of Good and Turing is the number of observations seen once; adding one keeps it positive.
+
+        count: (n,) the number of times that each observation was seen.
+        """
+        return 1.0 + np.count_nonzero((count > 0) & (count <= 1))
+
+    def smooth(self, moments: LeafMoments) -> tuple[IntArray, FloatArray]:
+        """Add the rule of terminal n, for unseen observations: return leaf rules (R, 2) and sums of z (R, M).
+
+        The sum of z of this rule is the sum over the observations seen once, plus the mean of z.  All sums are then
+        scaled, so that their total stays the same.
+
+        moments: the moments of the leaf rules of one emitting symbol.
+        """
+        (symbol,) = np.unique(moments.rules[:, 0])
+        n = moments.symbol_count[symbol]
+        mean = moments.symbol_total[symbol] / n
+        rare = moments.total[moments.count <= 1].sum(axis=0) + mean
+        rules = np.concatenate([moments.rules, [[symbol, len(self._names)]]])
+        total = np.concatenate([moments.total, rare[None]])
+        return rules, total * (n / (n + self.unseen_tokens(moments.count)))

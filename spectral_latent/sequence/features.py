@@ -1,4 +1,4 @@
-"""Compute the features of sequences: observations and tags at a position and near it.
+"""Compute the features of sequences: observations and tags at a position and near it; shards compute them when read.
 
 The inside features of a spine are those of its position and of the positions to the right; the outside features are
 those of the positions to the left.  The inside features of an emission are those of its observation; the outside
@@ -13,13 +13,26 @@ features are those of both sides.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 
-from spectral_latent.estimation import FeatureColumns, hash_columns
+from spectral_latent.estimation import Columns, FeatureColumns, hash_columns
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.trees import IntArray
+from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
-__all__ = ["longest_grams", "tagged_features", "untagged_features"]
+__all__ = [
+    "SequenceShard",
+    "StoredSequences",
+    "columns_of",
+    "longest_grams",
+    "tagged_features",
+    "untagged_features",
+    "untagged_shard",
+]
 
 
 def _columns(sequences: Sequences, emission: list[IntArray], spine: list[IntArray]) -> IntArray:
@@ -83,3 +96,59 @@ def untagged_features(sequences: Sequences, longest: int) -> FeatureColumns:
         spine=[*before[:3], *grams_before],
     )
     return FeatureColumns(inside, outside)
+
+
+class SequenceShard(NamedTuple):
+    """A shard of sequences, which computes its s-trees and features at each access.
+
+    columns: the columns of `Sequences`.
+    n_tags: K, the number of tags.
+    featurise: the function that computes the features of sequences; other processes must be able to import it.
+    """
+
+    columns: Columns
+    n_tags: int
+    featurise: Callable[[Sequences], FeatureColumns]
+
+    @property
+    def sequences(self) -> Sequences:
+        """The sequences."""
+        return Sequences(**self.columns)
+
+    @property
+    def trees(self) -> SkeletalTrees:
+        """The s-trees."""
+        return self.sequences.trees(self.n_tags)
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weight of each sequence, (T,)."""
+        return self.columns["weight"]
+
+    @property
+    def features(self) -> FeatureColumns:
+        """The features of the nodes."""
+        return self.featurise(self.sequences)
+
+
+def untagged_shard(columns: Columns, n_symbols: int, n_positions: int) -> SequenceShard:
+    """Make a shard of sequences without tags; the length of n-grams depends on the number of all positions."""
+    return SequenceShard(columns, 1, partial(untagged_features, longest=longest_grams(n_symbols, n_positions)))
+
+
+def columns_of(sequences: Sequences) -> Columns:
+    """Make the columns of a shard from sequences."""
+    return {name: getattr(sequences, name) for name in ("terminal", "tag", "start", "weight")}
+
+
+@dataclass(frozen=True)
+class StoredSequences:
+    """The sequences of all shards; a shard in a file is read at each iteration.
+
+    shards: the sequences in shards.
+    """
+
+    shards: Sequence[SequenceShard]
+
+    def __iter__(self) -> Iterator[Sequences]:
+        return (shard.sequences for shard in self.shards)

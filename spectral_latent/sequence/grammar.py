@@ -16,9 +16,7 @@ from spectral_latent.lexicon import Lexicon
 from spectral_latent.model import Member
 from spectral_latent.model.latent_tree import WeighedForest
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag
-from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees, Vocabulary

@@ -16,16 +16,19 @@ from spectral_latent.inference import tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.model import LatentTreeModel, check_words
 from spectral_latent.model.batches import map_batches
-from spectral_latent.sequence.alphabet import Alphabet
-from spectral_latent.sequence.checks import Tag, check_sequence, pairs_of
-from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import Decoder, likely_rules, state_marginals
+from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, check_sequence, pairs_of
+from spectral_latent.sequence.decoding import (
+    SENTENCES,
+    Decoder,
+    TaggingModel,
+    WordTagger,
+    likely_rules,
+    state_marginals,
+)
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.sequence.options import HMMOptions, TaggerOptions
-from spectral_latent.sequence.presets import preset
-from spectral_latent.sequence.probabilities import SequenceModel
-from spectral_latent.sequence.tagging import SENTENCES, TaggingModel, WordTagger
+from spectral_latent.sequence.options import HMMOptions, TaggerOptions, preset
+from spectral_latent.sequence.prediction import SequenceModel
 from spectral_latent.sequence.training import train_tagged, train_untagged
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray

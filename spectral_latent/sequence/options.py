@@ -1,15 +1,20 @@
-"""Settings of taggers and of latent hidden Markov models without tags."""
+"""Hold the settings of taggers and of latent hidden Markov models without tags, and presets that go well together.
+
+The presets of taggers were chosen on the dev splits of treebanks of four languages (docs/accuracy.md).  Those of
+models without tags were chosen on strings of random hidden Markov models.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from spectral_latent._options import AtLeast, AtMost, Below, Options
-from spectral_latent.estimation import Anchors, Estimator, ProjectionOptions, Spectral
+from spectral_latent._names import PresetName
+from spectral_latent._options import AtLeast, AtMost, Below, Options, of_preset
+from spectral_latent.estimation import EM, Anchors, Clusters, Decomposition, Estimator, ProjectionOptions, Spectral
 from spectral_latent.lexicon import LexiconOptions
 
-__all__ = ["HMMOptions", "TaggerOptions"]
+__all__ = ["HMMOptions", "TaggerOptions", "hmm_preset", "preset"]
 
 
 @dataclass(frozen=True)
@@ -71,3 +76,44 @@ class HMMOptions(Options):
                 f"HMMOptions.estimator must have the smoothing None, not {smoothing}: the moments "
                 f"of the only rule of a hidden Markov model are not smoothed"
             )
+
+
+_PRESETS: dict[PresetName, TaggerOptions] = {
+    "fast": TaggerOptions(EM(Clusters(8))),
+    "accurate": TaggerOptions(EM(Clusters(16))),
+    "spectral": TaggerOptions(),
+}
+_HMM_PRESETS: dict[PresetName, HMMOptions] = {
+    "fast": HMMOptions(EM(Decomposition(32), iterations=100, tolerance=1e-4)),
+    "accurate": HMMOptions(EM(Decomposition(32), iterations=1000, tolerance=1e-5)),
+    "spectral": HMMOptions(),
+}
+
+
+def preset(name: PresetName) -> TaggerOptions:
+    """Return the options of a tagger, for `LatentTagger.train`.
+
+    name: the name of the preset.
+
+    Raises ValueError for another name.
+
+    >>> preset("spectral").estimator
+    Spectral(n_states=8)
+    """
+    return of_preset(_PRESETS, name)
+
+
+def hmm_preset(name: PresetName) -> HMMOptions:
+    """Return the options of a model of sequences without tags, for `LatentHMM.train`.
+
+    "fast" and "accurate" begin EM from the states of the spectral model.  "fast" makes at most 100 iterations,
+    "accurate" continues until EM gains almost nothing.
+
+    name: the name of the preset.
+
+    Raises ValueError for another name.
+
+    >>> hmm_preset("fast").estimator.start
+    Decomposition(n_states=32)
+    """
+    return of_preset(_HMM_PRESETS, name)

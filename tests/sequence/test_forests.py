@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from spectral_latent.inference import inside, n_best_derivations, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences
-from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder
-from spectral_latent.sequence.passes import candidate_marginals
+from spectral_latent.sequence.forests import Candidates, Trellis, TrellisBuilder, candidate_marginals
 from spectral_latent.trees import Forest
 from tests.sequence.hmms import TaggedModel, random_tagged
 

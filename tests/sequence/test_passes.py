@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from spectral_latent.inference import inside, marginals, outside
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import Sequences
-from spectral_latent.sequence.forests import Candidates, TrellisBuilder
-from spectral_latent.sequence.passes import candidate_marginals
+from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
 from spectral_latent.trees import FloatArray
 from tests.sequence.hmms import random_tagged
 

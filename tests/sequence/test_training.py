@@ -25,8 +25,8 @@ from spectral_latent.sequence import (
     LatentTagger,
     Sequences,
     TaggerOptions,
-    choices,
-    treebanks,
+    features,
+    training,
 )
 from tests.sequence.hmms import draw_strings, probability, random_hmm
 from tests.streams import Watch, make_shards
@@ -49,7 +49,7 @@ def exactly(estimator: EstimatorName, n_states: int, iterations: int = 5) -> HMM
 @pytest.fixture
 def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Choose by two folds of 300 to 400 sequences, where there would be ten, for tests of something else."""
-    monkeypatch.setattr(choices, "_HELD_OUT", 60)
+    monkeypatch.setattr(training, "_HELD_OUT", 60)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def test_choices_are_those_of_cross_validation() -> None:
     """On data whose rare observations are in one sequence each, so that other folds have not seen them."""
     data: list[list[Any]] = [[*row, f"once {i}"] if i % 21 == 0 else row for i, row in enumerate(strings(1_000))]
 
-    folds = choices.folds_of(len(data)).tolist()
+    folds = training.folds_of(len(data)).tolist()
 
     def likelihood(n_states: int, floor: float) -> float:
         options = HMMOptions(EstimatorOptions(n_states=n_states), choose_states=False, floor=floor)
@@ -139,7 +139,7 @@ def test_em_from_recovered_states_is_level_with_the_best_of_random_starts() -> N
 def test_rules_are_counted_as_by_hand(rows: list[list[tuple[int, int]]], size: int) -> None:
     """Of all shards, against a loop over positions."""
     sequences = Sequences.of([[x for x, _ in row] for row in rows], [[t for _, t in row] for row in rows])
-    shards = [treebanks.SequenceShard(vars(part), 3, no_features) for part in sequences.parts(size)]
+    shards = [features.SequenceShard(vars(part), 3, no_features) for part in sequences.parts(size)]
     counts = count_rules(shards)
     expected: Counter[tuple[object, ...]] = Counter()
     for row in rows:
@@ -200,7 +200,7 @@ def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
 
     def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
         make_shards(monkeypatch, size, in_files=in_files)
-        monkeypatch.setattr(choices, "SHARD_NODES", size)  # of folds
+        monkeypatch.setattr(training, "SHARD_NODES", size)  # of folds
         model = train_model(iter(pairs if tagged else data), jobs=jobs)
         model.save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()
