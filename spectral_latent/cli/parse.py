@@ -19,8 +19,9 @@ from spectral_latent.cli.lists import CANDIDATES, load_models, models_option, us
 from spectral_latent.cli.models import load_parser, warn_of_unknown_tags, with_limits
 from spectral_latent.cli.options import non_projective_option, number_option
 from spectral_latent.cli.outputs import OutputFile, OutputForm, results
+from spectral_latent.cli.page import DrawnSentence, page_of_sentences
 from spectral_latent.cli.partial import known_tree, read_partial
-from spectral_latent.cli.pictures import DrawnSentence, PictureFile, page_of_sentences, write_pictures
+from spectral_latent.cli.pictures import PictureFile, write_picture
 from spectral_latent.cli.sentences import InputSentence
 from spectral_latent.cli.tree_texts import dependency_text, drawings_of, phrase_text
 
@@ -78,8 +79,7 @@ _OF_MODEL = "  [default: the limit that the model has]"
     "picture",
     metavar="PICTURE",
     type=PictureFile(),
-    help="Draw the trees as SVG, and print nothing.  A name that ends in .svg is a file with all trees one below the "
-    "other; another is a folder, which gets a file for each tree.",
+    help="Draw the trees one below the other in a file that ends in .svg, and print nothing.",
 )
 @answer_options
 def parse(
@@ -141,8 +141,7 @@ def parse(
     With --partial, the tree is flat except for the parts that are known.
 
     With --html, the trees are drawn on a page that needs no network: phrases as trees, dependencies as arcs.  With
-    --svg, they are pictures for other pages and for papers.  In a folder, 1.svg is the tree of the first sentence that
-    has words; with --n-best above 1, 1-2.svg is its second tree.
+    --svg, they are a picture for other pages and for papers.
 
     With --rerank, trees are in the order of a reranker, made by `spectral-latent rerank train`.  The reranker's latent
     model named latent is MODEL, unless --model names another one; give all its other latent models by --model.
@@ -157,7 +156,7 @@ def parse(
       spectral-latent parse wsj.model sentences.txt --json
       spectral-latent parse deps.model dev.conllu > parsed.conllu
       echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.model --partial
-      spectral-latent parse wsj.model sentences.txt --svg trees/
+      spectral-latent parse wsj.model sentences.txt --svg trees.svg
     """
     if rerank is None and (candidates or models):
         raise click.UsageError(f"{'--candidates' if candidates else '--model'} goes with --rerank")
@@ -190,7 +189,7 @@ def parse(
     if page or picture:
         drawn = _drawn(given, work)
         if picture is not None:
-            write_pictures(drawn, picture)
+            write_picture(drawn, picture)
         elif page is not None:
             title = f"Trees of {'standard input' if file == '-' else Path(file).name}"
             with results(page) as write:

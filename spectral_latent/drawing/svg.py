@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["arcs_svg", "captioned_svg", "escaped", "tree_svg"]
+__all__ = ["arcs_svg", "captioned_svg", "escaped", "readable", "tree_svg"]
 
 _LETTER = 8.0  # width of a letter of 14 pixels; wide letters, such as those of Chinese, have twice this width
 _GAP = 14.0  # between two words
@@ -31,18 +31,29 @@ def _width(text: str) -> float:
     return _LETTER * sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
+def readable(text: str) -> str:
+    """Replace control characters and halves of surrogate pairs, which XML cannot hold, by �.
+
+    text: any text.
+
+    >>> readable("a" + chr(7))
+    'a�'
+    """
+    letters = (
+        "\ufffd" if unicodedata.category(letter) in _NOT_XML or letter in "\ufffe\uffff" else letter for letter in text
+    )
+    return "".join(letters)
+
+
 def escaped(text: str) -> str:
-    """Write a text for XML and HTML; control characters and halves of surrogate pairs, which XML cannot hold, become �.
+    """Write a text for XML and HTML, without what XML cannot hold.
 
     text: any text.
 
     >>> escaped("<b> & " + chr(7))
     '&lt;b&gt; &amp; �'
     """
-    shown = (
-        "\ufffd" if unicodedata.category(letter) in _NOT_XML or letter in "\ufffe\uffff" else letter for letter in text
-    )
-    return escape("".join(shown))
+    return escape(readable(text))
 
 
 def _text(x: float, y: float, text: str, small: bool = False) -> str:

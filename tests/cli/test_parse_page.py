@@ -28,6 +28,7 @@ def test_every_tree_is_drawn(run: Run, model: Path, tmp_path: Path) -> None:
     assert page.texts["h2"] == ["1: They see it .", f"3: The {HOSTILE} left it ."]
     trees = [shown for shown in page.texts["p"] if re.fullmatch(r"Tree \d: log \|p̂\| = -(inf|[\d.]+)", shown)]
     assert len(page.all("svg")) == len(trees) >= 2
+    assert page.texts["title"][0] == "Trees of standard input"
     assert re.findall(r"(?:src|href)=\"(?!#)", text) == []
     assert all(region["tabindex"] == "0" for region in page.all("div"))
 
@@ -48,21 +49,6 @@ def test_a_page_is_the_only_output(run: Run, model: Path, tmp_path: Path, option
     assert "--html draws trees" in refused.output
 
 
-def test_trees_are_pictures_in_a_folder(run: Run, model: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "trees"
-    lines = f"They see it .\n\nThe {HOSTILE} left it .\n"
-    done = run("parse", model, "--svg", folder, "--n-best", "2", stdin=lines)
-    assert (done.exit_code, done.stdout) == (0, ""), done.output
-    printed = run("parse", model, "--n-best", "2", stdin=lines).stdout
-    found = {path.name: ElementTree.parse(path).getroot() for path in folder.iterdir()}
-    expected = {
-        f"{number}{'' if rank == 1 else f'-{rank}'}.svg": line.split("\t")[1]
-        for number, block in enumerate(re.split(r"\n\n+", printed.strip()), start=1)
-        for rank, line in enumerate(block.splitlines(), start=1)
-    }
-    assert {name: root.findtext(f"{SVG}title") for name, root in found.items()} == expected
-
-
 def test_all_trees_are_one_picture(run: Run, model: Path, tmp_path: Path) -> None:
     picture = tmp_path / "trees.svg"
     assert run("parse", model, "--svg", picture, stdin="They see it .\nThey left .\n").exit_code == 0
@@ -79,27 +65,23 @@ def test_all_trees_are_one_picture(run: Run, model: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--svg", "trees", "--json"), "--svg draws trees; leave out --json and --output"),
-        (("--svg", "trees", "--html", "page.html"), "--html and --svg both draw the trees"),
-        (("--svg", "none/trees"), "none/trees: the folder around it does not exist; create it first"),
+        (("--svg", "trees.svg", "--json"), "--svg draws trees; leave out --json and --output"),
+        (("--svg", "trees.svg", "--html", "page.html"), "--html and --svg both draw the trees"),
         (("--svg", "none/trees.svg"), "none/trees.svg: the folder does not exist; create it first"),
-        (("--svg", "trees.pdf"), "trees.pdf: pictures are SVG; name one that ends in .svg, or a folder"),
-        (("--svg", "file.txt"), "file.txt: a file; name a picture that ends in .svg, or a folder"),
+        (("--svg", "trees.pdf"), "trees.pdf: pictures are SVG; name a file that ends in .svg"),
     ],
 )
 def test_pictures_that_cannot_be(
     run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("file.txt").write_text("They see it .\n")
     refused = run("parse", model, *options, stdin="They see it .\n")
     assert refused.exit_code == 2
     assert message in " ".join(refused.output.split())
 
 
-@pytest.mark.parametrize("name", ["a.svg", "folder"])
-def test_nothing_to_draw(run: Run, model: Path, tmp_path: Path, name: str) -> None:
-    refused = run("parse", model, "--svg", tmp_path / name, stdin="\n")
+def test_nothing_to_draw(run: Run, model: Path, tmp_path: Path) -> None:
+    refused = run("parse", model, "--svg", tmp_path / "a.svg", stdin="\n")
     assert refused.exit_code == 1
     assert "Error: the input has no words, so that there is nothing to draw\n" in refused.stderr
     assert not (tmp_path / "a.svg").exists()
