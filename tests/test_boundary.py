@@ -33,7 +33,7 @@ from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import SpanForest, pruned_chart
 from spectral_latent.inference import check_forest
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.reranking.tables import FeatureTable
+from spectral_latent.reranking.features import FeatureTable
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
 from spectral_latent.trees import Forest, Rules, SkeletalTrees, Vocabulary

@@ -1,27 +1,169 @@
-"""Hold the parts that the adapters share: model files, and the methods of NLTK's parsers and taggers."""
+"""Hold what the adapters share: checks of input, options, model files, and methods of NLTK's parsers and taggers."""
 
 from __future__ import annotations
 
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar
 
 from nltk.parse.api import ParserI
 from nltk.tag.sequential import SequentialBackoffTagger
 
 from spectral_latent import constituency, dependency, load
+from spectral_latent.drawing import Html, tagged_html
 from spectral_latent.files import ModelFileError
-from spectral_latent.model import Surprisal, Unit
+from spectral_latent.model import Surprisal, Unit, check_words
 from spectral_latent.reranking import Reranker
 from spectral_latent.tokenisation import Token
-from spectral_latent_nltk._making import maker
-from spectral_latent_nltk._tagged import TaggedSentence
-from spectral_latent_nltk._tokens import raw_text, raw_texts, tokens_of
 
-__all__ = ["ModelAdapter", "ParserAdapter", "TaggerAdapter"]
+__all__ = [
+    "ModelAdapter",
+    "ParserAdapter",
+    "Tag",
+    "TaggedSentence",
+    "TaggerAdapter",
+    "chosen",
+    "each",
+    "maker",
+    "pairs_of",
+    "raw_text",
+    "raw_texts",
+    "tokens_of",
+]
+
+if TYPE_CHECKING:
+    maker = classmethod
+else:
+
+    class maker(classmethod):
+        """A class method that makes an object.  A call on an object is refused, because it would not change the object.
+
+        >>> class Tagger:
+        ...     @maker
+        ...     def train(cls, sentences): return cls()
+        >>> tagger = Tagger.train([])
+        >>> tagger.train([])
+        Traceback (most recent call last):
+        TypeError: train makes a new Tagger and leaves this one as it is; call Tagger.train
+        """
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            """Bind the method to its class; for an object, return a function that refuses to be called."""
+            if instance is None:
+                return super().__get__(instance, owner)
+            name, kind = self.__func__.__name__, type(instance).__name__
+
+            def refuse(*_: Any, **__: Any) -> NoReturn:
+                raise TypeError(f"{name} makes a new {kind} and leaves this one as it is; call {kind}.{name}")
+
+            return refuse
+
+
+_Options = TypeVar("_Options")
+
+
+def chosen(of_preset: Callable[[Any], _Options], preset: str | None, options: _Options | None) -> _Options:
+    """Choose the options of a preset, unless other options are given.
+
+    Raises ValueError for a preset that does not exist, and if both are given.
+
+    >>> chosen({"fast": 1, "accurate": 2}.__getitem__, "accurate", None)
+    2
+    """
+    if options is None:
+        return of_preset(preset or "fast")
+    if preset is not None:
+        raise ValueError(f"preset={preset!r} chooses the options; give a preset or options, not both")
+    return options
+
+
+class TaggedSentence(list[tuple[str, Any]]):
+    """The tokens of a sentence with their tags: a list that notebooks show with each tag below its token.
+
+    >>> sentence = TaggedSentence([("dogs", "NNS")])
+    >>> sentence == [("dogs", "NNS")], "<ruby>dogs<rt>NNS</rt></ruby>" in sentence._repr_html_()
+    (True, True)
+    """
+
+    def _repr_html_(self) -> Html:
+        """Write the tokens with their tags, for notebooks."""
+        return tagged_html([token for token, _ in self], [str(tag) for _, tag in self])
+
+
+Tag = Hashable
+_Example = TypeVar("_Example")
+
+
+def tokens_of(sentence: Iterable[str]) -> list[str]:
+    """List the tokens of a sentence.  Raises TypeError for a string, and for a token that is not a string.
+
+    >>> tokens_of(token for token in ("It", "rains"))
+    ['It', 'rains']
+    """
+    tokens: Any = sentence if isinstance(sentence, Collection) else list(sentence)
+    return list(check_words(tokens))
+
+
+def raw_text(text: str) -> str:
+    """Return a raw text.  Raises TypeError for anything but a string.
+
+    >>> raw_text("It rains.")
+    'It rains.'
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"expected a string of raw text, got {text!r:.60}; for a list of tokens, call parse")
+    return text
+
+
+def raw_texts(sentences: Iterable[str]) -> Iterable[str]:
+    """Return the raw texts of sentences.  Raises TypeError for a single string.
+
+    >>> raw_texts(["It rains."])
+    ['It rains.']
+    """
+    if isinstance(sentences, str | bytes):
+        raise TypeError(f"expected an iterable of sentences, got {sentences!r:.60}; for a text, call parse_text")
+    return sentences
+
+
+def pairs_of(sentence: Iterable[tuple[str, Tag]]) -> list[tuple[str, Tag]]:
+    """List the tokens of a sentence with their tags.  Raises TypeError for anything but pairs of a word and a tag.
+
+    >>> pairs_of([("It", "PRP"), ["rains", None]])
+    [('It', 'PRP'), ('rains', None)]
+    """
+    if isinstance(sentence, str | bytes):
+        raise TypeError(f"expected a list of pairs of a word and its tag, got {sentence!r:.60}")
+    pairs = list(sentence)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise TypeError(f"expected pairs of a word and its tag, got {pair!r:.60}")
+        try:
+            hash(pair[1])
+        except TypeError:
+            raise TypeError(f"expected a tag that can be hashed, got {pair[1]!r:.60}") from None
+    return [(word, tag) for word, tag in pairs]
+
+
+def each(examples: Iterable[Any], read: Callable[[Any], _Example], kind: str) -> Iterator[_Example]:
+    """Read the examples of a corpus one by one.
+
+    Raises the TypeError or ValueError of `read`, with the number of the example.
+
+    >>> list(each([["It", "rains"]], tokens_of, "sentence"))
+    [['It', 'rains']]
+    """
+    if isinstance(examples, str | bytes):
+        raise TypeError(f"expected an iterable of {kind}s, got {examples!r:.60}")
+    for number, example in enumerate(examples, start=1):
+        try:
+            yield read(example)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{kind} {number}: {error}") from None
+
 
 _CHUNK = 1000  # sentences that are read before they are tagged together
 _Sentence = TypeVar("_Sentence")

@@ -1,28 +1,146 @@
-"""Offer the latent PCFG as a parser of NLTK's."""
+"""Offer the latent PCFG as a parser of NLTK's, its parses as trees, and the plain PCFG under it as a grammar."""
 
 from __future__ import annotations
 
 import math
+import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Any
 
-from nltk.grammar import PCFG
-from nltk.tree import Tree
+from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
+from nltk.tree import ProbabilisticTree, Tree
 
 from spectral_latent._names import AnyPresetName
-from spectral_latent.constituency import FALLBACK, Changes, ConstituencyModel, ConstituencyOptions, self_train
+from spectral_latent.constituency import (
+    FALLBACK,
+    Changes,
+    ConstituencyModel,
+    ConstituencyOptions,
+    Phrase,
+    PhraseSymbol,
+    self_train,
+)
 from spectral_latent.constituency import preset as options_of_preset
-from spectral_latent.corpora import phrase_from_nltk, phrases_from_nltk
+from spectral_latent.corpora import phrase_from_nltk, phrase_to_nltk, phrases_from_nltk
+from spectral_latent.drawing import tree_svg
 from spectral_latent.estimation.progress import shown
-from spectral_latent_nltk._adapters import ParserAdapter
-from spectral_latent_nltk._grammar import plain_pcfg
-from spectral_latent_nltk._making import maker
-from spectral_latent_nltk._presets import chosen
-from spectral_latent_nltk._tokens import each, tokens_of
-from spectral_latent_nltk._trees import ParseTree
+from spectral_latent.model import Parse
+from spectral_latent_nltk._adapters import ParserAdapter, chosen, each, maker, tokens_of
 
-__all__ = ["FALLBACK", "SpectralParser"]
+__all__ = ["FALLBACK", "ParseTree", "SpectralParser", "plain_pcfg"]
+
+
+class ParseTree(ProbabilisticTree):
+    """A parse: a `ProbabilisticTree` that keeps its log probability when it is copied.
+
+    `logprob()` is log2 |p̂| of the estimated probability, and -inf for a fallback and for a tree of probability 0;
+    `prob()` is 0 if the probability underflows.  NLTK's own copies take `prob()`, and their `logprob()` would then
+    raise an error.  Subtrees are plain trees; `SpectralParser.with_subtree_probs` makes a tree whose subtrees have
+    probabilities.
+
+    >>> tree = ParseTree("S", ["word"], logprob=-4000.0)
+    >>> tree.prob(), tree.copy(deep=True).logprob()
+    (0.0, -4000.0)
+    """
+
+    @classmethod
+    def of(cls, parse: Parse[Phrase]) -> ParseTree:
+        """Convert a parse to a tree of NLTK's.
+
+        parse: a parse by a model of this library.
+        """
+        tree = phrase_to_nltk(parse.tree)
+        return cls(tree.label(), list(tree), logprob=parse.log / math.log(2))
+
+    @classmethod
+    def with_logprobs(cls, phrase: Phrase, logprobs: Sequence[float]) -> ParseTree:
+        """Make a tree whose subtrees have log probabilities, too.
+
+        phrase: the tree to convert.
+        logprobs: log2 of the probability of each phrase, parents before children, left to right.
+
+        >>> tree = ParseTree.with_logprobs(Phrase("NP", (Phrase("NN", ("rain",)),)), [-3.0, -2.0])
+        >>> tree.prob(), tree[0].prob()
+        (0.125, 0.25)
+        """
+        done: list[Any] = []
+        remaining = list(logprobs)
+        for node in reversed(list(phrase.nodes())):
+            if isinstance(node, str):
+                done.append(node)
+            else:
+                done.append(cls(node.label, [done.pop() for _ in node.children], logprob=remaining.pop()))
+        tree: ParseTree = done.pop()
+        return tree
+
+    def _repr_svg_(self) -> str:
+        """Draw the tree, for notebooks; NLTK's trees need svgling for that."""
+        names: list[str] = []
+        sizes: list[int] = []
+        waiting: list[Any] = [self]
+        while waiting:
+            node = waiting.pop()
+            is_tree = isinstance(node, Tree)
+            names.append(str(node.label() if is_tree else node))
+            sizes.append(len(node) if is_tree else -1)
+            if is_tree:
+                waiting.extend(reversed(node))
+        return tree_svg(names, sizes, self.pformat(margin=sys.maxsize))
+
+    def copy(self, deep: bool = False) -> ParseTree:
+        """Copy the tree with its log probability; the copy equals the tree.
+
+        deep: whether to copy the subtrees too.
+        """
+        children = [child.copy(deep=True) if deep and isinstance(child, Tree) else child for child in self]
+        return type(self)(self.label(), children, logprob=self.logprob())
+
+
+_Rule = tuple[Nonterminal, tuple[Nonterminal | str, ...], float]
+
+
+def plain_pcfg(model: ConstituencyModel) -> PCFG:
+    """Make a grammar of the rules of a model's first grammar, with their probabilities without latent states.
+
+    Symbols are named as `Tree.chomsky_normal_form` and `Tree.collapse_unary` name them, so that
+    `Tree.un_chomsky_normal_form` undoes the binarisation.  The start symbol is ROOT.  Terminals are the words seen in
+    training; the probability that the model reserves for unseen words is divided among the seen words.
+    """
+    rules = [rule for rule in _weighted(model) if rule[-1] > 0]
+    total: defaultdict[Nonterminal, float] = defaultdict(float)
+    for parent, _, weight in rules:
+        total[parent] += weight
+    productions = [
+        ProbabilisticProduction(parent, children, prob=weight / total[parent]) for parent, children, weight in rules
+    ]
+    return PCFG(Nonterminal("ROOT"), productions)
+
+
+def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
+    """List all rules with their weights; none is unary below the root, because chains are collapsed."""
+    first = model.members[0]
+    coarse = first.coarse
+    words = first.lexicon.words
+    names = [Nonterminal(_name(symbol)) for symbol in first.symbols]
+    for name, weight in zip(names, coarse.root[:, 0].tolist(), strict=True):
+        yield Nonterminal("ROOT"), (name,), weight
+    for (a, b, c), tensor in zip(coarse.rules.binary.tolist(), coarse.binary, strict=True):
+        yield names[a], (names[b], names[c]), tensor.multiplied_out().item()
+    for (a, x), weight in zip(coarse.rules.leaf.tolist(), coarse.leaf[:, 0].tolist(), strict=True):
+        if x < len(words):
+            yield names[a], (words[x],), weight
+
+
+def _name(symbol: PhraseSymbol) -> str:
+    """Name a symbol: `NP+NN` is a chain, `NP|<DT-NN>` a part of an NP, `NP^<S>` an NP that remembers its parent."""
+    name = "+".join(symbol.chain)
+    memory = f"<{'-'.join(symbol.memory)}>"
+    if symbol.bar:
+        return f"{name}|{memory}"
+    return f"{name}^{memory}" if symbol.memory else name
 
 
 class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):

@@ -7,9 +7,7 @@ if find_spec("sklearn") is None:
         'scikit-learn is not installed; run `pip install ".[sklearn]"` in a checkout', name="sklearn"
     )
 
-from spectral_latent_sklearn._gaussian import SpectralGaussianHMM
-from spectral_latent_sklearn._hidden_markov import SpectralHMM
-from spectral_latent_sklearn._tagger import LatentTagClassifier
-from spectral_latent_sklearn._trees import LatentTreeClassifier, LatentTreeTransformer
+from spectral_latent_sklearn._latent import LatentTagClassifier, LatentTreeClassifier, LatentTreeTransformer
+from spectral_latent_sklearn._markov import SpectralGaussianHMM, SpectralHMM
 
 __all__ = ["LatentTagClassifier", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralGaussianHMM", "SpectralHMM"]

@@ -5,9 +5,7 @@ from importlib.util import find_spec
 if find_spec("spacy") is None:
     raise ModuleNotFoundError('spaCy is not installed; run `pip install ".[spacy]"` in a checkout', name="spacy")
 
-from spectral_latent_spacy._constituency import SpectralConstituency
-from spectral_latent_spacy._constituents import NotAConstituentError
-from spectral_latent_spacy._dependency import SpectralDependency
-from spectral_latent_spacy._tagger import SpectralTagger
+from spectral_latent_spacy._constituency import NotAConstituentError, SpectralConstituency
+from spectral_latent_spacy._tokens import SpectralDependency, SpectralTagger
 
 __all__ = ["NotAConstituentError", "SpectralConstituency", "SpectralDependency", "SpectralTagger"]

@@ -25,8 +25,7 @@ from scipy.special import log_softmax, softmax
 from threadpoolctl import threadpool_limits
 
 from spectral_latent._options import Above, AtLeast, AtMost, Options
-from spectral_latent.anchors.conversion import WordTypes
-from spectral_latent.anchors.features import SpellingFeatures
+from spectral_latent.anchors.hulls import SpellingFeatures, WordTypes
 from spectral_latent.estimation import EstimationError, Listener, Progress, silent
 from spectral_latent.inference import expected_counts
 from spectral_latent.sequence.hidden_markov import HiddenMarkov

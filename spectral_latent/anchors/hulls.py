@@ -15,26 +15,239 @@ of the anchors.
 With the spelling "regression", the point of a word is the weighted mean of the point of its contexts and the point that
 its spelling predicts.  The weights are n, its number of tokens, and κ₀.  So spelling matters most for rare words, which
 have few contexts.  The appended features of the paper give no point to a word that was never seen; the regression does.
+
+Sentences are sequences of types.  A type is a word in lower case.  Its share of capitalised tokens is kept, as a feature
+of its spelling.  Only tokens inside sentences count for this share, because any word may open a sentence with a
+capital.  A type that never occurs inside a sentence has the share of all its tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 import scipy
 
 from spectral_latent._compiled import TINY
-from spectral_latent.anchors.conversion import WordTypes
-from spectral_latent.anchors.features import SpellingFeatures
-from spectral_latent.anchors.options import HullOptions
+from spectral_latent._names import HullName
+from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.estimation.svd import truncated_svd
-from spectral_latent.files import Axes
+from spectral_latent.files import Axes, Text
+from spectral_latent.model import check_sentences
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["Hull", "SpellingRegression", "build_hull", "canonical_svd", "context_counts", "to_unit_length"]
+__all__ = [
+    "AnchorOptions",
+    "Hull",
+    "HullOptions",
+    "SpellingFeatures",
+    "SpellingName",
+    "SpellingRegression",
+    "WordTypes",
+    "build_hull",
+    "canonical_svd",
+    "context_counts",
+    "to_unit_length",
+]
+
+SpellingName = Literal["regression", "appended", "none"]
+
+
+@dataclass(frozen=True)
+class HullOptions(Options):
+    """Settings of the points of words in the convex hull of anchors; `hulls` has the formulas.
+
+    construction: the way to compute points from counts of neighbouring words.  "brown" is exact if every word has one
+        tag, and the best on most corpora.  "cca" keeps the directions in which words and neighbours correlate most,
+        "best-fit" the directions in which the points vary most; "random" draws directions.
+    window: the number of words before and after a word that are its context.
+    places: whether a context is a word with its place in the window; else a context is a word in any place.
+    smoothing: κ, tokens that are added to the counts by which "brown" and "cca" divide.
+    sigma_power: the power of the singular values in the points of "brown".
+    spelling: the use of a word's spelling.  "regression" moves its point towards the point that spelling predicts;
+        "appended" counts the features of spelling as contexts, as in the paper; "none" ignores them.
+    prior: κ₀, the weight of the predicted point, in tokens (without "regression", of the mean of all points); with 0,
+        points depend on contexts alone.
+    penalty: the weight of the squared coefficients in the regression of points on spelling.
+    seed: the seed of the directions that "random" draws.
+    """
+
+    construction: HullName = "brown"
+    window: Annotated[int, AtLeast(1), AtMost(100)] = 1
+    places: bool = True
+    smoothing: Annotated[float, AtLeast(0.0)] = 50.0
+    sigma_power: Annotated[float, AtLeast(0.0), AtMost(1.0)] = 0.5
+    spelling: SpellingName = "regression"
+    prior: Annotated[float, AtLeast(0.0)] = 30.0
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 10.0
+    seed: Annotated[int, AtLeast(0)] = 0
+
+
+@dataclass(frozen=True)
+class AnchorOptions(Options):
+    """Settings of training.
+
+    n_states: m, the largest number of states; there are fewer if the points of words have fewer dimensions.
+    candidates: the number of most frequent words among which anchors are searched.
+    hull: the settings of the points of words.
+    exchange: whether anchors are exchanged while the hull grows; see `choose_anchors`.
+    sharpness: the power to which p(state | word) is raised; see `find_mixtures`.
+    closed_form: whether π and T come from the equations of Figure 2, and not from the likelihood of bigrams.
+    steps: the number of iterations of EM for the transitions; None to converge; see `maximise_likelihood`.
+    added: the pseudo-count of the transitions of every state, and of sentences, so that no sequence is impossible.
+    """
+
+    n_states: Annotated[int, AtLeast(1)] = 12
+    candidates: Annotated[int, AtLeast(1)] = 300
+    hull: HullOptions = field(default_factory=HullOptions)
+    exchange: bool = True
+    sharpness: Annotated[float, Above(0.0)] = 4.0
+    closed_form: bool = False
+    steps: Annotated[int, AtLeast(1)] | None = 10
+    added: Annotated[float, AtLeast(0.0)] = 1.0
+
+    @staticmethod
+    def paper(
+        n_states: int = 12, construction: HullName = "brown", *, spelling: bool = False, closed_form: bool = False
+    ) -> AnchorOptions:
+        """Choose the settings of Stratos et al. (2016); without spelling, the estimator is consistent (Theorem 4.1).
+
+        n_states: m, the number of states.
+        construction: the construction of the convex hull (Figure 3); "brown" is only consistent for Brown models.
+        spelling: whether features of spelling are appended (section 4.4.4).
+        closed_form: whether π and T come from Figure 2; otherwise they obey constraints (section 4.3.1), as in the
+            paper's experiments.
+
+        >>> AnchorOptions.paper(4, "cca").hull.smoothing
+        0.0
+        """
+        hull = HullOptions(
+            construction, smoothing=0.0, sigma_power=0.0, spelling="appended" if spelling else "none", prior=0.0
+        )
+        return AnchorOptions(
+            n_states, hull=hull, exchange=False, sharpness=1.0, closed_form=closed_form, steps=None, added=0.0
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WordTypes:
+    """The n types of a corpus by falling frequency; equally frequent types are in order of appearance.
+
+    names: the words in lower case.
+    sequences: the sentences, in which terminal x is type x.
+    tokens: (n,) the number of tokens of each type.
+    capital: (n,) the share of its tokens that are capitalised.
+    """
+
+    names: list[str]
+    sequences: Sequences
+    tokens: FloatArray
+    capital: FloatArray
+
+    @staticmethod
+    def of(sentences: Iterable[Sequence[str]]) -> WordTypes:
+        """Number the types of sentences.
+
+        Raises ValueError if a sentence is empty, and TypeError as `check_sentences` does.
+
+        sentences: the words of each sentence.
+
+        >>> types = WordTypes.of([["The", "cat", "saw", "the", "Nile"]])
+        >>> types.names, types.tokens, types.capital
+        (['the', 'cat', 'saw', 'nile'], array([2., 1., 1., 1.]), array([0., 0., 0., 1.]))
+        """
+        types: Vocabulary[str] = Vocabulary()
+        rows = []
+        capital: list[bool] = []
+        for words in check_sentences(sentences):
+            rows.append([types.add(word.lower()) for word in words])
+            capital += [word[:1].isupper() for word in words]
+        sequences = Sequences.of(rows)
+        x = sequences.terminal
+        n = len(types)
+        count = np.bincount(x, minlength=n)
+        # Number the types anew, by falling frequency.
+        order = np.argsort(-count, kind="stable")
+        rank = np.argsort(order, kind="stable")
+        return WordTypes(
+            [types.names[i] for i in order],
+            Sequences(rank[x], sequences.tag, sequences.start, sequences.weight),
+            count[order].astype(float),
+            _capital_shares(sequences, np.array(capital, dtype=bool), n)[order],
+        )
+
+
+def _capital_shares(sequences: Sequences, is_capital: np.ndarray, n_types: int) -> FloatArray:
+    """Compute the share of capitalised tokens of each type (n,), from whether each token (N,) is capitalised."""
+    x = sequences.terminal
+    is_within = np.ones(len(x), dtype=bool)
+    is_within[sequences.start[:-1]] = False
+    never_within = np.bincount(x, is_within, minlength=n_types) == 0
+    counts = is_within | never_within[x]
+    tokens = np.bincount(x, counts, minlength=n_types)
+    capitalised = np.bincount(x, counts & is_capital, minlength=n_types)
+    return np.asarray(capitalised / tokens)
+
+
+_LONGEST = 3  # the largest number of characters of a suffix
+_CAPITALS = ("capital", "no capital")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SpellingFeatures:
+    """The features of Berg-Kirkpatrick et al. (2010): capital, hyphen, digit, and suffixes of 1 to 3 characters.
+
+    Capital, hyphen and digit each have a feature for yes and a feature for no.
+
+    index: the names of the features with their numbers; the first two are those of capitals.
+    Raises ValueError if the first features are others.
+
+    >>> SpellingFeatures.of(["a-1"]).names
+    ['capital', 'no capital', 'hyphen', 'digit', '-1', '--1', '-a-1']
+    """
+
+    index: Annotated[Vocabulary[str], Text()]
+
+    def __post_init__(self) -> None:
+        if tuple(self.names[: len(_CAPITALS)]) != _CAPITALS:
+            raise ValueError("the first features are not those of capitals")
+
+    @staticmethod
+    def of(words: Sequence[str]) -> SpellingFeatures:
+        """Collect all features of words."""
+        return SpellingFeatures(Vocabulary(chain(_CAPITALS, chain.from_iterable(map(_feature_names, words)))))
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each feature."""
+        return self.index.names
+
+    def matrix(self, words: Sequence[str], capital: FloatArray) -> scipy.sparse.csr_array:
+        """Compute the features (n, s) of n words; features that are not among the names are left out.
+
+        capital: (n,) the share of each word's tokens that are capitalised.
+        """
+        rows = [[self.index.get(name) for name in _feature_names(word)] for word in words]
+        row = np.repeat(np.arange(len(words)), [len(columns) for columns in rows])
+        column = np.array([c for columns in rows for c in columns], dtype=np.int64)
+        is_known = column >= 0
+        every = np.arange(len(words))
+        first = np.zeros_like(every)  # the columns of "capital" and "no capital" are 0 and 1
+        values = np.concatenate([capital, 1.0 - capital, np.ones(np.count_nonzero(is_known))])
+        places = (np.concatenate([every, every, row[is_known]]), np.concatenate([first, first + 1, column[is_known]]))
+        return scipy.sparse.csr_array((values, places), shape=(len(words), len(self.index)))
+
+
+def _feature_names(word: str) -> list[str]:
+    """Name the features of a word in lower case, except the two features of capitals."""
+    has_digit = any(character.isdigit() for character in word)
+    kinds = ["hyphen" if "-" in word else "no hyphen", "digit" if has_digit else "no digit"]
+    return kinds + ["-" + word[-length:] for length in range(1, min(_LONGEST, len(word)) + 1)]
+
 
 _APPENDED = 0.1  # the length of a row's appended features, as a share of the length of its contexts
 

@@ -11,10 +11,8 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import check_column
-from spectral_latent._options import AtLeast, AtMost, Count, checked, counted, given_or
-from spectral_latent.automata.balancing import Balanced, forward_factor
-from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, counts_of
-from spectral_latent.automata.options import AutomatonOptions
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Count, Options, checked, counted, given_or
+from spectral_latent.automata.hankel import Balanced, Basis, Counted, Factorisation, Hankel, counts_of, forward_factor
 from spectral_latent.estimation import EstimationError
 from spectral_latent.files import Axes, StoredModel
 from spectral_latent.inference import SignedLog
@@ -30,7 +28,29 @@ from spectral_latent.sequence import (
 )
 from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["WeightedAutomaton"]
+__all__ = ["AutomatonOptions", "WeightedAutomaton"]
+
+
+@dataclass(frozen=True)
+class AutomatonOptions(Options):
+    """Settings of learning a weighted automaton from strings.
+
+    n_states: the number of states, or fewer if the Hankel matrix has a smaller rank.
+    counted: the kind of strings that the Hankel matrix counts: whole strings, or their prefixes, suffixes or factors.
+    length: the length of the longest prefixes and suffixes of the basis.
+    size: the largest number of prefixes of the basis, and of suffixes; the most frequent ones are taken.
+    pseudo: a number that is added to the counts of rows and columns, which are divided by the roots of these sums.
+    floor: ε of `sequence.prediction`: the smallest probability of an event, as a share of its probability if all
+        symbols and the end are equally likely.
+    """
+
+    n_states: Annotated[int, AtLeast(1), AtMost(10**9)] = 8
+    counted: Counted = "factors"
+    length: Annotated[int, AtLeast(1), AtMost(10**9)] = 3
+    size: Annotated[int, AtLeast(1), AtMost(10**9)] = 500
+    pseudo: Annotated[float, Above(0.0), AtMost(1e9)] = 5.0
+    floor: Annotated[float, Above(0.0), Below(1.0)] = 0.01
+
 
 _LIMITS = (AtLeast(-1e50), AtMost(1e50))  # of the numbers in a file, so that products are finite
 

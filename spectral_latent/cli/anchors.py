@@ -80,7 +80,7 @@ def anchors(
       spectral-latent anchors anchors.model --picture anchors.svg
       spectral-latent anchors anchors.model --label the=DET --label dog=NOUN ... -o tagger.model
     """
-    from spectral_latent.anchors.tables import anchor_rows, anchor_table, draw_anchors
+    from spectral_latent.anchors.model import anchor_rows, anchor_table, draw_anchors
 
     if (output is None) != (not labels):
         raise click.UsageError("--label and --output go together: give both, or neither")

@@ -199,7 +199,7 @@ def load_tagger(file: str) -> LoadedTagger:
     Raises ModelFileError as `load_model`, and for a tag that is not a string.
     """
     from spectral_latent.anchors import AnchorHMM
-    from spectral_latent.anchors.tables import anchor_names
+    from spectral_latent.anchors.model import anchor_names
 
     model = load_model(file, "tagger", "anchors")
     if isinstance(model, AnchorHMM) and model.labels is None:

@@ -42,7 +42,7 @@ def read_partial(
 
 def _of_brackets(text: str, source: str, model: ConstituencyModel) -> Iterator[InputSentence]:
     """Read sentences with brackets around some of their words."""
-    from spectral_latent.corpora.partial import parse_partial_with_lines
+    from spectral_latent.corpora.brackets import parse_partial_with_lines
     from spectral_latent.corpora.text import Line
     from spectral_latent.dependency import DependencySentence
 

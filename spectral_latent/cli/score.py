@@ -45,7 +45,7 @@ def score(model: str, file: str, jobs: int, as_json: bool, output: Path | None, 
       spectral-latent score wsj.model trees.mrg
     """
     from spectral_latent.corpora import parse_brackets
-    from spectral_latent.corpora.dependencies import entries_of_text
+    from spectral_latent.corpora.sources import entries_of_text
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.model.batches import map_sentences
 

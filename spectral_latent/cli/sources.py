@@ -12,7 +12,7 @@ from spectral_latent.cli.inputs import refuse_format
 if TYPE_CHECKING:
     from spectral_latent.constituency import Changes, Phrase
     from spectral_latent.corpora import Format
-    from spectral_latent.corpora.dependencies import Entry
+    from spectral_latent.corpora.sources import Entry
     from spectral_latent.evaluation import GoldTree
 
 __all__ = [
@@ -98,7 +98,7 @@ def dependency_entries(sources: Iterable[str], changes: Changes | None = None) -
     ...     [entry.sentence.heads for entry in dependency_entries([str(file)])]
     [(0,)]
     """
-    from spectral_latent.corpora.dependencies import tree_entries
+    from spectral_latent.corpora.sources import tree_entries
 
     return _read(sources, partial(tree_entries, changes=changes), "conllu", "malt-tab")
 

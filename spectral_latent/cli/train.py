@@ -27,7 +27,7 @@ from spectral_latent.cli.training import TrainingRun
 from spectral_latent.cli.training_options import MODEL_FILE, TrainingRequest, training_options
 
 if TYPE_CHECKING:
-    from spectral_latent.anchors.options import SpellingName
+    from spectral_latent.anchors.hulls import SpellingName
     from spectral_latent.cli.console import Console
     from spectral_latent.constituency import Changes, Phrase
     from spectral_latent.dependency import DependencySentence

@@ -1,18 +1,26 @@
 """Read and write treebanks, and tagged and plain sentences."""
 
-from spectral_latent.corpora._nltk import phrases_from_nltk
-from spectral_latent.corpora.alpino import parse_alpino
-from spectral_latent.corpora.brackets import parse_brackets, read_brackets
+from spectral_latent.corpora._nltk import parse_alpino, phrases_from_nltk
+from spectral_latent.corpora.brackets import parse_brackets, parse_partial, read_brackets
 from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, read_conllu, to_conllu
-from spectral_latent.corpora.dependencies import dependency_trees
 from spectral_latent.corpora.formats import Format, sniff_format
-from spectral_latent.corpora.nltk_graphs import sentence_from_nltk, sentence_to_nltk
-from spectral_latent.corpora.nltk_trees import partial_from_nltk, phrase_from_nltk, phrase_to_nltk
-from spectral_latent.corpora.partial import parse_partial
-from spectral_latent.corpora.sources import constituency_trees
-from spectral_latent.corpora.tagged import parse_tagged, plain_sentences, sentences, tagged_sentences
+from spectral_latent.corpora.nltk_trees import (
+    partial_from_nltk,
+    phrase_from_nltk,
+    phrase_to_nltk,
+    sentence_from_nltk,
+    sentence_to_nltk,
+)
+from spectral_latent.corpora.sources import constituency_trees, dependency_trees
+from spectral_latent.corpora.tagged import (
+    UNIVERSAL_TAGS,
+    parse_tagged,
+    plain_sentences,
+    sentences,
+    tagged_sentences,
+    universal_tag,
+)
 from spectral_latent.corpora.text import CorpusError
-from spectral_latent.corpora.universal import UNIVERSAL_TAGS, universal_tag
 
 __all__ = [
     "UNIVERSAL_TAGS",

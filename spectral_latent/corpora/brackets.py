@@ -1,4 +1,15 @@
-"""Read trees in the brackets of the Penn Treebank."""
+"""Read trees in the brackets of the Penn Treebank, whole or in part.
+
+Trees may be partly known, so that brackets stand around some of the words only:
+
+    She saw (NP the man (PP with the telescope)) .
+    (S (NP (PRP She)) (VP (VBD saw) ( the man ) with the telescope) .)
+    She saw the man (!NP with the telescope) (! in the park) .
+
+A label follows its bracket at once.  A bracket without a label requires a constituent with any label.  A bracket with !
+before its label forbids a constituent with this label; a bracket with ! alone forbids any constituent.  A sentence ends
+with its line, or with the line where its last bracket closes, so that trees may stand on several lines.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +20,19 @@ from itertools import chain, islice
 from sys import intern  # one string per distinct label and word
 from typing import NamedTuple
 
+from spectral_latent.constituency import PartialPhrase, partial_phrase
 from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, tagged_words
 from spectral_latent.constituency.phrase import Phrase, inner_first
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 
-__all__ = ["LEMMAS", "parse_brackets", "read_brackets", "without_outer_bracket"]
+__all__ = [
+    "LEMMAS",
+    "parse_brackets",
+    "parse_partial",
+    "parse_partial_with_lines",
+    "read_brackets",
+    "without_outer_bracket",
+]
 
 # A token is a tag with its word, an opening bracket with its label, a closing bracket, or bare text.  ASCII white space
 # separates tokens: a no-break or an ideographic space belongs to its word.
@@ -222,3 +241,67 @@ def _misplaced(token: re.Match[str], labels: list[str]) -> str:
 def _error(text: str, source: str, position: int, problem: str) -> CorpusError:
     """Make the error for a position in the text."""
     return Line(source, text.count("\n", 0, position) + 1).error(problem)
+
+
+_PARTIAL_TOKEN = re.compile(r"(\()([^\s()]*+) | (\)) | [^\s()]++", re.ASCII | re.VERBOSE)
+_OPENS = 1
+_LABEL = 2
+_CLOSES = 3
+
+
+def parse_partial(text: str, source: str = "<string>") -> Iterator[PartialPhrase]:
+    """Read sentences with brackets around some of their words.
+
+    text: the sentences; empty lines have no meaning.
+
+    Raises `CorpusError`, which names `source` and the line, for brackets that do not match, brackets without words,
+    brackets that are both required and forbidden, sentences that have nothing but traces, and a text without sentences.
+
+    >>> (sentence,) = parse_partial("She saw (NP the man) .")
+    >>> sentence.sentence, sentence.constraints.brackets
+    (('She', 'saw', 'the', 'man', '.'), (Bracket(first=2, end=4, label='NP'),))
+    """
+    return (sentence for _, sentence in parse_partial_with_lines(text, source))
+
+
+def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tuple[int, PartialPhrase]]:
+    """Read sentences as `parse_partial` does, each with the number of its first line.
+
+    >>> [line for line, _ in parse_partial_with_lines("(NP Yes\\n,\\nindeed)\\n\\nNo")]
+    [1, 5]
+    """
+    is_empty = True
+    # The label and the children so far of the sentence, and of each bracket that is open in it.
+    begun: list[tuple[str, list[Phrase | str]]] = [("", [])]
+    begin = 0  # the line where the sentence begins
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        if len(begun) == 1:
+            begin = number
+        for token in _PARTIAL_TOKEN.finditer(line):
+            if token[_OPENS]:
+                begun.append((intern(token[_LABEL]), []))
+            elif not token[_CLOSES]:
+                begun[-1][1].append(intern(token[0]))
+            elif len(begun) == 1:
+                raise Line(source, number).error("a bracket closes that was never opened; write -RRB- for the word )")
+            else:
+                label, children = begun.pop()
+                if not children:
+                    raise Line(source, number).error(f"the bracket ({label}) has no words; remove it")
+                begun[-1][1].append(Phrase(label, tuple(children)))
+        if len(begun) == 1 and begun[0][1]:
+            try:
+                sentence = partial_phrase(Phrase("", tuple(begun[0][1])))
+            except ValueError as error:
+                raise Line(source, begin).error(str(error)) from None
+            if not sentence.sentence:
+                raise Line(source, begin).error("the sentence that begins here has no words; remove it")
+            yield begin, sentence
+            is_empty = False
+            begun = [("", [])]
+    if len(begun) > 1:
+        raise Line(source, begin).error(
+            "a bracket that opens in this sentence is never closed; add the missing bracket"
+        )
+    if is_empty:
+        raise CorpusError(f"{source}: no sentences; give text such as She saw (NP the man) .")

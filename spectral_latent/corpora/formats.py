@@ -1,4 +1,4 @@
-"""Tell the format of a text by the name of its file, or by its first line.
+"""Tell the format of a text by the name of its file, or by its first line; find the files of a folder.
 
 | format | ending of the name | first line that is neither empty nor begins with # |
 | --- | --- | --- |
@@ -16,13 +16,16 @@ Tabs divide columns.  A name may have a further ending .gz.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from spectral_latent.corpora.conllu import CONLLU, MALT_TAB, parse_tab_with_lines, parse_with_lines
-from spectral_latent.corpora.text import ending_of
+from spectral_latent.corpora.text import CorpusError, ending_of
 
-__all__ = ["ENDINGS", "TABLE_ENDINGS", "TABLE_READERS", "Format", "sniff_format"]
+__all__ = ["ENDINGS", "TABLE_ENDINGS", "TABLE_READERS", "Format", "items_of_files", "sniff_format"]
 
 Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "json", "tokens", "text"]
 
@@ -82,3 +85,38 @@ def sniff_format(name: str, beginning: str) -> Format:
 def _format_of_ending(ending: str) -> Format | None:
     """Return the format that the ending of a file's name decides, if it decides one."""
     return next((form for form, endings in ENDINGS.items() if form != "tokens" and ending in endings), None)
+
+
+_T = TypeVar("_T")
+
+
+def items_of_files(
+    name: str, kind: str, read: Callable[[Path], Iterator[_T]], *endings: tuple[str, ...]
+) -> Iterator[_T]:
+    """Read a file, or the files beneath a folder, in sorted order, without hidden files and hidden folders.
+
+    endings: groups of endings of file names; the first group that names a file in the folder is used.  Capital letters
+        and a further .gz make no difference.
+
+    Raises `CorpusError` if there are no such files in the folder.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.txt", "a.TXT", ".hidden.tagged"):
+    ...         Path(folder, name).touch()
+    ...     list(items_of_files(folder, "text", lambda file: iter([file.name]), (".tagged",), (".txt",)))
+    ['a.TXT', 'b.txt']
+    """
+    folder = Path(name)
+    if not folder.is_dir():
+        return read(folder)
+    files = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts) and path.is_file()
+    ]
+    for group in endings:
+        if chosen := [path for path in files if ending_of(path) in group]:
+            return chain.from_iterable(map(read, chosen))
+    names = ", ".join(f"*{ending}" for group in endings for ending in group)
+    raise CorpusError(f"{folder}: no {kind} files here; give a folder with files named {names}")

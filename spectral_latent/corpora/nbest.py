@@ -14,28 +14,273 @@ JSON, the scores after the first are `"other_scores"`.  In JSON, lists of depend
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal, get_args
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Literal, NamedTuple, get_args
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.corpora._nbest_formats import (
-    HEADER,
-    WrittenList,
-    read_bllip,
-    read_conllu_lists,
-    read_json,
-    read_trees,
-)
 from spectral_latent.corpora.brackets import parse_brackets
+from spectral_latent.corpora.conllu import parse_with_lines
 from spectral_latent.corpora.formats import sniff_format
-from spectral_latent.corpora.nltk_graphs import sentence_from_nltk
-from spectral_latent.corpora.nltk_trees import phrase_from_nltk
-from spectral_latent.corpora.text import CorpusError, read_text
+from spectral_latent.corpora.nltk_trees import phrase_from_nltk, sentence_from_nltk
+from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, CandidateError, NBest, Tree
 
-__all__ = ["NBestFormat", "nbest_format", "parse_nbest", "read_nbest", "to_nbest"]
+__all__ = [
+    "FAILED",
+    "HEADER",
+    "JSON_COLUMNS",
+    "NBestFormat",
+    "WrittenList",
+    "comment_key",
+    "comment_value",
+    "is_number",
+    "nbest_format",
+    "parse_nbest",
+    "read_bllip",
+    "read_conllu_lists",
+    "read_json",
+    "read_nbest",
+    "read_trees",
+    "to_nbest",
+]
+
+FAILED = "(())"  # what parsers write in place of a tree if they find none
+HEADER = re.compile(r"([0-9]{1,9})[ \t]+(\S.*)")  # the length and the name of a list in the format bllip
+JSON_COLUMNS = ("lemmas", "upos", "xpos", "feats")  # the columns of a dependency sentence beside its words
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:e[+-]?[0-9]++)?|inf(?:inity)?)",
+    re.IGNORECASE,
+)
+_COUNT = re.compile("[0-9]{1,9}")
+_COMMENT = re.compile(r"([^\s=]+)\s*=\s*(.*)")
+
+
+class _Row(NamedTuple):
+    """A candidate, and the line of its tree."""
+
+    line: Line
+    candidate: Candidate
+
+
+class WrittenList(NamedTuple):
+    """An n-best list as it stands in a file.
+
+    name: the name of the sentence; None if the sentence is named by its number.
+    rows: the candidates.
+    words: the words of the sentence; None if the list does not give them, because the first candidate has them.
+    """
+
+    name: str | None
+    rows: list[_Row]
+    words: tuple[str, ...] | None = None
+
+
+def read_bllip(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
+    """Read the lists of the format `bllip`."""
+    rest = _with_content(lines, source)
+    for first, text in rest:
+        header = HEADER.fullmatch(text)
+        if header is None:
+            raise first.error(f"{text!r:.60} is not the length and the name of a list; give both, as in 50 wsj.1")
+        rows = []
+        for _ in range(int(header[1])):
+            scores_line, scores = next(rest, (first, ""))
+            line, tree = next(rest, (first, ""))
+            if not tree.startswith("("):
+                raise line.error(
+                    f"a tree is missing: the list that begins in line {first.number} should have {header[1]} trees; "
+                    f"correct this number, or give each tree a line of scores and a line of brackets"
+                )
+            if _is_failed(tree):
+                _numbers(scores.split(), scores_line)
+            else:
+                rows.append(_Row(line, Candidate.of(_phrase(tree, line), _numbers(scores.split(), scores_line))))
+        yield WrittenList(header[2], rows)
+
+
+def read_trees(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
+    """Read the lists of the format `trees`."""
+    for (name, _), group in groupby(_tree_rows(lines, source), key=lambda row: row[0]):
+        yield WrittenList(name, [_Row(line, candidate) for _, line, candidate in group if candidate is not None])
+
+
+def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | None, int], Line, Candidate | None]]:
+    """Read each tree: the key of its list, its line, and its candidate, which is None if the parser failed.
+
+    The key is the name of the list, and the number of empty lines before it if it has no name.  Neighbouring lists
+    have different keys.
+    """
+    n_empty = 0
+    for number, text in enumerate(map(str.strip, lines), start=1):
+        if not text:
+            n_empty += 1
+            continue
+        line = Line(source, number)
+        begin = text.find("(")
+        end = text.rfind(")") + 1
+        if not 0 <= begin < end:
+            raise line.error(f"no tree in {text!r:.60}; give one in brackets on each line")
+        columns = [column for column in (text[:begin] + text[end:]).split() if column != "|||"]
+        name = None
+        # The first column is a name if it is not a number, or if it is a count and another column follows.
+        if columns and (not is_number(columns[0]) or (len(columns) > 1 and _COUNT.fullmatch(columns[0]))):
+            name = columns.pop(0)
+        tree = text[begin:end]
+        candidate = None if _is_failed(tree) else Candidate.of(_phrase(tree, line), _numbers(columns, line))
+        yield (name, 0 if name else n_empty), line, candidate
+
+
+def read_conllu_lists(text: str, source: str) -> Iterator[WrittenList]:
+    """Read the lists of the format `conllu`."""
+    rows = (_conllu_row(sentence, Line(source, lines[0])) for sentence, lines in parse_with_lines(text, source))
+    for name, group in groupby(rows, key=lambda row: row[0]):
+        yield WrittenList(name, [row for _, row in group])
+
+
+def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, _Row]:
+    """Return the name and the candidate of a sentence."""
+    name = comment_value(sentence, "sent_id")
+    scores = comment_value(sentence, "score") or ""
+    if name is None:
+        raise line.error("the tree has no name; give all trees of a list the same comment, as in # sent_id = 7")
+    # The command `parse` gives each tree a name of its own, which ends in the tree's rank.
+    rank = comment_value(sentence, "rank")
+    list_name = name if rank is None else name.removesuffix(f"-{rank}")
+    return list_name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), line)))
+
+
+def read_json(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
+    """Read the lists of the format `json`."""
+    for count, (line, text) in enumerate(_with_content(lines, source), start=1):
+        try:
+            entry = json.loads(text)
+            if "\\u" in text:  # an escape may stand for half a character, which cannot be encoded
+                json.dumps(entry, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            raise line.error(f"not JSON ({error}); give each list as an object on a line of its own") from None
+        candidates = entry.get("candidates") if isinstance(entry, dict) else None
+        name = entry.get("sent_id", count) if isinstance(entry, dict) else None
+        if not isinstance(candidates, list) or not isinstance(name, str | int):
+            raise line.error('no list of candidates; give {"sent_id": "7", "candidates": [...]}')
+        sentence = _json_sentence(entry, line)
+        rows = [_Row(line, _json_candidate(candidate, sentence, line)) for candidate in candidates]
+        yield WrittenList(str(name), rows, None if sentence is None else sentence.forms)
+
+
+def _json_sentence(entry: Mapping[str, Any], line: Line) -> DependencySentence | None:
+    """Return the words of a list with their annotation; None if it has no words."""
+    if "words" not in entry:
+        return None
+    columns = {name: entry[name] for name in ("words", *JSON_COLUMNS) if name in entry}
+    for name, column in columns.items():
+        if not isinstance(column, list) or not all(isinstance(cell, str) for cell in column):
+            raise line.error(f"{name} is not a list of strings; give one string for each word")
+        if len(column) != len(columns["words"]):
+            raise line.error(f"{len(column)} {name} of {len(columns['words'])} words; give one for each word")
+    annotation = {name: tuple(column) for name, column in columns.items() if name != "words"}
+    return DependencySentence.of(columns["words"])._replace(**annotation)
+
+
+def _json_candidate(entry: Any, sentence: DependencySentence | None, line: Line) -> Candidate:
+    """Return the candidate of a JSON object."""
+    match entry:
+        case {"tree": str() as brackets}:
+            tree: Phrase | DependencySentence = _phrase(brackets, line)
+        case {"heads": list() as heads}:
+            if sentence is None:
+                raise line.error('heads come without words; give the list its "words", and tags as "xpos"')
+            tree = _attached(sentence, heads, entry.get("relations"), line)
+        case _:
+            raise line.error('a candidate is neither {"tree": "(S ...)"} nor {"heads": [2, 0]}; give one')
+    score = entry.get("score")
+    others = entry.get("other_scores", [])
+    scores = [score, *(others if isinstance(others, list) else [others])]
+    return Candidate.of(tree, [] if scores == [None] else _numbers(map(str, scores), line))
+
+
+def comment_key(comment: str) -> str:
+    """Return the name in a comment `name = value`; an empty string for any other comment.
+
+    >>> comment_key("sent_id = 7"), comment_key("by hand")
+    ('sent_id', '')
+    """
+    match = _COMMENT.fullmatch(comment)
+    return match[1] if match else ""
+
+
+def comment_value(sentence: DependencySentence, key: str) -> str | None:
+    """Return the value of a sentence's first comment of this name, or None.
+
+    >>> comment_value(DependencySentence.of(["Yes"])._replace(comments=("sent_id = 7",)), "sent_id")
+    '7'
+    """
+    comment = next((comment for comment in sentence.comments if comment_key(comment) == key), None)
+    return None if comment is None else comment.partition("=")[2].strip()
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number as formats write scores.
+
+    >>> [is_number(text) for text in ("-1.5e3", "7", "-Infinity", "nan", "1_0")]
+    [True, True, True, False, False]
+    """
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _is_failed(tree: str) -> bool:
+    """Tell whether a text stands for the missing tree of a parser that failed."""
+    return "".join(tree.split()) == FAILED
+
+
+def _with_content(lines: Iterable[str], source: str) -> Iterator[tuple[Line, str]]:
+    """Number the lines, and leave out empty ones and white space around the others."""
+    return ((Line(source, number), line.strip()) for number, line in enumerate(lines, start=1) if line.strip())
+
+
+def _phrase(text: str, line: Line) -> Phrase:
+    """Parse the only tree of a text, which is one line of the source."""
+    try:
+        tree, *others = parse_brackets(text)
+    except CorpusError:
+        # Parse the text again, so that the error names the line.
+        tree, *others = parse_brackets("\n" * (line.number - 1) + text, line.source)
+    if others:
+        raise line.error("several trees; give each a line of its own")
+    return tree
+
+
+def _numbers(columns: Iterable[str], line: Line) -> list[float]:
+    """Parse the scores in columns."""
+    scores = []
+    for column in columns:
+        if not is_number(column):
+            raise line.error(f"the score {column!r:.60} is not a number; give one such as -12.5, or none at all")
+        scores.append(float(column))
+    return scores
+
+
+def _attached(sentence: DependencySentence, heads: Sequence[Any], relations: Any, line: Line) -> DependencySentence:
+    """Return the sentence with these heads, and with these relations unless they are None.
+
+    Raises CorpusError unless each head is a word's number, or 0, and each relation a string.
+    """
+    n = len(sentence.forms)
+    if len(heads) != n:
+        raise line.error(f"{len(heads)} heads for a sentence of {n} words; give each word one")
+    for head in heads:
+        if type(head) is not int or not 0 <= head <= n:
+            raise line.error(f"the head {head!r:.60} in a sentence of {n} words; give the number of a word, or 0")
+    if relations is None:
+        return sentence.with_heads(tuple(heads))
+    if not isinstance(relations, list) or list(map(type, relations)) != [str] * n:
+        raise line.error(f"relations that are not a string for each of {n} words; give them, or none")
+    return sentence.with_heads(tuple(heads), tuple(relations))
+
 
 NBestFormat = Literal["bllip", "trees", "conllu", "json"]
 

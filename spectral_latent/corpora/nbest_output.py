@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.corpora._nbest_formats import FAILED, JSON_COLUMNS, comment_key, is_number
 from spectral_latent.corpora.conllu import to_conllu
-from spectral_latent.corpora.nbest import NBestFormat
+from spectral_latent.corpora.nbest import FAILED, JSON_COLUMNS, NBestFormat, comment_key, is_number
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, FeatureTable, NBest
 

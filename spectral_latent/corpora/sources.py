@@ -1,19 +1,23 @@
-"""Read constituency treebanks by name: a file, a folder, or a corpus of NLTK."""
+"""Read treebanks of phrases and of dependencies by name: a file, a folder, or a corpus of NLTK."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.corpora._folders import items_of_files
 from spectral_latent.corpora._nltk import items_of_corpus, phrases_of_file
 from spectral_latent.corpora.brackets import read_brackets
-from spectral_latent.corpora.formats import ENDINGS
+from spectral_latent.corpora.conllu import count_no_words
+from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, items_of_files, sniff_format
+from spectral_latent.corpora.text import CorpusError, read_text
+from spectral_latent.dependency import DependencySentence
 
-__all__ = ["constituency_trees"]
+__all__ = ["Entry", "constituency_trees", "dependency_trees", "entries_of_text", "tree_entries"]
 
 
 def constituency_trees(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[Phrase]:
@@ -44,3 +48,116 @@ def constituency_trees(source: str | os.PathLike[str], changes: Changes | None =
     if name.startswith("nltk:"):
         return items_of_corpus(name, "parsed_sents", "treebank", partial(phrases_of_file, changes))
     return items_of_files(name, "treebank", partial(read_brackets, changes=changes), ENDINGS["brackets"])
+
+
+def dependency_trees(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[DependencySentence]:
+    """Read the trees of a dependency treebank.
+
+    source: one of
+
+    - a file in CoNLL-U, CoNLL-X or Malt-TAB; `sniff_format` tells which;
+    - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp or .tab and are not
+      hidden;
+    - `nltk:NAME`, a dependency treebank of NLTK, or a part of the treebank: `nltk:NAME:train`, `:dev`, `:test`.
+      The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
+      test, those whose number ends in 8 are dev, all others are train.
+
+    Several words may have the head 0, as in many treebanks in CoNLL-X; `DependencySentence.roots` tells which.
+
+    Raises `CorpusError`, which names the source, the sentence and the line, for a sentence without heads, or whose
+    heads do not lead from every word to a root; also for a source that does not exist, and for text that breaks the
+    rules of `parse_conllu`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "one.dp")
+    ...     _ = file.write_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n")
+    ...     [sentence.heads for sentence in dependency_trees(file)]
+    [(2, 0)]
+    """
+    return (entry.sentence for entry in tree_entries(source, changes))
+
+
+def tree_entries(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[Entry]:
+    """Read the trees of a dependency treebank, with their places in it."""
+    return map(Entry.tree, _entries(os.fspath(source), changes))
+
+
+class Entry(NamedTuple):
+    """A sentence, and its place in a treebank.
+
+    sentence: the sentence with its annotation.
+    source: the name of the sentence's file, for errors.
+    number: the place of the sentence in the file, counted from 1.
+    lines: the line number of each word.
+    """
+
+    sentence: DependencySentence
+    source: str
+    number: int
+    lines: Sequence[int]
+
+    def error(self, problem: str, word: int = 1) -> CorpusError:
+        """Make the error for a problem with a word of the sentence."""
+        return CorpusError(f"{self.source}, sentence {self.number}, line {self.lines[word - 1]}: {problem}")
+
+    def tree(self) -> Entry:
+        """Return the entry if its heads are a tree, perhaps with several roots; raise CorpusError if they are not."""
+        sentence = self.sentence
+        if sentence.is_tree():
+            return self
+        if sentence.heads is None:
+            raise self.error("no word has a HEAD; give one to each, or leave the sentence out")
+        if not sentence.roots:
+            raise self.error("no word has the HEAD 0; give it to the root")
+        cycle = sentence.cycle()
+        words = " to ".join(f"{word} {sentence.forms[word - 1]!r}" for word in (*cycle, cycle[0]))
+        raise self.error(f"the heads lead in a circle, from {words}; give one of these words another HEAD", cycle[0])
+
+    def rooted(self) -> Entry:
+        """Return the entry if its heads are a tree with one root; raise CorpusError if they are not."""
+        roots = self.tree().sentence.roots
+        if len(roots) > 1:
+            words = ", ".join(f"{word} {self.sentence.forms[word - 1]!r}" for word in roots)
+            raise self.error(f"the words {words} have the HEAD 0; give it to one word alone", roots[1])
+        return self
+
+
+def _entries(name: str, changes: Changes | None) -> Iterator[Entry]:
+    """Read the sentences of a source."""
+    if name.startswith("nltk:"):
+        return items_of_corpus(
+            name,
+            "parsed_sents",
+            "dependency treebank",
+            partial(_entries_of_nltk, changes),
+            example="dependency_treebank",
+        )
+    return items_of_files(name, "dependency treebank", partial(_entries_of_file, changes), TABLE_ENDINGS)
+
+
+def _entries_of_file(changes: Changes | None, path: Path) -> Iterator[Entry]:
+    """Read the sentences of a file."""
+    return entries_of_text(read_text(path), os.fspath(path), changes)
+
+
+def _entries_of_nltk(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterator[Entry]:
+    """Read the sentences of one file of a corpus of NLTK."""
+    from nltk.corpus.reader import DependencyCorpusReader
+
+    if not isinstance(reader, DependencyCorpusReader):
+        raise CorpusError(f"nltk:{corpus}: no dependency treebank; give one such as nltk:dependency_treebank")
+    return entries_of_text(reader.raw(file), f"nltk:{corpus}, file {file}", changes)
+
+
+def entries_of_text(text: str, source: str, changes: Changes | None = None) -> Iterator[Entry]:
+    """Read the sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB; heads may be missing.
+
+    >>> [entry.lines for entry in entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")]
+    [[1, 2]]
+    """
+    read = TABLE_READERS.get(sniff_format(source, text), TABLE_READERS["conllu"])
+    if changes is not None:
+        count_no_words(text, changes)
+    parsed = read(text, source)
+    return (Entry(sentence, source, number, lines) for number, (sentence, lines) in enumerate(parsed, start=1))

@@ -1,4 +1,17 @@
-"""Read tagged sentences, and sentences without tags, by name: a file, a folder, or a corpus of NLTK."""
+"""Read tagged sentences, and sentences without tags, by name: a file, a folder, or a corpus of NLTK.
+
+UPOS may be mapped to the universal tags of Petrov, Das and McDonald (2012):
+
+| universal tag | UPOS |
+| --- | --- |
+| NOUN | NOUN, PROPN |
+| VERB | VERB, AUX |
+| CONJ | CCONJ, SCONJ |
+| PRT | PART |
+| X | X, INTJ, SYM |
+| . | PUNCT |
+| ADJ, ADP, ADV, DET, NUM, PRON | the same |
+"""
 
 from __future__ import annotations
 
@@ -9,18 +22,59 @@ from functools import partial
 from pathlib import Path
 from string import whitespace
 from sys import intern  # one string per distinct word and tag
+from types import MappingProxyType
 
 from spectral_latent.constituency.cleaning import Changes
-from spectral_latent.corpora._folders import items_of_files
 from spectral_latent.corpora._nltk import items_of_corpus, tagged_of_file, words_of_file
 from spectral_latent.corpora.conllu import count_no_words
-from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, Format, sniff_format
+from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, Format, items_of_files, sniff_format
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.dependency.sentence import TagColumn
 from spectral_latent.dependency.tag_columns import choose_column, with_all_tags
 
-__all__ = ["column_of", "parse_tagged", "plain_sentences", "sentences", "tagged_sentences"]
+__all__ = [
+    "UNIVERSAL_TAGS",
+    "column_of",
+    "parse_tagged",
+    "plain_sentences",
+    "sentences",
+    "tagged_sentences",
+    "universal_tag",
+]
+
+UNIVERSAL_TAGS = (".", "ADJ", "ADP", "ADV", "CONJ", "DET", "NOUN", "NUM", "PRON", "PRT", "VERB", "X")
+
+_OF_UPOS = MappingProxyType(
+    {
+        "AUX": "VERB",
+        "CCONJ": "CONJ",
+        "INTJ": "X",
+        "PART": "PRT",
+        "PROPN": "NOUN",
+        "PUNCT": ".",
+        "SCONJ": "CONJ",
+        "SYM": "X",
+        **{tag: tag for tag in UNIVERSAL_TAGS},
+    }
+)
+
+
+def universal_tag(tag: str) -> str:
+    """Return the universal tag of a UPOS tag; a universal tag is returned unchanged.
+
+    tag: a tag of UPOS, or a universal one.
+
+    Raises ValueError for any other tag.
+
+    >>> [universal_tag(tag) for tag in ("PROPN", "AUX", "SCONJ", "PUNCT", "ADV", ".")]
+    ['NOUN', 'VERB', 'CONJ', '.', 'ADV', '.']
+    """
+    universal = _OF_UPOS.get(tag)
+    if universal is None:
+        raise ValueError(f"{tag!r} is neither a UPOS tag nor a universal one; take the column upos, or universal")
+    return universal
+
 
 _Tagged = list[tuple[str, str]]
 _TAGGED_ENDINGS = (*TABLE_ENDINGS, *ENDINGS["tagged"])

@@ -24,8 +24,7 @@ from spectral_latent.estimation import (
     silent,
 )
 from spectral_latent.files import Axes, Distinct, plain
-from spectral_latent.graphs.features import Feature, place_of
-from spectral_latent.graphs.training import GraphFormalism
+from spectral_latent.graphs.training import Feature, GraphFormalism, place_of
 from spectral_latent.inference import ScaledVectors, edge_marginals, inside, outside, total_weight
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.model import LatentTreeModel, Member

@@ -1,20 +1,111 @@
-"""Convert graphs to a treebank of s-trees with features."""
+"""Convert graphs to s-trees with features: those of the neighbourhoods of nodes, and those that the user gives."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectral_latent.estimation import Columns, FeatureColumns, Shard
-from spectral_latent.graphs.features import Feature, GivenFeature, neighbourhoods, place_of
-from spectral_latent.trees import MISSING, FloatArray, GraphError, Symbol, from_networkx
+from spectral_latent.estimation import (
+    Columns,
+    FeatureColumns,
+    Shard,
+    hash_columns,
+    inside_templates,
+    outside_templates,
+    rule_names,
+)
+from spectral_latent.trees import (
+    MISSING,
+    BoolArray,
+    FloatArray,
+    GraphError,
+    GraphTrees,
+    IntArray,
+    SkeletalTrees,
+    Symbol,
+    Vocabulary,
+    from_networkx,
+)
+from spectral_latent.trees.graphs import checked_name
 
 if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
 
-__all__ = ["GraphFormalism"]
+__all__ = ["Feature", "GivenFeature", "GraphFormalism", "neighbourhoods", "place_of"]
+
+Feature = Callable[["nx.DiGraph", Hashable], Hashable]
+
+
+def neighbourhoods(trees: SkeletalTrees) -> tuple[dict[str, IntArray], dict[str, IntArray]]:
+    """Compute inside and outside templates, each (N,), for trees whose labels tell little about their nodes.
+
+    They are the templates of `estimation` and further ones: inside, the observations of the first and the last leaf
+    below the node; outside, the sibling's rule, and the observations of the leaves before and after.
+
+    trees: trees of N nodes.
+
+    >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
+    >>> inside_columns, outside_columns = neighbourhoods(tree)
+    >>> inside_columns["last"], outside_columns["before"], outside_columns["after"]
+    (array([5, 6, 6]), array([-1,  5, -1]), array([ 6, -1, -1]))
+    """
+    last = trees.follow(np.where(trees.right >= 0, trees.right, trees.left))
+    sibling = np.where(trees.is_right_child, trees.left[trees.parent], trees.right[trees.parent])
+    # A sibling is described by the name of its rule, which is the same in every treebank, and by the side.
+    has_sibling = (trees.parent >= 0) & (sibling >= 0)
+    sibling_rule = hash_columns(rule_names(trees)[sibling], trees.is_right_child)
+    leaves = trees.terminal[trees.is_leaf]
+    n_before = np.cumsum(trees.is_leaf)[last]  # the number of leaves of all trees up to the last leaf below the node
+    # The last leaf below a node is leaves[n_before - 1].  Neighbours in other trees are replaced by -1 below.
+    is_first = trees.first_leaf == 0
+    is_last = last == last[trees.root][trees.tree]
+    inside_columns = {"first": trees.terminal[trees.follow(trees.left)], "last": trees.terminal[last]}
+    outside_columns = {
+        "sibling": np.where(has_sibling, sibling_rule, -1),
+        "before": np.where(is_first, -1, leaves[n_before - trees.n_leaves - 1]),
+        "after": np.where(is_last, -1, leaves[np.minimum(n_before, len(leaves) - 1)]),
+    }
+    return inside_templates(trees) | inside_columns, outside_templates(trees) | outside_columns
+
+
+def place_of(encoded: GraphTrees, node: int, first: int = 1) -> str:
+    """Name the graph and its node that a node of the s-trees is part of, for messages."""
+    return f"graph {encoded.trees.tree[node] + first}, node {encoded.nodes[node]!r}"
+
+
+class GivenFeature:
+    """A feature that the user gives, with numbers for its values.
+
+    name: the name of the feature, for messages.
+    feature: the function that computes the feature of a node.
+    """
+
+    def __init__(self, name: str, feature: Feature) -> None:
+        self._name = name
+        self._feature = feature
+        self._values = Vocabulary[Hashable]()
+
+    def column(self, graphs: Sequence[nx.DiGraph], encoded: GraphTrees, is_node: BoolArray, first: int = 1) -> IntArray:
+        """Compute the number of the feature's value (N,) at each node of the s-trees; -1 at parts of a node.
+
+        is_node: (N,) whether each node of the s-trees is a whole node of a graph, and not a part.
+        """
+        numbers = np.full(encoded.trees.n_nodes, -1, dtype=np.int64)
+        start = np.concatenate([[0], encoded.trees.root + 1])  # where the s-tree of each graph begins
+        for graph, (begin, end) in zip(graphs, itertools.pairwise(start.tolist()), strict=True):
+            for node in range(begin, end):
+                if is_node[node]:
+                    try:
+                        value = self._feature(graph, encoded.nodes[node])
+                    except Exception as error:
+                        error.add_note(f"in the feature {self._name!r} of {place_of(encoded, node, first)}")
+                        raise
+                    kind = f"feature {self._name!r}"
+                    numbers[node] = self._values.add(checked_name(value, place_of(encoded, node, first), kind))
+        return numbers
 
 
 class GraphFormalism:

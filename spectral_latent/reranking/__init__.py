@@ -1,12 +1,20 @@
 """Rerank n-best lists by features of candidates and a perceptron."""
 
-from spectral_latent.reranking.candidates import Candidate, CandidateError, NBest, Tree, words_of
-from spectral_latent.reranking.features import BaseFeatures
-from spectral_latent.reranking.latent import LatentFeatures
-from spectral_latent.reranking.parsers import Parser, jackknife, jackknifed_nbest, parser_nbest, parses_to_nbest
+from spectral_latent.reranking.candidates import (
+    Candidate,
+    CandidateError,
+    NBest,
+    Parser,
+    Tree,
+    jackknife,
+    jackknifed_nbest,
+    parser_nbest,
+    parses_to_nbest,
+    words_of,
+)
+from spectral_latent.reranking.features import BaseFeatures, FeatureTable, LatentFeatures
 from spectral_latent.reranking.perceptron import PerceptronOptions, PerceptronReranker
 from spectral_latent.reranking.reranker import LATENT, N_CANDIDATES, CandidateFeatures, LatentModels, Reranker
-from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.reranking.templates import TreeTemplates
 
 __all__ = [

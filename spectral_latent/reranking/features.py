@@ -1,17 +1,202 @@
-"""Compute the features of candidates that come from the lists: their scores, and their places in the lists."""
+"""Compute features of candidates: their scores and places in the lists, and what latent models say of them.
+
+The features are one sparse matrix: a row for each candidate, list after list.
+
+| here | meaning |
+| --- | --- |
+| n, L, d | candidates, lists, features |
+| `values` (n, d) | the features |
+| `start` (L + 1,) | list i has the rows start[i] ... start[i+1] - 1 |
+| group | the features whose names have the same beginning, up to the first colon |
+
+A latent model gives probabilities, and posteriors of the parts of a candidate.
+
+| feature | of a candidate |
+| --- | --- |
+| `log` | log |p̂|; if p̂ is zero, the least finite log |p̂| of its list |
+| `log-per-word` | `log` divided by the number of words |
+| `sign` | the sign of p̂: 1, -1, or 0 for a tree that the model does not derive |
+| `sum`, `mean`, `least` | the sum, mean and minimum of the posteriors of its parts; the mean is the expected accuracy |
+| `sum-of-logs` | the sum of the logarithms of these posteriors, each raised to at least 10⁻⁶ |
+| `unlikely` | the number of its parts with a posterior below 10⁻² |
+
+The parts of a dependency tree are its arcs.  The parts of a phrase are its labelled constituents, among them tags and
+the root.  Phrases are cleaned first (`NBest.cleaned`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
 
 import numpy as np
+import scipy
+from numpy.typing import ArrayLike
 
-from spectral_latent.reranking.candidates import NBest
-from spectral_latent.reranking.tables import FeatureTable
-from spectral_latent.trees import FloatArray
+from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.inference import SignedLog
+from spectral_latent.model.batches import batches_of
+from spectral_latent.reranking.candidates import NBest, check_formalism
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["BaseFeatures", "finite_scores", "measure_table"]
+__all__ = ["BaseFeatures", "FeatureTable", "LatentFeatures", "finite_scores", "group_of", "measure_table"]
+
+
+def group_of(name: str) -> str:
+    """Return the group of a feature.
+
+    >>> group_of("base:score")
+    'base'
+    """
+    return name.partition(":")[0]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """The features of the candidates of lists, in the notation of this module.
+
+    names: (d,) the names of the features.
+    values: (n, d) the value of each feature of each candidate.
+    start: (L + 1,) the first row of each list, and n.
+    ids: (L,) the names of the sentences.
+    measured: (d,) True for a quantity on a scale of its own, such as a log-probability; False for a count of events.
+
+    Raises ValueError if the parts do not fit together, if two features have one name, or if a value is not finite.
+
+    >>> table = FeatureTable.measures({"base:score": [-1.0, -2.0, -5.0]}, sizes=[2, 1], ids=["a", "b"])
+    >>> table.n_lists, table.list_of, table.values.toarray().ravel()
+    (2, array([0, 0, 1]), array([-1., -2., -5.]))
+    """
+
+    names: tuple[str, ...]
+    values: scipy.sparse.csr_array
+    start: IntArray
+    ids: tuple[str, ...]
+    measured: BoolArray
+
+    def __post_init__(self) -> None:
+        n, d = self.values.shape
+        sizes = np.diff(self.start)
+        if (len(self.names), len(self.measured), len(self.start)) != (d, d, len(self.ids) + 1):
+            raise ValueError("the names, columns, lists and sentences of a table of features do not fit together")
+        if len(set(self.names)) < d:
+            raise ValueError("two features have one name; give each its own")
+        if self.start[0] != 0 or self.start[-1] != n or (sizes < 0).any():
+            raise ValueError(f"the lists of a table of features have {self.start[-1]} candidates, its matrix {n} rows")
+        self.values.check_format(full_check=True)
+        if not np.isfinite(self.values.data).all():
+            raise ValueError("a feature is not a finite number; give one for every candidate")
+
+    @staticmethod
+    def measures(columns: dict[str, ArrayLike], sizes: Iterable[int], ids: Sequence[str]) -> FeatureTable:
+        """Make a table of quantities.
+
+        columns: (n,) the values of each feature, by its name.
+        sizes: (L,) the number of candidates of each list.
+        ids: (L,) the names of the sentences.
+        """
+        start = np.concatenate([[0], np.cumsum(list(sizes), dtype=np.int64)])
+        dense = np.array([np.asarray(column, dtype=float) for column in columns.values()])
+        values = scipy.sparse.csr_array(dense.reshape(len(columns), start[-1]).T)
+        return FeatureTable(tuple(columns), values, start, tuple(ids), np.ones(len(columns), dtype=bool))
+
+    @property
+    def n_lists(self) -> int:
+        """The number of lists, L."""
+        return len(self.ids)
+
+    @cached_property
+    def list_of(self) -> IntArray:
+        """The place (n,) of each candidate's list."""
+        return np.repeat(np.arange(self.n_lists), np.diff(self.start))
+
+    def joined(self, *others: FeatureTable) -> FeatureTable:
+        """Join the features of several tables of the same candidates.
+
+        others: tables of other features of the same candidates.
+
+        Raises ValueError for tables of other lists, and for a feature that is in two tables.
+        """
+        tables = (self, *others)
+        if any(table.ids != self.ids or not np.array_equal(table.start, self.start) for table in others):
+            raise ValueError("tables of different lists cannot be joined; make both from one file")
+        return replace(
+            self,
+            names=tuple(name for table in tables for name in table.names),
+            values=scipy.sparse.csr_array(scipy.sparse.hstack([table.values for table in tables], format="csr")),
+            measured=np.concatenate([table.measured for table in tables]),
+        )
+
+    def aligned(self, names: Sequence[str]) -> FeatureTable:
+        """Return the features of these names, in this order; a feature that the table does not have is 0.
+
+        names: the names of the features to return.
+
+        Raises ValueError if the table has no feature of a group of these names, because the group was not computed.
+
+        >>> table = FeatureTable.measures({"rule:S NP VP": [1], "rule:S VP": [2]}, [1], ["a"])
+        >>> table.aligned(["rule:S VP", "rule:S NP"]).values.toarray()
+        array([[2., 0.]])
+        """
+        if tuple(names) == self.names:
+            return self
+        place = {name: column for column, name in enumerate(self.names)}
+        computed = {group_of(name) for name in self.names}
+        if missing := sorted({group_of(name) for name in names} - computed):
+            raise ValueError(f"no features of the groups {', '.join(missing)}; compute them as for training")
+        kept = [(place[name], column) for column, name in enumerate(names) if name in place]
+        rows, columns = np.array(kept, dtype=np.int64).reshape(-1, 2).T
+        chosen = scipy.sparse.csr_array((np.ones(len(kept)), (rows, columns)), shape=(len(self.names), len(names)))
+        measured = np.zeros(len(names), dtype=bool)
+        measured[columns] = self.measured[rows]
+        return replace(self, names=tuple(names), values=scipy.sparse.csr_array(self.values @ chosen), measured=measured)
+
+    def of_lists(self, lists: ArrayLike) -> FeatureTable:
+        """Return the table of some lists.
+
+        lists: the places of the lists, in the order of the new table.
+
+        >>> table = FeatureTable.measures({"base:rank": [0, 1, 0]}, [2, 1], ["a", "b"])
+        >>> table.of_lists([1, 0]).values.toarray().ravel(), table.of_lists([1]).ids
+        (array([0., 0., 1.]), ('b',))
+        """
+        chosen = np.asarray(lists, dtype=np.int64)
+        return replace(
+            self,
+            values=self.values[self.rows_of(chosen)],
+            start=np.concatenate([[0], np.cumsum(np.diff(self.start)[chosen])]),
+            ids=tuple(self.ids[i] for i in chosen.tolist()),
+        )
+
+    def rows_of(self, lists: IntArray) -> IntArray:
+        """Return the places of the rows of some lists, one list after the other.
+
+        lists: (n,) the places of lists.
+        """
+        return np.concatenate([np.zeros(0, np.int64), *(np.arange(self.start[i], self.start[i + 1]) for i in lists)])
+
+    def varying(self) -> IntArray:
+        """Count for each feature (d,) the lists whose candidates differ in it; in others it cannot change the order.
+
+        >>> columns = {"rule:a": [1, 1, 1], "rule:b": [1, 0, 2]}
+        >>> FeatureTable.measures(columns, [2, 1], ["a", "b"]).varying()
+        array([0, 1])
+        """
+        cells = self.values.tocoo()
+        d = max(len(self.names), 1)
+        # The least and the largest value of each pair of list and feature that has a value other than zero.
+        keys, which = np.unique(self.list_of[cells.row] * d + cells.col, return_inverse=True)
+        low = np.full(len(keys), np.inf)
+        high = np.full(len(keys), -np.inf)
+        np.minimum.at(low, which, cells.data)
+        np.maximum.at(high, which, cells.data)
+        has_zero = np.bincount(which, minlength=len(keys)) < np.diff(self.start)[keys // d]
+        differs = (low < high) | (has_zero & (high != 0.0))
+        return np.bincount(keys[differs] % d, minlength=len(self.names))
 
 
 @dataclass(frozen=True)
@@ -96,3 +281,87 @@ def finite_scores(score: FloatArray) -> FloatArray:
     """
     is_finite = np.isfinite(score)
     return np.where(is_finite, score, score[is_finite].min() if is_finite.any() else 0.0)
+
+
+_FEATURES = ("log", "log-per-word", "sign", "sum", "mean", "least", "sum-of-logs", "unlikely")
+_LEAST = 1e-6  # the least posterior in a sum of logarithms
+_UNLIKELY = 1e-2
+
+
+@dataclass(frozen=True)
+class LatentFeatures:
+    """Features of one latent model.
+
+    model: a parser for trees of the candidates' kind.
+    name: the first part of the name of each feature, which distinguishes several models.
+
+    >>> from spectral_latent.constituency import Phrase
+    >>> from spectral_latent.reranking.candidates import Candidate
+    >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs")]
+    >>> wrong = Phrase("S", (Phrase("VB", ("cats",)), trees[0].children[1]))
+    >>> lists = [NBest.of([Candidate(trees[0]), Candidate(wrong)])]
+    >>> table = LatentFeatures(ConstituencyModel.train(trees)).table(lists)
+    >>> table.names[:3]
+    ('latent:log', 'latent:log-per-word', 'latent:sign')
+    >>> table.values.toarray()[:, 4].argmax()
+    np.int64(0)
+    """
+
+    model: ConstituencyModel | DependencyModel
+    name: str = "latent"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(f"{self.name}:{feature}" for feature in _FEATURES)
+
+    def table(self, lists: Sequence[NBest]) -> FeatureTable:
+        """Compute the features of lists.  Raises ValueError for trees of another formalism than the model's.
+
+        lists: L lists of n candidates in all.
+        """
+        check_formalism(lists, isinstance(self.model, DependencyModel), "model")
+        columns = chain.from_iterable(map(self._columns, batches_of(nbest for nbest in lists if len(nbest))))
+        return measure_table(self.names, columns, lists)
+
+    def _columns(self, lists: Sequence[NBest]) -> Iterator[FloatArray]:
+        """Compute the features (n, d) of each list of a batch; all have candidates."""
+        trees: list[list[Any]] = [nbest.cleaned for nbest in lists]
+        if isinstance(self.model, ConstituencyModel):
+            weight, posteriors = self.model.score_with_parts(trees)
+        else:
+            sentences = list(chain.from_iterable(trees))
+            weight = _score_rooted(self.model, sentences)
+            posteriors = self.model.part_posteriors(sentences)
+        n_parts = np.array([len(part) for part in posteriors])
+        flat = np.concatenate(posteriors)
+        starts = np.cumsum(n_parts) - n_parts
+        logs = np.split(np.log(np.maximum(flat, _LEAST)), starts[1:])
+        total = np.array([part.sum() for part in posteriors])
+        measures = np.stack(
+            [
+                weight.sign.astype(float),
+                total,
+                total / n_parts,
+                np.minimum.reduceat(flat, starts),
+                np.array([part.sum() for part in logs]),
+                np.add.reduceat(flat < _UNLIKELY, starts, dtype=float),
+            ],
+            axis=1,
+        )
+        start = 0
+        for nbest in lists:
+            rows = slice(start, start + len(nbest))
+            start += len(nbest)
+            log = finite_scores(weight.log[rows])
+            yield np.column_stack([log, log / len(nbest.words), measures[rows]])
+
+
+def _score_rooted(model: DependencyModel, trees: Sequence[DependencySentence]) -> SignedLog:
+    """Score dependency trees; p̂ is zero for a tree with several roots, because a model does not derive it."""
+    rooted = [place for place, tree in enumerate(trees) if len(tree.roots) == 1]
+    weight = SignedLog(sign=np.zeros(len(trees), dtype=np.int64), log=np.full(len(trees), -np.inf))
+    rooted_weight = model.score(trees[place] for place in rooted)
+    weight.sign[rooted] = rooted_weight.sign
+    weight.log[rooted] = rooted_weight.log
+    return weight

@@ -20,12 +20,9 @@ from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel
 from spectral_latent.files import MAX_BYTES, Contents, Distinct, Given, ModelFileError, StoredModel, Text, opened_model
 from spectral_latent.model import Parses, check_kind
-from spectral_latent.reranking.candidates import NBest, check_formalism
-from spectral_latent.reranking.features import BaseFeatures
-from spectral_latent.reranking.latent import LatentFeatures
-from spectral_latent.reranking.parsers import Parser, parses_to_nbest
+from spectral_latent.reranking.candidates import NBest, Parser, check_formalism, parses_to_nbest
+from spectral_latent.reranking.features import BaseFeatures, FeatureTable, LatentFeatures
 from spectral_latent.reranking.perceptron import PerceptronOptions, PerceptronReranker
-from spectral_latent.reranking.tables import FeatureTable
 from spectral_latent.reranking.templates import TreeTemplates
 from spectral_latent.trees import IntArray
 

@@ -28,7 +28,7 @@ from spectral_latent.constituency import Phrase
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking.candidates import NBest
-from spectral_latent.reranking.tables import FeatureTable
+from spectral_latent.reranking.features import FeatureTable
 from spectral_latent.trees import IntArray, Vocabulary
 
 __all__ = ["TreeTemplates"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.anchors.conversion import WordTypes
+from spectral_latent.anchors.hulls import WordTypes
 
 word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)
 texts = st.lists(st.lists(word, min_size=1, max_size=6), max_size=8)

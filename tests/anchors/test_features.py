@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.anchors.features import SpellingFeatures
+from spectral_latent.anchors.hulls import SpellingFeatures
 from spectral_latent.trees import Vocabulary
 
 word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)

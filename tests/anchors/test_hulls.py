@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.anchors import HullName, HullOptions, SpellingName
-from spectral_latent.anchors.conversion import WordTypes
-from spectral_latent.anchors.features import SpellingFeatures
-from spectral_latent.anchors.hulls import build_hull, context_counts
+from spectral_latent.anchors.hulls import SpellingFeatures, WordTypes, build_hull, context_counts
 from spectral_latent.sequence import Sequences
 
 CONSTRUCTIONS: list[HullName] = ["brown", "cca", "best-fit", "random"]

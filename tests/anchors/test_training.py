@@ -14,8 +14,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, hulls
-from spectral_latent.anchors.conversion import WordTypes
-from spectral_latent.anchors.hulls import build_hull
+from spectral_latent.anchors.hulls import WordTypes, build_hull
 from spectral_latent.anchors.training import (
     Bigrams,
     choose_anchors,

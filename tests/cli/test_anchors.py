@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions
-from spectral_latent.anchors.tables import anchor_names, anchor_plane, anchor_rows, anchor_table, draw_anchors
+from spectral_latent.anchors.model import anchor_names, anchor_plane, anchor_rows, anchor_table, draw_anchors
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.sequence import HMMOptions, LatentHMM
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.constituency import PhraseSymbol
-from spectral_latent.corpora.grammars import WrittenGrammar, parse_grammar
+from spectral_latent.corpora.embedded import WrittenGrammar, parse_grammar
 
 WORDS = "NP[#] : it/they\nVP[#] VP|VB[#] : sleeps/sleep runs/run\n"
 

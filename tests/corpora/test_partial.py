@@ -15,7 +15,7 @@ from spectral_latent.corpora import (
     partial_from_nltk,
     phrase_to_nltk,
 )
-from spectral_latent.corpora.partial import parse_partial_with_lines
+from spectral_latent.corpora.brackets import parse_partial_with_lines
 from spectral_latent.dependency import DependencyConstraints
 
 TREE = "(S (NP (DT the) (NN man)) (VP (VBD slept)) (. .))"

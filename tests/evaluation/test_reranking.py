@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from spectral_latent.corpora.dependencies import dependency_trees
+from spectral_latent.corpora.sources import dependency_trees
 from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.reranking import Difference, evaluate_reranking, paired_bootstrap
 from spectral_latent.evaluation.tagging import TaggingScore

@@ -13,7 +13,7 @@ from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.reranking import Candidate, CandidateFeatures, NBest, PerceptronOptions, Reranker, parses_to_nbest
-from spectral_latent.reranking.latent import LatentFeatures
+from spectral_latent.reranking.features import LatentFeatures
 from spectral_latent.trees import FloatArray
 from tests.reranking.nbest_lists import last_first, phrase_lists
 

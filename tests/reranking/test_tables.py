@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from spectral_latent.reranking import FeatureTable
-from spectral_latent.reranking.tables import group_of
+from spectral_latent.reranking.features import group_of
 
 NAMES = ("base:rank", "base:score", "latent:m8:log-p", "latent:m8:sign", "rule:S NP : VP", "plain")
 

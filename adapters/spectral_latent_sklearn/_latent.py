@@ -1,4 +1,4 @@
-"""Offer latent tree models over networkx graphs as a classifier and as a transformer."""
+"""Offer the tagger as a classifier of words, and tree models of networkx graphs as a classifier and a transformer."""
 
 from __future__ import annotations
 
@@ -8,18 +8,125 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from spectral_latent import sequence
+from spectral_latent._names import EstimatorName
+from spectral_latent._options import Count, checked
+from spectral_latent.estimation import Estimator, EstimatorOptions
 from spectral_latent.graphs import GraphModel
-from spectral_latent.trees import FloatArray
-from spectral_latent_sklearn._base import LatentEstimator
-from spectral_latent_sklearn._checks import list_of
+from spectral_latent.sequence import TaggerOptions
+from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent_sklearn._checks import list_of, seed_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["LatentTreeClassifier", "LatentTreeTransformer"]
+__all__ = ["LatentEstimator", "LatentTagClassifier", "LatentTreeClassifier", "LatentTreeTransformer"]
+
+
+class LatentEstimator(BaseEstimator):
+    """Base of estimators over lists of examples.
+
+    n_states: the largest number of latent states of a tag or a label.
+    estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it.
+    random_state: the source of the starts of clusters and of random states.
+    """
+
+    def __init__(
+        self, n_states: int = 8, *, estimator: EstimatorName = "clusters-em", random_state: Any = None
+    ) -> None:
+        self.n_states = n_states
+        self.estimator = estimator
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the estimator takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def _estimator_options(self) -> Estimator:
+        """Make the options of training.  Raises ValueError for a parameter out of range."""
+        checked("n_states", self.n_states, Count)
+        return EstimatorOptions(self.estimator, n_states=int(self.n_states), seed=seed_of(self.random_state))
+
+
+class LatentTagClassifier(ClassifierMixin, LatentEstimator):
+    """A tagger, whose tags have latent states, as a classifier of words in their sentences.
+
+    X has two columns: the sentence of each row, any value that its neighbours in other sentences do not have, and the
+    word.  Cross-validation leaves sentences whole with `GroupKFold` and the first column as `groups`.
+
+    n_states: the largest number of latent states of a tag.
+    estimator: the way to find states, as `spectral_latent.estimation.EstimatorOptions` names it.
+    random_state: the source of the starts of clusters and of random states.
+
+    Fitted, it has `classes_` (K,), the tags, and `model_`, the library's tagger.
+
+    >>> X = [[1, "dogs"], [1, "bark"], [2, "cats"], [2, "sleep"], [2, "well"]] * 5
+    >>> y = ["N", "V", "N", "V", "R"] * 5
+    >>> tagger = LatentTagClassifier(n_states=1).fit(X, y)
+    >>> tagger.predict([["a", "cats"], ["a", "bark"], ["b", "dogs"]]).tolist()
+    ['N', 'V', 'N']
+    >>> round(tagger.score(X, y), 1)
+    1.0
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the estimator takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from tagged sentences.
+
+        X: (N, 2) the sentence and the word of each row.
+        y: (N,) the tag of each word.
+
+        Raises ValueError if X and y do not fit together.
+        """
+        options = TaggerOptions(self._estimator_options())
+        words, start = self._sentences(X, reset=True)
+        tags = column_or_1d(y)
+        check_consistent_length(X, tags)
+        rows = zip(words, np.split(tags, start), strict=True)
+        pairs = [list(zip(sentence, of_words.tolist(), strict=True)) for sentence, of_words in rows]
+        self.model_ = sequence.LatentTagger.train(pairs, options)
+        self.classes_ = np.unique(tags)
+        return self
+
+    def _sentences(self, X: ArrayLike, reset: bool = False) -> tuple[list[list[str]], IntArray]:
+        """Divide rows into the words of sentences; return the first row of each sentence but the first, too."""
+        rows = validate_data(self, X, dtype=object, reset=reset)
+        if rows.shape[1] != 2:
+            raise ValueError(f"X must have two columns, the sentence and the word, not {rows.shape[1]}")
+        for number, word in enumerate(rows[:, 1]):
+            if not isinstance(word, str):
+                raise ValueError(f"row {number} of X must have a word in its second column, not {word!r:.60}")
+        start = np.flatnonzero(rows[1:, 0] != rows[:-1, 0]) + 1
+        return [row.tolist() for row in np.split(rows[:, 1], start)], start
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Find the likeliest tag (N,) of each word, given its sentence.
+
+        X: (N, 2) the sentence and the word of each row.
+        """
+        check_is_fitted(self)
+        words, _ = self._sentences(X)
+        return np.array([tag for tags in self.model_.tag_all(words) for tag in tags], dtype=self.classes_.dtype)
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Compute the probability (N, K) of each tag for each word, given its sentence.
+
+        X: (N, 2) the sentence and the word of each row; columns of the result are in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        words, _ = self._sentences(X)
+        column = [self.model_.tags.index(tag) for tag in self.classes_.tolist()]
+        return np.concatenate([self.model_.posteriors(sentence)[:, column] for sentence in words])
 
 
 class LatentTreeClassifier(ClassifierMixin, LatentEstimator):
