@@ -16,8 +16,8 @@ With the spelling "regression", the point of a word is the weighted mean of the 
 its spelling predicts.  The weights are n, its number of tokens, and κ₀.  So spelling matters most for rare words, which
 have few contexts.  The appended features of the paper give no point to a word that was never seen; the regression does.
 
-Sentences are sequences of types.  A type is a word in lower case.  Its share of capitalised tokens is kept, as a feature
-of its spelling.  Only tokens inside sentences count for this share, because any word may open a sentence with a
+Sentences are sequences of types.  A type is a word in lower case.  The share of its tokens that are capitalised is a
+feature of its spelling.  Only tokens inside sentences count for this share, because any word may open a sentence with a
 capital.  A type that never occurs inside a sentence has the share of all its tokens.
 """
 

@@ -1,4 +1,4 @@
-"""Sample a treebank from a known latent grammar of a little English, written for this library.
+r"""Sample a treebank from a known latent grammar of a little English, written for this library.
 
 The labels are the Penn Treebank's, except that all nouns have one tag (NN) and all verbs one (VB).  The states
 distinguish number, case, the complements of verbs, and the uses of prepositional phrases.  Therefore most sentences
