@@ -11,9 +11,8 @@ Run it with ``python docs/tutorial_pictures.py``, or copy its parts into a noteb
 # -----
 # The best parses of a sentence, each under the logarithm of its probability.
 
-from spectral_latent import ConstituencyModel, EstimatorOptions, LatentTagger
+from spectral_latent import ConstituencyModel, EstimatorOptions
 from spectral_latent.constituency import ConstituencyOptions
-from spectral_latent.corpora import phrase_to_nltk
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.plotting import plot_objectives, plot_spectra
 
@@ -26,20 +25,10 @@ parses
 # %%
 # How sure is the parser?
 # -----------------------
-# A row for the first word of a phrase, a column for its last word: the likeliest label of each span, and its posterior
-# probability.  Two cells that cannot both be in a tree share the probability.
+# The posterior probabilities of phrases: those that cannot both be in a tree share the probability.
 
-table = model.draw_posteriors(words)
-table
-
-# %%
-# Tags
-# ----
-# Taggers have a column for each tag.
-
-tagger = LatentTagger.train(phrase_to_nltk(tree).pos() for tree in trees)
-tags = tagger.draw_posteriors(words)
-tags
+posteriors = [(part, p) for part, p in model.posteriors(words).items() if p > 0.01 and not part.is_tag]
+sorted(posteriors, key=lambda pair: -pair[1])
 
 # %%
 # How many states does a symbol need?

@@ -1,10 +1,8 @@
-"""Notebooks show parses with their scores, tagged sentences, and the posteriors of the models."""
+"""Notebooks show parses with their scores, and tagged sentences."""
 
 import copy
 import pickle
-import re
 
-import numpy as np
 import pytest
 from nltk.tree import Tree
 
@@ -62,18 +60,6 @@ def anchored(tagged: list[list[tuple[str, str]]]) -> AnchorHMM:
     return AnchorHMM.train([word for word, _ in sentence] for sentence in tagged[:20])
 
 
-def cells(table: str) -> dict[tuple[str, str], str]:
-    """Read the texts of a table by row and column; columns with equal names are numbered."""
-    names = [f"{at} {name}" for at, name in enumerate(re.findall(r'<th scope="col">(.*?)</th>', table))]
-    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', table)
-    return {
-        (f"{number} {row}", column): text
-        for number, (row, rest) in enumerate(rows)
-        for column, text in zip(names, re.findall(r"<td[^>]*>(.*?)</td>", rest), strict=True)
-        if text
-    }
-
-
 def test_parses_are_drawn_with_their_scores(parser: ConstituencyModel, dependency_parser: DependencyModel) -> None:
     for parses in (parser.parse_nbest(WORDS, 3), dependency_parser.parse_nbest(DependencySentence.of(WORDS), 3)):
         page = Page(parses._repr_html_())
@@ -93,44 +79,11 @@ def test_parses_without_scores_have_captions_and_no_shares(parser: ConstituencyM
     assert parses.shares == [1.0]
 
 
-def test_the_table_of_spans_has_the_likeliest_labels(parser: ConstituencyModel) -> None:
-    found = cells(parser.draw_posteriors(WORDS))
-    expected = {}
-    for part, posterior in sorted(parser.posteriors(WORDS).items(), key=lambda pair: -pair[1]):
-        if not part.is_tag and posterior >= 0.005:
-            place = f"{part.first} {WORDS[part.first]}", f"{part.end - 1} {WORDS[part.end - 1]}"
-            expected.setdefault(place, f"{part.label} {posterior:.2f}".replace(" 0.", " ."))
-    assert found == expected
-    assert ("0 the", "7 garden") in found
-
-
-def test_the_table_of_arcs(dependency_parser: DependencyModel) -> None:
-    sentence = DependencySentence.of(WORDS)
-    found = cells(dependency_parser.draw_posteriors(sentence))
-    posteriors = dependency_parser.posteriors(sentence)
-    heads = ["the root", *WORDS]
-    for head, word in zip(*np.nonzero(posteriors >= 0.005), strict=True):
-        shown = f"{posteriors[head, word]:.2f}".removeprefix("0")
-        assert found.pop((f"{head} {heads[head]}", f"{word} {WORDS[word]}")) == shown
-    assert not found
-
-
-def test_the_tables_of_tags(tagger: LatentTagger, anchored: AnchorHMM) -> None:
-    for model, names in ((tagger, tagger.tags), (anchored, list(anchored.anchors))):
-        found = cells(model.draw_posteriors(WORDS))
-        posteriors = model.posteriors(WORDS)
-        likely = [k for k in range(len(names)) if posteriors[:, k].max() >= 0.005]
-        for word, k in zip(*np.nonzero(posteriors >= 0.005), strict=True):
-            shown = f"{posteriors[word, k]:.2f}".removeprefix("0")
-            assert found.pop((f"{word} {WORDS[word]}", f"{likely.index(k)} {names[k]}")) == shown
-        assert not found
-
-
 def test_hostile_words_are_text(parser: ConstituencyModel, tagger: LatentTagger) -> None:
     words = ["the", HOSTILE, "saw", "a", "cat"]
     candidates = NBest.of([Candidate(Phrase("X", (Phrase(HOSTILE, (HOSTILE,)),)), -1.0)])
     tagged_sentence = LatentHMMTagger(tagger).tag(words)
-    shown = [parser.draw_posteriors(words), parser.parse_nbest(words, 2)._repr_html_(), candidates._repr_html_()]
+    shown = [parser.parse_nbest(words, 2)._repr_html_(), candidates._repr_html_()]
     for html in [*shown, tagged_sentence._repr_html_()]:
         page = Page(html)
         assert (page.wrong, page.open, page.all("script")) == ([], [], [])

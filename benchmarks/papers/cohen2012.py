@@ -22,6 +22,7 @@ from typing import NamedTuple
 import click
 import numpy as np
 
+from benchmarks.papers.errors import plot_errors, slope_of
 from benchmarks.papers.known_grammars import all_trees, charts_of, features_of, finite_model, recursive_model
 from benchmarks.papers.tables import MarkdownTable
 from benchmarks.papers.weighted_nodes import (
@@ -39,7 +40,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.inference import SignedLog, inside, marginals, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.plotting import needs_matplotlib, plot_errors, slope_of
+from spectral_latent.plotting import needs_matplotlib
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
 
 __all__ = [
@@ -253,7 +254,7 @@ def print_consistency(sizes: Sequence[int], found: dict[str, FloatArray]) -> Non
 
 
 def draw_picture(sizes: Sequence[int], found: dict[str, FloatArray], path: Path) -> None:
-    """Draw every error of trees as a point on logarithmic axes; see `plotting.plot_errors`.
+    """Draw every error of trees as a point on logarithmic axes; see `errors.plot_errors`.
 
     Raises ImportError without matplotlib.
 

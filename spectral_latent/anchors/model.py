@@ -31,7 +31,6 @@ from spectral_latent.anchors.training import (
     maximise_likelihood,
     solve_closed_form,
 )
-from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Axes, Distinct, Index, Shares, StoredModel, Text, plain
 from spectral_latent.inference import tree_weights
@@ -293,18 +292,6 @@ class AnchorHMM(WordTagger, StoredModel):
         """
         check_words(sentence)
         return self._marginals([sentence]) if len(sentence) else np.zeros((0, self.n_states))
-
-    def draw_posteriors(self, sentence: Sequence[str]) -> Html:
-        """Draw the posteriors of states as a table: a row for each word, a column for each likely state.
-
-        The name of a state is its label, or its anchor if it has no label.
-
-        Raises TypeError if the sentence is not a list of strings.
-
-        sentence: the words of the sentence.
-        """
-        posteriors = self.posteriors(sentence).tolist()
-        return tags_heat_map(sentence, [str(name) for name in self.labels or self.anchors], posteriors)
 
     def label(self, tags: Mapping[str, Hashable]) -> AnchorHMM:
         """Give every anchor and its state a tag; the new model is a tagger.

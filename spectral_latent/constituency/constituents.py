@@ -8,13 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.drawing import Html, heat_map
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary, ranges
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "Constituents",
     "LabelledConstituents",
     "constituents_of",
-    "spans_html",
 ]
 
 Chain: TypeAlias = tuple[str, ...]
@@ -42,23 +40,6 @@ class Constituent(NamedTuple):
     end: int
     label: str
     is_tag: bool
-
-
-def spans_html(words: Sequence[str], posteriors: Mapping[Constituent, float]) -> Html:
-    """Draw the posteriors of phrases as a table, each span with its likeliest label.
-
-    >>> posteriors = {Constituent(0, 2, "NP", False): 0.75, Constituent(0, 2, "VP", False): 0.25}
-    >>> spans_html(["big", "dogs"], posteriors).count(">NP .75<")
-    1
-    """
-    values = [[0.0] * len(words) for _ in words]  # row and column are the first and the last word of a span
-    labels = [[""] * len(words) for _ in words]
-    for part, posterior in posteriors.items():
-        if not part.is_tag and posterior > values[part.first][part.end - 1]:
-            values[part.first][part.end - 1] = posterior
-            labels[part.first][part.end - 1] = part.label
-    caption = "Posterior of the likeliest phrase from the word of the row to the word of the column"
-    return heat_map(caption, words, words, values, labels)
 
 
 def constituents_of(tree: Phrase) -> list[Constituent]:

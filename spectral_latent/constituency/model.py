@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spectral_latent.constituency.cleaning import Changes, cleaned, without_functions
-from spectral_latent.constituency.constituents import Constituent, spans_html
+from spectral_latent.constituency.constituents import Constituent
 from spectral_latent.constituency.constraints import unknown_phrase
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseGrammar
@@ -21,7 +21,6 @@ from spectral_latent.constituency.presets import preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
 from spectral_latent.constituency.subtrees import SubtreeGrammar
 from spectral_latent.constituency.training import train_parser
-from spectral_latent.drawing import Html
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import Limits
 from spectral_latent.inference import SignedLog
@@ -141,15 +140,6 @@ class ConstituencyModel(PhraseParser):
         charts = self.charts([unknown_phrase(words)])
         parts = self.found(charts, words).labelled
         return dict(zip(parts.named(self.labels.names), parts.posterior.tolist(), strict=True))
-
-    def draw_posteriors(self, words: Sequence[str]) -> Html:
-        """Draw the posteriors of phrases as a table, from the word of the row to the word of the column.
-
-        A cell shows the likeliest label of its span.
-
-        Raises ValueError if there is no word.
-        """
-        return spans_html(words, self.posteriors(words))
 
     def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
         """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.

@@ -16,7 +16,6 @@ from spectral_latent.dependency.parsing import DependencyParser
 from spectral_latent.dependency.presets import preset
 from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
 from spectral_latent.dependency.training import prepare_parts
-from spectral_latent.drawing import Html, heat_map
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar import Training
 from spectral_latent.model import Parse, Parses, Partial, check_trees
@@ -101,16 +100,6 @@ class DependencyModel(DependencyParser):
         """
         (posteriors,) = self._posteriors([sentence])
         return posteriors
-
-    def draw_posteriors(self, sentence: DependencySentence) -> Html:
-        """Draw the posteriors of arcs as a table, from the head of the row to the word of the column.
-
-        sentence: the words, with tags or without.
-        Raises ValueError if the sentence is empty.
-        """
-        caption = "Posterior of the word of the row as head of the word of the column"
-        posteriors = self.posteriors(sentence).tolist()
-        return heat_map(caption, ["the root", *sentence.forms], sentence.forms, posteriors)
 
     def part_posteriors(self, trees: Iterable[DependencySentence]) -> list[FloatArray]:
         """Compute the posterior of the arc to each word, (n,) for each tree; see `posteriors`.

@@ -1,6 +1,6 @@
 """Draw trees and arcs as SVG, and scores, tags and posteriors as HTML, for notebooks and browsers."""
 
-from spectral_latent.drawing.html import Html, captioned_html, heat_map, scrolled, tagged_html, tags_heat_map
+from spectral_latent.drawing.html import Html, captioned_html, tagged_html
 from spectral_latent.drawing.svg import arcs_svg, captioned_svg, escaped, readable, tree_svg
 
 __all__ = [
@@ -9,10 +9,7 @@ __all__ = [
     "captioned_html",
     "captioned_svg",
     "escaped",
-    "heat_map",
     "readable",
-    "scrolled",
     "tagged_html",
-    "tags_heat_map",
     "tree_svg",
 ]

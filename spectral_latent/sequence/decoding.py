@@ -25,7 +25,6 @@ import numpy as np
 
 from spectral_latent._compiled import TINY
 from spectral_latent._options import Count, checked
-from spectral_latent.drawing import Html, tags_heat_map
 from spectral_latent.inference import edge_marginals, inside, n_best_derivations, outside
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences, Tag
@@ -310,16 +309,6 @@ class TaggingModel(Tagger):
         """
         self._check(sequence)
         return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
-
-    def draw_posteriors(self, sequence: Sequence[Any]) -> Html:
-        """Draw the posteriors of tags as a table: a row for each observation, a column for each likely tag.
-
-        sequence: the observations of a sequence.
-
-        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
-        """
-        posteriors = self.posteriors(sequence).tolist()
-        return tags_heat_map([str(each) for each in sequence], [str(tag) for tag in self.tags], posteriors)
 
     def paths(self, sequence: Sequence[Any], n_best: int = 1) -> list[tuple[list[Any], float]]:
         """Find the likeliest sequences of tags (Viterbi), each with its log-probability given the observations.

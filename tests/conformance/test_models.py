@@ -72,7 +72,7 @@ class TestConstituencyModel(OfWords, OfTrees, AnswersByProcesses, EstimatedConfo
 
     @staticmethod
     def of_words(model: ConstituencyModel) -> Iterable[Callable[[Any], Any]]:
-        yield from (model.parse, model.posteriors, model.draw_posteriors, model.surprisal, model.entropy)
+        yield from (model.parse, model.posteriors, model.surprisal, model.entropy)
         yield lambda words: model.parse_nbest(words, 2)
         yield lambda words: model.log_probabilities([words])
         yield lambda words: list(model.parse_all([["dogs"], words]))
@@ -123,7 +123,7 @@ class TestDependencyModel(OfWords, OfTrees, AnswersByProcesses, EstimatedConform
     @staticmethod
     def of_words(model: DependencyModel) -> Iterable[Callable[[Any], Any]]:
         yield DependencySentence.of
-        yield from (model.parse, model.posteriors, model.draw_posteriors, model.surprisal, model.entropy)
+        yield from (model.parse, model.posteriors, model.surprisal, model.entropy)
         yield from (model.unknown_tags, lambda words: model.parse_nbest(words, 2))
         yield lambda words: model.log_probabilities([words])
         yield lambda words: list(model.parse_all([words]))
@@ -174,7 +174,7 @@ class TestLatentTagger(OfWords, EstimatedConformance):
 
     @staticmethod
     def of_words(model: LatentTagger) -> Iterable[Callable[[Any], Any]]:
-        yield from (model.tag, model.posteriors, model.draw_posteriors, model.paths, model.following, model.entropy)
+        yield from (model.tag, model.posteriors, model.paths, model.following, model.entropy)
         yield lambda words: model.draw(words, np.random.default_rng(0))
         yield partial(_of_one_more, lambda sentences: list(model.tag_all(sentences)))
         for of_several in (model.weights, model.log_probabilities):
@@ -246,7 +246,7 @@ class TestAnchorHMM(OfWords, ModelConformance):
 
     @staticmethod
     def of_words(model: AnchorHMM) -> Iterable[Callable[[Any], Any]]:
-        yield from (model.tag, model.posteriors, model.draw_posteriors, model.mixtures)
+        yield from (model.tag, model.posteriors, model.mixtures)
         yield partial(_of_one_more, lambda sentences: list(model.tag_all(sentences)))
         for of_several in (model.train, model.log_probabilities):
             yield partial(_of_one_more, of_several)

@@ -16,11 +16,11 @@ from benchmarks.papers.cohen2012 import (
     draw_errors,
     examples_needed,
 )
+from benchmarks.papers.errors import slope_of
 from benchmarks.papers.known_grammars import all_trees, charts_of, features_of, finite_model, recursive_model
 from benchmarks.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, one_hot
 from spectral_latent.estimation import EstimatorOptions, Moments, Projection, Shard
 from spectral_latent.inference import inside, sample_trees, total_weight, tree_weights
-from spectral_latent.plotting import slope_of
 from spectral_latent.trees import Forest
 from tests.oracles import columns, moments_by_loops, random_projections, same_moments, tree_strategy
 
