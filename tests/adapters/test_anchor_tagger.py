@@ -1,18 +1,14 @@
 """The anchor hidden Markov model as NLTK's tagger."""
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from nltk.tag import map_tag
 from nltk.tag.util import untag
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
-from spectral_latent.corpora import tagged_sentences
-from spectral_latent.estimation import EstimationError
-from spectral_latent.evaluation import many_to_one
 from spectral_latent_nltk import AnchorTagger
 from tests.conformance.taggers import LearntTaggerConformance, Tagged
 
@@ -44,13 +40,6 @@ class TestAnchorTagger(LearntTaggerConformance):
 
     def tags(self, tagger: Any) -> set[Any]:
         return set(tagger.anchors.values())
-
-
-class TestLabelled(TestAnchorTagger):
-    @staticmethod
-    def train(examples: Iterable[Any]) -> AnchorTagger:
-        tagger = TestAnchorTagger.train(examples)
-        return tagger.label({anchor: f"T{number}" for number, anchor in enumerate(tagger.anchors)})
 
 
 def _words_if_pairs(example: Any) -> Any:
@@ -129,38 +118,3 @@ def test_settings() -> None:
     assert AnchorTagger.train(words(), 2, options=options).model.options.n_states == 2
     with pytest.raises(ValueError, match=r"AnchorOptions\.n_states must be an integer of at least 1"):
         AnchorTagger.train(words(), 0)
-
-
-@pytest.mark.parametrize(
-    ("sentences", "error", "message"),
-    [
-        (["It rains"], TypeError, "sentence 1: a sentence is .* not the string 'It rains'"),
-        ([["It"], [("rains", "VBZ")]], TypeError, "sentence 2: .*alone, without tags"),
-        ("It rains", TypeError, "expected an iterable of sentences, got 'It rains'"),
-        ([["It"], []], EstimationError, "empty; leave it out"),
-        ([], EstimationError, "no sentences to learn from"),
-    ],
-)
-def test_what_cannot_be_learnt_from(sentences: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        AnchorTagger.train(sentences)
-
-
-@pytest.mark.parametrize("sentences", [[["Rain"]], [["1", "2"], ["3"]], [["日本", "は", "雨"], ["東京", "は", "晴れ"]]])
-def test_little_to_learn_from(sentences: list[list[str]]) -> None:
-    tagger = AnchorTagger.train(sentences)
-    assert 1 <= len(tagger.anchors) <= 12
-    assert [untag(sentence) for sentence in tagger.tag_sents(sentences)] == sentences
-
-
-def test_anchors_labelled_by_gold(require_corpus: Callable[[str], Any]) -> None:
-    """A label for each of twelve words is a tagger."""
-    require_corpus("treebank")
-    rows = tagged_sentences("nltk:treebank:train")
-    gold = [[(word, map_tag("en-ptb", "universal", tag)) for word, tag in row] for row in rows]
-    tagger = AnchorTagger.train(map(untag, gold))
-    tags = [tag for sentence in gold for _, tag in sentence]
-    states = [tag for sentence in tagger.tag_sents(map(untag, gold)) for _, tag in sentence]
-    assert many_to_one(tags, states) > 65.0
-    of_anchors = {word.lower(): tag for sentence in gold for word, tag in sentence if word.lower() in tagger.anchors}
-    assert tagger.label(of_anchors).accuracy(gold) > 0.5

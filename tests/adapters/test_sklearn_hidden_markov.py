@@ -1,7 +1,6 @@
 """Hidden Markov models of categories as an estimator of scikit-learn's."""
 
 import math
-import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -74,14 +73,14 @@ def test_a_model_is_found_again(fitted: SpectralHMM) -> None:
     np.testing.assert_allclose(fitted.startprob_[order], CHAIN.initial, atol=0.08)
 
 
-@pytest.mark.parametrize("estimator", ["hybrid", "em", "anchor", "spectral"])
+@pytest.mark.parametrize("estimator", ["em", "anchor", "spectral"])
 def test_new_sequences_are_nearly_as_likely_as_under_the_truth(
     estimator: str, data: tuple[np.ndarray, list[int]]
 ) -> None:
     X, lengths = drawn(300, seed=1)
     hmm = SpectralHMM(3, estimator, n_init=2, random_state=0).fit(data[0], lengths=data[1])
     lost = (log_likelihood(CHAIN, X, lengths) - hmm.score(X, lengths=lengths)) / len(X)
-    assert lost < (0.01 if estimator in ("hybrid", "em") else 0.1)
+    assert lost < (0.01 if estimator == "em" else 0.1)
 
 
 def test_likelihoods_are_those_of_the_forward_recursion(fitted: SpectralHMM) -> None:
@@ -106,14 +105,6 @@ def test_states_are_those_of_enumeration(fitted: SpectralHMM) -> None:
         assert scores[tuple(states.tolist())] == pytest.approx(max(scores.values()), rel=1e-9)
         assert log == pytest.approx(math.log(max(scores.values())) + len(x) * math.log(2.0), abs=1e-8)
         np.testing.assert_array_equal(fitted.predict(X), states)
-
-
-def test_spectral_probabilities_sum_to_one(data: tuple[np.ndarray, list[int]]) -> None:
-    """Over all sequences of one length; those that go on are counted by their beginning."""
-    hmm = SpectralHMM(3, "spectral").fit(data[0], lengths=data[1])
-    sequences = [x for x in all_strings(5, 2) if len(x) == 2]
-    total = sum(math.exp(hmm.score(np.array(x)[:, None])) for x in sequences)
-    assert 0.99 < total < 1.0  # the rest is for categories never seen
 
 
 def test_spectral_operators_have_no_states(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
@@ -168,10 +159,6 @@ def test_categories_may_be_strings_or_far_apart(data: tuple[np.ndarray, list[int
     assert hmm.categories_.tolist() == [3, 9, 20, 50, 70]
 
 
-def test_the_same_seed_gives_the_same_model(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
-    np.testing.assert_array_equal(clone(fitted).fit(data[0], lengths=data[1]).transmat_, fitted.transmat_)
-
-
 def test_more_starts_are_never_worse(data: tuple[np.ndarray, list[int]]) -> None:
     X, lengths = data[0][:800], data[1][:100]
     scores = [
@@ -179,16 +166,6 @@ def test_more_starts_are_never_worse(data: tuple[np.ndarray, list[int]]) -> None
         for n in (1, 2, 4)
     ]
     assert scores == sorted(scores)
-
-
-def test_a_fitted_model_goes_to_other_processes(data: tuple[np.ndarray, list[int]], fitted: SpectralHMM) -> None:
-    X, lengths = data[0][:800], data[1][:100]
-    for hmm in (
-        fitted,
-        SpectralHMM(2, "spectral").fit(X, lengths=lengths),
-        SpectralHMM(3, "anchor").fit(X, lengths=lengths),
-    ):
-        assert pickle.loads(pickle.dumps(hmm)).score(X, lengths=lengths) == hmm.score(X, lengths=lengths)
 
 
 def test_grid_search_and_pipelines() -> None:
@@ -246,14 +223,13 @@ def test_whole_numbers_are_categories_whatever_their_type(fitted: SpectralHMM) -
         assert fitted.score(X.astype(dtype)) == fitted.score(X)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("names", [[0, 1], ["rain", "sun"]])
-def test_two_symbols_in_turn_need_two_states(names: list[Any], seed: int) -> None:
-    X = [[names[0]], [names[1]]] * 5
-    hmm = SpectralHMM(2, random_state=seed).fit(X)
-    first, second = hmm.predict(X[:2])
-    assert first != second
-    np.testing.assert_array_equal(hmm.predict(X), [first, second] * 5)
+def test_two_symbols_in_turn_need_two_states() -> None:
+    X = [["rain"], ["sun"]] * 5
+    for seed in range(5):
+        hmm = SpectralHMM(2, random_state=seed).fit(X)
+        first, second = hmm.predict(X[:2])
+        assert first != second
+        np.testing.assert_array_equal(hmm.predict(X), [first, second] * 5)
 
 
 @pytest.mark.parametrize(("estimator", "found"), [("anchor", 2), ("spectral", 1)])
@@ -279,10 +255,9 @@ WITHOUT_ORDER = {
 }
 
 
-@pytest.mark.parametrize("estimator", ["hybrid", "em", "anchor"])
-def test_checks_of_scikit_learn(estimator: str) -> None:
+def test_checks_of_scikit_learn() -> None:
     """All pass but those that know no order of rows, and one that asks for rows that the fit has not seen."""
     expected = WITHOUT_ORDER | {"check_fit_idempotent": "it predicts categories that the fit has not seen"}
-    hmm = SpectralHMM(estimator=estimator, n_init=1)
+    hmm = SpectralHMM(n_init=1)
     checks = check_estimator(hmm, expected_failed_checks=expected, on_fail=None, on_skip=None)
     assert [check["check_name"] for check in checks if check["status"] == "failed"] == []

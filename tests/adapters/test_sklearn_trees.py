@@ -10,7 +10,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from spectral_latent.graphs import GraphModel
 from spectral_latent_sklearn import LatentTreeClassifier, LatentTreeTransformer
 
 KEEP = {"alike": 0.95, "mixed": 0.5}  # how often a node has the hidden colour of its parent
@@ -83,12 +82,6 @@ def test_a_tree_that_no_model_knows_has_the_frequencies_of_classes(
     np.testing.assert_allclose(classifier.predict_proba([unknown()]), [[0.4, 0.6]])
 
 
-def test_spectral_estimates_classify_too(data: tuple[list[nx.DiGraph], list[str]]) -> None:
-    classifier = LatentTreeClassifier(2, estimator="spectral").fit(*data)
-    assert classifier.score(*data) > 0.65
-    assert np.isfinite(classifier.predict_proba(data[0])).all()
-
-
 def test_features_are_expected_counts(
     data: tuple[list[nx.DiGraph], list[str]], transformer: LatentTreeTransformer
 ) -> None:
@@ -134,7 +127,3 @@ def test_checks_of_scikit_learn(estimator: LatentTreeClassifier | LatentTreeTran
     with pytest.warns(SkipTestWarning, match="Can't test estimator"):
         checks = check_estimator(estimator, on_skip=None)
     assert [check["status"] for check in checks] == ["passed"]
-
-
-def test_models_are_those_of_the_library(transformer: LatentTreeTransformer) -> None:
-    assert isinstance(transformer.model_, GraphModel)

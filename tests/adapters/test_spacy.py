@@ -13,9 +13,8 @@ from spacy.language import Language
 from spacy.matcher import DependencyMatcher, Matcher
 from spacy.tokens import Doc
 
-import spectral_latent_spacy
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.constituency import FALLBACK, ConstituencyModel, Phrase
+from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError
 from spectral_latent.sequence import LatentTagger
@@ -161,12 +160,6 @@ def test_white_space_is_no_word(nlp: Language) -> None:
     assert len(nlp("")) == 0
 
 
-def test_sentence_boundaries_stay(nlp: Language) -> None:
-    words = [*SENTENCES[:10], ["cat"], ["the", "the", "the"]]
-    doc = document(nlp, *words)
-    assert [[token.text for token in sent] for sent in doc.sents] == words
-
-
 def test_pipes_and_processes_give_what_calls_give(nlp: Language) -> None:
     """Batches of any size; processes that are sent the components."""
     expected = [annotation(nlp(text)) for text in TEXTS]
@@ -192,12 +185,6 @@ def test_a_saved_pipeline_needs_no_other_file(way: str, models: Models, tmp_path
     else:
         again = pipeline(models._replace(folder=folder)).from_bytes(content)
     assert [annotation(again(text)) for text in TEXTS] == expected
-
-
-def test_documents_keep_their_annotation(nlp: Language) -> None:
-    doc = document(nlp, *SENTENCES[:3])
-    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
-    assert annotation(again) == annotation(doc)
 
 
 def test_spacys_own_tools_read_the_annotation(nlp: Language) -> None:
@@ -245,12 +232,6 @@ def test_anchors_tag_by_their_labels(tmp_path: Path) -> None:
                 nlp("she sees")
 
 
-def test_an_underivable_sentence_has_a_flat_tree(nlp: Language) -> None:
-    (sent,) = document(nlp, ["the", "the", "the"]).sents
-    if sent._.labels == (FALLBACK,):
-        assert len(list(sent._.children)) == 3
-
-
 def test_documents_without_sentences_are_refused(models: Models) -> None:
     for name in COMPONENTS:
         nlp = spacy.blank("en")
@@ -281,7 +262,3 @@ def test_a_document_that_was_not_parsed_says_so() -> None:
     nlp = spacy.blank("en")
     with pytest.raises(ValueError, match="add the component 'spectral_constituency'"):
         _ = nlp("she sleeps")[0:1]._.labels
-
-
-def test_public_names_exist() -> None:
-    assert [name for name in spectral_latent_spacy.__all__ if not hasattr(spectral_latent_spacy, name)] == []

@@ -43,12 +43,6 @@ def test_an_empty_sentence_is_an_error(sentences: list[list[str]], data: st.Data
         WordTypes.of([*sentences[:where], [], *sentences[where:]])
 
 
-def test_sentences_may_come_from_a_generator() -> None:
-    types = WordTypes.of(words.split() for words in ("b a", "a"))
-    assert types.names == ["a", "b"]
-    assert types.sequences.terminal.tolist() == [1, 0, 0]
-
-
 def test_what_begins_a_sentence_tells_of_capitals_only_if_nothing_else_does() -> None:
     types = WordTypes.of([["May", "may", "May", "Rome"], ["May", "I"], ["Oslo", "may"], ["oslo"]])
     found = dict(zip(types.names, types.capital.tolist(), strict=True))

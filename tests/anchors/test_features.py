@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.anchors.hulls import SpellingFeatures
-from spectral_latent.trees import Vocabulary
 
 word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)
 
@@ -35,15 +34,6 @@ def test_features_are_those_spelt_by_hand(known: list[str], unseen: list[str], s
         assert found == {feature: value for feature, value in spelt(name, share).items() if feature in every}
 
 
-def test_names_of_features_are_all_there_is_to_save() -> None:
-    words = ["a-1", "well-known", "42", "喜欢", "--", ""]
-    features = SpellingFeatures.of(words)
-    again = SpellingFeatures(Vocabulary(features.names))
-    capital = np.linspace(0, 1, 6)
-    assert again.names == features.names
-    assert (again.matrix(words, capital) != features.matrix(words, capital)).nnz == 0
-
-
 def test_suffixes_that_look_like_the_names_of_other_features_do_not_collide() -> None:
     features = SpellingFeatures.of(["hyphen", "git", "-"])
     assert "hyphen" in features.names  # of "-"
@@ -51,7 +41,3 @@ def test_suffixes_that_look_like_the_names_of_other_features_do_not_collide() ->
     row = dict(zip(features.names, features.matrix(["hyphen"], np.zeros(1)).toarray()[0].tolist(), strict=True))
     assert row["hyphen"] == 0.0
     assert row["no hyphen"] == 1.0
-
-
-def test_no_words_have_no_rows() -> None:
-    assert SpellingFeatures.of(["a"]).matrix([], np.zeros(0)).shape == (0, 5)

@@ -156,20 +156,6 @@ def test_types_in_the_same_contexts_have_the_same_row(construction: HullName) ->
     assert rows["b"] != pytest.approx(rows["x"], abs=1e-3)
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("prior", [0.0, 30.0])
-def test_rows_of_brown_have_length_one(spelling: SpellingName, prior: float) -> None:
-    rows = build_hull(WordTypes.of(english(2)), 5, HullOptions(spelling=spelling, prior=prior)).points
-    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(rows)), abs=1e-14)
-
-
-@pytest.mark.parametrize("construction", CONSTRUCTIONS)
-def test_the_same_bytes_for_the_same_types(construction: HullName) -> None:
-    one, two = (build_hull(WordTypes.of(english(3)), 4, HullOptions(construction=construction)) for _ in range(2))
-    assert one.points.tobytes() == two.points.tobytes()
-    assert one.spelling.weights.tobytes() == two.spelling.weights.tobytes()
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("construction", ["brown", "cca"])
 def test_smoothing_may_be_zero(construction: HullName) -> None:
@@ -184,8 +170,7 @@ def test_smoothing_may_be_zero(construction: HullName) -> None:
 # Spelling
 
 
-@pytest.mark.parametrize("prior", [0.0, 3.0, 30.0])
-@pytest.mark.parametrize("construction", CONSTRUCTIONS)
+@pytest.mark.parametrize(("construction", "prior"), [("brown", 0.0), ("cca", 3.0), ("random", 30.0)])
 def test_weights_are_those_of_ridge_regression(construction: HullName, prior: float) -> None:
     """arg min over W of Σ_x n_x / (n_x + κ₀) ‖row_x - mean - φ(x) W‖² + penalty ‖W‖², as one of least squares."""
     types = WordTypes.of(english(4))
@@ -237,18 +222,6 @@ def test_unseen_words_are_the_sum_of_the_features_that_are_known() -> None:
     assert found == pytest.approx(np.array(wanted), abs=1e-12)
 
 
-def test_spelling_tells_words_apart_that_were_never_seen() -> None:
-    """The nearest row of a known word is that of one with its ending."""
-    types = WordTypes.of(english(7))
-    hull = build_hull(types, 5, HullOptions())
-    found = hull.spelling.predict(["creation", "jumped"], np.zeros(2))
-    near = [types.names[i] for i in (found @ hull.points.T / np.linalg.norm(found, axis=1)[:, None]).argmax(axis=1)]
-    nouns = {"cat", "dogs", "paris", "well-being", "42", "station", "nation", "rome", "x-ray", "ships"}
-    verbs = {"walked", "talked", "is", "sees", "ran", "looking", "making", "stopped"}
-    assert near[0] in nouns
-    assert near[1] in verbs
-
-
 def test_without_spelling_unseen_words_have_the_mean() -> None:
     types = WordTypes.of(english(8))
     hull = build_hull(types, 3, HullOptions(spelling="none"))
@@ -262,7 +235,7 @@ def test_without_spelling_unseen_words_have_the_mean() -> None:
 # Whatever the words are
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(texts, st.integers(1, 15), settings_of_hulls)
 def test_rows_are_finite_whatever_the_words(sentences: list[list[str]], d: int, options: HullOptions) -> None:
     types = WordTypes.of(sentences)

@@ -110,21 +110,6 @@ def test_what_nothing_can_be_learnt_from(wrong: list[list[str]], message: str) -
         AnchorHMM.train(wrong)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (["the cat"], "sentence 1: .* not the string 'the cat'"),
-        ("the cat", "sentence 1: .* not the string 't'"),
-        ([["a"], "b"], "sentence 2: .* not the string 'b'"),
-        ([["the"], [("cat", "N")]], r"sentence 2: a word is a string, not \('cat', 'N'\)"),
-    ],
-)
-def test_an_error_says_which_sentence_is_wrong(wrong: Any, message: str, model: AnchorHMM) -> None:
-    for ask in (AnchorHMM.train, model.log_probabilities):
-        with pytest.raises(TypeError, match=message):
-            ask(wrong)
-
-
 def test_the_listener_is_told_the_climb_of_transitions() -> None:
     told: list[Progress] = []
     AnchorHMM.train(sentences(14), AnchorOptions(n_states=5, steps=7), listener=told.append)
@@ -140,9 +125,7 @@ def test_the_listener_is_told_the_climb_of_transitions() -> None:
         ([["a"]], 1),
         ([["a"], ["b"], ["c"]], 1),  # every word alone: the same contexts
         ([["a", "b"]] * 20, 2),
-        ([[f"a{i}", f"b{j}"] for i in range(9) for j in range(9)], 2),
         ([[f"a{i}", f"b{j}"] for i in range(300) for j in range(0, 300, 7)], 2),  # decomposed iteratively
-        ([["1", "2"], ["3", "2"], ["10", "2"]], 2),
         ([list("我喜欢你"), list("他喜欢她"), list("你看见我")], None),
     ],
 )
@@ -190,7 +173,7 @@ def test_only_candidates_are_anchors() -> None:
     assert AnchorHMM.train(sentences(4), AnchorOptions(n_states=5, candidates=1)).n_states == 1
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts, texts, st.integers(1, 12), st.sampled_from(["regression", "appended", "none"]))
 def test_any_words_can_be_learnt_tagged_and_saved(
     tmp_path: Path, rows: list[list[str]], others: list[list[str]], states: int, spelling: SpellingName
@@ -237,11 +220,7 @@ def test_probabilities_of_sentences_are_those_of_the_textbook(model: AnchorHMM) 
     assert model.log_probabilities([]).shape == (0,)
 
 
-def test_a_sentence_without_words_has_no_posteriors(model: AnchorHMM) -> None:
-    assert model.posteriors([]).shape == (0, 5)
-
-
-@pytest.mark.parametrize("sharpness", [0.5, 4.0, 1100.0])
+@pytest.mark.parametrize("sharpness", [0.5, 1100.0])
 def test_known_words_in_an_order_never_seen_keep_their_states(sharpness: float) -> None:
     rows = [[f"a{i}", f"b{j}"] for i in range(9) for j in range(9)]
     model = AnchorHMM.train(rows, AnchorOptions(sharpness=sharpness))
@@ -250,10 +229,8 @@ def test_known_words_in_an_order_never_seen_keep_their_states(sharpness: float) 
 
 
 @pytest.mark.parametrize("spelling", ["regression", "appended", "none"])
-@pytest.mark.parametrize("construction", ["brown", "cca"])
-def test_unseen_words_are_as_likely_as_one_token(construction: Any, spelling: SpellingName) -> None:
-    hull = HullOptions(construction=construction, spelling=spelling)
-    model = AnchorHMM.train(sentences(6), AnchorOptions(n_states=5, hull=hull))
+def test_unseen_words_are_as_likely_as_one_token(spelling: SpellingName) -> None:
+    model = AnchorHMM.train(sentences(6), AnchorOptions(n_states=5, hull=HullOptions(spelling=spelling)))
     rng = np.random.default_rng(0)
     for words in sentences(7, 15):
         for i in rng.integers(0, len(words), 2):
@@ -270,31 +247,9 @@ def test_mixtures_of_unseen_words_are_told_by_spelling(model: AnchorHMM) -> None
     assert plain.mixtures(["gap", "B-1"])[0].tolist() == plain.mixtures(["gap", "B-1"])[1].tolist()
 
 
-def test_case_does_not_matter_to_known_words(model: AnchorHMM) -> None:
-    words = ["The", "cat", "saw", "the", "dogs", "."]
-    assert (model.posteriors([w.upper() for w in words]) == model.posteriors(words)).all()
-
-
 def test_states_are_the_largest_posteriors(model: AnchorHMM) -> None:
     rows = [*sentences(8, 20), ["unheard", "of"]]
     assert list(model.tag_all(rows)) == [model.posteriors(words).argmax(axis=1).tolist() for words in rows]
-
-
-def test_empty_sentences_have_no_states(model: AnchorHMM) -> None:
-    one = model.tag(["the", "cat"])
-    assert list(model.tag_all([[], ["the", "cat"], [], [], ["the", "cat"], []])) == [[], one, [], [], one, []]
-    assert model.tag([]) == []
-    assert list(model.tag_all([])) == []
-    assert list(model.tag_all(words for words in ([], ["the", "cat"]))) == [[], one]
-
-
-def test_many_sentences_are_tagged_as_each_alone(model: AnchorHMM) -> None:
-    """Several batches, unseen words in some."""
-    rows = [*sentences(9, 1500), ["towns"], [], *sentences(10, 700), ["the", "towns", "."] * 2000]
-    assert sum(map(len, rows)) > 3 * 4096
-    found = model.tag_all(rows)
-    alone = {tuple(words): model.tag(words) for words in rows}
-    assert list(found) == [alone[tuple(words)] for words in rows]
 
 
 def test_top_words_are_the_likeliest_of_each_state(model: AnchorHMM) -> None:
@@ -344,13 +299,10 @@ def test_labels_that_do_not_fit(model: AnchorHMM) -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 # Files
 
-LABELS = [("NN", "VB", "DT", "IN", "."), (1, 2.5, None, True, ("a", ("b", 1))), ("", "日本", "\ud800", "a b", "\n")]
 
-
-@pytest.mark.parametrize("labels", [None, *LABELS])
-@pytest.mark.parametrize("options", [AnchorOptions(n_states=5), replace(PLAIN, n_states=5, sharpness=2.0)])
-def test_everything_comes_back(options: AnchorOptions, labels: tuple[Any, ...] | None, tmp_path: Path) -> None:
-    model = AnchorHMM.train([*sentences(12), ["喜欢", "\udc80", "", "\n"]], options)
+@pytest.mark.parametrize("labels", [None, (1, 2.5, None, True, ("a", ("b", 1))), ("", "日本", "\ud800", "a b", "\n")])
+def test_everything_comes_back(labels: tuple[Any, ...] | None, tmp_path: Path) -> None:
+    model = AnchorHMM.train([*sentences(12), ["喜欢", "\udc80", "", "\n"]], AnchorOptions(n_states=5))
     if labels is not None:
         model = model.label(dict(zip(model.anchors, labels, strict=True)))
     model.save(tmp_path / "m")
@@ -393,55 +345,23 @@ def changed(name: str, function: Callable[[Any], Any]) -> Callable[[dict[str, An
     return change
 
 
-HIDDEN = [f"hidden.{name}" for name in ARRAYS]
-TEXTS = ["words", "spelling.features.index"]
-DAMAGED_ARRAYS: list[Callable[[dict[str, Any]], Any]] = [
-    *(changed(name, lambda x: x[0]) for name in ("anchor_types", "anchor_points", "hidden.initial", "state_prior")),
-    changed("spelling.mean", lambda x: x[0]),
-    changed("hidden.emission", np.transpose),
-    changed("anchor_types", lambda x: x - 100),
-    changed("anchor_types", lambda x: x + 100),
-    changed("anchor_types", np.zeros_like),
-    *(changed(name, lambda x: -x) for name in (*HIDDEN, "state_prior")),
-    *(changed(name, lambda x: x + 1) for name in (*HIDDEN, "state_prior")),
-    changed("spelling.weights", lambda x: x[:0]),
-    lambda a: a.update({name: a[name][:0] for name in ("anchor_types", "anchor_points", "state_prior", *HIDDEN)}),
-    *(changed(f"{name}.lengths", lambda x: x[:-1]) for name in TEXTS),
-    *(changed(f"{name}.lengths", lambda x: np.append(x, 0)) for name in TEXTS),
-    *(changed(f"{name}.lengths", lambda x: x[::-1].copy()) for name in TEXTS[1:]),
-    *(changed(f"{name}.lengths", lambda x: x - 1) for name in TEXTS),
-    *(changed(f"{name}.text", lambda x: x * 0 + 255) for name in TEXTS),
-    *(changed(f"{name}.text", lambda x: x * 0) for name in TEXTS),
-]
-DAMAGED_SETTINGS: list[Callable[[dict[str, Any]], Any]] = [
-    changed("labels", lambda x: x[:-1]),
-    changed("labels", lambda x: [*x, {}]),
-    *(changed("spelling", lambda x, n=n: {**x, "features": n}) for n in (None, [], "x", {"index": []})),
-    *(changed(name, lambda x: [x]) for name in ("spelling", "hidden")),
-    changed("tokens", lambda _: "many"),
-    *(changed("tokens", lambda _, n=n: n) for n in (None, 0, -3, float("nan"), float("inf"), 10**400, "12", True)),
-    changed("labels", lambda x: "a" * len(x)),
-    changed("options", lambda x: {**x, "n_states": "5"}),
-    changed("options", lambda x: {**x, "steps": 0}),
-    changed("options", lambda x: {**x, "more": 1}),
-    changed("options", lambda x: {**x, "sharpness": float("nan")}),
-    *(
-        changed("options", lambda x, n=n: {**x, "hull": {**x["hull"], "smoothing": n}})
-        for n in (10**400, float("nan"), float("inf"), -1.0)
-    ),
-    changed("options", lambda x: {**x, "hull": {**x["hull"], "construction": "nonsense"}}),
-    changed("options", lambda x: {**x, "hull": {**x["hull"], "window": 0}}),
-    changed("options", lambda x: {**x, "hull": None}),
+DAMAGE: list[Callable[[dict[str, Any], dict[str, Any]], Any]] = [
+    lambda arrays, _: changed("hidden.emission", np.transpose)(arrays),
+    lambda arrays, _: changed("anchor_types", np.zeros_like)(arrays),
+    lambda arrays, _: changed("state_prior", lambda x: -x)(arrays),
+    lambda arrays, _: changed("hidden.transition", lambda x: x + 1)(arrays),
+    lambda arrays, _: changed("spelling.features.index.lengths", lambda x: x[::-1].copy())(arrays),
+    lambda _, settings: changed("labels", lambda x: x[:-1])(settings),
+    lambda _, settings: changed("tokens", lambda _: 10**400)(settings),
 ]
 
 
-@pytest.mark.parametrize("which", range(len(DAMAGED_ARRAYS) + len(DAMAGED_SETTINGS)))
-def test_parts_that_do_not_fit_are_errors_that_name_the_file(which: int, saved: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("change", DAMAGE, ids=range(len(DAMAGE)))
+def test_parts_that_do_not_fit_are_errors_that_name_the_file(
+    change: Callable[[dict[str, Any], dict[str, Any]], Any], saved: Path, tmp_path: Path
+) -> None:
     arrays, values = load_model(saved, "anchors")
-    if which < len(DAMAGED_ARRAYS):
-        DAMAGED_ARRAYS[which](arrays)
-    else:
-        DAMAGED_SETTINGS[which - len(DAMAGED_ARRAYS)](values)
+    change(arrays, values)
     path = tmp_path / "damaged"
     save_model(path, arrays, values)
     with pytest.raises(ModelFileError, match=re.escape(f"{path}: ")):
@@ -450,16 +370,6 @@ def test_parts_that_do_not_fit_are_errors_that_name_the_file(which: int, saved: 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Treebanks
-
-OF_UPOS = {"PROPN": "NOUN", "AUX": "VERB", "CCONJ": "CONJ", "SCONJ": "CONJ", "PART": "PRT", "PUNCT": "."}
-OF_UPOS |= dict.fromkeys(("INTJ", "SYM"), "X")
-
-
-@pytest.fixture(scope="module")
-def ewt(shared_file: Callable[[str], Path]) -> Tagged:
-    """All of it, with universal tags."""
-    rows = tagged_sentences(shared_file("ud/en_ewt"))
-    return [[(word, OF_UPOS.get(tag, tag)) for word, tag in row] for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -480,19 +390,6 @@ def tags_of(tagged: Tagged) -> list[str]:
 
 def flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
     return [item for row in rows for item in row]
-
-
-def test_universal_tags_are_twelve(ewt: Tagged, ptb: Tagged) -> None:
-    twelve = {".", "ADJ", "ADP", "ADV", "CONJ", "DET", "NOUN", "NUM", "PRON", "PRT", "VERB", "X"}
-    assert set(tags_of(ewt)) == set(tags_of(ptb)) == twelve
-
-
-@pytest.mark.parametrize(("options", "least"), [(AnchorOptions(), 73.0), (PLAIN, 67.0)], ids=["features", "plain"])
-def test_states_agree_with_tags_of_ewt(ewt: Tagged, options: AnchorOptions, least: float) -> None:
-    words = words_of(ewt)
-    score = many_to_one(tags_of(ewt), flat(AnchorHMM.train(words, options).tag_all(words)))
-    print(f"EWT, many to one: {score:.2f}")
-    assert score >= least
 
 
 @pytest.fixture(scope="module")

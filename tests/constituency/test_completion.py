@@ -77,18 +77,14 @@ def test_one_tree_weighs_one_and_sentences_without_a_tree_are_left_out(model: Co
 def test_self_training_is_training_on_what_a_first_parser_finds(model: ConstituencyModel) -> None:
     trees = list(parse_brackets(TREES * 5))
     sentences = [WORDS, [], ["a", "b"]]
-    found = self_train(trees, sentences, model.options, weight=0.5)
+    told: list[Progress] = []
+    found = self_train(trees, sentences, model.options, weight=0.5, listener=told.append)
+    steps = [(each.done, each.total) for each in told if each.stage == "sentences without trees"]
+    assert steps == [(0, 2), (1, 2), (2, 2)]
     silver = [parses[0].tree for parses in model.parse_all([words for words in sentences if words])]
     weights = [1.0] * len(trees) + [0.5] * len(silver)
     assert found.fingerprint == ConstituencyModel.train([*trees, *silver], model.options, weights=weights).fingerprint
     assert self_train(trees, sentences, model.options, weight=0.0).fingerprint == model.fingerprint
-
-
-def test_self_training_tells_how_far_it_is(model: ConstituencyModel) -> None:
-    told: list[Progress] = []
-    self_train(parse_brackets(TREES * 5), [WORDS, ["a", "b"]], model.options, listener=told.append)
-    steps = [(each.done, each.total) for each in told if each.stage == "sentences without trees"]
-    assert steps == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_the_second_parser_keeps_the_model_of_spans_of_the_first(model: ConstituencyModel) -> None:

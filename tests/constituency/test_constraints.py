@@ -107,10 +107,11 @@ def test_charts_are_sums_over_the_trees_that_obey(model: ConstituencyModel, cons
     assert model.parse(WORDS, constraints=constraints) == found[0]
 
 
-@pytest.mark.parametrize("constraints", CONSTRAINTS, ids=range(len(CONSTRAINTS)))
-def test_the_mean_of_grammars_obeys(constraints: PhraseConstraints) -> None:
-    for parse in model_of(2).parse_nbest(WORDS, 5, constraints=constraints):
-        assert obeys(parse.tree, constraints)
+def test_the_mean_of_grammars_obeys() -> None:
+    both = model_of(2)
+    for constraints in CONSTRAINTS:
+        for parse in both.parse_nbest(WORDS, 5, constraints=constraints):
+            assert obeys(parse.tree, constraints)
 
 
 def brackets(tree: Phrase, first: int = 0) -> tuple[list[tuple[int, int, str]], int]:
@@ -133,12 +134,6 @@ def test_all_constituents_and_tags_of_a_tree_give_the_tree(model: ConstituencyMo
         others = [(i, j) for i in range(4) for j in range(i + 1, 5) if (i, j) not in {part[:2] for part in parts}]
         constraints = PhraseConstraints(parts, others, dict(enumerate(tags)))
         assert model.parse(WORDS, constraints=constraints).tree == tree
-
-
-def test_a_sentence_that_nothing_derives_under_constraints_gets_the_fallback(model: ConstituencyModel) -> None:
-    parse = model.parse(WORDS, constraints=PhraseConstraints([(2, 4, "X"), (2, 4, "S"), (1, 4), (0, 1, "A")]))
-    assert parse.is_fallback
-    assert parse.tree.bracketed() == "(FALLBACK (A a) (FALLBACK (A a) (X (S (B b) (C c)))))"
 
 
 def test_a_fallback_has_every_bracket_once(model: ConstituencyModel) -> None:
@@ -203,11 +198,3 @@ def test_partial_trees_leave_out_what_cleaning_removes(model: ConstituencyModel)
     }
     ((parse,),) = model.parse_all([tree])
     assert obeys(parse.tree, PhraseConstraints([(0, 2, "NP"), (2, 4, "S")], (), dict(enumerate("AABC"))))
-
-
-def test_constraints_of_lists_and_of_tuples_are_equal() -> None:
-    assert PhraseConstraints([]) == PhraseConstraints(())
-    assert PhraseConstraints([(0, 2), (1, 2, "A")], [(2, 4)]) == PhraseConstraints(
-        ((0, 2), Bracket(1, 2, "A")), ((2, 4, None),)
-    )
-    assert PhraseConstraints([(0, 2)]) != PhraseConstraints([(0, 2, "NP")])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.constituency import Binarisation, Phrase, PhraseSymbol, base_label, clean
+from spectral_latent.constituency import Binarisation, Phrase, PhraseSymbol, clean
 from spectral_latent.constituency.conversion import phrase_of, skeletal_trees
 from spectral_latent.constituency.heads import head_child
 from spectral_latent.corpora import parse_brackets
@@ -43,16 +43,6 @@ def encoded(phrases: list[Phrase], binarisation: Binarisation) -> Encoded:
 def test_binarisation_and_collapsing_are_undone_exactly(phrase: Phrase, binarisation: Binarisation) -> None:
     found = encoded([phrase], binarisation)
     assert phrase_of(found.trees, found.symbols, list(phrase.words())) == phrase
-
-
-@given(st.lists(PHRASES, min_size=1, max_size=4), BINARISATIONS)
-def test_s_trees_are_binary_and_keep_the_words(phrases: list[Phrase], binarisation: Binarisation) -> None:
-    found = encoded(phrases, binarisation)
-    trees = found.trees
-    assert not trees.is_unary.any()
-    words = [found.words[terminal] for terminal in trees.terminal if terminal >= 0]
-    assert words == [word for phrase in phrases for word in phrase.words()]
-    assert len(trees.root) == len(phrases)
 
 
 def one(text: str) -> Phrase:
@@ -126,11 +116,6 @@ def test_heads(label: str, children: list[str], head: int) -> None:
     assert head_child(label, children) == head
 
 
-@given(LABELS, st.lists(LABELS | st.sampled_from(["CC", ",", "NN", "VB"]), min_size=1, max_size=6))
-def test_every_phrase_has_a_head(label: str, children: list[str]) -> None:
-    assert 0 <= head_child(label, children) < len(children)
-
-
 @pytest.mark.parametrize(
     ("annotated", "cleaned"),
     [
@@ -150,12 +135,6 @@ def test_cleaning(annotated: str, cleaned: str) -> None:
     assert result.bracketed() == cleaned
 
 
-def test_nothing_is_left_of_a_tree_of_empty_elements() -> None:
-    empty = Phrase("-NONE-", ("*",))
-    assert clean(Phrase("S", (Phrase("NP", (empty,)), Phrase("VP", (empty,))))) is None
-    assert clean(empty) is None
-
-
 def test_words_beside_phrases_are_refused() -> None:
     for children in (("x", "y"), (Phrase("A", ("a",)), "bare"), ("bare", Phrase("A", ("a",)))):
         with pytest.raises(ValueError, match="give each word a tag"):
@@ -167,11 +146,6 @@ def test_cleaning_twice_is_cleaning_once(phrase: Phrase) -> None:
     once = clean(phrase)
     assert once is not None
     assert clean(once) == once
-
-
-@given(st.text("AB-=|0", min_size=1))
-def test_base_labels_are_fixed_points(label: str) -> None:
-    assert base_label(base_label(label)) == base_label(label) != ""
 
 
 def test_trees_thousands_deep() -> None:

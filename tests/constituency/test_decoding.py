@@ -104,24 +104,6 @@ def test_the_trees_of_a_sentence_do_not_depend_on_its_batch(
     assert sorted(read.place.tolist()) == sorted(columns.place.tolist())
 
 
-def test_trees_share_the_phrases_that_they_have_in_common() -> None:
-    rows = [*((i, i + 1, 0) for i in range(4)), (0, 2, 1), (2, 4, 1), (0, 4, 2)]
-    gain = np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.2, 0.1])
-    trees = best_trees(bracketings(constituents(rows), gain, CHAINS, list("abcd"), np.array([0, 4])), 4)
-    phrases = {id(node): node for tree in trees for node in tree.nodes() if isinstance(node, Phrase)}
-    assert len(trees) == 4
-    assert len(phrases) == 4 + 2 + 2 * len(trees)  # tags, both phrases in the middle, and a chain of two at each top
-
-
-def test_the_order_of_constituents_does_not_matter() -> None:
-    rng = np.random.default_rng(0)
-    rows = [(i, j, c) for i in range(4) for j in range(i + 1, 5) for c in range(2)]
-    gain, order, words = rng.normal(size=len(rows)), rng.permutation(len(rows)), list("abcd")
-    expected = best_trees(bracketings(constituents(rows), gain, CHAINS, words, np.array([0, len(words)])), 9)
-    shuffled = constituents([rows[at] for at in order])
-    assert best_trees(bracketings(shuffled, gain[order], CHAINS, words, np.array([0, len(words)])), 9) == expected
-
-
 def test_long_sentences_have_room_for_all_edges() -> None:
     n = 60
     rows = [(i, i + 1, 0) for i in range(n)] + [(i, j, 1) for i in range(n) for j in range(i + 2, min(i + 12, n + 1))]

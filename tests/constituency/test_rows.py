@@ -10,7 +10,6 @@ import pytest
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, PhraseGrammar
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.corpora import parse_brackets
-from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.trees import FloatArray
 
@@ -149,16 +148,3 @@ def test_the_probabilities_of_all_trees_sum_to_one() -> None:
             seen = np.prod([of_word["AB".index(tag), "AB".index(tag)] for tag in tags])
             total += float(np.exp(model.score(every_tree(list(tags), "S")).log).sum() / seen)
     assert 0.995 < total < 1.0
-
-
-def test_trees_that_no_rules_make_have_a_probability() -> None:
-    settings = [
-        ConstituencyOptions(EstimatorOptions("clusters-em", n_states=2, iterations=1), binarisation=binarisation)
-        for binarisation in (Binarisation(), Binarisation("last", siblings=1))
-    ]
-    model = ConstituencyModel.train(embedded_treebank(60), settings)
-    words = ["the", "dog", "saw", "a", "cat", "in", "the", "garden"]
-    parses = model.parse_nbest(words, 500)
-    assert all(parse.sign == 1 and np.isfinite(parse.log) for parse in parses)
-    members = tuple(replace(member, options=replace(member.options, rows=0.0)) for member in model.members)
-    assert 0 < (ConstituencyModel(members).score([parse.tree for parse in parses]).sign == 0).sum() < len(parses)

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spectral_latent._names import EstimatorName
 from spectral_latent.constituency import (
     Binarisation,
     ConstituencyModel,
@@ -74,38 +73,6 @@ def every(parts: LabelledConstituents) -> IntArray:
 def whole(words: list[str]) -> IntArray:
     """Where the only sentence begins and ends."""
     return np.array([0, len(words)])
-
-
-def test_constituents_are_described_alike_alone_and_among_others() -> None:
-    rng = np.random.default_rng(6)
-    words = ["a", "b", "a", "c", "b"]
-    parts = random_parts(rng, len(words))
-    correct = rng.random(len(parts.first)) < 0.5
-    judged = SpanOptions(least=0.4).judged(parts)
-    assert 0 < len(judged) < len(parts.first) and (parts.posterior[judged] > 0.4).all()
-    all_of_them = SpanExamples.of(parts, LABELS.names, words, whole(words), every(parts), correct)
-    for some, column in zip(
-        SpanExamples.of(parts, LABELS.names, words, whole(words), judged, correct), all_of_them, strict=True
-    ):
-        np.testing.assert_array_equal(some, column[judged])
-
-
-def test_constituents_are_described_alike_in_a_sentence_and_in_a_batch() -> None:
-    rng = np.random.default_rng(7)
-    sentences = [["a", "b", "a"], ["c"], ["b", "a", "c", "b"]]
-    several = [random_parts(rng, len(words)) for words in sentences]
-    start = np.array([0, 3, 4, 8])
-    moved = [
-        parts._replace(first=parts.first + at, end=parts.end + at) for parts, at in zip(several, start, strict=False)
-    ]
-    batch = LabelledConstituents(*(np.concatenate(column) for column in zip(*moved, strict=True)))
-    words = [word for sentence in sentences for word in sentence]
-    alone = [
-        SpanExamples.of(parts, LABELS.names, of, whole(of), every(parts))
-        for parts, of in zip(several, sentences, strict=True)
-    ]
-    found = SpanExamples.of(batch, LABELS.names, words, start, every(batch))
-    np.testing.assert_array_equal(found.buckets, np.concatenate([examples.buckets for examples in alone]))
 
 
 def test_two_constituents_share_a_feature_if_and_only_if_its_name_is_the_same() -> None:
@@ -231,24 +198,8 @@ def test_the_best_trees_have_the_largest_gains_under_the_model_of_spans(parser: 
     assert gains == pytest.approx(sorted(gains, reverse=True), abs=1e-9)
 
 
-def test_a_file_and_several_jobs_change_nothing(parser: ConstituencyModel, trees: list[Phrase], tmp_path: Path) -> None:
-    again = ConstituencyModel.train(iter(trees), [member.options for member in parser.members], jobs=2)
-    parser.save(tmp_path / "one")
-    again.save(tmp_path / "two")
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    loaded = ConstituencyModel.load(tmp_path / "one")
-    assert parser.spans is not None and loaded.spans is not None
-    assert loaded.spans.slope == parser.spans.slope and loaded.options.spans == SPANS
-    np.testing.assert_array_equal(loaded.spans.weights, parser.spans.weights)
-    words = list(trees[0].words())
-    assert loaded.parse_nbest(words, 3) == parser.parse_nbest(words, 3)
-
-
-@pytest.mark.parametrize("estimator", ["clusters-em", "spectral"])
-def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(
-    trees: list[Phrase], estimator: EstimatorName
-) -> None:
-    options = ConstituencyOptions(EstimatorOptions(estimator, n_states=2))
+def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(trees: list[Phrase]) -> None:
+    options = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=2))
     (whole,) = ConstituencyModel.train(trees, options).members
     odd = Phrase("S", (Phrase("NEW", ("unheard-of",)), Phrase("NEW", ("of",))))
     (larger,) = ConstituencyModel.train([*trees, odd], options).members
@@ -260,28 +211,6 @@ def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(
         assert member.operators.rules.equals(whole.operators.rules)
         assert (ConstituencyModel((member,)).score(trees[:5]).sign == 1).all()
     assert larger.lexicon.words != whole.lexicon.words
-
-
-@pytest.mark.parametrize(("estimator", "is_same"), [("spectral", True), ("clusters-em", False)])
-def test_grammars_of_folds_are_learnt_anew_where_there_are_no_probabilities(
-    trees: list[Phrase], estimator: EstimatorName, is_same: bool
-) -> None:
-    """Estimates that are no probabilities cannot be improved by EM, so that `anew` changes nothing."""
-    found = []
-    for anew in (False, True):
-        options = ConstituencyOptions(EstimatorOptions(estimator, n_states=2), spans=replace(SPANS, anew=anew))
-        spans = ConstituencyModel.train(trees[:30], options).spans
-        assert spans is not None
-        found.append([spans.slope, *spans.weights.tolist()])
-    assert (found[0] == found[1]) == is_same
-
-
-def test_trees_of_weight_zero_take_no_part(trees: list[Phrase], tmp_path: Path) -> None:
-    weights = [at % 3 for at in range(len(trees))]
-    ConstituencyModel.train(trees, OPTIONS, weights=weights).save(tmp_path / "weighted")
-    kept = [tree for tree, weight in zip(trees, weights, strict=True) if weight]
-    ConstituencyModel.train(kept, OPTIONS, weights=filter(None, weights)).save(tmp_path / "kept")
-    assert (tmp_path / "weighted").read_bytes() == (tmp_path / "kept").read_bytes()
 
 
 def test_a_tree_that_stands_for_two_counts_as_two() -> None:
@@ -296,12 +225,6 @@ def test_a_tree_that_stands_for_two_counts_as_two() -> None:
     twice, other = span_loss(examples.weighted(2.0), point, 1.0)
     assert once == pytest.approx(twice)
     np.testing.assert_allclose(gradient, other, atol=1e-9)
-
-
-def test_one_tree_teaches_no_model_of_spans(trees: list[Phrase]) -> None:
-    model = ConstituencyModel.train(trees[:1], OPTIONS)
-    assert model.spans is not None
-    assert model.spans.slope == 1.0 and not model.spans.weights.any()
 
 
 def test_a_model_of_spans_serves_other_grammars(parser: ConstituencyModel, trees: list[Phrase], tmp_path: Path) -> None:

@@ -91,44 +91,11 @@ def labelled(tree: Phrase, above: tuple[str, ...] = ()) -> list[tuple[Phrase, tu
     return found
 
 
-def test_without_states_it_is_the_product_of_the_rules() -> None:
-    model, trees = train(1)
-    (member,) = model.members
-    coarse = member.operators
-    number = {symbol.chain: a for a, symbol in enumerate(member.symbols) if not symbol.bar}
-    weights = zip(coarse.rules.binary.tolist(), coarse.binary, strict=True)
-    binary = {tuple(rule): float(tensor.multiplied_out().item()) for rule, tensor in weights}
-    names = member.lexicon.terminal_names
-    leaf = {(a, names[x]): float(p[0]) for (a, x), p in zip(coarse.rules.leaf.tolist(), coarse.leaf, strict=True)}
-    tree = trees[0]  # without chains of labels
-    subtrees = [node for node in tree.nodes() if isinstance(node, Phrase)]
-
-    def product(node: Phrase) -> float:
-        a = number[node.label,]
-        if node.is_preterminal():
-            return leaf[a, str(node.children[0])]
-        left, right = (child for child in node.children if isinstance(child, Phrase))
-        return binary[a, number[left.label,], number[right.label,]] * product(left) * product(right)
-
-    for node, log in zip(subtrees, model.subtree_log_probabilities(tree), strict=True):
-        if node.label in ("S", "DT"):  # the labels of one symbol; others may be the tops of chains, too
-            assert np.exp(log) == pytest.approx(product(node), rel=1e-9)
-
-
 def test_operators_have_no_probabilities_of_subtrees() -> None:
     spectral = ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=2))
     model = ConstituencyModel.train(list(parse_brackets(TREES)) * 5, spectral)
     with pytest.raises(ValueError, match="only operators that are probabilities"):
         model.subtree_log_probabilities(next(parse_brackets(TREES)))
-
-
-def test_function_labels_are_left_out() -> None:
-    model, trees = train(2)
-    subject, predicate = trees[0].children
-    assert isinstance(subject, Phrase)
-    labelled_tree = Phrase("S", (Phrase("NP-SBJ", subject.children), predicate))
-    given = model.subtree_log_probabilities(labelled_tree)
-    np.testing.assert_array_equal(given, model.subtree_log_probabilities(trees[0]))
 
 
 def test_a_row_is_as_likely_in_a_subtree_as_in_a_tree() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.corpora import constituency_trees, parse_alpino, phrase_from_nltk
+from spectral_latent.corpora import constituency_trees, parse_alpino
 
 Spans = Counter[tuple[str, int, int]]  # label, first and last word, in words that are not punctuation
 SHAPES = st.recursive(st.none(), lambda below: st.lists(below, min_size=1, max_size=3), max_leaves=9)
@@ -116,13 +116,3 @@ def test_the_words_are_those_of_the_treebank(treebank: Treebank) -> None:
     assert len(treebank.trees) == 7136
     sentences = re.findall("<sentence>(.*)</sentence>", treebank.xml)
     assert [" ".join(tree.words()) for tree in treebank.trees] == [unescape(sentence) for sentence in sentences]
-
-
-def test_the_trees_are_those_of_nltk(treebank: Treebank) -> None:
-    """NLTK's trees have the order of the annotation; where that is the order of the words, all is the same."""
-    same = 0
-    for phrase, tree in zip(treebank.trees[:1500], treebank.corpus.parsed_sents(), strict=False):
-        if " ".join(map(str, tree.leaves())) == " ".join(phrase.words()):
-            assert phrase == phrase_from_nltk(tree)
-            same += 1
-    assert same > 200

@@ -51,11 +51,6 @@ def test_any_label_and_word_can_be_written_and_read(label: str, word: str) -> No
     assert [child.label for child in read.children if isinstance(child, Phrase)] == ["X", "Y"]
 
 
-@pytest.mark.parametrize("space", ["\u00a0", "\u2009", "\u3000"])
-def test_spaces_that_are_not_ascii_belong_to_the_word(space: str) -> None:
-    assert list(read_one(f"(CD 10{space}000)").words()) == [f"10{space}000"]
-
-
 def test_outer_bracket() -> None:
     assert read_one("( (S (NN dog)) )") == read_one("(S (NN dog))")
     assert read_one("((NN dog))") == read_one("(NN dog)")
@@ -96,13 +91,6 @@ def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None
 def test_no_trees(text: str) -> None:
     with pytest.raises(CorpusError, match=r"empty\.mrg: no trees"):
         list(parse_brackets(text, "empty.mrg"))
-
-
-def test_trees_before_an_error_are_given() -> None:
-    trees = parse_brackets("(NN a) (NN b) (NP)")
-    assert [next(trees).label, next(trees).label] == ["NN", "NN"]
-    with pytest.raises(CorpusError):
-        next(trees)
 
 
 @given(st.text("()ab \n", max_size=40))

@@ -19,16 +19,6 @@ def test_the_same_seed_gives_the_same_trees() -> None:
     assert embedded_treebank(50, seed=3) != embedded_treebank(50, seed=4)
 
 
-def test_size_of_the_treebank() -> None:
-    treebank = embedded_treebank()
-    lengths = [len(list(tree.words())) for tree in treebank]
-    words = {word for tree in treebank for word in tree.words()}
-    assert len(treebank) == 2000
-    assert 9 < np.mean(lengths) < 15
-    assert 300 < len(words) < len(embedded_truth().lexicon.words)
-    assert max(lengths) > 40  # there is something to prune, too
-
-
 def test_the_truth_is_a_distribution() -> None:
     operators = embedded_truth().operators
     total = np.zeros_like(operators.root)

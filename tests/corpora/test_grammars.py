@@ -1,6 +1,5 @@
 """The notation of latent grammars."""
 
-import numpy as np
 import pytest
 
 from spectral_latent.constituency import PhraseSymbol
@@ -43,11 +42,6 @@ def test_weights_sum_to_one_over_rules_and_words() -> None:
     assert weight(grammar, "VP[pl]", "sleep") == pytest.approx(6**3 / (5**3 + 6**3))
     assert weight(grammar, "VP|VB[pl]", "run") == pytest.approx(5**3 / (5**3 + 6**3))
     assert weight(grammar, "NP[sg]", "it") == 1.0
-
-
-def test_words_of_several_lines_are_ranked_together() -> None:
-    together, apart = parse_grammar("A : x y z"), parse_grammar("A : x y\nA : z")
-    assert np.array_equal(together.operators.leaf, apart.operators.leaf)
 
 
 def test_names_in_small_letters_leave_no_node() -> None:

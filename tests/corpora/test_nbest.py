@@ -21,7 +21,7 @@ from spectral_latent.corpora.conllu import parse_conllu
 from spectral_latent.corpora.nbest import NBestFormat, nbest_format, parse_nbest, read_nbest, to_nbest
 from spectral_latent.corpora.nbest_output import best_trees, feature_map, svmlight, write_nbest
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.reranking import BaseFeatures, Candidate, CandidateError, FeatureTable, NBest, TreeTemplates
+from spectral_latent.reranking import BaseFeatures, Candidate, CandidateError, NBest, TreeTemplates
 from tests.reranking.nbest_lists import dependency_lists, phrase_lists
 
 NAME = st.sampled_from(["1", "2", "7", "wsj_0001.3", "é"])
@@ -61,15 +61,6 @@ def test_trees(lists: list[NBest], data: st.DataObject) -> None:
     text = with_ends(text_of(lists, "trees"), data)
     assert list(parse_nbest(text)) == lists
     assert nbest_format(text) == "trees"
-
-
-@given(several(phrase_lists))
-def test_trees_without_names_are_numbered(lists: list[NBest]) -> None:
-    lists = [NBest(str(number), nbest.words, nbest.candidates) for number, nbest in enumerate(lists, start=1)]
-    text = text_of(lists, "trees")
-    assert list(parse_nbest(text)) == lists
-    columns = {line.count("\t") for line in text.split("\n") if line and "(())" not in line}
-    assert columns == {nbest.n_scores for nbest in lists if len(nbest)}
 
 
 def without_comments(nbest: NBest) -> NBest:
@@ -222,11 +213,6 @@ def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None
         assert problem in str(caught.value) and ";" in str(caught.value)
 
 
-def test_an_unknown_format_by_name() -> None:
-    with pytest.raises(ValueError, match="form must be one of bllip, trees, conllu, json, not 'heads'"):
-        parse_nbest("(S (NN a))", form="heads")  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("text", ["", "\n\n", "dogs bark\n", "50\n", "<?xml ?>", "# sent_id = 1\n0\t-1\t2 0\n"])
 def test_no_known_format(text: str) -> None:
     with pytest.raises(CorpusError, match=r"^lists: no n-best list; give one in one of the formats bllip, trees"):
@@ -368,25 +354,3 @@ def test_svmlight(lists: list[NBest]) -> None:
     assert read[3] == [f"{nbest.id} {place}" for nbest in lists for place in range(1, len(nbest) + 1)]
     named = [line.rstrip("\n").split("\t") for line in feature_map(table)]
     assert named == [[str(number), name] for number, name in enumerate(table.names, start=1)]
-
-
-def test_svmlight_without_gains_and_with_too_few() -> None:
-    table = FeatureTable.measures({"a": [1.0, 0.0]}, [2], ["s\n1"])
-    assert list(svmlight(table)) == ["0 qid:1 1:1 # s 1 1\n", "0 qid:1 # s 1 2\n"]
-    with pytest.raises(ValueError, match="1 gains for 2 candidates"):
-        list(svmlight(table, [1.0]))
-
-
-def test_lists_of_the_berkeley_parser(shared_file: Callable[[str], Path]) -> None:
-    file = shared_file("nbest/berkeley.dev.trees")
-    lines = file.read_text(encoding="utf-8").split("\n")
-    lists = list(itertools.islice(read_nbest(file), 250))
-    blocks = [list(block) for full, block in itertools.groupby(lines, bool) if full][:250]
-    assert [nbest.id for nbest in lists] == [str(number) for number in range(1, 251)]
-    for nbest, block in zip(lists, blocks, strict=True):
-        rows = [line.split("\t") for line in block if not line.endswith("(())")]
-        assert [candidate.score for candidate in nbest.candidates] == [float(score) for score, _ in rows]
-        for candidate, (_, tree) in list(zip(nbest.candidates, rows, strict=True))[:3]:
-            assert isinstance(candidate.tree, Phrase)
-            assert f"( {candidate.tree.bracketed()} )" == " ".join(tree.split())
-    assert [nbest.id for nbest in lists if not len(nbest)] == ["210"]  # the parser found no tree

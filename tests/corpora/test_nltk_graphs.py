@@ -2,10 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from nltk.parse import DependencyGraph
@@ -62,13 +60,6 @@ def test_sentences_without_heads() -> None:
     assert sentence_from_nltk(DependencyGraph()) == DependencySentence.of([]).with_heads(None)
 
 
-def test_graphs_made_by_hand() -> None:
-    assert sentence_from_nltk(graph_of(np.int64(2), 0)) == DependencySentence.of(["a", "b"]).with_heads((2, 0))
-    graph = graph_of()
-    graph.nodes = {1: {"word": "a", "head": 0, "tag": "A"}}
-    assert sentence_from_nltk(graph) == DependencySentence.of(["a"])._replace(xpos=("A",), heads=(0,))
-
-
 @pytest.mark.parametrize(
     ("graph", "error", "message"),
     [
@@ -90,15 +81,6 @@ def test_graphs_made_by_hand() -> None:
 def test_errors(graph: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         sentence_from_nltk(graph)
-
-
-def test_dependency_treebank(require_corpus: Callable[[str], Any]) -> None:
-    for graph in require_corpus("dependency_treebank").parsed_sents():
-        back = sentence_to_nltk(sentence_from_nltk(graph))
-        assert {node.pop("feats") for node in back.nodes.values()} == {"_", None}
-        assert {node.pop("feats") for node in graph.nodes.values()} == {"", None}
-        assert back.nodes == graph.nodes and back.root == graph.root
-        assert back.to_conll(4) == graph.to_conll(4)
 
 
 def test_nltk_is_imported_only_when_needed() -> None:

@@ -148,8 +148,3 @@ def test_fallbacks_are_flat_but_for_the_constraints() -> None:
     assert parse.is_fallback
     assert (parse.tree.heads, parse.tree.relations[1]) == ((3, 3, 0), "y")
     assert model.parse(tree, constraints=DependencyConstraints({1: 2})).tree.heads == (2, 0, 2)
-
-
-def test_constraints_of_lists_and_of_tuples_are_equal() -> None:
-    assert DependencyConstraints(forbidden=[(0, 1), [0, 2]]) == DependencyConstraints(forbidden=((0, 1), (0, 2)))  # type: ignore[list-item]
-    assert DependencyConstraints(forbidden=[(0, 1)]) != DependencyConstraints()

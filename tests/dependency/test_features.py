@@ -280,20 +280,3 @@ def test_exact_moments_give_exact_probabilities_of_every_shape(is_singular: bool
     assert population.estimates(operators.change_basis(bases)) == pytest.approx(population.p, rel=1e-8)
     plain = population.estimated(EstimatorOptions(n_states=1, scaling=None, smoothing=None))
     assert np.abs(population.estimates(plain) - population.p).sum() > 0.02
-
-
-def test_a_hidden_markov_model_is_a_chain_of_right_children() -> None:
-    """Against the forward algorithm, T = T_R, for strings of every length up to four; tags count the words."""
-    rng = np.random.default_rng(0)
-    model = random_model(rng, 3, 3, stationary=False)
-    lengths = enumerate(rng.dirichlet(np.full(4, 5.0)).tolist(), start=1)
-    chains = [Shape("ABCD"[:n], tuple(range(n)), p) for n, p in lengths]
-    population = Population.of(model, chains, Attachment())
-    wanted = []
-    for chain in chains:
-        for words in itertools.product(range(3), repeat=len(chain.heads)):
-            alpha = model.initial * model.emission[words[0]]
-            for x in words[1:]:
-                alpha = (model.right @ alpha) * model.emission[x]
-            wanted.append(chain.p * alpha.sum())
-    assert population.estimates(population.estimated()) == pytest.approx(np.array(wanted), rel=1e-8)

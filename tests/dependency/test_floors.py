@@ -110,21 +110,6 @@ def test_subtrees_of_unary_chains_are_cut_as_any_others() -> None:
     assert numbers(floored(model, coarse, trees, floor)) == pytest.approx(np.array(wanted), rel=1e-9)
 
 
-@pytest.mark.parametrize("factor", [-1.0, 0.0])
-def test_where_everything_fails_weights_are_the_coarse_ones(factor: float) -> None:
-    """Operators of which every part of every tree is negative, or zero."""
-    rng = np.random.default_rng(0)
-    coarse, model = random_lpcfg(rng, [1, 1], RULES), random_lpcfg(rng, STATES, RULES)
-    wrong = replace(
-        model, q={rule: factor * abs(q) for rule, q in model.q.items()}, t={rule: 0 * t for rule, t in model.t.items()}
-    )
-    trees = random_trees(rng, 30)
-    found = floored(wrong, coarse, trees)
-    expected = tree_weights(coarse.operators(), Forest.of_trees(columns(trees), coarse.rules()))
-    np.testing.assert_array_equal(found.sign, expected.sign)
-    np.testing.assert_allclose(found.log, expected.log, rtol=1e-14)
-
-
 @given(seeds)
 def test_where_nothing_fails_weights_are_the_estimates(seed: int) -> None:
     """Exactly: of a true model, also in another basis, under a floor that nothing reaches."""
@@ -164,16 +149,6 @@ def test_rules_that_are_unknown_give_weight_zero() -> None:
     assert np.isneginf(found.log[:2]).all()
 
 
-def test_long_trees_neither_under_nor_overflow() -> None:
-    rng = np.random.default_rng(4)
-    coarse, model = random_lpcfg(rng, [1, 1], RULES), random_numbers(rng, STATES, RULES)
-    tree: Tree = (0, 0)
-    for number in range(400):
-        tree = (number % 2, tree, (0, number % 3))
-    found = floored(model, coarse, [tree])
-    assert found.sign[0] == 1 and np.isfinite(found.log[0])
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # ζ
 
@@ -192,14 +167,6 @@ def test_mean_inside_vectors_in_another_basis_are_that_of_the_states() -> None:
     found = mean_inside_vectors(operators.change_basis(bases), coarse)
     for a, m in enumerate(STATES):
         np.testing.assert_allclose(found[a, :m] @ bases[a], 1.0, atol=1e-6)
-
-
-def test_mean_inside_vectors_of_unary_rules() -> None:
-    """A → B alone: ζ_A is what the rule makes of ζ_B."""
-    unary = np.array([[0.3, 0.7], [0.6, 0.4]])
-    model = Lpcfg([2, 2], [np.array([0.2, 0.3]), np.array([0.4, 0.1])], {(1, 0): np.ones(2)}, {(0, 1): unary}, {})
-    operators = replace(model.operators(), probabilities=True)
-    np.testing.assert_allclose(mean_inside_vectors(operators, collapse(operators)), 1.0)
 
 
 def test_a_symbol_that_never_stands_at_a_root_has_nothing() -> None:

@@ -196,16 +196,6 @@ def test_the_maximum_tree_is_the_best_of_all(seed: int, n: int, density: float, 
         assert found == expected[0][1]
 
 
-@settings(max_examples=20)
-@given(seeds, st.integers(2, 5))
-def test_one_root_where_several_would_pay_more(seed: int, n: int) -> None:
-    """The arcs from the root are better than all others."""
-    weights = random_weights(np.random.default_rng(seed), n, 1.0)
-    weights[0] += 10.0
-    ((_, expected), *_) = ranked(weights, spanning_trees(n))
-    assert maximum_heads(weights) == expected
-
-
 def test_trees_that_weights_forbid() -> None:
     two_roots = np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
     circle = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])

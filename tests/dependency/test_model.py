@@ -182,15 +182,6 @@ def test_words_without_tags_get_the_likeliest() -> None:
             assert parse.log == pytest.approx(model.score([parse.tree]).log[0])
 
 
-def test_posteriors_are_those_of_the_arcs_of_trees(unpruned: DependencyModel) -> None:
-    sentence = sentence_of(np.random.default_rng(6), 4)
-    trees = [sentence.with_heads(heads) for heads in projective_trees(4)]
-    mu = unpruned.posteriors(sentence)
-    for tree, found in zip(trees, unpruned.part_posteriors(trees), strict=True):
-        assert found.tolist() == [mu[head, word] for word, head in enumerate(tree.heads or ())]
-    assert unpruned.part_posteriors([]) == []
-
-
 def test_trees_of_many_sentences_have_the_posteriors_and_scores_that_each_has_alone(unpruned: DependencyModel) -> None:
     """More sentences than a batch has, and several trees of each, which need not follow each other."""
     rng = np.random.default_rng(8)
@@ -540,18 +531,6 @@ def test_errors_number_sentences_of_all_shards(
     broken = [*trees[:20], trees[0].with_heads((2, 1, 0, 5, 3, 3)), *trees]
     with pytest.raises(EstimationError, match=r"sentence 21 \(the dog sees a cat \.\): its heads make a cycle"):
         DependencyModel.train(iter(broken))
-
-
-def test_parts_that_do_not_fit_are_refused(model: DependencyModel) -> None:
-    symbols, tags = model.grammar.symbols, model.grammar.tags
-    for change in (
-        {"symbols": symbols[:-1]},
-        {"symbols": [*symbols, HeadSymbol("NEW", "complete")]},
-        {"tags": tags[:-1]},
-        {"tags": [*tags[:-1], "NEW"]},
-    ):
-        with pytest.raises(ValueError, match="do not fit together"):
-            replace(model.grammar, **change)
 
 
 Change = Callable[[dict[str, Any], dict[str, Any]], None]

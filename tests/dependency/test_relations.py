@@ -341,15 +341,6 @@ def test_parses_have_relations(parser: DependencyModel) -> None:
     assert prepare(TREES, OPTIONS).estimate().parse(probe).tree == parse.tree
 
 
-def test_a_sentence_without_derivation_has_relations() -> None:
-    seen = sentence("dogs chase mice", "N V N", (2, 0, 2), "nsubj root obj")
-    parser = DependencyModel.train(
-        [seen] * 3, DependencyOptions(estimator=EstimatorOptions(n_states=1), fragments=0.0, unseen=0.0)
-    )
-    parse = parser.parse(DependencySentence.of(["dogs", "mice"], ["N", "N"]))
-    assert parse.is_fallback and parse.tree.relations[0] == "root" and parse.tree.relations[1] != "root"
-
-
 def test_without_annotation_parses_have_none(tmp_path: Path) -> None:
     plain = DependencyModel.train([tree._replace(relations=("_",) * len(tree.forms)) for tree in TREES], OPTIONS)
     assert plain.relations is None

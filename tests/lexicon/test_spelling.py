@@ -13,20 +13,15 @@ from hypothesis import strategies as st
 from spectral_latent.files import read, write
 from spectral_latent.lexicon.spelling import SpellingModel, SpellingOptions
 from spectral_latent.trees import Vocabulary
-from tests.processes import outputs
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=10)  # surrogates and unassigned code points too
 words = st.one_of(any_text, st.text(alphabet="aAbB1-.", max_size=6), st.sampled_from(["walk", "walks", "Walk", "ß"]))
 
 SCRIPTS = {
     "Latin": (["walking", "talking", "baking", "walked", "talked", "baked"], ["looking", "looked"]),
-    "Greek": (["τρέχω", "παίζω", "γράφω", "τρέχεις", "παίζεις", "γράφεις"], ["βλέπω", "βλέπεις"]),
-    "Cyrillic": (["читать", "писать", "играть", "читает", "писает", "играет"], ["думать", "думает"]),
     "Arabic": (["مدرسة", "جامعة", "سيارة", "مدرسون", "جامعون", "سيارون"], ["طاولة", "طاولون"]),
     "Devanagari": (["करना", "चलना", "पढ़ना", "करता", "चलता", "पढ़ता"], ["देखना", "देखता"]),
     "Han": (["北京市", "上海市", "广州市", "北京人", "上海人", "广州人"], ["南京市", "南京人"]),
-    "Hangul": (["먹었다", "갔었다", "봤었다", "먹지만", "갔지만", "봤지만"], ["왔었다", "왔지만"]),
-    "Thai": (["การกิน", "การดู", "การทำ", "คนกิน", "คนดู", "คนทำ"], ["การวิ่ง", "คนวิ่ง"]),
 }
 
 
@@ -45,9 +40,8 @@ def train(seed: int, options: SpellingOptions | None = None) -> SpellingModel:
     return SpellingModel.train(vocabulary, *columns, n_symbols=4, options=options)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty(seed: int) -> None:
-    vocabulary, columns = random_training(seed)
+def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty() -> None:
+    vocabulary, columns = random_training(0)
     options = SpellingOptions(penalty=0.5, iterations=500, frequent=0.0)
     model = SpellingModel.train(vocabulary, *columns, n_symbols=4, options=options)
     total = Counter[int]()
@@ -137,26 +131,6 @@ def test_any_words_have_a_distribution(
     np.testing.assert_array_equal(again.posterior(asked, opens), p)
 
 
-def test_the_order_of_observations_does_not_matter() -> None:
-    vocabulary, columns = random_training(3)
-    order = np.random.default_rng(0).permutation(len(columns[0]))
-    one = SpellingModel.train(vocabulary, *columns, n_symbols=4)
-    other = SpellingModel.train(vocabulary, *(column[order] for column in columns), n_symbols=4)
-    np.testing.assert_allclose(one.posterior(vocabulary), other.posterior(vocabulary), atol=1e-5)
-
-
-def test_training_again_gives_the_same_bytes_in_another_process() -> None:
-    script = (
-        "import hashlib, numpy as np; from spectral_latent.lexicon.spelling import SpellingModel\n"
-        "from spectral_latent.files import write\n"
-        "words = ['walk', 'walks', 'Anna', 'a-b', 'A1', 'Ab-1c.', 'walked', 'Bert']\n"
-        "model = SpellingModel.train(words, np.arange(8), np.array([0, 1, 2, 3, 2, 3, 1, 2]))\n"
-        "print(hashlib.sha256(b''.join(v.tobytes() for v in write(model)[0].values())).hexdigest())"
-    )
-    one, other = outputs(script)
-    assert one == other != ""
-
-
 def test_arrays_of_no_model_are_refused() -> None:
     model, (vocabulary, _) = train(0), random_training(0)
     stored, settings = write(model)
@@ -187,10 +161,6 @@ def test_shares_that_round_to_more_than_one_are_read_again() -> None:
     model = SpellingModel.train(["walk"], zeros, zeros, counts, opens, n_symbols=2)
     again = read(SpellingModel, *write(model), words=["walk"])
     np.testing.assert_array_equal(again.posterior(["walks"]), model.posterior(["walks"]))
-
-
-def test_features_of_few_words_are_left_out() -> None:
-    assert set(feature_names(train(0), "ab")) < set(feature_names(train(0, SpellingOptions(min_count=1)), "ab"))
 
 
 def test_words_without_observations_are_not_known() -> None:

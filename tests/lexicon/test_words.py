@@ -171,15 +171,6 @@ def test_rules_of_known_words_are_likely_as_given() -> None:
         assert found.likely[rows_of(found, place)].tolist() == expected
 
 
-def test_no_words_have_no_rules_but_those_of_any_word() -> None:
-    words = lexicon()
-    encoder, _, _ = of(words, all_pairs(words))
-    for rows in ([], [[]]):
-        found = encoder.encode(rows)
-        assert found.word.tolist() == [] and found.any_word == 0
-        assert set(found.rules[:, 1].tolist()) == {0}
-
-
 tags = st.integers(-1, N_TAGS - 1)
 
 

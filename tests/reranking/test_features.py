@@ -42,11 +42,6 @@ def scored(*scores: float) -> NBest:
     return NBest.of([Candidate.of(Phrase("N", ("dog",)), [score]) for score in scores], "s")
 
 
-def test_positive_scores_of_impossible_trees() -> None:
-    table = BaseFeatures(1).table([scored(73.5, float("-inf"), 70.0)]).aligned(["base:score", "base:impossible"])
-    assert table.values.toarray().tolist() == [[73.5, 0.0], [70.0, 1.0], [70.0, 0.0]]
-
-
 def test_lists_must_have_the_scores_of_training() -> None:
     without = NBest.of([Candidate(Phrase("N", ("dog",)))], "t")
     with pytest.raises(ValueError, match=r"sentence t: 0 scores for each candidate where 1 are needed; give"):

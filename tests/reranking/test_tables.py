@@ -75,11 +75,6 @@ def test_varying(table: FeatureTable) -> None:
     assert table.varying().tolist() == expected
 
 
-@pytest.mark.parametrize(("name", "group"), [("base:score", "base"), ("latent:m8:log-p", "latent"), ("plain", "plain")])
-def test_group_names(name: str, group: str) -> None:
-    assert group_of(name) == group
-
-
 def test_refused() -> None:
     table = FeatureTable.measures({"a": [1.0, 2.0]}, [2], ["s"])
     with pytest.raises(ValueError, match="of different lists"):

@@ -17,7 +17,6 @@ from tests.sequence.hmms import (
     chi_square,
     forward_backward,
     pair_marginals,
-    paths,
     random_hmm,
     random_tagged,
     tag_marginals,
@@ -59,29 +58,6 @@ def test_batches_do_not_show(lengths: list[int]) -> None:
 # States, and tags with one state: the chain is the model
 
 
-@settings(max_examples=30)
-@given(seeds, strings)
-def test_posteriors_and_best_paths_of_states(seed: int, x: list[int]) -> None:
-    model = random_hmm(np.random.default_rng(seed), K, N)
-    operators = model.with_states_as_tags()
-    decoder = of_operators(operators, operators)
-    found, expected = decoder.posteriors(np.array(x), whole(x)), forward_backward(model, x)
-    np.testing.assert_allclose(found, expected.gamma, atol=1e-12)
-    margin = np.sort(expected.gamma, axis=1)
-    assume((margin[:, -1] > margin[:, -2] + 1e-9).all())
-    assert found.argmax(axis=1).tolist() == expected.gamma.argmax(axis=1).tolist()
-    joint = paths(model, x)
-    ranked = sorted(joint.values(), reverse=True)
-    k_best = decoder.paths(np.array(x), K ** len(x) + 1)
-    assert len(k_best) == K ** len(x) and len({tuple(path.tags) for path in k_best}) == len(k_best)
-    np.testing.assert_allclose([path.log for path in k_best], np.log(ranked) - expected.log, rtol=1e-9, atol=1e-10)
-    for tags, log in k_best:
-        assert np.log(joint[tuple(tags.tolist())]) - expected.log == pytest.approx(log, rel=1e-9, abs=1e-10)
-    best, log = viterbi(model, x)
-    assert joint[tuple(k_best[0].tags.tolist())] == pytest.approx(joint[tuple(best)], rel=1e-9)
-    assert k_best[0].log == pytest.approx(log - expected.log, rel=1e-9, abs=1e-10)
-
-
 def test_the_best_path_of_a_long_sequence_is_viterbis() -> None:
     model = random_hmm(np.random.default_rng(0), K, N, stop=(1e-3, 2e-3))
     x = np.random.default_rng(1).integers(0, N, 2_000).tolist()
@@ -92,24 +68,6 @@ def test_the_best_path_of_a_long_sequence_is_viterbis() -> None:
     step, tags = np.log((1.0 - model.stop)[:, None] * model.transition), found.tags
     own = np.log(model.initial[tags[0]]) + step[tags[:-1], tags[1:]].sum() + np.log(model.stop[tags[-1]])
     assert own + np.log(model.emission[tags, x]).sum() == pytest.approx(log, rel=1e-12)  # there may be equal ones
-
-
-@settings(max_examples=30)
-@given(seeds, strings)
-def test_tags_with_one_state(seed: int, x: list[int]) -> None:
-    """Some emissions and transitions have no rule."""
-    model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.3)
-    weights = model.paths(x)
-    total = sum(weights.values())
-    assume(total > 0)
-    decoder = unpruned(model)
-    found = decoder.posteriors(np.array(x), whole(x))
-    np.testing.assert_allclose(found, tag_marginals(weights, K), atol=1e-11)
-    expected = sorted((p for p in weights.values() if p > 0), reverse=True)
-    k_best = decoder.paths(np.array(x), 7)
-    np.testing.assert_allclose([p.log for p in k_best], np.log(expected[:7]) - np.log(total), rtol=1e-9, atol=1e-9)
-    for tags, log in k_best:
-        assert weights[tuple(tags.tolist())] / total == pytest.approx(np.exp(log), rel=1e-9)
 
 
 @settings(max_examples=30)
@@ -138,6 +96,24 @@ def chain(weights: dict[tuple[int, ...], float], tags: tuple[int, ...]) -> float
     for i, (t, u) in enumerate(itertools.pairwise(tags)):
         p *= pairs[i, t, u] / sum(pairs[i, t, v] for v in range(K))
     return p
+
+
+@settings(max_examples=30)
+@given(seeds, strings)
+def test_tags_with_one_state(seed: int, x: list[int]) -> None:
+    """Some emissions and transitions have no rule."""
+    model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.3)
+    weights = model.paths(x)
+    total = sum(weights.values())
+    assume(total > 0)
+    decoder = unpruned(model)
+    found = decoder.posteriors(np.array(x), whole(x))
+    np.testing.assert_allclose(found, tag_marginals(weights, K), atol=1e-11)
+    expected = sorted((p for p in weights.values() if p > 0), reverse=True)
+    k_best = decoder.paths(np.array(x), 7)
+    np.testing.assert_allclose([p.log for p in k_best], np.log(expected[:7]) - np.log(total), rtol=1e-9, atol=1e-9)
+    for tags, log in k_best:
+        assert weights[tuple(tags.tolist())] / total == pytest.approx(np.exp(log), rel=1e-9)
 
 
 @settings(max_examples=30)

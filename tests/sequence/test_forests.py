@@ -57,26 +57,6 @@ def test_derivations_are_the_tags_with_rules(seed: int, rows: list[list[int]]) -
         assert np.exp(weight.log[0]) == pytest.approx(possible[path], rel=1e-12)
 
 
-@given(seeds, strings)
-def test_items_of_candidates(seed: int, rows: list[list[int]]) -> None:
-    model = random_tagged(np.random.default_rng(seed), K, 1, N, missing=0.3)
-    operators, candidates, found = trellis(model, rows)
-    forest = found.forest
-    terminal = np.array([x for row in rows for x in row])
-    assert list(zip(candidates.position.tolist(), candidates.tag.tolist(), strict=True)) == [
-        (i, t) for i, x in enumerate(terminal) for t in range(K) if model.known[t, x]
-    ]
-    np.testing.assert_array_equal(operators.rules.leaf[candidates.rule, 0], candidates.tag)
-    np.testing.assert_array_equal(operators.rules.leaf[candidates.rule, 1], terminal[candidates.position])
-    np.testing.assert_array_equal(forest.symbol[found.emission], candidates.tag)
-    np.testing.assert_array_equal(forest.symbol[found.spine], K + candidates.tag)
-    first = np.isin(candidates.position, np.cumsum([0, *map(len, rows)])[:-1])
-    np.testing.assert_array_equal(np.sort(forest.root), np.sort(found.spine[first]))
-    assert forest.n_components == len(rows)
-    used = np.concatenate([forest.left, forest.right])
-    assert (used < np.tile(forest.item, 2)).all()  # children before parents
-
-
 @pytest.mark.parametrize("ends", [[0, 0, 2], [0, 1, 1, 2], [0, 2, 2]])
 def test_empty_sequences_are_refused(ends: list[int]) -> None:
     """A sequence begins with its first position; after the last of all there is none."""

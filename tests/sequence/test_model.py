@@ -99,19 +99,6 @@ def test_raw_text_is_divided_and_tagged(tagger: LatentTagger) -> None:
     assert list(tagger.tag_text(text)) == found
 
 
-def test_posteriors_and_paths_agree_with_tags(tagger: LatentTagger) -> None:
-    sentence = ["the", "dog", "barks", "Zürich"]
-    posterior = tagger.posteriors(sentence)
-    assert posterior.shape == (4, 5) and (posterior >= 0).all()
-    assert [tagger.tags[t] for t in posterior.argmax(axis=1)] == tagger.tag(sentence)
-    found = tagger.paths(sentence, 4)
-    assert len({tuple(tags) for tags, _ in found}) == len(found) <= 4
-    assert all(log <= 1e-12 for _, log in found) and [log for _, log in found] == sorted(
-        (log for _, log in found), reverse=True
-    )
-    assert found[:1] == tagger.paths(sentence)
-
-
 def test_posteriors_are_those_of_the_latent_model() -> None:
     """Every way to tag a sentence is weighed; the coarse model gives other posteriors."""
     estimator = EstimatorOptions("clusters-em", n_states=3, iterations=20, state_smoothing=0.0)
@@ -306,16 +293,6 @@ def test_joint_probabilities_of_states_are_those_of_paths(with_states: LatentHMM
         [(0, state) for state in row] for row in ((0, 1), (0, 2), (-1, 0), ("0", 1))
     )
     assert np.isfinite(found).tolist() == [True, False, False, False] and np.isneginf(found[1:]).all()
-
-
-def test_what_has_no_joint_probability_with_states(with_states: LatentHMM) -> None:
-    model = with_states
-    assert model.tagger.joint_log_probabilities([]).shape == (0,)
-    with pytest.raises(ValueError, match="sequence 2 is empty"):
-        model.tagger.joint_log_probabilities([[(0, 1)], []])
-    for token in (0, (0,), (0, 1, 1), (0, None), (0, [1])):
-        with pytest.raises(EstimationError, match=r"sentence 2, token 1: .* is not a pair"):
-            model.tagger.joint_log_probabilities([[(0, 1)], [token]])  # type: ignore[list-item]
 
 
 def test_states_may_have_names(strings: list[list[int]], with_states: LatentHMM) -> None:

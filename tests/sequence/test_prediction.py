@@ -64,19 +64,6 @@ def test_probabilities_are_those_of_the_model() -> None:
     np.testing.assert_allclose(found, [probability(model, x) for x in strings], rtol=1e-11)
 
 
-def test_events_are_ratios_of_prefix_sums() -> None:
-    model = random_hmm(np.random.default_rng(0), 4, N)
-    prefixes = [(), *all_strings(N, 3)]
-    found = events(exact(model), prefixes)
-    for prefix, (on, last) in zip(prefixes, found, strict=True):
-        # p(prefix, and something after) = p(begins with prefix) - p(prefix)
-        total = begins(model, prefix) - probability(model, prefix) if prefix else 1.0
-        for x in range(N):
-            ends = probability(model, (*prefix, x))
-            assert last[x] == pytest.approx(ends / total, rel=1e-10)
-            assert on[x] == pytest.approx((begins(model, (*prefix, x)) - ends) / total, rel=1e-10)
-
-
 def averages(model: TaggedModel) -> tuple[np.ndarray, np.ndarray]:
     """(K, m): the total weight of all that may come, and the expected visits of spines."""
     k, m = model.initial.shape

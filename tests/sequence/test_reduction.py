@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from benchmarks.papers.weighted_nodes import Projected, project_nodes
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -35,7 +34,7 @@ from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.trees import Forest
-from tests.sequence.hmms import all_strings, begins, draw_strings, probability, random_hmm
+from tests.sequence.hmms import all_strings, draw_strings, random_hmm
 
 EXACT = EstimatorOptions(n_states=8, scaling=None, smoothing=None, cutoff=1e-7)
 
@@ -151,93 +150,10 @@ def test_operators_of_a_sample_are_theirs(m: int) -> None:
 # On the population
 
 
-class Population(NamedTuple):
-    """Strings of at most three observations, with weights of nodes, whose moments are those of all strings.
-
-    Features look at three neighbouring observations at most.  Every window of three, ends marked, is therefore one
-    position of one string here, and its weight is how many positions of a random string have it.
-    """
-
-    sequences: Sequences
-    weights: np.ndarray
-
-    @staticmethod
-    def of(model: HiddenMarkov) -> Population:
-        m, n = model.emission.shape
-        step = (1.0 - model.stop)[:, None] * model.transition
-        onward = np.linalg.solve(np.eye(m) - step.T, step.T @ model.initial)  # expected visits but for the first
-        go = [model.emission[:, x, None] * step for x in range(n)]
-        stop = (model.emission.T * model.stop).T
-        strings = list(all_strings(n, 3))
-        sequences = Sequences.of(strings)
-        weights = np.zeros(2 * len(sequences.terminal))
-        visits = model.initial + onward
-        for number, x in enumerate(strings):
-            if len(x) == 1:
-                counts = [float(model.initial @ stop[:, x[0]])]
-            elif len(x) == 2:  # the first position of some string, and the last one of another
-                counts = [
-                    float(model.initial @ go[x[0]] @ model.emission[:, x[1]]),
-                    float(visits @ go[x[0]] @ stop[:, x[1]]),
-                ]
-            else:
-                counts = [0.0, float(visits @ go[x[0]] @ go[x[1]] @ model.emission[:, x[2]]), 0.0]
-            at = slice(sequences.start[number], sequences.start[number + 1])
-            weights[sequences.emission[at]] = weights[sequences.spine[at]] = counts
-        return Population(sequences, weights)
-
-    def learn(self, chosen: FeatureColumns) -> tuple[Projected, ObservableOperators]:
-        trees = self.sequences.trees(1)
-        projected = project_nodes(trees, chosen, self.weights, EXACT)
-        moments = Moments.of_trees(trees, trees.rules, projected.states, projected.y, projected.z, self.weights)
-        return projected, operators_from_moments(moments)
-
-
 @pytest.fixture(params=[0, 1, 2])
 def model(request: pytest.FixtureRequest) -> HiddenMarkov:
     """Three states and six symbols: strings of any length, and condition 1 of their paper."""
     return random_hmm(np.random.default_rng(request.param), 3, 6, concentration=0.7)
-
-
-def test_the_weights_are_expected_counts(model: HiddenMarkov) -> None:
-    """The length is n with probability π S^(n-1) stop."""
-    sequences, weights = Population.of(model)
-    step = (1.0 - model.stop)[:, None] * model.transition
-    length = model.initial @ np.linalg.inv(np.eye(3) - step) @ np.ones(3)
-    assert weights[sequences.spine].sum() == pytest.approx(length)
-    assert weights[sequences.spine[sequences.start[:-1]]].sum() == pytest.approx(1.0)
-
-
-def test_the_population_gives_exact_probabilities(model: HiddenMarkov) -> None:
-    """Theorem 2, of strings longer than any that was looked at, too."""
-    population = Population.of(model)
-    projected, operators = population.learn(features(population.sequences))
-    assert projected.states.tolist() == [3, 3]
-    strings = [*all_strings(6, 4), *map(tuple, draw_strings(model, 200, np.random.default_rng(0)))]
-    expected = np.array([probability(model, x) for x in strings])
-    np.testing.assert_allclose(weights_of(operators, strings), expected, rtol=1e-8, atol=1e-15)
-
-
-def test_the_population_has_their_operators(model: HiddenMarkov) -> None:
-    """Theirs are of the first three observations only, the library's of every position.
-
-    B_x = (UᵀO) A_x (UᵀO)⁻¹ whatever state the position is in, so with the same U the operators are the same; here
-    A_x = Tᵀ diag((1 - stop) ∘ O_x).  The emission has only m states, not n; that is enough, for x_i and all to the
-    right are independent of all to the left, given the state.
-    """
-    population = Population.of(model)
-    projected, operators = population.learn(features(population.sequences))
-    u = directions(projected.y, population.sequences, 6, 3)
-    p_1 = np.array([begins(model, (x,)) for x in range(6)])
-    p_21 = np.array([[begins(model, (j, i)) for j in range(6)] for i in range(6)])
-    p_3x1 = np.array([[[begins(model, (j, x, i)) for j in range(6)] for i in range(6)] for x in range(6)])
-    p_end = np.array([[probability(model, (j, x)) for j in range(6)] for x in range(6)])
-    theirs = Observable.of(u, p_1, p_21, p_3x1, p_end)
-    assert_equal(of_library(operators), theirs, 1e-7)
-    basis = u.T @ model.emission.T  # UᵀO of their Lemma 3
-    for x in range(6):
-        a_x = model.transition.T * ((1 - model.stop) * model.emission[:, x])
-        np.testing.assert_allclose(theirs.b_x[x], basis @ a_x @ np.linalg.inv(basis), atol=1e-8)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -165,12 +165,6 @@ def test_known_symbols_and_terminals_keep_their_numbers() -> None:
     assert len(known) == 2
 
 
-def test_no_graphs() -> None:
-    read = from_networkx([])
-    assert read.trees.n_nodes == len(read.nodes) == 0
-    assert to_networkx(*read) == []
-
-
 @pytest.mark.parametrize("wide", [True, False])
 def test_20_000_nodes_below_or_beside_one_another_take_no_recursion(wide: bool) -> None:
     n = 20_000
@@ -276,11 +270,6 @@ def test_one_graph_instead_of_several() -> None:
         from_networkx(tree())
 
 
-def test_a_label_may_have_any_number_of_children_and_other_attributes_do_not_matter() -> None:
-    graph = with_value("b", order="Carnivora", weight=NAN)
-    assert len(from_networkx([graph]).symbols) == 1
-
-
 PARTS = st.builds(Symbol, st.sampled_from("AB"), st.sampled_from(["node", "rest", "observation"]))
 
 
@@ -300,7 +289,7 @@ def is_node(tree: tuple[Any, ...], symbols: list[Symbol]) -> bool:
 
 
 @given(tree_strategy(n_symbols=4, max_leaves=4), st.lists(PARTS, min_size=4, max_size=4, unique=True))
-@settings(max_examples=1000)
+@settings(max_examples=300)
 def test_s_trees_are_refused_exactly_when_they_come_from_no_graph(tree: tuple, symbols: list[Symbol]) -> None:
     trees, terminals = columns([tree]), ["x", "y", MISSING]
     if is_node(tree, symbols):

@@ -61,9 +61,3 @@ def test_a_tree_is_a_forest_with_one_edge_per_node(trees: list[tuple], others: l
         assert forest.right.tolist() == skeletal.right.tolist()
         assert forest.root.tolist() == skeletal.root.tolist()
         assert forest.component.tolist() == list(range(len(trees)))
-
-
-def test_no_trees_are_a_forest_of_nothing() -> None:
-    skeletal = columns([])
-    forest = Forest.of_trees(skeletal, skeletal.rules)
-    assert (forest.n_items, forest.n_edges, forest.n_components) == (0, 0, 0)
