@@ -191,13 +191,15 @@ def printed(command: str) -> tuple[str, float]:
     return text, usage.ru_utime + usage.ru_stime
 
 
-def run(benchmark: Benchmark, command: str | None = None) -> list[Result]:
-    """Run a benchmark, or another command that prints some of its rows, and give the rows."""
-    command = command or benchmark.command
-    text, seconds = printed(command)
-    common = (f"python -m {command}", commit(), datetime.now(UTC).date().isoformat(), benchmark.seeds)
-    return [
-        Result(table, benchmark.keys, row, *common, round(seconds, 1), machine())
-        for table, rows in zip(benchmark.tables, tables_in(text), strict=True)
-        for row in rows
-    ]
+def rows_of(benchmark: Benchmark, text: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """List the rows that a benchmark has printed, each with the name of its table."""
+    for table, rows in zip(benchmark.tables, tables_in(text), strict=True):
+        yield from ((table, row) for row in rows)
+
+
+def run(benchmark: Benchmark) -> list[Result]:
+    """Run a benchmark, and give its rows."""
+    text, seconds = printed(benchmark.command)
+    today = datetime.now(UTC).date().isoformat()
+    common = (f"python -m {benchmark.command}", commit(), today, benchmark.seeds, round(seconds, 1), machine())
+    return [Result(table, benchmark.keys, row, *common) for table, row in rows_of(benchmark, text)]

@@ -75,7 +75,7 @@ def inspect(
 
     With --html, the states are shown on a page that needs no network, with all rules and a search of them.  If gold
     trees or tags are given, the page also has example phrases of the states of a constituency parser, labels that are
-    confused, and the worst and the best sentences, with their trees and posteriors.  Only the first 500 sentences of
+    confused, and the worst and the best sentences, with their trees.  Only the first 500 sentences of
     GOLD are read.
 
     The page of an anchor model has its anchors, and the gold tags of the words of each state.
