@@ -13,7 +13,7 @@ from spectral_latent.corpora import sentence_from_nltk
 from spectral_latent.dependency import DependencyModel, DependencyOptions, preset
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import AttachmentScore, score_attachments
-from spectral_latent_nltk import ParseGraph, SpectralDependencyParser
+from spectral_latent_nltk import SpectralDependencyParser
 from tests.conformance.parsers import DependencyGraphConformance
 from tests.reranking.nbest_lists import last_first
 
@@ -148,14 +148,6 @@ def test_what_else_a_graph_says_is_kept(parser: SpectralDependencyParser) -> Non
     graph.nodes[1].update(lemma="they", feats="Number=Plur", head=3, rel="wrong")
     found = parser.parse_one(graph).nodes[1]
     assert (found["lemma"], found["feats"], found["head"], found["rel"] == "wrong") == ("they", "Number=Plur", 2, False)
-
-
-def test_fallback() -> None:
-    parser = SpectralDependencyParser.train([DependencyGraph("Yes UH 0")])
-    graph = parser.parse_one(["Yes"] * 3)
-    assert (heads_of(graph), graph.is_fallback, graph.logprob()) == ([0, 1, 1], True, -math.inf)
-    assert not parser.parse_one(["Yes"]).is_fallback
-    assert type(graph) is ParseGraph
 
 
 def agreed_scores(parser: SpectralDependencyParser, gold: list[DependencyGraph]) -> AttachmentScore:

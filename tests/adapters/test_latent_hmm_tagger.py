@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import random
 from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any
@@ -107,11 +106,6 @@ def tagger() -> LatentHMMTagger:
     return LatentHMMTagger.train(corpus(), n_states=2)
 
 
-def test_learns_the_tags(tagger: LatentHMMTagger) -> None:
-    assert tagger.tag_sents(map(untag, corpus())) == corpus()
-    assert tagger.tag(["The", "can", "can", "see", "."])[1:3] == [("can", "NN"), ("can", "MD")]
-
-
 def test_settings() -> None:
     options = TaggerOptions(back_off=2.0)
     assert LatentHMMTagger.train(corpus()).model.options == preset("fast")
@@ -195,19 +189,6 @@ def test_log_probability_of_what_has_none(tagger: LatentHMMTagger) -> None:
     for sequence in ("dogs", ["dogs", "saw"], [("dogs",)], [(1, "NNS")], None):
         with pytest.raises(TypeError):
             tagger.log_probability(sequence)
-
-
-def test_random_sentences(tagger: LatentHMMTagger) -> None:
-    assert tagger.random_sample(random.Random(0), 0) == []
-    with pytest.raises(ValueError, match="at least 0"):
-        tagger.random_sample(random.Random(0), -1)
-    assert len(tagger.random_sample(random, 3)) == 3  # NLTK takes the module too
-
-
-def test_repr(tagger: LatentHMMTagger) -> None:
-    assert repr(tagger) == "<LatentHMMTagger: 11 tags of up to 2 states, 15 words>"
-    unsupervised = LatentHMMTagger.train_unsupervised(words(), 3)
-    assert repr(unsupervised) == "<LatentHMMTagger: 3 states, 15 observations>"
 
 
 def test_treebank(require_corpus: Callable[[str], Any]) -> None:

@@ -216,13 +216,6 @@ def test_rows_of_several_columns_are_categories(data: tuple[np.ndarray, list[int
         hmm.score([[2, 1]])
 
 
-def test_whole_numbers_are_categories_whatever_their_type(fitted: SpectralHMM) -> None:
-    """Encoders of scikit-learn return floats, and pandas returns objects."""
-    X = drawn(5, seed=6)[0]
-    for dtype in (np.float64, object, np.uint8):
-        assert fitted.score(X.astype(dtype)) == fitted.score(X)
-
-
 def test_two_symbols_in_turn_need_two_states() -> None:
     X = [["rain"], ["sun"]] * 5
     for seed in range(5):

@@ -57,17 +57,6 @@ def parser() -> SpectralParser:
     return SpectralParser.train(treebank(), n_states=4)
 
 
-@pytest.fixture(scope="module")
-def underivable() -> SpectralParser:
-    """A parser that has trees of two words only."""
-    return SpectralParser.train([Tree.fromstring("(S (NN rain) (VBZ falls))")])
-
-
-def test_learns_the_trees(parser: SpectralParser) -> None:
-    for tree in treebank():
-        assert Tree.convert(parser.parse_one(tree.leaves())) == tree[0]
-
-
 def test_scores_are_log_probabilities_of_parses(parser: SpectralParser) -> None:
     for tree in treebank()[::5]:
         (best,) = parser.parse(tree.leaves())
@@ -113,12 +102,6 @@ def test_trees_that_nltk_could_not_read_are_left_out_and_counted() -> None:
         parser = SpectralParser.train([treebank()[0], flat, *treebank()[1:]], changes=changes)
     assert parser.model.fingerprint == SpectralParser.train(treebank()).model.fingerprint
     assert changes.contents()["first left out"] == {"trees that NLTK could not read left out": ["tree 2"]}
-
-
-def test_trees_of_weight_zero_are_left_out() -> None:
-    other = Tree("S", [Tree("NNS", ["cats"]), Tree("VBP", ["purr"])])
-    parser = SpectralParser.train([*treebank(), other], weights=[1.0] * len(treebank()) + [0.0])
-    assert parser.model.fingerprint == SpectralParser.train(treebank()).model.fingerprint
 
 
 def test_text_without_trees_is_learnt_from_too() -> None:
@@ -184,7 +167,8 @@ def test_subtrees_with_probabilities(parser: SpectralParser) -> None:
         parser.with_subtree_probs("it rains")  # type: ignore[arg-type]
 
 
-def test_fallback(underivable: SpectralParser) -> None:
+def test_fallback() -> None:
+    underivable = SpectralParser.train([Tree.fromstring("(S (NN rain) (VBZ falls))")])  # trees of two words only
     tree = underivable.parse_one(["rain"] * 3)
     assert (tree.label(), tree.leaves(), tree.prob(), tree.logprob()) == (FALLBACK, ["rain"] * 3, 0.0, -math.inf)
     assert tree.copy(deep=True).logprob() == -math.inf

@@ -147,15 +147,6 @@ def test_random_projections_keep_inner_products() -> None:
     assert abs(other - rows).max() > 1e-3
 
 
-@pytest.mark.parametrize("construction", CONSTRUCTIONS)
-def test_types_in_the_same_contexts_have_the_same_row(construction: HullName) -> None:
-    types = WordTypes.of([[a, b, c] for a in "ae" for b in ("b", "bb", "c") for c in "xy"] + [["b"], ["bb"]])
-    rows = dict(zip(types.names, build_hull(types, 3, plain(construction)).points, strict=True))
-    assert rows["b"] == pytest.approx(rows["bb"], abs=1e-12)
-    assert rows["x"] == pytest.approx(rows["y"], abs=1e-12)
-    assert rows["b"] != pytest.approx(rows["x"], abs=1e-3)
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("construction", ["brown", "cca"])
 def test_smoothing_may_be_zero(construction: HullName) -> None:

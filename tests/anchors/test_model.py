@@ -27,8 +27,6 @@ KINDS = {"d": ["the", "a", "this"], "n": ["cat", "dogs", "Paris", "ships", "42",
 KINDS |= {"p": ["of", "in"], "s": [".", "!"]}
 word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters()), max_size=5)
 texts = st.lists(st.lists(word, min_size=1, max_size=6), min_size=1, max_size=8)
-ARRAYS = ("initial", "transition", "stop", "emission")
-
 Tagged = list[list[tuple[str, str]]]
 
 
@@ -119,28 +117,6 @@ def test_the_listener_is_told_the_climb_of_transitions() -> None:
     assert scores[0] < scores[-1] < 0
 
 
-@pytest.mark.parametrize(
-    ("rows", "states"),
-    [
-        ([["a"]], 1),
-        ([["a"], ["b"], ["c"]], 1),  # every word alone: the same contexts
-        ([["a", "b"]] * 20, 2),
-        ([[f"a{i}", f"b{j}"] for i in range(300) for j in range(0, 300, 7)], 2),  # decomposed iteratively
-        ([list("我喜欢你"), list("他喜欢她"), list("你看见我")], None),
-    ],
-)
-def test_fewer_states_than_asked_for(rows: list[list[str]], states: int | None) -> None:
-    """As many as the points of words have dimensions."""
-    model = AnchorHMM.train(rows, PLAIN)
-    assert model.n_states == (states or model.n_states)
-    assert len(model.anchors) == model.n_states <= len(model.words)
-    found = list(model.tag_all(rows))
-    assert [len(row) for row in found] == [len(row) for row in rows]
-    if states == 2:
-        assert all(row == found[0] for row in found)
-        assert sorted(found[0]) == [0, 1]
-
-
 def test_anchors_may_be_given() -> None:
     """Each has a state of its own, in the order given, and the rest follows from them as from those that are found."""
     rows = sentences(4)
@@ -163,14 +139,6 @@ def test_anchors_may_be_given() -> None:
 def test_words_that_cannot_be_anchors(anchors: list[str], message: str) -> None:
     with pytest.raises(EstimationError, match=message):
         AnchorHMM.train([["the", "cat"], ["the", "dog"]], anchors=anchors)
-
-
-def test_only_candidates_are_anchors() -> None:
-    tally = Counter(w.lower() for words in sentences(4) for w in words)
-    model = AnchorHMM.train(sentences(4), AnchorOptions(n_states=5, candidates=7))
-    least = sorted(tally.values(), reverse=True)[6]
-    assert min(tally[word] for word in model.anchors) >= least
-    assert AnchorHMM.train(sentences(4), AnchorOptions(n_states=5, candidates=1)).n_states == 1
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -220,14 +188,6 @@ def test_probabilities_of_sentences_are_those_of_the_textbook(model: AnchorHMM) 
     assert model.log_probabilities([]).shape == (0,)
 
 
-@pytest.mark.parametrize("sharpness", [0.5, 1100.0])
-def test_known_words_in_an_order_never_seen_keep_their_states(sharpness: float) -> None:
-    rows = [[f"a{i}", f"b{j}"] for i in range(9) for j in range(9)]
-    model = AnchorHMM.train(rows, AnchorOptions(sharpness=sharpness))
-    found = model.tag_all([["a1"], ["b1"], ["b1", "a1"], ["b1", "b2", "a3"]])
-    assert list(found) == [[0], [1], [1, 0], [1, 1, 0]]
-
-
 @pytest.mark.parametrize("spelling", ["regression", "appended", "none"])
 def test_unseen_words_are_as_likely_as_one_token(spelling: SpellingName) -> None:
     model = AnchorHMM.train(sentences(6), AnchorOptions(n_states=5, hull=HullOptions(spelling=spelling)))
@@ -236,15 +196,6 @@ def test_unseen_words_are_as_likely_as_one_token(spelling: SpellingName) -> None
         for i in rng.integers(0, len(words), 2):
             words[i] = str(rng.choice(["towns", "Towns", "7-8", "喜欢", "xyzzy", ""]))
         assert model.posteriors(words) == pytest.approx(by_the_book(model, words).gamma, abs=1e-10)
-
-
-def test_mixtures_of_unseen_words_are_told_by_spelling(model: AnchorHMM) -> None:
-    found = model.mixtures(["gap", "Gap", "gap-1", "喜"])
-    assert found.sum(axis=1) == pytest.approx(np.ones(4))
-    assert abs(found[0] - found[1]).max() > 1e-4
-    assert abs(found[0] - found[2]).max() > 1e-4
-    plain = AnchorHMM.train(sentences(0), AnchorOptions(n_states=5, hull=HullOptions(spelling="none")))
-    assert plain.mixtures(["gap", "B-1"])[0].tolist() == plain.mixtures(["gap", "B-1"])[1].tolist()
 
 
 def test_states_are_the_largest_posteriors(model: AnchorHMM) -> None:
@@ -298,36 +249,6 @@ def test_labels_that_do_not_fit(model: AnchorHMM) -> None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Files
-
-
-@pytest.mark.parametrize("labels", [None, (1, 2.5, None, True, ("a", ("b", 1))), ("", "日本", "\ud800", "a b", "\n")])
-def test_everything_comes_back(labels: tuple[Any, ...] | None, tmp_path: Path) -> None:
-    model = AnchorHMM.train([*sentences(12), ["喜欢", "\udc80", "", "\n"]], AnchorOptions(n_states=5))
-    if labels is not None:
-        model = model.label(dict(zip(model.anchors, labels, strict=True)))
-    model.save(tmp_path / "m")
-    again = AnchorHMM.load(tmp_path / "m")
-    assert (again.options, again.words, again.anchors, again.tokens) == (
-        model.options,
-        model.words,
-        model.anchors,
-        model.tokens,
-    )
-    assert again.labels == labels
-    for name in ARRAYS:
-        assert getattr(again.hidden, name).tobytes() == getattr(model.hidden, name).tobytes()
-    rows = [*sentences(13, 20), ["towns", "\udc80"], []]
-    assert list(again.tag_all(rows)) == list(model.tag_all(rows))
-    assert (again.posteriors(rows[0] + rows[-2]) == model.posteriors(rows[0] + rows[-2])).all()
-    again.save(tmp_path / "n")
-    assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
-
-
-def test_labels_that_cannot_be_saved(model: AnchorHMM, tmp_path: Path) -> None:
-    labelled = model.label(dict.fromkeys(model.anchors, frozenset("a")))
-    with pytest.raises(ValueError, match="cannot be saved"):
-        labelled.save(tmp_path / "m")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture(scope="module")

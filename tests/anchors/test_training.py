@@ -158,18 +158,6 @@ def counts_of(bigrams: Bigrams, n: int) -> tuple[np.ndarray, np.ndarray]:
     return table, np.bincount(bigrams.first, bigrams.first_count, minlength=n)
 
 
-def test_the_moments_are_those_of_many_sequences() -> None:
-    """The oracle against its own sampler: five standard deviations."""
-    truth = anchor_hmm(0, 3, 6)
-    n_sequences = 40_000
-    sequences = draw(truth, n_sequences, np.random.default_rng(1))
-    for found, wanted in zip(counts_of(count_bigrams(sequences, 6), 6), counts_of(truth.bigrams(), 6), strict=True):
-        assert (abs(found - n_sequences * wanted) <= 5 * np.sqrt(3 * n_sequences * wanted) + 1e-9).all()
-    contexts = hulls.context_counts(sequences, 6, 2).toarray()
-    wanted = n_sequences * truth.contexts(2)
-    assert (abs(contexts - wanted) <= 5 * np.sqrt(3 * wanted) + 1e-9).all()
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Population moments
 
@@ -209,17 +197,6 @@ def test_every_hull_gives_the_model_back(construction: HullName, monkeypatch: py
     assert sorted(truth.anchors[x] for x in anchors.tolist()) == list(range(m))
     found = solve_closed_form(find_mixtures(rows, rows[anchors], 1.0), truth.bigrams())
     assert errors(found, truth) == pytest.approx(dict.fromkeys(("π", "T", "stop", "O"), 0.0), abs=1e-9)
-
-
-def test_more_states_than_there_are_give_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    truth = anchor_hmm(0, 4, 30)
-    monkeypatch.setattr(hulls, "context_counts", lambda *_: sparse.csr_array(truth.contexts(1)))
-    types = types_of(Sequences.of([[0]]), truth.unigrams)
-    for construction in ("best-fit", "cca", "random"):
-        options = HullOptions(construction=construction, smoothing=0.0, spelling="none", prior=0.0)
-        rows = build_hull(types, 9, options).points
-        anchors = choose_anchors(rows, truth.unigrams, 9, 30)
-        assert sorted(truth.anchors[x] for x in anchors.tolist()) == [0, 1, 2, 3]
 
 
 def test_the_likeliest_model_of_the_population_is_the_true_one() -> None:
@@ -320,21 +297,6 @@ def test_errors_fall_with_the_square_root_of_the_sample() -> None:
     assert found[-1].max() < np.log(0.02)
 
 
-def test_a_model_of_words_is_recovered() -> None:
-    """The whole of `AnchorHMM.train`, set to the letter of the paper."""
-    truth = anchor_hmm(1, 4, 25)
-    sequences = draw(truth, 20_000, np.random.default_rng(0))
-    sentences = [[f"w{x}" for x in row] for row in np.split(sequences.terminal, sequences.start[1:-1])]
-    hull = HullOptions(construction="cca", spelling="none", prior=0.0)
-    model = AnchorHMM.train(sentences, AnchorOptions(n_states=4, hull=hull, sharpness=1.0, steps=300))
-    assert sorted(truth.anchors[int(word[1:])] for word in model.anchors) == [0, 1, 2, 3]
-    back = np.argsort([int(word[1:]) for word in model.words])
-    hidden = model.hidden
-    same = HiddenMarkov(hidden.initial, hidden.transition, hidden.stop, hidden.emission[:, back])
-    print(errors(same, truth))
-    assert max(errors(same, truth).values()) < 0.05
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The choice of anchors
 
@@ -383,14 +345,6 @@ def test_ties_are_broken_by_frequency_and_then_by_order() -> None:
     # of those as far from the span of the others, an exchange takes the most frequent as well
     rows = np.array([[3.0, 3.0], [4.0, 0.0], [0.0, 4.0], [0.0, 4.0], [0.0, -4.0]])
     assert choose_anchors(rows, np.array([9.0, 8.0, 1.0, 2.0, 2.0]), 2, 5).tolist() == [3, 1]
-
-
-@given(seeds, st.integers(1, 5), st.integers(1, 12))
-def test_the_order_of_types_does_not_matter_beyond_ties(seed: int, m: int, candidates: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows, count, order = rng.normal(size=(12, 5)), rng.permutation(12) + 1.0, rng.permutation(12)
-    found = choose_anchors(rows, count, m, candidates)
-    assert order[choose_anchors(rows[order], count[order], m, candidates)].tolist() == found.tolist()
 
 
 @given(seeds, st.integers(1, 6), st.integers(0, 4), st.integers(0, 4))

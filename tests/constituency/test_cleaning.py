@@ -36,19 +36,6 @@ def test_other_words_are_empty_only_by_their_tag(word: str) -> None:
 @pytest.mark.parametrize(
     ("annotated", "expected"),
     [
-        ("(S (sn.e-SUJ *0*) (grup.verb (vmip3s0 llueve)) (Fp .))", "(S (grup.verb (vmip3s0 llueve)) (Fp .))"),
-        ("(S (sn (sn.co-SUJ *0*)) (vmip3s0 llueve))", "(S (vmip3s0 llueve))"),
-        ("(S.F.C-CD (sn.e (sn *0*)) (S.NF.P (aq0msp ido)))", "(S.F.C (S.NF.P (aq0msp ido)))"),
-        ("(sn (Fpa -Fpa-) (sn-SUJ.x (Z 3)) (-Fpt- -Fpt-))", "(sn (Fpa -Fpa-) (sn (Z 3)) (-Fpt- -Fpt-))"),
-    ],
-)
-def test_spanish(annotated: str, expected: str) -> None:
-    assert cleaned(annotated) == expected
-
-
-@pytest.mark.parametrize(
-    ("annotated", "expected"),
-    [
         (
             "(S (NP-SBJ-1 (PRP it)) (VP (VBZ is) (NP-LOC-PRD=2 (NN x))))",
             "(S (NP-SBJ (PRP it)) (VP (VBZ is) (NP-LOC-PRD (NN x))))",

@@ -127,15 +127,6 @@ def brackets(tree: Phrase, first: int = 0) -> tuple[list[tuple[int, int, str]], 
     return [(first, end, tree.label), *below], end
 
 
-def test_all_constituents_and_tags_of_a_tree_give_the_tree(model: ConstituencyModel) -> None:
-    for tree in parse_brackets(TREES):
-        tags = [node.label for node in tree.nodes() if isinstance(node, Phrase) and node.is_preterminal()]
-        parts, _ = brackets(tree)
-        others = [(i, j) for i in range(4) for j in range(i + 1, 5) if (i, j) not in {part[:2] for part in parts}]
-        constraints = PhraseConstraints(parts, others, dict(enumerate(tags)))
-        assert model.parse(WORDS, constraints=constraints).tree == tree
-
-
 def test_a_fallback_has_every_bracket_once(model: ConstituencyModel) -> None:
     brackets = [(0, 4), (2, 4), (2, 4, "X"), (2, 4, "X"), (2, 4, "S"), (3, 4)]
     parse = model.parse(WORDS, constraints=PhraseConstraints(brackets))

@@ -162,14 +162,6 @@ def test_trees_are_cleaned_for_posteriors_as_for_scores(model: ConstituencyModel
         model.part_posteriors([plain, Phrase("S", (Phrase("-NONE-", ("*",)),))])
 
 
-def test_posteriors_are_of_the_words_that_a_tree_has(model: ConstituencyModel, trees: list[Phrase]) -> None:
-    """An empty element for one parser may be a word for another."""
-    (longer,) = parse_brackets("(S (NP (NNP Mary)) (VP (VBZ sleeps) (NP (NN *sigh*))) (. .))")
-    alone = [model.part_posteriors([tree])[0].tolist() for tree in (trees[3], longer)]
-    assert [row.tolist() for row in model.part_posteriors([trees[3], longer])] == alone
-    assert model.part_posteriors([]) == []
-
-
 def test_a_tree_with_labels_never_seen_or_chains_of_them_has_weight_zero(model: ConstituencyModel) -> None:
     weight = model.score(parse_brackets("(S (PP (. .)) (. .)) (NEW (NN dog) (NN dog)) (NP (NN silence))"))
     np.testing.assert_array_equal(weight.sign, [0, 0, 1])
@@ -253,17 +245,6 @@ def test_all_sentences_are_parsed_as_each_one(model: ConstituencyModel, trees: l
     for scored, alone in zip(model.parse_all(sentences, 3), model.parse_all(sentences, 3, scored=False), strict=True):
         assert [(parse.tree, parse.is_fallback) for parse in alone] == [(one.tree, one.is_fallback) for one in scored]
         assert all(parse.is_fallback or (parse.sign == 0 and np.isnan(parse.log)) for parse in alone)
-
-
-def test_parts_that_do_not_fit_are_refused(model: ConstituencyModel) -> None:
-    (grammar,) = model.members
-    for change in (
-        {"symbols": grammar.symbols[:-1]},
-        {"tags": grammar.tags[:-1]},
-        {"tags": [*grammar.tags[:-1], "NEW"]},
-    ):
-        with pytest.raises(ValueError, match="do not fit together"):
-            replace(grammar, **change)
 
 
 def test_sentences_do_not_depend_on_their_batch(model: ConstituencyModel) -> None:

@@ -183,21 +183,6 @@ def test_posteriors_are_those_of_the_model_of_spans(parser: ConstituencyModel, t
     assert parser.part_posteriors([trees[3]])[0][-1] == after.get(root, 0.0)
 
 
-def test_the_best_trees_have_the_largest_gains_under_the_model_of_spans(parser: ConstituencyModel) -> None:
-    words = ["the", "dog", "sees", "a", "cat"]
-    posteriors = parser.posteriors(words)
-
-    def gain(tree: Phrase) -> float:
-        row = parser.part_posteriors([tree])[0]
-        phrases = sum(not node.is_preterminal() for node in tree.nodes() if isinstance(node, Phrase))
-        return float(row.sum()) - parser.options.span_penalty * phrases
-
-    parses = parser.parse_nbest(words, 5)
-    assert posteriors and parses[0].tree == parser.parse(words).tree
-    gains = [gain(parse.tree) for parse in parses]
-    assert gains == pytest.approx(sorted(gains, reverse=True), abs=1e-9)
-
-
 def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(trees: list[Phrase]) -> None:
     options = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=2))
     (whole,) = ConstituencyModel.train(trees, options).members

@@ -30,10 +30,6 @@ from tests.corpora.annotated import sentences, written
 Install = Callable[..., Any]
 
 
-def heads_of(trees: Any) -> list[Any]:
-    return [tree.heads for tree in trees]
-
-
 def first_forms(trees: Any) -> list[str]:
     return [tree.forms[0] for tree in trees]
 
@@ -155,17 +151,6 @@ def test_errors_in_malt_tab(text: str, problem: str) -> None:
 # Treebanks by name
 
 
-def test_formats_are_known_by_their_columns(tmp_path: Path) -> None:
-    file = tmp_path / "unnamed"
-    for text in (f"# a\tb\tc\n\n{conll('2', '0')}", tab("2", "0"), f"#\t#\t2\n{tab('0')}", "a\tA\t2\tx\nb\tB\t0\ty\n"):
-        file.write_text(text)
-        assert heads_of(dependency_trees(file)) == heads_of(dependency_trees(str(file))) == [(2, 0)]
-    for name in ("a.dp", "a.TAB"):
-        (tmp_path / name).write_text("dog NN 0\n")
-        with pytest.raises(CorpusError, match="1 column where Malt-TAB has 4, or 3"):
-            list(dependency_trees(tmp_path / name))
-
-
 def test_folders(tmp_path: Path) -> None:
     for name in ("b/x.conllu", "a.CONLLX", "d.conll"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -237,23 +222,6 @@ def test_corpora_of_nltk(install: Install) -> None:
     assert [next(trees).heads, next(trees).heads] == [(0, 1), (2, 0)]
     with pytest.raises(CorpusError, match=r"nltk:toy, file b\.test, sentence 2, line 4: no word has the HEAD 0"):
         next(trees)
-
-
-def test_parts_by_sentence_of_a_single_file(install: Install) -> None:
-    install({"a.dp": "".join(tab("0", form=str(n)) for n in range(1, 21))}, DependencyCorpusReader)
-    assert first_forms(dependency_trees("nltk:toy:test")) == ["9", "19"]
-    assert first_forms(dependency_trees("nltk:toy:dev")) == ["8", "18"]
-
-
-def test_other_corpora_of_nltk(install: Install) -> None:
-    install({"a.mrg": "(S (NN dog))\n"})
-    with pytest.raises(CorpusError, match="nltk:toy: no dependency treebank; give one such as nltk:dependency_tree"):
-        list(dependency_trees("nltk:toy"))
-    for name in ("nosuchcorpus", "stopwords_"):
-        with pytest.raises(CorpusError, match="NLTK has no such dependency treebank"):
-            dependency_trees(f"nltk:{name}")
-    with pytest.raises(CorpusError, match="no part 'tset'"):
-        dependency_trees("nltk:toy:tset")
 
 
 def test_dependency_treebank_is_that_of_nltk(require_corpus: Callable[[str], Any]) -> None:

@@ -1,8 +1,6 @@
 """The format of a text, by the name of its file or by its first line; and readers that go by it."""
 
 import string
-from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 
 from spectral_latent.corpora import (
     CorpusError,
-    constituency_trees,
     dependency_trees,
     sentences,
     tagged_sentences,
@@ -92,19 +89,6 @@ def test_what_is_written_in_conllu_is_known(sentence: DependencySentence) -> Non
 @given(st.text(string.printable), st.sampled_from(["-", "a.conllu", "a.txt"]))
 def test_any_text_has_a_format(text: str, name: str) -> None:
     assert sniff_format(name, text) in ENDINGS
-
-
-def test_corpora_are_of_the_formats_that_they_are_read_in(
-    shared_file: Callable[[str], Path], require_corpus: Callable[[str], object]
-) -> None:
-    text = shared_file("ud/id_gsd/id_gsd-ud-dev.conllu").read_text(encoding="utf-8")
-    assert sniff_format("-", text) == "conllu"
-    require_corpus("treebank")
-    for tree in islice(constituency_trees("nltk:treebank"), 500):
-        assert sniff_format("-", tree.bracketed()) == "brackets"
-    for sentence in islice(tagged_sentences("nltk:treebank"), 500):
-        assert sniff_format("-", " ".join(word for word, _ in sentence)) == "tokens"
-        assert sniff_format("-", " ".join(map("/".join, sentence))) == "tagged"
 
 
 # Readers

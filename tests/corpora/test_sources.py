@@ -10,7 +10,7 @@ import nltk
 import pytest
 from nltk.corpus.reader import BracketParseCorpusReader, SinicaTreebankCorpusReader
 
-from spectral_latent.constituency import Changes, Phrase, clean
+from spectral_latent.constituency import Changes, clean
 from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
@@ -18,7 +18,6 @@ from spectral_latent.corpora import (
     parse_brackets,
     phrase_from_nltk,
     phrases_from_nltk,
-    read_brackets,
 )
 from tests.constituency.test_cleaning import words_and_tags
 
@@ -79,13 +78,6 @@ def test_parts_by_file(install: Install) -> None:
     assert words(constituency_trees("nltk:toy")) == [str(n) for n in range(1, 21)]
     with pytest.raises(CorpusError, match="no part 'tset'; give nltk:toy, or one of its parts train, dev, test"):
         constituency_trees("nltk:toy:tset")
-
-
-def test_parts_by_sentence_of_a_single_file(install: Install) -> None:
-    install({"all.mrg": "".join(f"(X {n})\n" for n in range(1, 21))})
-    assert words(constituency_trees("nltk:toy:test")) == ["9", "19"]
-    assert words(constituency_trees("nltk:toy:dev")) == ["8", "18"]
-    assert len(words(constituency_trees("nltk:toy:train"))) == 16
 
 
 def test_what_nltk_mends_in_brackets(install: Install) -> None:
@@ -221,15 +213,3 @@ def test_cleaning_removes_the_null_subjects_of_cess_esp(require_corpus: Callable
         assert after == [(word, tag) for word, tag in before if word != "*0*"]
         removed.update(word for word, _ in before)
     assert removed["*0*"] > 300
-
-
-def test_craft(shared_file: Callable[[str], Path]) -> None:
-    folder = shared_file("treebanks/craft/dev")
-    trees = list(constituency_trees(folder))
-    files = sorted(folder.glob("*.tree"))
-    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    assert len(trees) == len(lines)
-    assert trees == [tree for file in files for tree in read_brackets(file)]
-    for tree, line in zip(trees, lines, strict=True):
-        assert isinstance(tree, Phrase)
-        assert tree.bracketed() == line.removeprefix("( ").removesuffix(" )")

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nltk
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nltk.corpus.reader import (
     DependencyCorpusReader,
-    PlaintextCorpusReader,
     TaggedCorpusReader,
 )
 from nltk.tag import map_tag, str2tuple
@@ -59,12 +57,6 @@ def test_a_word_is_divided_as_by_nltk(token: str) -> None:
         assert (pair[0], pair[1].upper()) == (word, tag)
 
 
-def test_slashes_by_hand() -> None:
-    (sentence,) = parse_tagged(r"1\/2/CD //SYM and/or/CC a/b\/c/X 10\u00a0000/CD l/nn".replace(r"\u00a0", "\u00a0"))
-    words = [r"1\/2", "/", "and/or", r"a/b\/c", "10\u00a0000", "l"]
-    assert sentence == list(zip(words, ["CD", "SYM", "CC", "X", "CD", "nn"], strict=True))
-
-
 @pytest.mark.parametrize(
     ("text", "line", "token"),
     [
@@ -98,11 +90,6 @@ def test_any_text_gives_sentences_or_the_error(text: str) -> None:
         return
     lines = [" ".join(f"{word}/{tag}" for word, tag in sentence) for sentence in tagged]
     assert [line.split() for line in lines] == [words for words in plain_sentences(text.split("\n")) if words]
-
-
-@given(st.lists(st.lists(WORD, max_size=4)))
-def test_plain_sentences_are_one_a_line(words: list[list[str]]) -> None:
-    assert list(plain_sentences(" ".join(sentence) + "\r\n" for sentence in words)) == words
 
 
 CONLLU = """1-2|vámonos|_|_|_|_|_|_|_|_
@@ -188,13 +175,6 @@ def test_folders_of_plain_text(tmp_path: Path) -> None:
         sentences(tmp_path / "d")
 
 
-def test_an_error_names_the_file_in_the_folder(tmp_path: Path) -> None:
-    (tmp_path / "a.pos").write_text("a/A")
-    (tmp_path / "b.pos").write_text("b/B\nc")
-    with pytest.raises(CorpusError, match=r"b\.pos, line 2: 'c' is not"):
-        list(tagged_sentences(tmp_path))
-
-
 def test_words_of_tagged_text(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("\nthe/DT dog/NN\nbarks/VB\n")
@@ -245,13 +225,6 @@ def test_traces_are_left_out(install: Install) -> None:
     assert changes.counts == {"empty elements removed": 3, "sentences without words left out": 1}
     assert changes.left_out["sentences without words left out"] == ["nltk:toy, file a.mrg, sentence 2"]
     assert list(sentences("nltk:toy")) == [["go"], ["stop"]]
-
-
-def test_corpora_without_tags(install: Install) -> None:
-    install({"a.txt": "a b\nc\n"}, PlaintextCorpusReader, sent_tokenizer=nltk.LineTokenizer())
-    assert list(sentences("nltk:toy")) == [["a", "b"], ["c"]]
-    with pytest.raises(CorpusError, match="nltk:toy: NLTK has no such tagged corpus"):
-        tagged_sentences("nltk:toy")
 
 
 def test_corpora_without_universal_tags(install: Install) -> None:

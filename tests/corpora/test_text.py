@@ -69,15 +69,6 @@ def test_long_columns_are_told_from_numbers_in_linear_time() -> None:
     assert time.process_time() - begun < 2
 
 
-def test_numbers_of_all_notations() -> None:
-    for text in ("1", "-1", "+1.", "1.5", ".5", "1e5", "-.5E-3", "-inf", "-Infinity"):
-        (found,) = parse_nbest(f"1 a\n{text}\n(S (NN run))\n", form="bllip")
-        assert found.candidates[0].scores == (float(text),)
-    for text in (".", "1..5", "e5", "1e", "nan", "1_0"):
-        with pytest.raises(CorpusError, match="is not a number"):
-            list(parse_nbest(f"1 a\n{text}\n(S (NN run))\n", form="bllip"))
-
-
 def test_utf_32_is_not_read_as_utf_16() -> None:
     """As a whole, or from a pipe that comes in small parts."""
     for encoding, size in itertools.product(("utf-32", "utf-32-le", "utf-32-be"), (1, 2, 3, 100)):

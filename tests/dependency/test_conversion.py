@@ -250,8 +250,3 @@ def test_every_array_of_heads_is_a_tree_or_refused() -> None:
         else:
             with pytest.raises(EstimationError, match="sentence 1"):
                 skeletal_trees([sentence], [["A"] * 3], Attachment(), Vocabulary())
-
-
-def test_no_sentences_are_no_trees() -> None:
-    trees, head = skeletal_trees([], [], Attachment(), Vocabulary())
-    assert trees.n_nodes == len(trees.root) == len(head) == 0

@@ -107,16 +107,6 @@ def partition(column: Sequence[Any]) -> tuple[int, ...]:
     return tuple(numbers.setdefault(value, len(numbers)) for value in column)
 
 
-def test_leaves_of_the_same_word_have_the_same_rule() -> None:
-    """Places tell every leaf apart; the templates of the core are about words."""
-    sentence = DependencySentence.of(["a", "a"]).with_heads((0, 1))
-    converted = skeletal_trees([sentence] * 3, ["XX"] * 3, Attachment(), Vocabulary())
-    found = dependency_features(converted, np.zeros(6, dtype=np.int64), np.zeros(6, dtype=np.int64))
-    for columns in (found.inside, found.outside):
-        np.testing.assert_array_equal(columns[:3], columns[3:6])
-        np.testing.assert_array_equal(columns[:3], columns[6:])
-
-
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 9), min_size=1, max_size=4), st.sampled_from(SIDES))
 def test_columns_tell_apart_what_the_definitions_do(seed: int, sizes: list[int], first: Side) -> None:

@@ -124,22 +124,6 @@ def test_where_nothing_fails_weights_are_the_estimates(seed: int) -> None:
     np.testing.assert_array_equal(found.log, expected.log)
 
 
-def test_one_bad_leaf() -> None:
-    """S → A B, where A → x has a negative estimate: ζ_A times the coarse weight stands in for it."""
-    coarse = Lpcfg([1] * 3, [np.array([x]) for x in (0.6, 0.2, 0.2)], {}, {}, {})
-    coarse.q.update({(1, 0): np.array([0.5]), (1, 1): np.array([0.5]), (2, 0): np.array([1.0])})
-    coarse.t.update({(0, 1, 2): np.array([[[1.0]]])})
-    latent = Lpcfg([1, 2, 2], [np.array([0.6]), np.array([0.1, 0.1]), np.array([0.1, 0.1])], {}, {}, {})
-    latent.q.update({(1, 0): np.array([-0.5, 0.2]), (1, 1): np.array([0.9, 0.3]), (2, 0): np.array([1.0, 1.0])})
-    latent.t.update({(0, 1, 2): np.array([[[0.25, 0.25], [0.5, 0.0]]])})
-    bad, good = (0, (1, 0), (2, 0)), (0, (1, 1), (2, 0))
-    # ζ_A is in proportion to the sum of both leaves, (0.4, 0.5), with (0.1, 0.1) · ζ_A = 0.2
-    zeta = np.array([0.4, 0.5]) * 2 / 0.9
-    np.testing.assert_allclose(mean_inside_vectors(latent.operators(), coarse.operators())[1], zeta)
-    expected = [0.6 * 0.5 * (zeta[0] * 0.5 + zeta[1] * 0.5), 0.6 * (0.9 * 0.5 + 0.3 * 0.5)]
-    assert numbers(floored(latent, coarse, [bad, good])) == pytest.approx(np.array(expected), rel=1e-12)
-
-
 def test_rules_that_are_unknown_give_weight_zero() -> None:
     rng = np.random.default_rng(1)
     rules = {**RULES, "leaf": [rule for rule in RULES["leaf"] if rule != (0, 2)]}

@@ -315,10 +315,6 @@ def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(
     assert set(total) == {labels[a] for a in training.treebank.counts.rules.binary[:, 0].tolist()}
 
 
-def test_no_sentences_have_no_scores(model: DependencyModel) -> None:
-    assert model.score([]).log.shape == (0,)
-
-
 def test_floored_scores_are_positive_where_the_coarse_grammar_has_the_tree() -> None:
     """Of random trees, some of which have negative estimates."""
     every, signs = random_treebank(1), []
@@ -357,14 +353,6 @@ def test_every_sentence_gets_a_projective_tree_over_its_words(
         assert parse.tree.is_projective() and len(parse.tree.roots) == 1
         assert not parse.is_fallback
     assert is_tree(model.parse(sentence, projective=False).tree.heads or ())
-
-
-def test_tags_decide(model: DependencyModel) -> None:
-    """Of the same words, also where a word never had the tag."""
-    for words in ("Mary {} ./.", "unheard {} ./."):
-        verb, noun = (model.parse(plain(words.format(tagged))).tree for tagged in ("house/VBZ", "house/NNP"))
-        assert verb.heads == (2, 0, 2)
-        assert noun.heads != (2, 0, 2)
 
 
 def tagged(columns: dict[str, str]) -> DependencySentence:
@@ -551,13 +539,6 @@ def test_damaged_models_are_refused(model: DependencyModel, change: Change, tmp_
     save_model(path, arrays, settings)
     with pytest.raises(ModelFileError, match=str(path)):
         DependencyModel.load(path)
-
-
-@pytest.mark.parametrize("n", [0, 2])
-def test_files_of_any_number_of_grammars_but_one_are_refused(model: DependencyModel, n: int, tmp_path: Path) -> None:
-    replace(model, members=model.members * n).save(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="must have 1"):
-        DependencyModel.load(tmp_path / "model")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -341,14 +341,6 @@ def test_parses_have_relations(parser: DependencyModel) -> None:
     assert prepare(TREES, OPTIONS).estimate().parse(probe).tree == parse.tree
 
 
-def test_without_annotation_parses_have_none(tmp_path: Path) -> None:
-    plain = DependencyModel.train([tree._replace(relations=("_",) * len(tree.forms)) for tree in TREES], OPTIONS)
-    assert plain.relations is None
-    assert plain.parse(TREES[0]).tree.relations == ("_", "_", "_")
-    plain.save(tmp_path / "model")
-    assert DependencyModel.load(tmp_path / "model").relations is None
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Treebanks
 

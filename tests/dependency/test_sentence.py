@@ -68,15 +68,3 @@ def test_long_chains_take_linear_time() -> None:
     assert sentence(tuple(range(size))).is_projective()
     assert sentence((*range(2, size + 1), 0)).is_projective()
     assert not sentence((*range(2, size + 1), 1)).is_tree()
-
-
-def test_a_picture_has_the_tags_of_the_treebank_where_there_are_no_universal_ones() -> None:
-    heads = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0), ("nsubj", "root"))
-    for upos, shown, hidden in ((("_", "_"), "NNS", ">_<"), (("NOUN", "VERB"), "NOUN", "NNS")):
-        picture = heads._replace(upos=upos)._repr_svg_() or ""
-        assert shown in picture and hidden not in picture
-
-
-def test_words_are_shown_though_they_look_like_blanks() -> None:
-    assert repr(DependencySentence.of(["_"])) == "DependencySentence(forms=('_',))"
-    assert repr(DependencySentence.of([])) == "DependencySentence(forms=())"

@@ -139,38 +139,6 @@ def test_identities(sentences: list[tuple[Phrase, Phrase]]) -> None:
         assert shown(ideal) == ["100.00"] * 6
 
 
-GOLD = "(TOP (S (NP-SBJ (DT the) (NN dog)) (VP (VBD ran) (ADVP (RB away))) (. .)))"
-
-
-@pytest.mark.parametrize(
-    ("gold", "predicted", "counts"),  # gold, predicted and matched brackets
-    [
-        (GOLD, GOLD, (4, 4, 4)),
-        (GOLD, "( (S (NP (DT the) (NN dog)) (VP (VBD ran) (PRT (RB away))) (. .)))", (4, 4, 4)),
-        (GOLD, "(S (NP=1 (DT the) (NN dog)) (VP (VBD ran)) (ADVP (RB away)) (. .))", (4, 4, 3)),
-        ("(NP (NP (NN a)))", "(NP (NP (NP (NN a))))", (2, 3, 2)),
-        ("(NP (NP (NN a)))", "(NP (NN a))", (2, 1, 1)),
-        ("(S (NP (-NONE- *)) (VP (VB go)))", "(S (VP (VB go)))", (2, 2, 2)),
-        ("(S (NP (NN a) (, ,)) (VP (VB b)))", "(S (NP (NN a)) (, ,) (VP (VB b)))", (3, 3, 3)),
-        ("(S (PRN (`` ``) ('' '')) (VP (VB b)))", "(S (`` ``) ('' '') (VP (VB b)))", (2, 2, 2)),
-        ("((S (NN a)) (S (NN b)))", "(TOP (S (NN a)) (S (NN b)))", (2, 2, 2)),
-        ("(NN a)", "(NN a)", (0, 0, 0)),
-    ],
-)
-def test_brackets_by_hand(gold: str, predicted: str, counts: tuple[int, int, int]) -> None:
-    scores = score(gold, predicted)
-    assert (scores.gold, scores.predicted, scores.matched) == counts
-
-
-def test_ratios_by_hand() -> None:
-    scores = score(GOLD, "(S (NP (DT the) (NN dog) (VBD ran)) (NP (NN away)) (. .))")
-    assert (scores.gold, scores.predicted, scores.matched) == (4, 3, 1)
-    assert scores.recall == 25.0
-    assert scores.precision == pytest.approx(100 / 3)
-    assert scores.f1 == pytest.approx(200 / 7)
-    assert (scores.exact, scores.no_crossing, scores.tagging_accuracy) == (0.0, 0.0, 75.0)
-
-
 def test_errors_and_skipped_sentences_count_for_nothing_else() -> None:
     gold = "(S (NN a)) (S (NN a)) (S (NN a) (. .)) (S (NN a))"
     scores = score(gold, "(S (NN a)) (S (NN b)) (S (NN a) (NN .)) (S (. a))")

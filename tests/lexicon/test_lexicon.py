@@ -73,14 +73,6 @@ def test_signatures_go_from_fine_to_the_one_that_all_words_share(word: str) -> N
         assert len(coarse) == 1 or fine[1][1:] == coarse[1]
 
 
-@given(words, words)
-def test_words_that_share_a_signature_share_the_coarser_ones(one: str, two: str) -> None:
-    mine, theirs = signatures(one)[::-1], signatures(two)[::-1]
-    for level, signature in enumerate(mine):
-        if signature in theirs:
-            assert theirs[: level + 1] == mine[: level + 1]
-
-
 vocabularies = st.lists(words, max_size=12).map(lambda found: [*found, "seed"])
 
 

@@ -147,58 +147,6 @@ def test_emissions_are_those_of_the_formulas(
         assert found[pair] == pytest.approx(expected[pair], rel=1e-9, abs=1e-11)
 
 
-@given(counts, option_sets, families, st.integers(0, 99))
-@settings(max_examples=40)
-def test_which_rules_there_are_depends_on_the_counts_alone(
-    count: dict[tuple[int, int], int], options: LexiconOptions, family: list[int], seed: int
-) -> None:
-    """So the plain grammar that prunes and the latent one have the same rules."""
-    words, count = relabelled(count)
-    lexicon = Lexicon(words)
-    tables = [
-        smooth_emissions(lexicon, options, moments_of(count, m, seed), np.array(family))[0].tolist() for m in (0, 1, 3)
-    ]
-    assert tables[0] == tables[1] == tables[2]
-    assert tables[0] == sorted(map(list, {tuple(rule) for rule in tables[0]}))  # as `Rules` wants them
-
-
-@given(counts, families)
-@settings(max_examples=40)
-def test_a_known_word_keeps_its_tokens_and_a_signature_has_one(
-    count: dict[tuple[int, int], int], family: list[int]
-) -> None:
-    """Before sharing: Σ_a v(a, x) = n(x) of a known word, and Σ_a Q(a, s) = 1."""
-    words, count = relabelled(count)
-    lexicon = Lexicon(words)
-    options = LexiconOptions(tag_strength=0.0, min_expected=0.0)
-    rules, total = smooth_emissions(lexicon, options, moments_of(count, 0, 0), np.array(family))
-    sums = np.bincount(rules[:, 1], total[:, 0], minlength=len(lexicon.terminals))
-    n = np.zeros(len(words))
-    for (_, x), k in count.items():
-        n[x] += k
-    assert sums[: len(words)] == pytest.approx(n)
-    assert sums[len(words) :] == pytest.approx(np.ones(len(lexicon.terminals) - len(words)))
-
-
-@given(counts)
-@settings(max_examples=40)
-def test_sharing_moves_a_symbol_towards_its_familys_distribution(count: dict[tuple[int, int], int]) -> None:
-    """v(a, x) + C p(x | family), times n / (n + C): with all symbols in one family and C → ∞, n(a) p(x)."""
-    words, count = relabelled(count)
-    moments, together = moments_of(count, 0, 0), np.zeros(N_SYMBOLS, dtype=int)
-    tables = []
-    for share in (0.0, 1e9):
-        lexicon = Lexicon(words)
-        options = LexiconOptions(tag_strength=share, min_expected=0.0)
-        rules, total = smooth_emissions(lexicon, options, moments, together)
-        table = np.zeros((N_SYMBOLS, len(lexicon.terminals)))
-        table[rules[:, 0], rules[:, 1]] = total[:, 0]
-        tables.append(table)
-    alone, shared = tables
-    p = alone.sum(axis=0) / alone.sum()
-    assert shared == pytest.approx(np.outer(moments.symbol_count * (alone.sum(axis=1) > 0), p), rel=1e-6, abs=1e-9)
-
-
 @given(st.text(max_size=10), counts)
 @settings(max_examples=40)
 def test_every_word_has_a_terminal_with_a_rule(word: str, count: dict[tuple[int, int], int]) -> None:

@@ -58,15 +58,6 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty() 
     np.testing.assert_allclose(expected, observed - 0.5 * model.weights, atol=5e-3)
 
 
-def test_each_type_counts_once() -> None:
-    vocabulary, (word, symbol, count, opens) = random_training(1)
-    scale = np.random.default_rng(0).integers(1, 100, len(vocabulary))[word]
-    probes = ["ab", "Ab", "b-1"]
-    once = SpellingModel.train(vocabulary, word, symbol, count, opens, n_symbols=4)
-    often = SpellingModel.train(vocabulary, word, symbol, count * scale, opens, n_symbols=4)
-    np.testing.assert_allclose(once.posterior(probes), often.posterior(probes), atol=1e-4)
-
-
 def feature_names(model: SpellingModel, word: str, opens: bool = False) -> dict[tuple[str, int], float]:
     """The non-zero features of a word by name and symbol, read from the stored form."""
     names = model.names.names

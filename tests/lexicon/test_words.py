@@ -246,13 +246,3 @@ def test_a_known_tag_that_no_signature_has_takes_its_direction_from_its_commones
     assert model.rules.leaf[found.source[rows]].tolist() == [[3, commonest]]
     found, rows = inside_of(encoder, "barking")
     assert 3 not in found.rules[rows, 0]
-
-
-def test_without_spellings_unseen_words_are_their_signatures() -> None:
-    words = Lexicon(KNOWN)
-    encoder, model, _ = of(words, all_pairs(words))
-    found = encoder.encode([["the", "barking", "walking"]])
-    for place, terminal in enumerate([0, words.signature("barking"), 1]):
-        mine = rows_of(found, place)
-        np.testing.assert_array_equal(found.restrict(model).leaf[mine], model.leaf[model.rules.leaf[:, 1] == terminal])
-        assert found.likely[mine].all()

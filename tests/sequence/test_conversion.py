@@ -69,12 +69,6 @@ def test_a_part_is_the_sequences_that_are_marked(pairs: Rows, marks: int) -> Non
         np.testing.assert_array_equal(getattr(part, name), getattr(expected, name))
 
 
-def test_without_tags_there_is_one() -> None:
-    sequences = Sequences.of(iter([(3, 1), (2,)]))
-    assert sequences.tag.tolist() == [0, 0, 0]
-    assert nested(sequences.trees(1)) == [(1, (0, 3), (1, (0, 1))), (1, (0, 2))]
-
-
 def test_the_first_empty_sequence_is_named() -> None:
     with pytest.raises(ValueError, match="sequence 2 is empty"):
         Sequences.of([[1], [], [2], []])

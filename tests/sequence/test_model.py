@@ -133,21 +133,6 @@ def test_empty_sequences(tagger: LatentTagger, with_states: LatentHMM) -> None:
     assert END not in with_states.following([])
 
 
-def test_joint_probabilities_are_shares_of_those_of_words() -> None:
-    """With one state, and words of which only one tag is known: sums over tags of p(words, tags) are p(words)."""
-    model = LatentTagger.train(CORPUS * 4, options("em", 1))
-    sentence = ["dog", "Zürich"]
-    pairs = [
-        [(word, tag) for word, tag in zip(sentence, row, strict=True)]
-        for row in ([first, second] for first in model.tags for second in model.tags)
-    ]
-    joint = model.joint_log_probabilities(pairs)
-    (log,) = model.log_probabilities([sentence])
-    assert np.logaddexp.reduce(joint) == pytest.approx(log, rel=1e-9)
-    posterior = np.exp(joint - log).reshape(5, 5)
-    assert posterior.sum(axis=1) == pytest.approx(model.posteriors(sentence)[0], abs=5e-3)  # pruned a little
-
-
 def test_joint_probabilities_of_what_is_unknown(tagger: LatentTagger) -> None:
     found = tagger.joint_log_probabilities([[("dog", "N")], [("dog", "no tag")], [("Zürich", "N")]])
     assert np.isfinite(found[[0, 2]]).all() and np.isneginf(found[1])
@@ -216,12 +201,6 @@ def test_any_hashable_object_is_an_observation() -> None:
     drawn = model.sample(3, np.random.default_rng(0), length=4)
     assert all(any(x is y or x == y for y in row) for sequence in drawn for x in sequence)
     assert LatentHMM.train(np.array([[1, 2], [2, 2]] * 9)).following(np.array([1]))[2] > 0
-
-
-def test_what_was_never_seen_is_one_observation(strings: list[list[int]]) -> None:
-    model = LatentHMM.train(strings, hmm_options())
-    one, two, three = model.log_probabilities([[0, "x"], [0, None], [0, 1]])
-    assert one == two < three
 
 
 def test_bad_data_are_named() -> None:
@@ -326,20 +305,6 @@ def test_saving_and_loading_keeps_any_plain_name(tmp_path: Path) -> None:
     assert loaded.observations.known == row
     assert [type(name) for name in loaded.observations.known] == [type(name) for name in row]
     assert loaded.tagger.tag(row) == model.tagger.tag(row)
-
-
-def test_tags_of_any_plain_kind_are_kept(tmp_path: Path) -> None:
-    model = LatentTagger.train([[("a", 1), ("b", ("x", None)), ("c", "y")]] * 3, options())
-    model.save(path := tmp_path / "model")
-    assert LatentTagger.load(path).tag(["a", "b", "c"]) == model.tag(["a", "b", "c"]) == [1, ("x", None), "y"]
-
-
-@pytest.mark.parametrize("name", [frozenset({1}), ("x", frozenset())])
-def test_what_cannot_be_saved_is_named_and_leaves_no_file(name: Hashable, tmp_path: Path) -> None:
-    model = LatentHMM.train([[name, 1]] * 3, hmm_options())
-    with pytest.raises(ValueError, match="cannot be saved"):
-        model.save(tmp_path / "model")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture(scope="module")

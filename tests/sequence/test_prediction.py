@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -20,7 +19,6 @@ from tests.sequence.hmms import (
     TaggedModel,
     all_strings,
     begins,
-    chi_square,
     draw_strings,
     probability,
     random_hmm,
@@ -243,17 +241,6 @@ def test_what_follows_is_a_ratio_of_prefix_sums(learnt: LatentHMM) -> None:
             expected[END] = probability(learnt.hidden, prefix) / whole
         assert found == pytest.approx(expected, rel=1e-9)
         assert list(found.values()) == sorted(found.values(), reverse=True)
-
-
-def test_samples_have_the_frequencies_of_the_model(learnt: LatentHMM) -> None:
-    """Only what was seen is drawn: each observation's probability is divided by that of the seen ones."""
-    n, known = 20_000, learnt.observations.known
-    drawn = Counter(tuple(map(known.index, row)) for row in learnt.sample(n, np.random.default_rng(1)))
-    seen = 1.0 - learnt.hidden.emission[0, N]
-    strings = list(all_strings(N, 5))
-    p = np.array([probability(learnt.hidden, x) / seen ** len(x) for x in strings])
-    counts = np.array([drawn[x] for x in strings] + [n - sum(drawn[x] for x in strings)])
-    assert chi_square(counts, np.append(p, 1.0 - p.sum())) < 4.0
 
 
 def drawn_in_turn(predictor: Predictor, n: int, n_known: int, length: int, rng: np.random.Generator) -> list[list[int]]:

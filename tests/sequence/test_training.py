@@ -112,25 +112,6 @@ def test_choices_are_those_of_cross_validation() -> None:
     assert len(steps) < 50  # numbers of states that are clearly worse are given up
 
 
-def test_em_from_recovered_states_is_level_with_the_best_of_random_starts() -> None:
-    """And recovered states are those of the truth, up to their order and sampling errors."""
-    rng = np.random.default_rng(2)
-    truth = random_hmm(rng, 3, 6, concentration=0.3)
-    data = draw_strings(truth, 2_000, rng)
-    climbing = {"iterations": 300, "tolerance": 1e-5}
-    logs = {
-        (name, start): LatentHMM.train(
-            data, HMMOptions(EstimatorOptions(name, 3, seed=start, **climbing), choose_states=False)
-        ).objective[-1]
-        for name, start in (("hybrid", 0), *(("em", start) for start in range(3)))
-    }
-    assert logs["hybrid", 0] / len(data) > max(logs.values()) / len(data) - 0.01
-    recovered = LatentHMM.train(data, exactly("recovered", 3)).log_probabilities(data).mean()
-    best = max(logs.values()) / len(data)
-    one_state = LatentHMM.train(data, exactly("recovered", 1)).log_probabilities(data).mean()
-    assert recovered - one_state > 0.5 * (best - one_state)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Shards
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,32 +90,6 @@ def test_columns_are_refused_exactly_when_they_are_no_treebank(trees: list[tuple
     else:
         with pytest.raises(ValueError, match=r".+"):
             build(given)
-
-
-def test_every_small_set_of_columns_is_refused_exactly_when_it_is_no_treebank() -> None:
-    """All columns of three nodes with children in -1 ... 3 and one or two roots."""
-    accepted = 0
-    child = range(-1, 3)
-    roots = [[2], [0, 2], [1, 2], [0, 1, 2], [2, 2], [1], [0], [2, 1], [0, 1], []]
-    for left in itertools.product([-1], [-1, 0, 1], child):
-        for right in itertools.product([-1, 0], child, child):
-            for terminal in itertools.product([-1, 0], repeat=3):
-                for root in roots:
-                    given = {
-                        "symbol": [0, 0, 0],
-                        "left": list(left),
-                        "right": list(right),
-                        "terminal": list(terminal),
-                        "root": root,
-                    }
-                    try:
-                        build(given)
-                    except ValueError:
-                        assert not is_treebank(given), given
-                    else:
-                        assert is_treebank(given), given
-                        accepted += 1
-    assert accepted == 5  # binary; unary chain; leaf + unary; unary + leaf; three leaves
 
 
 LEAF: Columns = {"symbol": [0], "left": [-1], "right": [-1], "terminal": [0], "root": [0]}
