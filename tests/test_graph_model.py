@@ -304,34 +304,6 @@ def test_a_model_in_another_basis_has_no_states_and_no_samples() -> None:
 # Shards
 
 
-def test_shards_are_learnt_alike_in_memory_in_files_and_on_threads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Files are equal to the byte; the treebank as a whole gives the same model up to rounding."""
-    graphs = sampled(200, 0)
-    given: Any = {
-        "inside_features": {"degree": lambda graph, node: graph.out_degree(node)},
-        "outside_features": {"size": lambda graph, node: len(graph)},
-    }
-
-    def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
-        make_shards(monkeypatch, size, in_files=in_files)
-        options = EstimatorOptions("clusters-em", n_states=2, iterations=3)
-        GraphModel.train(iter(graphs), options, jobs=jobs, **given).save(tmp_path / "model")
-        return (tmp_path / "model").read_bytes()
-
-    shards = train(100, in_files=False)
-    assert train(100, in_files=True) == shards
-    assert train(100, in_files=True, jobs=2) == shards
-    in_shards = GraphModel.load(tmp_path / "model")
-    train(10**9, in_files=False)
-    whole = GraphModel.load(tmp_path / "model")
-    (in_shards,), (whole,) = in_shards.members, whole.members
-    assert in_shards.symbols == whole.symbols and in_shards.terminals == whole.terminals
-    np.testing.assert_array_equal(in_shards.operators.states, whole.operators.states)
-    np.testing.assert_allclose(in_shards.score(graphs[:50]).log, whole.score(graphs[:50]).log, rtol=1e-6)
-
-
 def test_graphs_that_are_read_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     make_shards(monkeypatch, 60, in_files=False)
     alive: weakref.WeakSet[nx.DiGraph] = weakref.WeakSet()

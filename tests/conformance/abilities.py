@@ -12,6 +12,7 @@ import pytest
 from spectral_latent._names import EstimatorName
 from spectral_latent.estimation import ESTIMATORS, EstimationError, Progress
 from tests.conformance.model import ModelConformance, contents, with_option
+from tests.streams import make_shards
 
 
 class EstimatedConformance(ModelConformance):
@@ -77,11 +78,18 @@ class EstimatedConformance(ModelConformance):
         with pytest.raises(EstimationError, match="no trees"):
             self.learn(iter(examples), self.settings[0], weights=[0.0] * len(examples))
 
-    def test_training_gives_the_same_bytes_for_any_number_of_jobs(self, models: list[Any], tmp_path: Path) -> None:
-        for options, model in zip(self.settings, models, strict=True):
-            model.save(tmp_path / "one")
-            self.train(options, jobs=2).save(tmp_path / "two")
-            assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    def test_shards_are_learnt_alike_in_memory_in_files_and_by_several_jobs(
+        self, models: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """To the byte; all examples at once give the same numbers up to rounding."""
+        make_shards(monkeypatch, 150, in_files=False)
+        in_memory = [self.train(options) for options in self.settings]
+        make_shards(monkeypatch, 150, in_files=True)
+        for options, model in zip(self.settings, in_memory, strict=True):
+            model.save(tmp_path / "memory")
+            self.train(options, jobs=2).save(tmp_path / "files")
+            assert (tmp_path / "memory").read_bytes() == (tmp_path / "files").read_bytes()
+        self._compare(in_memory[0], models[0], tmp_path)
 
 
 class OfWords:

@@ -201,19 +201,6 @@ def test_a_treebank_that_is_read_is_not_held(trees: list[Phrase], monkeypatch: p
     assert model.members[0].prior.sum() == pytest.approx(1.0)
 
 
-def test_models_are_learnt_alike_in_memory_in_files_and_by_several_jobs(
-    trees: list[Phrase], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def train(*, in_files: bool = True, jobs: int = 1) -> bytes:
-        make_shards(monkeypatch, 150, in_files=in_files)
-        ConstituencyModel.train(iter(trees), MEMBERS, jobs=jobs).save(tmp_path / "model")
-        return (tmp_path / "model").read_bytes()
-
-    in_memory = train(in_files=False)
-    assert train() == in_memory
-    assert train(jobs=2) == in_memory
-
-
 def test_features_and_counts_do_not_depend_on_shards(trees: list[Phrase], monkeypatch: pytest.MonkeyPatch) -> None:
     """What a shard numbers means the same in all: put together, shards are the columns of the whole."""
     options = ConstituencyOptions()

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent._names import EstimatorName
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import (
     Attachment,
@@ -474,33 +473,6 @@ def test_bad_requests_are_refused(model: DependencyModel) -> None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Files and processes
-
-
-@pytest.mark.parametrize("estimator", ["spectral", "clusters-em"])
-def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
-    estimator: EstimatorName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """To the byte; and but for rounding as the whole."""
-    sentences = read(TREES) * 5
-    rank = None if estimator == "spectral" else 2
-    options = DependencyOptions(estimator=EstimatorOptions(estimator, n_states=3, iterations=2, rank=rank))
-
-    def train(nodes: int, *, in_files: bool, jobs: int = 1) -> bytes:
-        make_shards(monkeypatch, nodes, in_files=in_files)
-        DependencyModel.train(iter(sentences), options, jobs=jobs).save(tmp_path / "model")
-        return (tmp_path / "model").read_bytes()
-
-    shards = train(50, in_files=False)
-    assert train(50, in_files=True) == shards
-    assert train(50, in_files=True, jobs=2) == shards
-    in_shards = DependencyModel.load(tmp_path / "model")
-    train(1 << 16, in_files=False)
-    whole = DependencyModel.load(tmp_path / "model")
-    assert in_shards.grammar.symbols == whole.grammar.symbols
-    np.testing.assert_array_equal(in_shards.grammar.coarse.leaf, whole.grammar.coarse.leaf)
-    np.testing.assert_array_equal(in_shards.grammar.prior, whole.grammar.prior)
-    np.testing.assert_array_equal(in_shards.grammar.operators.states, whole.grammar.operators.states)
-    np.testing.assert_allclose(in_shards.score(sentences[:6]).log, whole.score(sentences[:6]).log, rtol=1e-6)
 
 
 def test_a_treebank_that_is_read_is_not_held(trees: list[DependencySentence], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -155,52 +154,25 @@ def words_with_tags(n: int) -> list[list[tuple[str, int]]]:
 
 
 @pytest.mark.usefixtures("two_folds")
-@pytest.mark.parametrize(
-    ("estimator", "tagged", "states"),
-    [("spectral", True, 3), ("pivots-em", True, 3), ("hybrid", False, 3), ("spectral", False, None)],
-)
-def test_shards_are_learnt_alike_in_memory_in_files_and_on_processes(
-    estimator: EstimatorName,
-    tagged: bool,
-    states: int | None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_folds_are_learnt_alike_in_memory_in_files_and_by_several_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To the byte; and but for rounding as the whole."""
-    if tagged:
-        rank = None if estimator == "spectral" else 2
-        train_model = partial(
-            LatentTagger.train, options=TaggerOptions(EstimatorOptions(estimator, 3, iterations=3, rank=rank))
-        )
-    else:
-        most = EstimatorOptions(estimator, states or 5, iterations=3)
-        floor = 0.01 if states else None
-        train_model = partial(LatentHMM.train, options=HMMOptions(most, choose_states=states is None, floor=floor))
-    pairs = words_with_tags(300)
-    data = [[word for word, _ in row] for row in pairs]
+    data = [[word for word, _ in row] for row in words_with_tags(300)]
 
     def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
         make_shards(monkeypatch, size, in_files=in_files)
-        monkeypatch.setattr(training, "SHARD_NODES", size)  # of folds
-        model = train_model(iter(pairs if tagged else data), jobs=jobs)
-        model.save(tmp_path / "model")
+        monkeypatch.setattr(training, "SHARD_NODES", size)
+        LatentHMM.train(iter(data), HMMOptions(EstimatorOptions(n_states=5)), jobs=jobs).save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()
 
     shards = train(250, in_files=False)
-    assert train(250, in_files=True) == shards
     assert train(250, in_files=True, jobs=2) == shards
-    load = LatentTagger.load if tagged else LatentHMM.load
-    in_shards = load(tmp_path / "model")
+    in_shards = LatentHMM.load(tmp_path / "model")
     train(10**9, in_files=False)
-    whole = load(tmp_path / "model")
-    one = in_shards.grammar
-    other = whole.grammar
-    np.testing.assert_array_equal(one.coarse.leaf, other.coarse.leaf)
-    np.testing.assert_array_equal(one.prior, other.prior)
-    np.testing.assert_array_equal(one.latent.states, other.latent.states)
-    assert one.coarse.rules.equals(other.coarse.rules) and one.latent.rules.equals(other.latent.rules)
-    probe = data[:50]
-    np.testing.assert_allclose(in_shards.log_probabilities(probe), whole.log_probabilities(probe), rtol=1e-6)
+    whole = LatentHMM.load(tmp_path / "model")
+    assert in_shards.floor == whole.floor and in_shards.grammar.n_states == whole.grammar.n_states
+    np.testing.assert_allclose(in_shards.log_probabilities(data), whole.log_probabilities(data), rtol=1e-6)
 
 
 @pytest.mark.usefixtures("two_folds")
