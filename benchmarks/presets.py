@@ -1,4 +1,4 @@
-"""Measure the presets of dependency parsers and of taggers on a treebank in CoNLL-U, with intervals.
+"""Measure the presets of dependency parsers and of taggers on treebanks in CoNLL-U, with intervals.
 
     python -m benchmarks.presets en_ewt-ud-train.conllu en_ewt-ud-test.conllu
 
@@ -12,6 +12,7 @@ import argparse
 import time
 from functools import reduce
 from operator import add
+from pathlib import Path
 
 from benchmarks._measure import half_interval, print_head, print_row
 from spectral_latent import dependency, sequence
@@ -63,15 +64,17 @@ def accuracy_of(score: TaggingScore) -> float:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print a row for each preset."""
+    """Print a row for each preset and treebank."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("train")
-    parser.add_argument("evaluate")
+    parser.add_argument("files", nargs="+", metavar="TRAIN EVALUATE", help="pairs of files")
     parser.add_argument("--presets", nargs="+", choices=PRESETS, default=PRESETS)
     given = parser.parse_args(arguments)
-    print_head(["preset"], COLUMNS)
-    for name in given.presets:
-        print_row([name], measure(given.train, given.evaluate, name), COLUMNS, ())
+    if len(given.files) % 2:
+        parser.error("a file to learn from goes with a file to evaluate on")
+    print_head(["preset", "treebank"], COLUMNS)
+    for train, evaluate in zip(given.files[::2], given.files[1::2], strict=True):
+        for name in given.presets:
+            print_row([name, Path(evaluate).stem], measure(train, evaluate, name), COLUMNS, ())
 
 
 if __name__ == "__main__":
