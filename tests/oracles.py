@@ -457,43 +457,6 @@ def derivations(model: Lpcfg, sentence: Sequence[int]) -> list[Tree]:
     return [tree for a in range(len(model.states)) for tree in over(a, 0, len(sentence))]
 
 
-@dataclass
-class Chart:
-    """ᾱ, β̄ and μ̄ of Figure 3, by item."""
-
-    alpha: dict[Item, np.ndarray]
-    beta: dict[Item, np.ndarray]
-    mu: dict[Item, float]
-
-
-def figure_3(model: Lpcfg, sentence: Sequence[int]) -> Chart:
-    """Compute the conventional inside-outside algorithm on a sentence, loop by loop, without unary rules."""
-    n, m = len(sentence), model.states
-    items = [(a, i, i + width) for width in range(1, n + 1) for i in range(n - width + 1) for a in range(len(m))]
-    alpha = {(a, i, j): np.zeros(m[a]) for a, i, j in items}
-    beta = {item: np.zeros_like(vector) for item, vector in alpha.items()}
-    for a, i, j in items:
-        if j == i + 1 and (a, sentence[i]) in model.q:
-            alpha[a, i, j] += model.q[a, sentence[i]]
-    for a, i, j in items:
-        for (parent, b, c), t in model.t.items():
-            if parent == a:
-                for k, h, h2, h3 in itertools.product(range(i + 1, j), range(m[a]), range(m[b]), range(m[c])):
-                    alpha[a, i, j][h] += t[h, h2, h3] * alpha[b, i, k][h2] * alpha[c, k, j][h3]
-    for a, pi in enumerate(model.pi):
-        beta[a, 0, n] += pi
-    for a, i, j in reversed(items):
-        for (b, c, right), t in model.t.items():
-            if right == a:
-                for k, h2, h3, h in itertools.product(range(i), range(m[b]), range(m[c]), range(m[a])):
-                    beta[a, i, j][h] += t[h2, h3, h] * beta[b, k, j][h2] * alpha[c, k, i][h3]
-        for (b, left, c), t in model.t.items():
-            if left == a:
-                for k, h2, h, h3 in itertools.product(range(j + 1, n + 1), range(m[b]), range(m[a]), range(m[c])):
-                    beta[a, i, j][h] += t[h2, h, h3] * beta[b, i, k][h2] * alpha[c, j, k][h3]
-    return Chart(alpha, beta, {item: float(vector @ beta[item]) for item, vector in alpha.items()})
-
-
 def log_weight(model: Lpcfg, trees: SkeletalTrees) -> np.ndarray:
     """Compute log p of each tree under a model of non-negative numbers, by sums of logarithms."""
     with np.errstate(divide="ignore"):

@@ -17,9 +17,8 @@ from distributed.utils import get_mp_context
 
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import parse_brackets
-from spectral_latent.estimation import estimate, parallel_map
+from spectral_latent.estimation import parallel_map
 from tests.constituency.test_model import MEMBERS, SENTENCES
-from tests.estimation.test_estimators import bits, cut, options_of, sample
 from tests.estimation.test_parallel import process
 from tests.grammar.test_batches import check_that_each_process_reads_the_model_once
 from tests.streams import make_shards
@@ -54,15 +53,6 @@ def test_a_cluster_takes_part_whatever_the_number_of_jobs() -> None:
 
 def test_each_process_reads_the_model_once() -> None:
     check_that_each_process_reads_the_model_once(None)
-
-
-@pytest.mark.parametrize("name", ["spectral", "clusters-em", "hybrid"])
-def test_estimates_agree_to_the_bit(name: str) -> None:
-    options = options_of(name)
-    treebank = cut(sample(), [70, 140, 210], memory=0)
-    found = bits(estimate(treebank, options))
-    with joblib.parallel_config(backend="sequential"):
-        assert bits(estimate(treebank, options, jobs=1)) == found
 
 
 def test_models_are_learnt_and_parse_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

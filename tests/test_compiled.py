@@ -165,24 +165,11 @@ def on_terminal(script: str, cache: Path) -> str:
     return shown.replace("\r\n", "\n").removesuffix("end\n")
 
 
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
-    """Compile in a process whose standard error is a pipe; return its cache and what it wrote to the pipe."""
-    cache = tmp_path_factory.mktemp("filled")
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
-    done = subprocess.run([sys.executable, "-c", CALL], cwd=ROOT, env=environment, capture_output=True, check=True)
-    return cache, done.stderr
-
-
-def test_nothing_is_announced_in_files_and_pipes(filled: tuple[Path, bytes]) -> None:
-    assert filled[1] == b""
-
-
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no terminals")
-def test_compilation_is_announced_once(filled: tuple[Path, bytes], tmp_path: Path) -> None:
-    # code of others, code that is kept, and a quiet logger
-    assert on_terminal(OTHERS + CALL + QUIET + NEW, filled[0]) == ""
+def test_compilation_is_announced_once(tmp_path: Path) -> None:
     assert on_terminal(CALL, tmp_path) == "Compiling, which takes up to a minute the first time\n"
+    # code of others, code that is kept, and a quiet logger
+    assert on_terminal(OTHERS + CALL + QUIET + NEW, tmp_path) == ""
 
 
 def test_a_parse_needs_every_function_for_one_kind_of_arguments_and_none_for_strings() -> None:

@@ -26,7 +26,7 @@ from tests.oracles import (
     Lpcfg,
     by_enumeration,
     columns,
-    kind_and_rule,
+    joint,
     post_order,
     random_lpcfg,
     random_numbers,
@@ -163,39 +163,18 @@ def test_unknown_observations_are_summed_over_and_predicted(tree: Nested, unknow
         assert list(predicted[node].values()) == sorted(predicted[node].values(), reverse=True)
 
 
-def state_weights(numbers: Lpcfg, tree: tuple) -> dict[tuple[int, ...], float]:
-    """Compute p(tree, h_1 ... h_N) for all states of the nodes in post-order."""
-    nodes = list(post_order(tree))
-    weights = {}
-    for h in itertools.product(*(range(numbers.states[node[0]]) for node in nodes)):
-        finished: list[int] = []
-        weight = 1.0
-        for state, node in zip(h, nodes, strict=True):
-            kind, rule = kind_and_rule(node)
-            n_below = len(rule) - 1 if kind != "leaf" else 0
-            below = [finished.pop() for _ in range(n_below)][::-1]
-            weight *= numbers.of(kind)[rule][(state, *below)]
-            finished.append(state)
-        weights[h] = weight * numbers.pi[tree[0]][h[-1]]
-    return weights
-
-
 @given(trees.filter(lambda tree: size(tree) <= 7))
 @settings(max_examples=25)
 def test_marginals_are_shares_of_states(tree: Nested) -> None:
     numbers = lpcfg(proper=True)
-    weights = state_weights(numbers, s_tree(tree))
-    total = sum(weights.values())
-    assert total == pytest.approx(by_enumeration(numbers, s_tree(tree)))
+    p = joint(numbers, s_tree(tree)).p  # an axis for each node
     graph = graph_of(tree)
     found = model_of(numbers, probabilities=True).marginals(graph)
     order = list(nx.dfs_postorder_nodes(graph, 0))
     at = [i for i, node in enumerate(post_order(s_tree(tree))) if node[0] % 3 == NODE]
     assert sorted(found) == sorted(order)
     for node, i in zip(order, at, strict=True):
-        share = np.zeros(numbers.states[3 * "AB".index(graph.nodes[node]["label"])])
-        for h, weight in weights.items():
-            share[h[i]] += weight / total
+        share = p.sum(axis=tuple(axis for axis in range(p.ndim) if axis != i)) / p.sum()
         assert found[node] == pytest.approx(share, abs=1e-10)
 
 
@@ -208,18 +187,8 @@ def test_no_observation_is_not_a_missing_one() -> None:
     assert nothing > 0
 
 
-def test_5_000_unknown_observations_have_a_finite_score() -> None:
-    graph = nx.path_graph(5_000, create_using=nx.DiGraph)
-    nx.set_node_attributes(graph, {node: {"label": "A", "observation": MISSING} for node in graph})
-    model = model_of(lpcfg(proper=True), probabilities=True)
-    assert np.isfinite(model.score([graph]).log).all()
-    assert all(sum(p.values()) == pytest.approx(1.0) for p in model.predict(graph).values())
-    assert all(p.sum() == pytest.approx(1.0) for p in model.marginals(graph).values())
-
-
 UNSEEN: list[tuple[Nested, str]] = [
     (("C", "x"), "node 0"),
-    (("A", None, ("A", "x"), ("C", "x")), "node 2"),
     (("A", None, ("B", "x"), ("A", "w")), "node 2"),
     (("A", None, ("B", "x"), ("C", None, ("B", "x"), ("A", MISSING))), "node 2"),
     (("A", None, ("C", MISSING)), "node 1"),
@@ -235,15 +204,6 @@ def test_what_was_never_seen_has_weight_zero(tree: Nested, node: str) -> None:
     for posterior in (model.predict, model.marginals):
         with pytest.raises(ValueError, match=f"weight zero: training had no node like graph 1, {node}"):
             posterior(graph_of(tree))
-
-
-def test_a_root_that_never_was_one_has_weight_zero() -> None:
-    numbers = lpcfg(proper=True)
-    pi = [vector * (a == 0) for a, vector in enumerate(numbers.pi)]
-    model = model_of(Lpcfg(numbers.states, pi, numbers.q, numbers.u, numbers.t), probabilities=True)
-    assert model.score([graph_of(("B", None, ("A", "x")))]).sign.tolist() == [0]
-    with pytest.raises(ValueError, match="training had no node like graph 1, node 0"):
-        model.marginals(graph_of(("B", None, ("A", "x"))))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -457,19 +417,6 @@ def is_leaf(tree: tuple) -> bool:
 # Files
 
 
-def test_names_come_back_as_they_were(tmp_path: Path) -> None:
-    labels = ["a", "ä|@", 1, -2.5, True, ("t", (1, None, "u")), (), np.int64(7), np.str_("s"), 10**30, float("inf")]
-    graph = nx.path_graph(len(labels), create_using=nx.DiGraph)
-    for node, label in enumerate(labels):
-        graph.add_node(node, label=(label, node), observation=label)
-    model = GraphModel.train([graph], EstimatorOptions("em", n_states=1))
-    model.save(tmp_path / "model")
-    again = GraphModel.load(tmp_path / "model")
-    assert again.members[0].symbols == model.members[0].symbols
-    assert again.members[0].terminals == model.members[0].terminals
-    assert again.score([graph]).log.tolist() == model.score([graph]).log.tolist()
-
-
 @pytest.mark.parametrize("name", [b"a", ("a", frozenset())])
 def test_names_that_cannot_be_saved(name: Hashable, tmp_path: Path) -> None:
     model = GraphModel.train([graph_of(("A", name))], EstimatorOptions(n_states=1))
@@ -482,8 +429,6 @@ def test_names_that_cannot_be_saved(name: Hashable, tmp_path: Path) -> None:
 DAMAGES: list[tuple[str, Any]] = [
     ("symbols", [["A", "node"], ["A", "node"], ["B", "node"]]),
     ("symbols", [["A", "node"], ["A", "soul"], ["B", "node"]]),
-    ("symbols", [["A", "node"], [{}, "rest"], ["B", "node"]]),
-    ("terminals", ["x", "x", "y"]),
     ("terminals", ["x", {"y": 1}, "y"]),
 ]
 

@@ -26,12 +26,16 @@ WRONG = [None, -1, "x", [], object(), np.eye(2), 2**70, float("nan"), [None], ("
 OF_FILES = {"contents", "from_contents"}  # only `save` and `load` call them
 STEPS = {
     "charts",
+    "checked",
     "constituents",
     "found",
     "items",
     "score_with_parts",
     "span_examples",
 }  # they take each other's results
+OF_WORDS = ("ConstituencyModel.", "DependencyModel.", "LatentTagger.", "AnchorHMM.")
+SEVERAL = {"inputs", "phrases", "sentences", "trees"}  # parameters with several of what is no string
+ONE = {"given", "sentence", "words"}
 N_PROCESSES = (None, -1)  # they are right
 DEPENDENCIES = [DependencySentence.of(["Yes", "!"], ["A", "B"]).with_heads((0, 1))]
 
@@ -149,28 +153,35 @@ def calls(kind: str, file: Path) -> Iterator[tuple[str, Callable[..., Any], dict
             yield f"{type(instance).__name__}.{name}", method, given
 
 
-def outcome(call: Callable[..., Any], given: dict[str, Any]) -> str | None:
-    """Call a function; return the error if it is of a foreign type."""
+def outcome(call: Callable[..., Any], given: dict[str, Any], must_fail: bool = False) -> str | None:
+    """Call a function; return the error if it is of a foreign type, or the answer if there must be none."""
     with warnings.catch_warnings(action="ignore"):
         try:
             answer = call(**given)
             if isinstance(answer, Iterator):
                 list(answer)
+            return f"answers {answer!r}" if must_fail else None
         except (TypeError, ValueError):
             return None
         except OSError as error:
             return None if "path" in given else repr(error)
         except Exception as error:
             return repr(error)
-    return None
 
 
 def foreign(name: str, call: Callable[..., Any], given: dict[str, Any]) -> Iterator[str]:
-    """Call a function with each wrong value in the place of each argument, and list the errors of a foreign type."""
+    """Call a function with each wrong value in the place of each argument, and list the errors of a foreign type.
+
+    A string in the place of words or trees would be read as a list of characters, and must be refused.
+    """
     for parameter in given:
         for wrong in WRONG:
             if not (parameter == "jobs" and any(wrong is each for each in N_PROCESSES)):
-                error = outcome(call, given | {parameter: wrong})
+                read_as_list = (parameter in ONE | SEVERAL and isinstance(wrong, str)) or (
+                    parameter in SEVERAL and isinstance(wrong, tuple)
+                )
+                must_fail = name.startswith(OF_WORDS) and read_as_list
+                error = outcome(call, given | {parameter: wrong}, must_fail)
                 if error is not None:
                     yield f"{name}({parameter}={wrong!r:.20}): {error}"
 

@@ -1,8 +1,7 @@
-"""Check what models do that take words, trees, weights, an estimator or a number of jobs."""
+"""Check what models do that take weights, an estimator or a number of jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -90,37 +89,6 @@ class EstimatedConformance(ModelConformance):
             self.train(options, jobs=2).save(tmp_path / "files")
             assert (tmp_path / "memory").read_bytes() == (tmp_path / "files").read_bytes()
         self._compare(in_memory[0], models[0], tmp_path)
-
-
-class OfWords:
-    """Checks of a model that is asked about sentences of words."""
-
-    @staticmethod
-    def of_words(model: Any) -> Iterable[Callable[[Any], Any]]:
-        """List the functions that take the words of one sentence."""
-        raise NotImplementedError
-
-    def test_words_are_a_list_of_strings(self, models: list[Any]) -> None:
-        """A string would be read as a list of characters."""
-        for ask in self.of_words(models[0]):
-            for wrong in ("dogs bark", b"dogs", ["dogs", None], [("dogs", "N")]):
-                with pytest.raises(TypeError):
-                    ask(wrong)
-
-
-class OfTrees:
-    """Checks of a model that is asked about trees."""
-
-    @staticmethod
-    def of_trees(model: Any) -> Iterable[Callable[[Any], Any]]:
-        """List the functions that take several trees."""
-        raise NotImplementedError
-
-    def test_trees_are_objects_of_their_class(self, models: list[Any]) -> None:
-        for ask in self.of_trees(models[0]):
-            for wrong in ("(S x)", [["dogs"]], [None]):
-                with pytest.raises(TypeError, match="tree 1 "):
-                    ask(wrong)
 
 
 class AnswersByProcesses:

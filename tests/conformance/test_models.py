@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import networkx as nx
-import numpy as np
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 from spectral_latent.automata import AutomatonOptions, WeightedAutomaton
@@ -20,23 +18,18 @@ from spectral_latent.estimation import EstimatorOptions, Spectral
 from spectral_latent.graphs import GraphModel
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions, hmm_preset
 from spectral_latent.sequence import preset as tagger_preset
-from tests.conformance.abilities import AnswersByProcesses, EstimatedConformance, OfTrees, OfWords
+from tests.conformance.abilities import AnswersByProcesses, EstimatedConformance
 from tests.conformance.model import ModelConformance, Refused, wrong_choices, wrong_counts
 from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, SEVERAL, TAGGED
 
 NEW = [["the", "cow", "sees", "a", "dog", "in", "it", "with", "the", "cat"], ["dogs"], ["sleeps", "with", "it"]]
 
 
-def _of_one_more(of_several: Callable[[Any], Any], words: Any) -> Any:
-    """Call a function of several sentences with a right sentence and the given words."""
-    return of_several([["dogs"], words])
-
-
 LIMITS = frozenset(("limits", name) for name in ("max_words", "seconds", "megabytes"))
 SVD_SEED = frozenset({("seed",)})  # decompositions of small matrices have no random start
 
 
-class TestConstituencyModel(OfWords, OfTrees, AnswersByProcesses, EstimatedConformance):
+class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = ConstituencyModel
     without_effect = LIMITS | SVD_SEED
     defaults = constituency_preset("fast")[0]
@@ -70,17 +63,6 @@ class TestConstituencyModel(OfWords, OfTrees, AnswersByProcesses, EstimatedConfo
     def many(model: ConstituencyModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
         return list(model.parse_all(inputs, 2, **jobs))
 
-    @staticmethod
-    def of_words(model: ConstituencyModel) -> Iterable[Callable[[Any], Any]]:
-        yield from (model.parse, model.posteriors, model.surprisal, model.entropy)
-        yield lambda words: model.parse_nbest(words, 2)
-        yield lambda words: model.log_probabilities([words])
-        yield lambda words: list(model.parse_all([["dogs"], words]))
-
-    @staticmethod
-    def of_trees(model: ConstituencyModel) -> Iterable[Callable[[Any], Any]]:
-        return [model.score, model.part_posteriors, model.train]
-
     def refused(self, model: ConstituencyModel) -> Refused:
         yield lambda: model.parse([]), ValueError, "empty sentence"
         yield from wrong_counts(lambda n_best: model.parse_nbest(["dogs"], n_best))
@@ -88,7 +70,7 @@ class TestConstituencyModel(OfWords, OfTrees, AnswersByProcesses, EstimatedConfo
         yield from wrong_choices("scored", partial(model.parse_all, []))
 
 
-class TestDependencyModel(OfWords, OfTrees, AnswersByProcesses, EstimatedConformance):
+class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = DependencyModel
     without_effect = LIMITS | SVD_SEED
     defaults = dependency_preset("fast")
@@ -120,18 +102,6 @@ class TestDependencyModel(OfWords, OfTrees, AnswersByProcesses, EstimatedConform
         either_way = model.parse_all(inputs, 2, **jobs), model.parse_all(inputs, projective=False, **jobs)
         return list(zip(*either_way, strict=True))
 
-    @staticmethod
-    def of_words(model: DependencyModel) -> Iterable[Callable[[Any], Any]]:
-        yield DependencySentence.of
-        yield from (model.parse, model.posteriors, model.surprisal, model.entropy)
-        yield from (model.unknown_tags, lambda words: model.parse_nbest(words, 2))
-        yield lambda words: model.log_probabilities([words])
-        yield lambda words: list(model.parse_all([words]))
-
-    @staticmethod
-    def of_trees(model: DependencyModel) -> Iterable[Callable[[Any], Any]]:
-        return [model.score, model.part_posteriors, model.train]
-
     def refused(self, model: DependencyModel) -> Refused:
         one = DependencySentence.of(["dogs"])
         yield lambda: model.parse(DependencySentence.of([])), ValueError, "empty sentence"
@@ -142,7 +112,7 @@ class TestDependencyModel(OfWords, OfTrees, AnswersByProcesses, EstimatedConform
         yield from wrong_choices("projective", partial(model.parse, one))
 
 
-class TestLatentTagger(OfWords, EstimatedConformance):
+class TestLatentTagger(EstimatedConformance):
     model_class = LatentTagger
     without_effect = SVD_SEED
     defaults = tagger_preset("fast")
@@ -171,14 +141,6 @@ class TestLatentTagger(OfWords, EstimatedConformance):
     @staticmethod
     def many(model: LatentTagger, inputs: list[Any], **jobs: int | None) -> list[Any]:
         return list(model.tag_all(inputs, **jobs))
-
-    @staticmethod
-    def of_words(model: LatentTagger) -> Iterable[Callable[[Any], Any]]:
-        yield from (model.tag, model.posteriors, model.paths, model.following, model.entropy)
-        yield lambda words: model.draw(words, np.random.default_rng(0))
-        yield partial(_of_one_more, lambda sentences: list(model.tag_all(sentences)))
-        for of_several in (model.weights, model.log_probabilities):
-            yield partial(_of_one_more, of_several)
 
     def refused(self, model: LatentTagger) -> Refused:
         yield from wrong_counts(partial(model.paths, ["dogs"]))
@@ -216,7 +178,7 @@ class TestLatentHMM(EstimatedConformance):
         return [(lambda: model.score([[]]), ValueError, "empty"), (lambda: model.hidden, ValueError, "states")]
 
 
-class TestAnchorHMM(OfWords, ModelConformance):
+class TestAnchorHMM(ModelConformance):
     model_class = AnchorHMM
     defaults = AnchorOptions()
     settings = (
@@ -243,13 +205,6 @@ class TestAnchorHMM(OfWords, ModelConformance):
     @staticmethod
     def many(model: AnchorHMM, inputs: list[Any], **jobs: int | None) -> list[Any]:
         return list(model.tag_all(inputs, **jobs))
-
-    @staticmethod
-    def of_words(model: AnchorHMM) -> Iterable[Callable[[Any], Any]]:
-        yield from (model.tag, model.posteriors, model.mixtures)
-        yield partial(_of_one_more, lambda sentences: list(model.tag_all(sentences)))
-        for of_several in (model.train, model.log_probabilities):
-            yield partial(_of_one_more, of_several)
 
     def refused(self, model: AnchorHMM) -> Refused:
         return [

@@ -101,20 +101,6 @@ def same_partition(some: np.ndarray, others: np.ndarray) -> bool:
     return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 
 
-def test_clusters_find_states_that_lie_apart() -> None:
-    shard, truth = separated()
-    _, clusters = learnt([shard])
-    found = clusters.of_nodes(shard)
-    assert clusters.states.tolist() == [3, 3]
-    for a in range(2):
-        of_symbol = shard.trees.symbol == a
-        agree = max(
-            float(np.mean(np.array(order)[found[of_symbol]] == truth[of_symbol]))
-            for order in itertools.permutations(range(3))
-        )
-        assert agree > 0.98
-
-
 @pytest.mark.parametrize("noise", [(0.02,) * 4, (0.02, 0.6, 0.7, 0.8)])
 def test_every_node_has_the_state_of_the_nearest_centre(noise: tuple[float, ...]) -> None:
     """Among points of two halves y and σ ∘ z, each of unit mean square; with noise, values of σ differ."""

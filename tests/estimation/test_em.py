@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation._smoothing import operators_from_moments
 from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.estimation.em import EMResult, random_counts, run_em, state_prior, towards_mean
-from spectral_latent.inference import sample_trees, tree_weights
+from spectral_latent.inference import tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import (
@@ -38,7 +37,6 @@ from tests.oracles import (
     counts_by_enumeration,
     numbers_by_factor,
     numbers_of,
-    proper,
     random_lpcfg,
     random_numbers,
     same_numbers,
@@ -179,16 +177,6 @@ def test_every_iteration_is_that_of_enumeration(with_prior: bool, factored: bool
 # Larger data
 
 
-@cache
-def sampled(seed: int = 0, n: int = 300) -> SkeletalTrees:
-    """Short trees of two symbols with two states each."""
-    rules = {"leaf": [(0, x) for x in range(3)] + [(1, x) for x in range(2)], "unary": [(1, 0)], "binary": [(0, 0, 1)]}
-    model = random_lpcfg(np.random.default_rng(seed), [2, 2], rules)
-    for array in model.q.values():
-        array *= 3.0
-    return sample_trees(proper(model).operators(probabilities=True), n, np.random.default_rng(seed)).trees
-
-
 def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> float:
     return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
 
@@ -243,22 +231,6 @@ def test_trees_of_probability_zero_are_an_error() -> None:
     start = relative_frequencies(Counts.of_trees(columns([known])))
     with pytest.raises(EstimationError, match=r"tree 3 has probability zero"):
         run_em(shards_of([known, known, unknown], 1), start, EM(iterations=1000))
-
-
-def test_random_starts_keep_the_share_of_every_rule() -> None:
-    """Up to noise, which multiplies every number by 0.5 to 1.5: the share of a rule does not depend on states."""
-    observed = Counts.of_trees(sampled())
-    operators = random_start(observed, np.array([4, 3]), 0)
-    plain = relative_frequencies(observed)
-    has_state = np.arange(4) < operators.states[:, None]
-    np.testing.assert_allclose(operators.sums(), has_state, atol=1e-12)
-    assert operators.root.sum() == pytest.approx(1.0)
-    for (kind, rule), p in numbers_of(plain).items():
-        if kind != "root":
-            array = numbers_of(operators)[kind, rule][: operators.states[rule[0]]]
-            share = array.reshape(len(array), -1).sum(axis=1)
-            assert (share >= 0.5 * p / (0.5 * p + 1.5 * (1 - p))).all()
-            assert (share <= 1.5 * p / (1.5 * p + 0.5 * (1 - p))).all()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

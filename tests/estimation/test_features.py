@@ -125,11 +125,3 @@ def test_templates_tell_apart_what_recursion_tells_apart(trees: list[tuple]) -> 
         assert outer[name].tolist() == [row[name] for row in expected_outer]
     assert partition(rule_names(skeletal).tolist()) == partition([row["rule"] for row in expected_inner])
     assert partition(parent_rule(skeletal).tolist()) == partition([row["above"] for row in expected_outer])
-
-
-def test_a_node_without_parent_or_child_has_a_value_of_its_own() -> None:
-    """NOTVALID of the slides: a template fires at every node, also where it does not apply."""
-    tree = (0, (0, (0, 0)), (0, 1))
-    skeletal = columns([tree])
-    assert inside_templates(skeletal)["left"].tolist() == [-1, 0, -1, 0]
-    assert outside_templates(skeletal)["parent"].tolist() == [0, 0, 0, -1]

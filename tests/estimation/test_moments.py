@@ -39,17 +39,6 @@ def moments_of(trees: SkeletalTrees, seed: int, rules: Rules | None = None) -> t
     return found, moments_by_loops(trees, rules, STATES, y, z)
 
 
-@given(treebanks, seeds)
-def test_moments_are_sums_over_nodes(trees: list[tuple], seed: int) -> None:
-    skeletal = columns(trees)
-    found, wanted = moments_of(skeletal, seed)
-    same_moments(found, wanted, **CLOSE)
-    assert found.n_trees == len(trees)
-    assert found.count.tolist() == np.bincount(skeletal.symbol, minlength=3).tolist()
-    for tensor in found.binary:
-        assert tensor.n_terms == tensor.compact().n_terms
-
-
 @given(treebanks, seeds, st.data())
 def test_moments_of_shards_add_up_to_those_of_the_whole(trees: list[tuple], seed: int, data: st.DataObject) -> None:
     skeletal = columns(trees)

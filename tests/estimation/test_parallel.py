@@ -40,15 +40,6 @@ def test_workers_are_threads_of_this_process_unless_processes_are_preferred_or_c
         assert os.getpid() not in parallel_map(process, range(4), 2)
 
 
-def meeting(_number: int, barrier: threading.Barrier) -> bool:
-    barrier.wait()
-    return True
-
-
-def test_threads_work_at_the_same_time() -> None:
-    assert all(parallel_map(meeting, range(4), 2, threading.Barrier(2, timeout=60)))
-
-
 def linear_algebra_threads(_number: int) -> set[int]:
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 

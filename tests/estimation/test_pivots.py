@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spectral_latent.estimation import (
     EM,
@@ -36,7 +33,6 @@ from tests.oracles import (
     numbers_of,
     random_lpcfg,
     same_numbers,
-    tree_strategy,
 )
 from tests.theorems.populations import STRUCTURES, Population, random_model
 
@@ -248,11 +244,3 @@ def check(operators: ObservableOperators, trees: SkeletalTrees) -> None:
     weights = tree_weights(operators, Forest.of_trees(trees, operators.rules))
     assert (weights.sign > 0).all()
     assert np.isfinite(weights.log).all()
-
-
-@given(st.lists(tree_strategy(), min_size=1, max_size=6), st.integers(1, 40), st.sampled_from(["pivots", "pivots-em"]))
-def test_any_trees(trees: list, times: int, estimator: str) -> None:
-    treebank = columns(trees * times)
-    treebank = replace(treebank, symbol=np.unique(treebank.symbol, return_inverse=True)[1])
-    options = EstimatorOptions(estimator, n_states=4, iterations=2)
-    check(estimate(treebank_of(treebank), options).operators, treebank)

@@ -239,19 +239,6 @@ def projected(features: FeatureColumns, options: EstimatorOptions, shards: int =
     return y, z, projection.maps[0].sigma
 
 
-@given(seeds, st.integers(110, 300), st.integers(1, 8), st.sampled_from([None, 1.0]), st.integers(1, 3))
-def test_projections_have_the_identity_for_their_covariance(
-    seed: int, n: int, states: int, scaling: float | None, shards: int
-) -> None:
-    options = EstimatorOptions(n_states=states, scaling=scaling, cutoff=0.01)
-    y, z, sigma = projected(latent_columns(seed, n, 7), options, shards)
-    m = len(sigma)
-    assert 1 <= m <= states
-    assert y.shape == z.shape == (n, m)
-    assert z.T @ y / n == pytest.approx(np.eye(m), abs=1e-9)
-    assert (sigma > 0.01 * sigma[0]).all()
-
-
 @pytest.mark.parametrize(("scaling", "shards"), [(None, 1), (1.0, 7), (5.0, 2)])
 def test_projections_are_those_of_the_dense_formulas(scaling: float | None, shards: int) -> None:
     """y zᵀ = φ U σ⁻¹ Vᵀ ψᵀ, whatever the signs of singular vectors."""

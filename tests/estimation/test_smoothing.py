@@ -124,18 +124,6 @@ def test_fragments_are_trees_rooted_in_every_symbol_in_proportion_to_its_nodes(
     assert relative_frequencies(Counts.of_trees(skeletal), Priors(fragments=fragments)).root.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("n", [1, 500])
-def test_smoothing_is_the_same_for_factors_and_for_full_tensors(n: int) -> None:
-    """A rule seen once is kept as factors, one seen 500 times multiplied out: the formula holds for both."""
-    skeletal = columns([(2, (2, 0), (2, 0))] * n)
-    operators, y, z = estimated(skeletal, n, 30.0)
-    nodes = skeletal.root
-    rows = z[nodes], y[skeletal.left[nodes]], y[skeletal.right[nodes]]
-    means = [z.mean(axis=0), y.mean(axis=0), y.mean(axis=0)]
-    expected = slide_25(*rows, means, 30.0) / 3
-    assert operators.binary[0].multiplied_out() == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
 @pytest.mark.parametrize("tree", [(0, (1, 0), (2, 0)), (0, (1, (2, 0)))], ids=["binary", "unary"])
 def test_a_rule_without_nodes_weighs_nothing(tree: tuple) -> None:
     """The rules are those of the whole treebank, the moments those of a shard."""

@@ -77,13 +77,13 @@ def test_symbols_without_nodes_are_named() -> None:
         Treebank.of([shard_of([(0, (3, 0), (3, 0))] * 3)])
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Columns in memory and in files
+
+
 def test_symbols_need_not_occur_in_every_shard() -> None:
     treebank = Treebank.of([shard_of([(0, (3, 0))]), shard_of([(1, (2, 0))])])
     assert treebank.counts.symbol.tolist() == [1.0, 1.0, 1.0, 1.0]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Columns in memory and in files
 
 
 def table(seed: int, size: int = 20) -> dict[str, np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import itertools
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,13 +101,6 @@ def test_items_before_an_error_are_answered(threads: None) -> None:
         next(found)
 
 
-def test_nothing_is_under_way_between_answers(threads: None) -> None:
-    outer = map_sentences(scaled, Scale(2), range(700), 2, 0)
-    assert next(outer) == 0
-    assert list(map_sentences(scaled, Scale(3), range(700), 3, 0)) == [3 * item for item in range(700)]
-    assert list(outer) == [2 * item for item in range(1, 700)]
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_errors_are_passed_on(jobs: int, threads: None) -> None:
     def broken() -> Iterator[int]:
@@ -132,16 +124,6 @@ def test_a_model_is_saved_once_and_its_file_is_gone_with_it(threads: None) -> No
     del first, model
     gc.collect()
     assert not Path(file).parent.exists()
-
-
-def test_a_model_is_saved_again_if_its_file_is_gone(threads: None) -> None:
-    """Services remove old temporary files while models live on."""
-    model = Scale(3)
-    files = []
-    for _ in range(2):
-        files += {file for _, _, file in map_sentences(origin, model, range(20), 2)}
-        shutil.rmtree(Path(files[-1]).parent)
-    assert len(set(files)) == len(files) == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX only")

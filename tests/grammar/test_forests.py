@@ -2,7 +2,6 @@
 
 import math
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -226,19 +225,6 @@ def test_the_beam_weighs_scores_by_the_frequency_of_symbols(seed: int, beam: flo
     assert (len(found) < len(beamed_items(operators, terminals, prior, 0.0))) == (beam > 0.0)
 
 
-def test_items_are_listed_bottom_up_and_end_in_the_roots() -> None:
-    rng = np.random.default_rng(3)
-    operators = random_grammar(rng)
-    forest = built(operators, rng.integers(0, N_TERMINALS, 9), beam=1e-9, threshold=1e-6)
-    assert forest is not None
-    owner = np.repeat(np.arange(forest.n_items), np.diff(forest.start))
-    assert (forest.left < owner).all() and (forest.right < owner).all()
-    assert forest.root[-1] == forest.n_items - 1
-    for item in range(forest.n_items):
-        rule = forest.rule[forest.start[item] : forest.start[item + 1]]
-        assert np.count_nonzero(np.diff(rule)) == len(set(rule.tolist())) - 1
-
-
 def test_spans_are_those_of_the_words_below() -> None:
     rng = np.random.default_rng(4)
     operators = random_grammar(rng)
@@ -310,28 +296,6 @@ def test_a_far_larger_split_after_a_small_one_does_not_overflow() -> None:
     assert scores[right_3, 1, 4] == 1.0
 
 
-def test_a_chart_holds_what_has_a_score_and_nothing_else() -> None:
-    """A hundred symbols that no word and no rule has take no memory."""
-    operators = random_grammar(np.random.default_rng(7))
-    terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
-    more = 100
-    wide = replace(
-        operators,
-        states=np.ones(N_SYMBOLS + more, dtype=np.int64),
-        root=np.concatenate([operators.root, np.zeros((more, 1))]),
-    )
-    grammar = CoarseGrammar.of(wide, np.ones(N_SYMBOLS + more))
-    chart = inside_chart(grammar, CoarseLeaves.of(wide, terminals), 0.0, 1 << 20)
-    assert (chart.symbol[1:] < N_SYMBOLS).all() and len(chart.symbol) - 1 <= N_SYMBOLS * 40
-    size = np.diff(np.append(chart.start, len(chart.inside)).astype(int))
-    np.testing.assert_array_equal(size, chart.end - chart.first)
-    assert (size[1:] <= 43).all()
-    # A row begins and ends within a few places of an item.
-    for row in range(1, len(chart.symbol)):
-        places = chart.inside[chart.start[row] :][: size[row]]
-        assert (places >= 0.0).all() and (places[:4] > 0.0).any() and (places[-4:] > 0.0).any()
-
-
 def test_a_chart_that_would_be_too_large_is_given_up() -> None:
     operators = random_grammar(np.random.default_rng(7))
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
@@ -340,13 +304,6 @@ def test_a_chart_that_would_be_too_large_is_given_up() -> None:
     with pytest.raises(LimitError, match=rf"40 words under 5 symbols has more than {size // 2} items"):
         pruned_chart(grammar, leaves, 0.0, 1e-3, most=size // 2)
     assert pruned_chart(grammar, leaves, 0.0, 1e-3, most=size) is not None
-
-
-def test_unary_rules_are_refused() -> None:
-    operators = random_grammar(np.random.default_rng(0))
-    chained = replace(operators, rules=replace(operators.rules, unary=np.array([[2, 3]])), unary=np.ones((1, 1, 1)))
-    with pytest.raises(ValueError, match=r"charts know no unary rules, and the grammar has 1, .* symbol 2 → symbol 3"):
-        CoarseGrammar.of(chained, np.ones(N_SYMBOLS))
 
 
 def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

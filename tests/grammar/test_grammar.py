@@ -147,15 +147,6 @@ def test_leaf_rules_of_a_sentence_are_those_of_its_words(grammar: Grammar) -> No
             np.testing.assert_array_equal(operators.leaf[here], factor * whole.leaf[there])
 
 
-def test_a_sentence_has_one_table_of_leaf_rules(grammar: Grammar) -> None:
-    sentence = grammar.for_sentences([["new", "ant", "unheard"]])
-    assert sentence.coarse.rules.equals(sentence.latent.rules)
-    leaf = sentence.latent.rules.leaf
-    np.testing.assert_array_equal(leaf, leaf[np.lexsort(leaf.T[::-1])])
-    other = replace(grammar.operators, leaf=2.0 * grammar.operators.leaf)
-    np.testing.assert_array_equal(sentence.with_latent(other).latent.leaf, 2.0 * sentence.latent.leaf)
-
-
 def test_an_empty_sentence_is_refused(grammar: Grammar) -> None:
     with pytest.raises(ValueError, match="an empty sentence has no parse"):
         grammar.charts([[]])
@@ -351,21 +342,6 @@ def weights_of(sentence: SentenceGrammar, trees: SkeletalTrees) -> SignedLog:
 def test_weights_of_known_words_are_those_of_the_trees(grammar: Grammar) -> None:
     expected = tree_weights(grammar.operators, Forest.of_trees(columns(SENTENCES), grammar.operators.rules))
     same(weights_of(grammar.for_sentences(words_of(SENTENCES)), placed(SENTENCES)), expected)
-
-
-def test_words_may_stand_in_another_order_than_leaves(grammar: Grammar) -> None:
-    """As in trees that are not projective."""
-    trees = placed(SENTENCES)
-    order = np.random.default_rng(0).permutation(int(trees.is_leaf.sum()))
-    words = [word for row in words_of(SENTENCES) for word in row]
-    moved = SkeletalTrees(
-        trees.symbol, trees.left, trees.right, np.where(trees.is_leaf, order[trees.terminal], -1), trees.root
-    )
-    shuffled = [words[at] for at in np.argsort(order)]
-    same(
-        weights_of(grammar.for_sentences([shuffled]), moved),
-        weights_of(grammar.for_sentences(words_of(SENTENCES)), trees),
-    )
 
 
 def test_the_weight_of_an_unseen_word_is_that_of_its_leaf_rule(grammar: Grammar) -> None:

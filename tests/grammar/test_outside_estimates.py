@@ -95,18 +95,6 @@ def test_a_symbol_may_stand_beside_any_tag() -> None:
     assert found.before == pytest.approx(0.99 * before + 0.01 * prior / over_words, rel=1e-6)
 
 
-@pytest.mark.parametrize(("tagged", "all_tags"), [([], [0, 1, 2]), ([4], [1, 2, 0]), ([3, 4], [2, 0, 1])])
-def test_symbols_over_words_without_a_tag_are_tags_of_their_own(tagged: list[int], all_tags: list[int]) -> None:
-    prior, _, _ = counts_of_neighbours()
-    tags = np.full(TREES, -1)
-    tags[tagged] = np.arange(len(tagged))
-    found = Neighbours.compute(finite_grammar(), prior, tags)
-    expected = Neighbours.compute(finite_grammar(), prior, np.array([-1, -1, *all_tags]))
-    assert found.tag.tolist() == [3, 3, *all_tags]
-    assert found.before.tolist() == expected.before.tolist()
-    assert found.after.tolist() == expected.after.tolist()
-
-
 def test_symbols_that_are_in_no_tree_are_in_no_chart() -> None:
     """Trees may weigh nothing, and so may their symbols."""
     binary = {(0, 2, 3): 1.0, (1, 2, 3): 1.0}

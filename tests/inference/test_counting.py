@@ -175,13 +175,6 @@ def test_a_rule_that_must_be_used_counts_once_however_unlikely() -> None:
     assert expected_counts(operators, Forest.of_trees(tree, rules)).leaf[0, 0] == pytest.approx(1.0)
 
 
-def test_what_has_probability_zero_counts_nothing() -> None:
-    model = Lpcfg([2], [np.array([1.0, 0.0])], {(0, 0): np.array([0.5, 0.5])}, {}, {})
-    found = expected_counts(model.operators(), Forest.of_trees(columns([(0, 0)]), model.rules()))
-    assert found.root.tolist() == [[1.0, 0.0]]
-    assert found.leaf.tolist() == [[1.0, 0.0]]
-
-
 def test_the_first_component_without_a_derivation_is_named() -> None:
     model = positive(0, rules_of([(0, (1, 0), (2, 1))]), factored=False)
     trees = columns([(0, (1, 0), (2, 1)), (0, (2, 1), (1, 0)), (0, (2, 1), (1, 0))])

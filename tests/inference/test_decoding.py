@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.inference import (
-    Derivation,
     n_best_derivations,
 )
 from spectral_latent.trees import Forest, SkeletalTrees
@@ -121,25 +120,6 @@ def test_ties_go_to_the_first_edge_and_the_first_root() -> None:
     assert every == [[1, 5], [2, 5], [3, 6], [4, 6], [3], [4], [1], [2]]
 
 
-@given(seeds, st.integers(1, 5))
-@settings(max_examples=15)
-def test_a_derivation_is_a_tree_whose_items_and_edges_are_its_own(seed: int, n: int) -> None:
-    rng = np.random.default_rng(seed)
-    model, sentence, parsed = parsed_sentence(rng, n)
-    forest = parsed.forest
-    for derivation in n_best_derivations(forest, rng.normal(size=forest.n_edges), 20):
-        skeletal = derivation.tree(forest, model.rules())
-        (tree,) = nested(skeletal)
-        assert tree in derivations(model, sentence)
-        again = columns([tree])  # passes the checks of SkeletalTrees.of
-        for name in ("symbol", "left", "right", "terminal", "root"):
-            assert getattr(skeletal, name).tolist() == getattr(again, name).tolist()
-        rule = skeletal.rule_in(model.rules())
-        assert rule.tolist() == forest.rule[derivation.edges].tolist()
-        item = [parsed.items[i][1] for i in np.searchsorted(forest.start, derivation.edges, "right") - 1]
-        assert item == spans(tree)
-
-
 def test_a_forest_without_a_derivation_has_none() -> None:
     skeletal = columns([(0, (0, 0), (0, 1))])
     forest = Forest.of_trees(skeletal, skeletal.rules)
@@ -154,11 +134,6 @@ def test_a_forest_without_a_derivation_has_none() -> None:
 def test_more_derivations_may_be_asked_for_than_any_number_of_the_machine_counts() -> None:
     forest = Forest(np.array([0]), np.array([0, 2]), np.array([0, 1]), *np.full((2, 2), -1), *np.zeros((2, 1), int))
     assert [derivation.score for derivation in n_best_derivations(forest, np.array([0.5, 1.0]), 2**62)] == [1.0, 0.5]
-
-
-def test_the_best_derivation_may_weigh_infinitely_much() -> None:
-    forest = Forest(np.array([0]), np.array([0, 2]), np.array([0, 1]), *np.full((2, 2), -1), *np.zeros((2, 1), int))
-    assert best_derivation(forest, np.array([0.5, np.inf])) == Derivation(np.array([1]), np.inf)
 
 
 def test_derivations_of_a_chain_of_10_000_steps_do_not_recurse() -> None:

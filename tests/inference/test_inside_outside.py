@@ -23,17 +23,13 @@ from tests.oracles import (
     columns,
     derivations,
     figure_2,
-    figure_3,
     figure_4,
-    kind_and_rule,
     log_weight,
-    post_order,
     random_lpcfg,
     random_numbers,
     rules_of,
     spans,
     tree_strategy,
-    unscaled,
 )
 
 STATES = [2, 3, 4]
@@ -96,24 +92,6 @@ def _absolute(model: Lpcfg) -> Lpcfg:
     """The numbers without signs: the size of the terms that a weight is the sum of."""
     tables = ({rule: np.abs(array) for rule, array in model.of(kind).items()} for kind in ("leaf", "unary", "binary"))
     return Lpcfg(model.states, [np.abs(vector) for vector in model.pi], *tables)
-
-
-@given(st.lists(tree_strategy(), min_size=2, max_size=5), seeds)
-def test_a_rule_that_the_table_lacks_makes_the_tree_weigh_nothing(trees: list[tuple], seed: int) -> None:
-    model = random_lpcfg(np.random.default_rng(seed), STATES, rules_of(trees[:1]))
-    forest = Forest.of_trees(columns(trees), model.rules())
-    operators = model.operators()
-    weight, mu = tree_weights(operators, forest), posteriors(operators, forest)
-    inside_vectors = inside(operators, forest)
-    at = 0
-    for number, tree in enumerate(trees):
-        known = all(kind_and_rule(node)[1] in model.of(kind_and_rule(node)[0]) for node in post_order(tree))
-        size = len(list(post_order(tree)))
-        assert weight.sign[number] == known
-        assert np.isneginf(weight.log[number]) == (not known)
-        assert mu[at : at + size] == pytest.approx(np.full(size, float(known)))
-        at += size
-    assert not np.isnan(inside_vectors.vectors).any()
 
 
 def test_weight_of_any_magnitude_keeps_its_sign_and_its_logarithm() -> None:
@@ -220,28 +198,6 @@ def test_roots_cannot_be_left_out() -> None:
         forest.restricted(np.ones(1, dtype=bool))
 
 
-@given(seeds, st.booleans())
-@settings(max_examples=5)
-def test_inside_and_outside_vectors_are_those_of_figure_3(seed: int, positive: bool) -> None:
-    rng = np.random.default_rng(seed)
-    rules = all_rules(2, 2)
-    model = (random_lpcfg if positive else random_numbers)(rng, [2, 3], rules)
-    sentence = rng.integers(2, size=5).tolist()
-    parsed, chart, operators = cky_forest(model, [sentence]), figure_3(model, sentence), model.operators()
-    inside_vectors = inside(operators, parsed.forest)
-    outside_vectors = outside(operators, parsed.forest, inside_vectors)
-    alpha, beta = unscaled(*inside_vectors), unscaled(*outside_vectors)
-    for i, (_, item) in enumerate(parsed.items):
-        m = model.states[item[0]]
-        assert alpha[i, :m] == pytest.approx(chart.alpha[item], rel=1e-8, abs=1e-12)
-        assert (alpha[i, m:] == 0).all()
-        assert beta[i, :m] == pytest.approx(chart.beta[item], rel=1e-8, abs=1e-9)
-    total = sum(chart.mu[a, 0, 5] for a in range(2))
-    expected = [chart.mu[item] / total for _, item in parsed.items]
-    mu = marginals(operators, parsed.forest, inside_vectors, outside_vectors)
-    assert mu == pytest.approx(expected, rel=1e-7, abs=1e-9 / abs(total) if positive else 1e-7)
-
-
 def test_components_are_worth_what_each_is_worth_alone() -> None:
     rng = np.random.default_rng(5)
     model = ambiguous(rng, positive=True)
@@ -254,54 +210,6 @@ def test_components_are_worth_what_each_is_worth_alone() -> None:
     assert together.n_components == 4
     assert total.log.tolist() == [weight.log[0] for weight in each]
     assert posteriors(operators, together).tolist() == [mu for f in alone for mu in posteriors(operators, f).tolist()]
-
-
-def test_a_component_of_weight_zero_does_not_disturb_its_neighbours() -> None:
-    rng = np.random.default_rng(6)
-    model = ambiguous(rng, positive=True)
-    for a in range(3):
-        model.q[a, 2][:] = 0.0
-    forest = cky_forest(model, [[0, 1], [0, 2, 1], [1, 0]]).forest
-    operators = model.operators()
-    weight = total_weight(operators, forest, inside(operators, forest))
-    mu = posteriors(operators, forest)
-    first, last = cky_forest(model, [[0, 1]]).forest, cky_forest(model, [[1, 0]]).forest
-    assert weight.sign.tolist() == [1, 0, 1]
-    assert np.isneginf(weight.log[1])
-    assert mu[: first.n_items].tolist() == posteriors(operators, first).tolist()
-    assert mu[-last.n_items :].tolist() == posteriors(operators, last).tolist()
-    assert (mu[first.n_items : -last.n_items] == 0.0).all()
-
-
-@pytest.mark.parametrize("positive", [True, False])
-def test_edges_of_rule_minus_one_weigh_nothing(positive: bool) -> None:
-    rng = np.random.default_rng(7)
-    model = ambiguous(rng, positive=positive)
-    operators = model.operators()
-    sentences = [[0, 1, 2, 1, 0], [2]]
-    clean = cky_forest(model, sentences).forest
-    strewn = cky_forest(model, sentences, rng=rng).forest
-    assert strewn.n_edges == 2 * clean.n_edges
-    weights = [total_weight(operators, forest, inside(operators, forest)).log for forest in (clean, strewn)]
-    assert weights[1] == pytest.approx(weights[0], rel=1e-10)
-    assert posteriors(operators, strewn) == pytest.approx(posteriors(operators, clean), rel=1e-8, abs=1e-12)
-
-
-def test_an_item_without_a_true_edge_is_empty_and_has_marginal_zero() -> None:
-    one = np.ones((1, 1, 1))
-    model = Lpcfg([1, 1], [np.ones(1), np.ones(1)], {(0, 0): np.ones(1)}, {}, {(1, 0, 0): one})
-    forest = Forest(
-        symbol=np.array([0, 0, 1]),
-        start=np.array([0, 1, 1, 2]),  # the second item has no edge at all
-        rule=np.array([0, 0]),
-        left=np.array([-1, 0]),
-        right=np.array([-1, 1]),
-        root=np.array([2]),
-        component=np.array([0]),
-    )
-    weight = tree_weights(model.operators(), forest)
-    assert (weight.sign.tolist(), weight.log.tolist()) == ([0], [-np.inf])
-    assert posteriors(model.operators(), forest).tolist() == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("factored", [True, False])
@@ -368,19 +276,6 @@ def test_long_chains_have_the_finite_logarithms_that_log_space_gives(side: str) 
     assert expected[0] < -1000  # far below the smallest float64
     assert weight.log == pytest.approx(expected, rel=1e-11)
     assert posteriors(operators, forest) == pytest.approx(np.ones(forest.n_items), rel=1e-8)
-
-
-def test_weights_far_above_one_do_not_overflow() -> None:
-    rng = np.random.default_rng(10)
-    model, trees = chain_model(rng), branching(5000, "right", rng)
-    for table in (model.q, model.t):
-        for array in table.values():
-            array *= 1000.0
-    forest = Forest.of_trees(trees, model.rules())
-    weight = tree_weights(model.operators(), forest)
-    assert weight.log[0] > 10_000
-    assert weight.log == pytest.approx(log_weight(model, trees), rel=1e-11)
-    assert posteriors(model.operators(), forest) == pytest.approx(np.ones(forest.n_items), rel=1e-8)
 
 
 def test_sentences_of_many_words_have_finite_logarithms_whatever_their_emissions() -> None:
@@ -453,19 +348,6 @@ def test_a_root_that_cannot_be_one_does_not_hide_one_of_a_far_smaller_weight() -
     assert tree_weights(operators, forest._replace(rule=rule)).log == pytest.approx([300 * math.log(1e-3)])
 
 
-def test_a_component_without_a_tree_may_be_left_out() -> None:
-    trees = columns([(0, (0, 0), (0, 0))] * 2)
-    tensor = Tensor(*np.empty((3, 0, 1)), dense=np.full((1, 1, 1), 0.5))
-    vectors = np.ones((1, 1)), np.ones((1, 1)), np.empty((0, 1, 1))
-    operators = ObservableOperators(trees.rules, np.array([1]), *vectors, [tensor])
-    forest = Forest.of_trees(trees, trees.rules)._replace(component=np.array([0, 2]))
-    rule = forest.rule.copy()
-    rule[-1] = -1  # the second tree weighs nothing
-    forest = forest._replace(rule=rule)
-    assert tree_weights(operators, forest).sign.tolist() == [1, 0, 0]
-    assert posteriors(operators, forest).tolist() == [1.0] * 3 + [0.0] * 3
-
-
 def test_edges_of_a_long_chain_neither_under_nor_overflow() -> None:
     """A chain of 20,000 nodes whose weights are near 10^±200: every marginal is one."""
     n = 20_000
@@ -486,25 +368,6 @@ def test_edges_of_a_long_chain_neither_under_nor_overflow() -> None:
         inside_vectors = inside(operators, forest)
         outside_vectors = outside(operators, forest, inside_vectors)
         assert edge_marginals(operators, forest, inside_vectors, outside_vectors) == pytest.approx(1.0, rel=1e-9)
-
-
-def test_exponents_are_c_ints_for_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a C long has 32 bits, as on Windows, `np.ldexp` has no loop for exponents of 64 bits."""
-    ldexp = np.ldexp
-
-    def without_long(mantissa: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-        if np.asarray(exponent).dtype != np.intc:
-            raise TypeError("ufunc 'ldexp' not supported for the input types")
-        return ldexp(mantissa, exponent)
-
-    monkeypatch.setattr(np, "ldexp", without_long)
-    model = ambiguous(np.random.default_rng(0), positive=True)
-    operators, forest = model.operators(), cky_forest(model, [[0, 1, 2]]).forest
-    inside_vectors = inside(operators, forest)
-    outside_vectors = outside(operators, forest, inside_vectors)
-    assert total_weight(operators, forest, inside_vectors).sign.tolist() == [1]
-    assert marginals(operators, forest, inside_vectors, outside_vectors).max() <= 1 + 1e-12
-    assert edge_marginals(operators, forest, inside_vectors, outside_vectors).max() <= 1 + 1e-12
 
 
 def test_a_parent_of_weight_zero_does_not_hide_the_outside_vector_of_another() -> None:

@@ -58,15 +58,6 @@ def test_left_descendants_of_the_root() -> None:
         np.testing.assert_allclose(corners.first[a, :m], first[a], rtol=1e-8)
 
 
-def test_what_has_no_left_corners() -> None:
-    one = branching(0.25)
-    with pytest.raises(ValueError, match="of probabilities"):
-        LeftCorners.compute(ObservableOperators(one.rules, one.states, one.root, one.leaf, one.unary, one.binary))
-    model = random_lpcfg(np.random.default_rng(0), [1, 1], all_rules(2, 1, unary=[(0, 1)]))
-    with pytest.raises(ValueError, match="unary"):
-        LeftCorners.compute(model.operators(probabilities=True))
-
-
 def test_items_are_checked() -> None:
     corners = LeftCorners.compute(branching(0.25))
     forward = np.ones((1, 1, 1))

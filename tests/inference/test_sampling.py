@@ -84,17 +84,6 @@ def test_the_same_seed_gives_the_same_trees() -> None:
     assert not np.array_equal(draws[0][0], draws[2][0])
 
 
-def test_factored_tensors_are_multiplied_out() -> None:
-    grammar = random_grammar()
-    full = grammar.binary[0].multiplied_out()
-    h, i, j = np.nonzero(full)
-    factors = (np.eye(m)[at] for m, at in zip(full.shape, (h, i, j), strict=True))
-    first, second, third = factors
-    factored = replace(grammar, binary=[Tensor(full[h, i, j, None] * first, second, third), *grammar.binary[1:]])
-    ours, theirs = (columns(sample_trees(model, 50, np.random.default_rng(3))) for model in (grammar, factored))
-    assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
-
-
 def test_deep_trees() -> None:
     """A chain of 5,000 nodes on average, to the right."""
     rules = Rules(np.array([[0, 0], [1, 1]]), np.empty((0, 2), dtype=np.int64), np.array([[0, 1, 0]]))

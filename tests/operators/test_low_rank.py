@@ -110,13 +110,6 @@ def test_about_as_close_as_mixtures_fitted_for_long_from_random_starts() -> None
     assert divergence(full, low_rank(full, 4)) < 1.2 * float(np.median(others))
 
 
-@given(seeds, shapes, st.integers(1, 3), st.integers(-30, 30))
-def test_scale_is_no_matter(seed: int, shape: tuple[int, int, int], rank: int, exponent: int) -> None:
-    full = mixture(np.random.default_rng(seed), shape, 5, peaked=1.0).multiplied_out()
-    scaled = low_rank(np.ldexp(full, exponent), rank)
-    assert scaled == pytest.approx(np.ldexp(low_rank(full, rank), exponent), rel=1e-6)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # What stays as it is, and what is refused
 
@@ -125,12 +118,6 @@ def test_what_would_not_be_smaller_stays() -> None:
     tensor = Tensor.of_dense(np.ones((4, 4, 4)))
     assert low_rank_tensor(tensor, 6) is tensor  # 6 · 12 numbers instead of 64
     assert low_rank_tensor(tensor, 5).n_terms == 1
-
-
-def test_what_has_few_terms_stays_and_what_has_more_is_fitted() -> None:
-    tensor = mixture(np.random.default_rng(0), (10, 10, 10), 4)
-    assert low_rank_tensor(tensor, 4) is tensor
-    assert low_rank_tensor(tensor, 3).n_terms == 3
 
 
 def test_negative_numbers_are_refused() -> None:

@@ -49,33 +49,6 @@ def test_multiplied_out_operators_have_no_factors_and_the_same_numbers(trees: li
     same_numbers(numbers_of(dense), numbers_of(operators), atol=1e-12)
 
 
-@given(treebanks, seeds)
-def test_a_change_of_basis_is_that_of_theorem_1(trees: list[tuple], seed: int) -> None:
-    model = random_model(trees, seed)
-    rng = np.random.default_rng(seed + 1)
-    bases = [rng.normal(size=(m, m)) + 3 * np.eye(m) for m in STATES]
-    moved = model.operators().change_basis(bases)
-    close = {"rel": 1e-7, "abs": 1e-7 * max(np.linalg.cond(basis) for basis in bases)}
-    for a, m in enumerate(STATES):
-        assert moved.root[a, :m] == pytest.approx(bases[a] @ model.pi[a], **close)
-        assert (moved.root[a, m:] == 0).all()
-    for r, rule in enumerate(sorted(model.q)):
-        m = STATES[rule[0]]
-        assert moved.leaf[r, :m] @ bases[rule[0]] == pytest.approx(model.q[rule], **close)
-        assert (moved.leaf[r, m:] == 0).all()
-    for r, (a, b) in enumerate(sorted(model.u)):
-        y = rng.normal(size=STATES[b])  # C(y) = T(y G^b) (G^a)⁻¹
-        block = moved.unary[r, : STATES[a], : STATES[b]]
-        assert (block @ y) @ bases[a] == pytest.approx(model.u[a, b] @ (y @ bases[b]), **close)
-        assert np.count_nonzero(moved.unary[r]) <= block.size
-    for tensor, (a, b, c) in zip(moved.binary, sorted(model.t), strict=True):
-        y, z = rng.normal(size=STATES[b]), rng.normal(size=STATES[c])
-        image = np.einsum("ijk,j,k->i", tensor.multiplied_out(), y, z)
-        expected = np.einsum("ijk,j,k->i", model.t[a, b, c], y @ bases[b], z @ bases[c])
-        assert image @ bases[a] == pytest.approx(expected, **close)
-    assert not moved.probabilities
-
-
 def test_a_singular_basis_is_an_error() -> None:
     operators = random_model([(0, (1, 0), (2, 0))], 0).operators()
     with pytest.raises(np.linalg.LinAlgError):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators
-from tests.oracles import Numbers, columns, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
+from tests.oracles import Numbers, numbers_of, random_numbers, rules_of, same_numbers, tree_strategy
 
 seeds = st.integers(0, 2**32 - 1)
 treebanks = st.lists(tree_strategy(max_leaves=8), min_size=1, max_size=5)
@@ -77,22 +77,6 @@ def test_normalised_numbers_are_probabilities_in_the_same_proportions(trees: lis
     assert sum(array.sum() for (kind, _), array in found.items() if kind == "root") == pytest.approx(1.0)
 
 
-@given(treebanks, seeds)
-def test_a_mixture_keeps_the_first_factors_and_the_proportions_of_the_others(trees: list[tuple], seed: int) -> None:
-    table = random_table(trees, seed, ExpectedCounts, positive=True)
-    mixture = table.counts()
-    for before, after in zip(table.binary, mixture.binary, strict=True):
-        if before.dense is not None:
-            np.testing.assert_array_equal(after.multiplied_out(), before.multiplied_out())
-            continue
-        shares = [factor / factor.sum(axis=1, keepdims=True) for factor in (before.second, before.third)]
-        expected = np.einsum("qi,qj,qk->ijk", before.first, *shares)
-        assert after.n_terms == before.n_terms
-        np.testing.assert_allclose(after.multiplied_out(), expected, atol=1e-12)
-    for name in ("root", "leaf", "unary"):
-        np.testing.assert_array_equal(getattr(mixture, name), getattr(table, name))
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Sums of tables
 
@@ -113,28 +97,6 @@ def test_sums_of_tables_have_the_rules_of_both(some: list[tuple], others: list[t
         assert tensor.n_terms == tensor.compact().n_terms
     same_numbers(numbers_of(ours), first)
     same_numbers(numbers_of(theirs), second)
-
-
-@given(treebanks, treebanks, seeds)
-def test_a_symbol_that_one_table_lacks_counts_as_zero_there(some: list[tuple], others: list[tuple], seed: int) -> None:
-    """Of one state a symbol, as counts of a treebank are."""
-    rng = np.random.default_rng(seed)
-
-    def counts(trees: list[tuple]) -> Counts:
-        """Random counts of the rules of trees."""
-        skeletal = columns(trees)
-        rules = skeletal.rules
-        drawn = (rng.uniform(size=len(rows)) for rows in (rules.leaf, rules.unary, rules.binary))
-        return Counts.of_rules(rules, rng.uniform(size=skeletal.symbol.max() + 1), *drawn)
-
-    ours, theirs = counts(some), counts(others)
-    first, second = numbers_of(ours), numbers_of(theirs)
-    expected = {
-        key: np.sum([table[key] for table in (first, second) if key in table], axis=0) for key in first | second
-    }
-    for total in (ours + theirs, theirs + ours):
-        assert total.states.tolist() == [1] * max(ours.n_symbols, theirs.n_symbols)
-        same_numbers(numbers_of(total), expected)
 
 
 @pytest.mark.parametrize("states", [[4, 2, 5], [4, 1, 3], [4, 1, 6]])

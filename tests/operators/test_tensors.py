@@ -90,12 +90,6 @@ def test_filling_in_a_child_leaves_a_matrix(seed: int, shape: tuple[int, int, in
     assert tensor.applied_right(right) == pytest.approx(np.einsum("abc,c->ab", full, right), **CLOSE)
 
 
-def test_a_tensor_of_many_terms_is_multiplied_out_in_blocks() -> None:
-    rng = np.random.default_rng(0)
-    tensor, full = random_tensor(rng, (3, 2, 4), 4096 * 2 + 17, False)
-    assert tensor.multiplied_out() == pytest.approx(full, rel=1e-9)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Many tensors
 

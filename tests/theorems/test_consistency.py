@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.papers.cohen2012 import (
@@ -17,12 +14,11 @@ from benchmarks.papers.cohen2012 import (
     examples_needed,
 )
 from benchmarks.papers.errors import slope_of
-from benchmarks.papers.known_grammars import all_trees, charts_of, features_of, finite_model, recursive_model
+from benchmarks.papers.known_grammars import all_trees, features_of, finite_model, recursive_model
 from benchmarks.papers.weighted_nodes import draw_one_node_per_tree, estimate_from_nodes, one_hot
-from spectral_latent.estimation import EstimatorOptions, Moments, Projection, Shard
-from spectral_latent.inference import inside, sample_trees, total_weight, tree_weights
+from spectral_latent.estimation import EstimatorOptions, Projection, Shard
+from spectral_latent.inference import sample_trees, tree_weights
 from spectral_latent.trees import Forest
-from tests.oracles import columns, moments_by_loops, random_projections, same_moments, tree_strategy
 
 SIZES = [1_000, 4_000, 16_000]
 
@@ -46,22 +42,6 @@ def test_all_nodes_give_smaller_errors_than_one_per_tree(found: dict[str, np.nda
 
 def test_draws_counted_once_each_do_not_converge_to_the_truth(found: dict[str, np.ndarray]) -> None:
     assert (found["one node, counted once"] > 0.2).all()
-
-
-def test_charts_hold_all_trees_of_a_sentence() -> None:
-    """p(x) is the sum over all trees with the words x."""
-    model = finite_model(3)
-    trees = all_trees(model.rules)
-    p = np.exp(tree_weights(model, Forest.of_trees(trees, model.rules)).log)
-    words = [tuple(int(x) for x in trees.terminal[trees.tree == t] if x >= 0) for t in range(len(p))]
-    of_sentence: Counter[tuple[int, ...]] = Counter()
-    for key, share in zip(words, p, strict=True):
-        of_sentence[key] += share
-    charts = charts_of(trees, model.rules, longest=4)
-    wanted = [of_sentence[key] for key in words if len(key) <= 4]
-    weight = total_weight(model, charts, inside(model, charts))
-    assert np.exp(weight.log) == pytest.approx(wanted)
-    assert charts_of(trees, model.rules, longest=2).n_components == sum(len(key) == 2 for key in words)
 
 
 def test_the_bound_of_theorem_3() -> None:
@@ -101,19 +81,7 @@ def test_the_model_satisfies_the_conditions() -> None:
 # Weights of nodes
 
 
-treebanks = st.lists(st.tuples(tree_strategy(max_leaves=6), st.integers(0, 3)), min_size=1, max_size=6)
 seeds = st.integers(0, 2**32 - 1)
-STATES = [2, 1, 3]
-
-
-@given(treebanks, seeds)
-def test_sum_moments_are_sums_over_nodes(treebank: list[tuple[tuple, int]], seed: int) -> None:
-    trees = columns([tree for tree, _ in treebank])
-    rng = np.random.default_rng(seed)
-    y, z = random_projections(trees, STATES, rng)
-    weights = rng.uniform(0.0, 3.0, trees.n_nodes)
-    found = Moments.of_trees(trees, trees.rules, np.array(STATES), y, z, weights)
-    same_moments(found, moments_by_loops(trees, trees.rules, STATES, y, z, weights), rtol=1e-9, atol=1e-9)
 
 
 def test_where_all_weights_are_one_the_library_estimates_the_same() -> None:
