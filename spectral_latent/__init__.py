@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from spectral_latent._version import __version__
 
 if TYPE_CHECKING:
-    from spectral_latent._load import load
     from spectral_latent.anchors import AnchorHMM
     from spectral_latent.automata import WeightedAutomaton
     from spectral_latent.constituency import ConstituencyModel, preset
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from spectral_latent.model import LatentTreeModel
     from spectral_latent.reranking import Reranker
     from spectral_latent.sequence import LatentHMM, LatentTagger
+    from spectral_latent.tasks import load
 
 __all__ = [
     "AnchorHMM",
@@ -49,7 +49,7 @@ _MODULES = {
     "LatentTreeModel": "model",
     "Reranker": "reranking",
     "WeightedAutomaton": "automata",
-    "load": "_load",
+    "load": "tasks",
     "preset": "constituency",
 }  # where each name is imported from
 

@@ -25,11 +25,11 @@ from spectral_latent import (
     load,
     preset,
 )
-from spectral_latent._load import _CLASSES
 from spectral_latent.constituency import Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.reranking import Candidate, NBest
+from spectral_latent.tasks import KINDS
 
 TREES = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("run",)))) for noun in ("cats", "dogs", "mice", "men")]
 LISTS = [NBest.of([Candidate(tree, -1.0), Candidate(Phrase("X", (tree,)), -2.0)]) for tree in TREES]
@@ -107,7 +107,7 @@ def test_a_model_of_any_kind_is_loaded(kind: str, tmp_path: Path) -> None:
 
 
 def test_every_kind_is_tried_here() -> None:
-    assert set(_CLASSES) | {"reranker"} == set(MODELS)
+    assert set(KINDS) | {"reranker"} == set(MODELS)
 
 
 def test_a_reranker_that_needs_models(tmp_path: Path) -> None:

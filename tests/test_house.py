@@ -44,7 +44,7 @@ ROOMS = (
     "reranking",
     "evaluation",
     "corpora",
-    "_load",
+    "tasks",
     "cli",
     "__main__",
 )  # a room may import only from rooms before it

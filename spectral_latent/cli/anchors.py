@@ -10,10 +10,8 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
-from spectral_latent.cli.models import load_model
 from spectral_latent.cli.options import json_option, number_option, quiet_option
 from spectral_latent.cli.outputs import OutputFile
-from spectral_latent.cli.records import record_of
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
@@ -81,6 +79,8 @@ def anchors(
       spectral-latent anchors anchors.model --label the=DET --label dog=NOUN ... -o tagger.model
     """
     from spectral_latent.anchors.model import anchor_rows, anchor_table, draw_anchors
+    from spectral_latent.tasks.kinds import load_model
+    from spectral_latent.tasks.training import record_of
 
     if (output is None) != (not labels):
         raise click.UsageError("--label and --output go together: give both, or neither")

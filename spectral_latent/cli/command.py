@@ -25,20 +25,20 @@ from spectral_latent.cli.groups import Commands
 
 __all__ = ["CommandGroup", "main", "run"]
 
-_COMMANDS = (
-    "train",
-    "parse",
-    "tag",
-    "anchors",
-    "score",
-    "surprisal",
-    "evaluate",
-    "info",
-    "inspect",
-    "verify",
-    "rerank",
-    "demo",
-)  # each command is a function in a module of the same name
+_COMMANDS = {  # each command is a function in a module of its name; the help of all is shown without importing them
+    "train": "Train a model.",
+    "parse": "Parse the sentences of FILE or of standard input.",
+    "tag": "Tag the sentences of FILE or of standard input.",
+    "anchors": "Show the states of an anchor model, and label them.",
+    "score": "Score the trees of FILE or of standard input.",
+    "surprisal": "Compute the surprisal of the words of FILE or of standard input.",
+    "evaluate": "Compare the output of a model with gold trees or gold tags.",
+    "info": "Show what is in a model file.",
+    "inspect": "Show what the latent states or directions of a model stand for.",
+    "verify": "Train a model again, and compare it with its file to the last bit.",
+    "rerank": "Choose among the trees that a parser gives for each sentence.",
+    "demo": "Learn a grammar with latent states from trees, and compare it with the truth.",
+}
 _INTERRUPTED = 130  # the exit status that shells give for Ctrl-C: 128 and the number of the signal
 
 
@@ -48,21 +48,12 @@ class CommandGroup(Commands):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Read the options before the name of a command.
-
-        info_name: the name of the program.
-        args: the words after it.
-        parent: the command line around this one, if there is one.
-        extra: further settings of the context.
-        """
+        """Read the options before the name of a command."""
         with _users_errors():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command.
-
-        ctx: the command line.
-        """
+        """Run a command."""
         log = logging.getLogger("spectral_latent")
         level = log.level  # --quiet raises it, even where a later option is refused
         with _users_errors(), warnings.catch_warnings():
@@ -81,22 +72,20 @@ class _ImportedCommands(CommandGroup):
     """The group of all commands of the library; a command is imported when the command line names it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the names of all commands, in the order of use.
-
-        ctx: the command line.
-        """
+        """List the names of all commands, in the order of use."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None if it does not exist.
-
-        ctx: the command line.
-        cmd_name: the name of the command.
-        """
+        """Import a command; None if it does not exist."""
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = getattr(import_module(f"spectral_latent.cli.{cmd_name}"), cmd_name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first line of the help of each command."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
 
 
 @contextmanager
@@ -108,26 +97,32 @@ def _users_errors() -> Iterator[None]:
         vars(error)["message"] = printable(error.message)  # final, and shown by several methods
         raise
     except Exception as error:
-        message = _users_error(error)
-        if message is None:
+        refusal = _users_error(error)
+        if refusal is None:
             raise
-        raise click.ClickException(printable(message)) from error
+        raise refusal from error
 
 
-def _users_error(error: Exception) -> str | None:
-    """Write the message for an error; None for a bug of the library, and for an error that click handles."""
+def _users_error(error: Exception) -> click.ClickException | None:
+    """Make the message for an error; None for a bug of the library, and for an error that click handles."""
     if isinstance(error, OSError):
         where = "" if error.filename is None else f"{error.filename}: "
         if isinstance(error, IsADirectoryError):
-            return f"{where}a folder, where a file is needed"
-        return None if error.errno == errno.EPIPE else f"{where}{error.strerror or error}"
+            return click.ClickException(printable(f"{where}a folder, where a file is needed"))
+        if error.errno == errno.EPIPE:
+            return None
+        return click.ClickException(printable(f"{where}{error.strerror or error}"))
     if not isinstance(error, ValueError):
         return None
     from spectral_latent.corpora import CorpusError
     from spectral_latent.estimation import EstimationError
     from spectral_latent.files import ModelFileError
+    from spectral_latent.tasks import RequestError
 
-    return str(error) if isinstance(error, CorpusError | EstimationError | ModelFileError) else None
+    if isinstance(error, RequestError):
+        return click.UsageError(printable(str(error)))
+    is_told = isinstance(error, CorpusError | EstimationError | ModelFileError)
+    return click.ClickException(printable(str(error))) if is_told else None
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -135,7 +130,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     click.echo(printable(f"Warning: {message}"), err=True)
 
 
-@click.group(cls=_ImportedCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_ImportedCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def main() -> None:
     """Latent-variable grammars and taggers by spectral learning.
@@ -145,26 +140,6 @@ def main() -> None:
       spectral-latent train constituency nltk:treebank:train -o wsj.model
       echo "The cat sat on the mat ." | spectral-latent parse wsj.model
       spectral-latent evaluate wsj.model nltk:treebank:dev
-
-    \b
-    A dependency parser:
-      spectral-latent train dependency nltk:dependency_treebank:train -o deps.model
-      echo "The cat sat on the mat ." | spectral-latent parse deps.model
-
-    \b
-    A tagger:
-      spectral-latent train tagger nltk:treebank:train -o tagger.model
-      echo "The cat sat on the mat ." | spectral-latent tag tagger.model
-
-    \b
-    Parts of speech from words alone:
-      spectral-latent train anchor nltk:brown -o anchors.model
-      spectral-latent anchors anchors.model
-
-    \b
-    A reranker of the trees of any parser:
-      spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model
-      spectral-latent rerank apply reranker.model new.nbest --model wsj.model
 
     Exit status: 0 for success; 1 for data or models that cannot be used; 2 for a wrong command line, such as an unknown
     option or a file that cannot be written; 130 for a command that was interrupted.  Input is UTF-8, or UTF-16 with a

@@ -6,48 +6,36 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from textwrap import indent
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import click
 
 from spectral_latent._texts import printable
+from spectral_latent.tasks.watch import Watch
 
 __all__ = ["Console"]
 
 _T = TypeVar("_T")
 
 
-class Console(NamedTuple):
-    """Messages and progress bars.
+class Console(Watch):
+    """Messages and progress bars; a quiet console prints neither."""
 
-    quiet: whether to print neither messages nor bars.
-    """
-
-    quiet: bool
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
 
     def message(self, text: str) -> None:
-        """Print one or several lines.
-
-        text: the lines; names of files, models and corpora may stand in it as they are.
-        """
+        """Print one or several lines; names of files, models and corpora may stand in them as they are."""
         if not self.quiet:
             click.echo("\n".join(map(printable, text.split("\n"))), err=True)
 
     def table(self, title: str, table: str) -> None:
-        """Print a table below its title, if it has a line.
-
-        title: the line above the table.
-        table: the lines of the table.
-        """
+        """Print a table below its title, if it has a line."""
         if table:
             self.message(f"{title}\n{indent(table, '  ')}")
 
     def bar(self, items: Iterable[_T], label: str, length: int | None = None) -> Iterator[_T]:
         """Return the items, with a progress bar if standard error is a terminal that can move its cursor.
-
-        items: the items to work on.
-        label: the name of the work.
-        length: the number of items; None if it is not known, and `items` has no length.
 
         >>> list(Console(quiet=True).bar("abc", "Reading"))
         ['a', 'b', 'c']
@@ -57,6 +45,11 @@ class Console(NamedTuple):
         else:
             with click.progressbar(items, length, label, file=sys.stderr) as shown:
                 yield from shown
+
+    def awaits(self, file: str, what: str) -> None:
+        """Say what to type if an input is a terminal."""
+        if file == "-" and sys.stdin.isatty():
+            self.message(f"Reading {what}")
 
     @property
     def shows_progress(self) -> bool:

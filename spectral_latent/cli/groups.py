@@ -1,4 +1,4 @@
-"""Hold groups of commands."""
+"""Hold commands that never write what they read, and groups of commands."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from typing import Any
 
 import click
 
-from spectral_latent.cli.left import LEFT
-from spectral_latent.cli.outputs import refuse_inputs
+from spectral_latent.cli.outputs import LEFT, refuse_inputs
 
 __all__ = ["Command", "Commands"]
 
 
 class Command(click.Command):
-    """A command that never writes a file that it reads."""
+    """A command that never writes a file that it reads, and says what replaces an option that left."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options; the error for an option that left says what to use instead.
-
-        ctx: the command line.
-        args: the words after the name of the command.
-        """
+        """Read the options."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -30,12 +25,7 @@ class Command(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command.
-
-        ctx: the command line.
-
-        Raises ClickException if a file to write is also a file to read, and UsageError if a file is written twice.
-        """
+        """Run the command, unless a file to write is also a file to read."""
         refuse_inputs(ctx)
         return super().invoke(ctx)
 
@@ -46,19 +36,13 @@ class Commands(click.Group):
     command_class = Command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the names of all commands.
-
-        ctx: the command line.
-        """
+        """List the names of all commands."""
         return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command.  Raises UsageError, which names similar commands or all, for a command that does not exist.
-
-        ctx: the command line.
-        args: the words after the name of the group.
+        """Find a command; the error for one that does not exist names similar commands, or all.
 
         >>> group = Commands("cook", commands={"boil": click.Command("boil"), "fry": click.Command("fry")})
         >>> group.resolve_command(click.Context(group), ["bake"])

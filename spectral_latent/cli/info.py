@@ -10,7 +10,6 @@ import click
 
 from spectral_latent._texts import printable
 from spectral_latent.cli.options import json_option
-from spectral_latent.cli.records import record_of
 
 __all__ = ["info"]
 
@@ -21,14 +20,9 @@ __all__ = ["info"]
 def info(model: str, as_json: bool) -> None:
     """Show what is in a model file.
 
-    The output is a table.  It has the kind of the model, its sizes, its labels, tags or anchors, the options that
-    differ from the defaults, and the objective of every iteration of EM.  It has the version of the library that wrote
-    the file, and the fingerprint of the model, by which rerankers know it.  For models of `train`, it has the command
-    without its folders, the number of trees or sentences and of words that were read, a digest of the content of each
-    source, by which `verify` knows it, and the figures of --dev.  The file has no date of its own, because the same
-    training makes the same file; the date is that of the file system.
-
-    With --json, all lists are complete, and all options are given.
+    The output is a table with the kind of the model, its sizes, labels, tags or anchors, the options that differ from
+    the defaults, and the record of `train`: the command, what was read, and the figures of --dev.  With --json, all
+    lists are complete, and all options are given.
 
     \b
     Examples:
@@ -41,9 +35,10 @@ def info(model: str, as_json: bool) -> None:
 
 def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Read the description of a model, and its summary."""
-    from spectral_latent._load import make_model
     from spectral_latent._options import counted
     from spectral_latent.files import opened_model
+    from spectral_latent.tasks.kinds import make_model
+    from spectral_latent.tasks.training import record_of
 
     record = record_of(file) or {}
     with opened_model(file) as (arrays, settings):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,25 +12,28 @@ import click
 from spectral_latent._texts import printable
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
-from spectral_latent.cli.models import load_model
-from spectral_latent.cli.options import json_option, number_option
+from spectral_latent.cli.options import (
+    DEPENDENCY_SOURCES,
+    SOURCES,
+    TAGGED_SOURCES,
+    epilog_of,
+    json_option,
+    number_option,
+)
 from spectral_latent.cli.outputs import OutputFile, results
-from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, TAGGED_SOURCES
 
 if TYPE_CHECKING:
-    from spectral_latent.inspection import Described, Direction, NamedOperators
+    from spectral_latent.inspection import Described, Direction
 
     _Parts = Sequence[Described | Direction]
 
 __all__ = ["inspect"]
 
-_SHOWN = 10  # the number of symbols to show if the command line names none
-_NAMED = 20  # the largest number of symbols that an error names
 _KINDS = ("constituency", "dependency", "tagger", "tree")
 _LISTS = ("words", "rules", "places")
 
 
-@click.command(cls=Command, epilog=f"{SOURCES}\n\n{DEPENDENCY_SOURCES}\n\n{TAGGED_SOURCES}".replace("SOURCE", "GOLD"))
+@click.command(cls=Command, epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES, TAGGED_SOURCES, name="GOLD"))
 @click.argument("model")
 @click.argument("gold", metavar="[GOLD]...", nargs=-1)
 @click.option(
@@ -40,8 +41,7 @@ _LISTS = ("words", "rules", "places")
     "symbols",
     metavar="SYMBOL",
     multiple=True,
-    help="A symbol whose states are shown, as the output writes it; repeat the option for several.  "
-    f"[default: the {_SHOWN} most frequent symbols]",
+    help="A symbol to show, as the output writes it.  [default: the ten most frequent]",
 )
 @number_option("--top", "N", "The most words, rules and places to show for each state.", default=6)
 @click.option(
@@ -49,7 +49,7 @@ _LISTS = ("words", "rules", "places")
     "page",
     metavar="REPORT",
     type=OutputFile(),
-    help="Write a page for a browser with all symbols and rules, and with the errors on GOLD.",
+    help="Write a page for a browser.",
 )
 @json_option
 def inspect(
@@ -57,28 +57,11 @@ def inspect(
 ) -> None:
     """Show what the latent states or directions of a model stand for.
 
-    The output has a paragraph for each symbol, the most frequent first, and in it the symbol's states, the most
-    frequent first.  A state has its share of the symbol's nodes in percent; the words that it emits, the rules that it
-    applies, and the places where it stands: the rules in which it is the child in brackets.  Each has its probability
-    in the state.  The first ones are those that best distinguish the state from the other states of the symbol.  With
-    --json, a line is the object of one state or direction.
+    The output has a paragraph for each symbol with its states, the most frequent first: their shares of the symbol's
+    nodes, and the words, rules and places that best distinguish each, with probabilities.  A model without
+    probabilities has directions of singular value decompositions in their place.  See docs/states.md.
 
-    A model without probabilities, such as one of the preset spectral, has no states.  In their place stand the
-    directions that singular value decompositions have found, the one with the largest singular value first, each with
-    the words, rules and places that load most on it.  Loadings of opposite signs are opposites; the sign itself means
-    nothing.
-
-    The singular values of a symbol tell how many states it needs.  Files of older versions have none.
-
-    A symbol @X is a part of a binarised phrase X; X|Y is an X whose only child is a Y.  If a parser has several
-    grammars, the first one is shown.
-
-    With --html, the states are shown on a page that needs no network, with all rules and a search of them.  If gold
-    trees or tags are given, the page also has example phrases of the states of a constituency parser, labels that are
-    confused, and the worst and the best sentences, with their trees.  Only the first 500 sentences of
-    GOLD are read.
-
-    The page of an anchor model has its anchors, and the gold tags of the words of each state.
+    With --html, the page has all symbols and rules; with GOLD, also the errors of the model and examples of phrases.
 
     \b
     Examples:
@@ -93,52 +76,21 @@ def inspect(
         return
     if gold:
         raise click.UsageError("GOLD is for the page; give --html REPORT")
-    named = load_model(model, *_KINDS).named_operators
-    unknown = [symbol for symbol in symbols if symbol not in named.symbols]
-    if unknown:
-        raise click.ClickException(f"{model}: no symbol {unknown[0]!r}; {_hint(unknown[0], named.symbols)}")
+    from spectral_latent.tasks import inspect as inspect_model
+    from spectral_latent.tasks.kinds import load_model
+
+    loaded = load_model(model, *_KINDS)
     try:
-        described = _described(named, top)
-        wanted = (parts for parts in described if parts[0].symbol in symbols)
-        missing = dict.fromkeys(symbols)
-        for parts in wanted if symbols else islice(described, _SHOWN):
-            symbol = parts[0].symbol
-            missing.pop(symbol, None)
-            click.echo("\n".join(_objects(parts) if as_json else _paragraph(parts, named.spectrum(symbol))))
-        if missing:
-            raise click.ClickException(f"{model}: no tree has the symbol {next(iter(missing))!r}")
+        for parts, spectrum in inspect_model(loaded, symbols, top):
+            click.echo("\n".join(_objects(parts) if as_json else _paragraph(parts, spectrum)))
     except ValueError as error:
         raise click.ClickException(f"{model}: {error}") from None
-
-
-def _described(named: NamedOperators, top: int) -> Iterator[_Parts]:
-    """Describe the states of every symbol, or the directions of a model that has no states."""
-    from spectral_latent.inspection import describe_directions, describe_states
-
-    if named.operators.probabilities:
-        return describe_states(named, top)
-    return describe_directions(named, top)
-
-
-def _hint(symbol: str, symbols: Sequence[str]) -> str:
-    """Write the symbols that the user may have meant, or the first symbols of the model.
-
-    symbol: the symbol that the model does not have.
-    symbols: the symbols of the model.
-
-    >>> _hint("vbd", ["NP", "VBD"]), _hint("XYZ", ["NP", "VBD"])
-    ('did you mean VBD?', 'there are NP, VBD')
-    """
-    alike = [each for each in symbols if each.casefold() == symbol.casefold()] or get_close_matches(symbol, symbols)
-    if alike:
-        return f"did you mean {' or '.join(alike)}?"
-    others = ", and others" if len(symbols) > _NAMED else ""
-    return f"there are {', '.join(symbols[:_NAMED])}{others}"
 
 
 def _write_page(model: str, gold: tuple[str, ...], top: int, page: Path) -> None:
     """Write the report of a model."""
     from spectral_latent.cli.report import report
+    from spectral_latent.tasks.kinds import load_model
 
     loaded = load_model(model, *_KINDS, "anchors")
     if gold and not hasattr(loaded, "tag") and not hasattr(loaded, "parse"):
@@ -148,14 +100,9 @@ def _write_page(model: str, gold: tuple[str, ...], top: int, page: Path) -> None
     Console(False).message(f"{page}: written")
 
 
-def _ordered(parts: _Parts) -> Sequence[Described | Direction]:
-    """Sort states by their shares, the largest first; directions stay as they are."""
-    return sorted(parts, key=lambda part: -getattr(part, "share", 0.0))
-
-
 def _objects(parts: _Parts) -> Iterator[str]:
     """Write each state or direction as a JSON object."""
-    for part in _ordered(parts):
+    for part in parts:
         lists = {name: dict(getattr(part, name)) for name in _LISTS}
         yield json.dumps({**part._asdict(), **lists}, ensure_ascii=False)
 
@@ -194,7 +141,7 @@ def _paragraph(parts: _Parts, spectrum: Sequence[float]) -> Iterator[str]:
     yield f"{printable(parts[0].symbol)}: {counted(len(parts), unit)}, {parts[0].frequency:.2f} nodes in a tree"
     if spectrum:
         yield f"  singular values {' '.join(f'{sigma:.2f}' for sigma in spectrum)}"
-    for part in _ordered(parts):
+    for part in parts:
         yield f"  {_title(part)}"
         for name in _LISTS:
             entries = getattr(part, name)

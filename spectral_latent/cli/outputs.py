@@ -9,26 +9,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import click
 
-from spectral_latent.cli.left import LEFT
-
 __all__ = [
-    "Figures",
+    "LEFT",
     "OutputFile",
-    "OutputForm",
     "Write",
     "figures_table",
     "refuse_inputs",
     "results",
-    "side_file",
 ]
 
-Figures = Mapping[str, float | int | None]
-OutputForm: TypeAlias = Literal["text", "json"]
 Write = Callable[[str], object]
+
+LEFT = {  # what to use in the place of commands, options and formats that left
+    "recipe": "type the commands `train` and `evaluate`, which docs/treebanks.md lists",
+    "--resume": "divide the input by `split`, and answer only the parts that have no answers yet",
+    "--shard": "divide the input, as by `split --number=l/4`, and answer each part",
+    ".parquet": "write JSON lines to a name in .jsonl; pandas converts: read_json(FILE, lines=True).to_parquet(NEW)",
+}
 
 
 class OutputFile(click.Path):
@@ -42,12 +43,7 @@ class OutputFile(click.Path):
         self.may_be_read = may_be_read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check that a file can be written.
-
-        value: the path as given on the command line.
-        param: the option that names the file.
-        ctx: the command that is run.
-        """
+        """Check that a file can be written."""
         path: Path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if path.suffix.lower() in LEFT:
             self.fail(f"{path}: Parquet left; {LEFT[path.suffix.lower()]}", param, ctx)
@@ -60,10 +56,7 @@ class OutputFile(click.Path):
         return path
 
     def written(self, path: Path) -> Iterable[Path]:
-        """List all files that a command may write under this option; only temporary files, which are new, are left out.
-
-        path: the value of the option.
-        """
+        """List all files that a command may write under this option; temporary files, which are new, are left out."""
         return (path,)
 
 
@@ -76,19 +69,6 @@ class _NamedFile(io.FileIO):
         except OSError as error:
             error.filename = self.name
             raise
-
-
-def side_file(path: Path, *, is_new: bool) -> io.BufferedRandom:
-    """Open a file to read and write, and never through a symbolic link.
-
-    path: the file.
-    is_new: whether it must not exist; otherwise it must exist.
-
-    Raises OSError, which names the file, if it exists and must not, if it must and does not, and if it is a link.
-    """
-    no_follow = getattr(os, "O_NOFOLLOW", 0)  # Windows has none
-    mode = "xb+" if is_new else "rb+"
-    return io.BufferedRandom(_NamedFile(path, mode, opener=lambda name, flags: os.open(name, flags | no_follow, 0o666)))
 
 
 @contextmanager
@@ -112,9 +92,8 @@ def results(output: Path | None) -> Iterator[Write]:
     from secrets import token_hex  # takes as long to import as the rest of this module
 
     part = output.with_name(f".{output.name}-{token_hex(4)}")
-    opened = side_file(part, is_new=True)
     try:
-        with opened as file:
+        with io.BufferedWriter(_NamedFile(part, "xb")) as file:
             if output.suffix.lower() == ".gz":
                 with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as compressed:
                     yield lambda text: compressed.write(text.encode())
@@ -172,7 +151,7 @@ def _may_be_model(path: Path) -> bool:
     return begin[8:] == b"{" and int.from_bytes(begin[:8], "little") <= path.stat().st_size
 
 
-def figures_table(figures: Figures) -> str:
+def figures_table(figures: Mapping[str, float | int | None]) -> str:
     """Write a line for each figure; the decimal points of all lines stand below each other.
 
     figures: the figures by their names; None for a figure that is not known.

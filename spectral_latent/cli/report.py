@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from spectral_latent.cli.page import Drawings, page
-from spectral_latent.cli.sources import dependency_entries, gold_trees, tagged
 from spectral_latent.inspection import describe_directions, describe_rules, describe_states
+from spectral_latent.tasks.sources import dependency_entries, gold_trees, tagged
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM

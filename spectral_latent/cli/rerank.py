@@ -5,26 +5,21 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Commands
-from spectral_latent.cli.lists import (
-    CANDIDATES,
-    LISTS,
-    load_models,
-    models_option,
-    read_lists,
-    score_lists,
-    users_errors,
-)
-from spectral_latent.cli.models import load_parser
 from spectral_latent.cli.options import (
+    CANDIDATES,
+    DEPENDENCY_SOURCES,
+    LISTS,
+    SOURCES,
+    epilog_of,
     jobs_option,
     json_option,
     made_file_option,
+    models_option,
     number_option,
     quiet_option,
     results_option,
@@ -32,14 +27,12 @@ from spectral_latent.cli.options import (
     sources_argument,
 )
 from spectral_latent.cli.outputs import OutputFile, figures_table, results
-from spectral_latent.cli.sources import DEPENDENCY_SOURCES, SOURCES, dependency_entries, treebank
-
-if TYPE_CHECKING:
-    from spectral_latent.reranking import Reranker
 
 __all__ = ["rerank"]
 
-_GOLD = f"{LISTS}\n\n{SOURCES}\n\n{DEPENDENCY_SOURCES}".replace("SOURCE", "GOLD")
+_AWAITED = "from the terminal; Ctrl-D ends"
+_LISTS = f"\b\nLISTS: {LISTS}.\n"
+_GOLD = _LISTS + epilog_of(SOURCES, DEPENDENCY_SOURCES, name="GOLD").removeprefix("\b\n")
 
 _gold_option = click.option(
     "--gold", metavar="GOLD", multiple=True, required=True, help="The right trees, in the order of the lists."
@@ -89,23 +82,22 @@ def train(
 ) -> None:
     """Train a reranker, an averaged perceptron, on n-best lists and the right trees.
 
-    Give lists of sentences that neither their parser nor the models learnt from.  On sentences that a parser has learnt
-    from, its scores are better than on others.
-
-    Trees in brackets are scored by F1 as in EVALB; dependency trees by their right heads, punctuation left out.
-    RERANKER does not hold the models, and knows them by their fingerprints: give the same --model to the commands that
-    use it.
+    Give lists of sentences that neither their parser nor the models learnt from.  RERANKER does not hold the models:
+    give the same --model to the commands that use it.
 
     \b
     Example:
       spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model
     """
     from spectral_latent.reranking import PerceptronOptions, Reranker
+    from spectral_latent.tasks.reranking import load_models, read_lists, score_lists
+    from spectral_latent.tasks.watch import users_errors
 
     console = Console(quiet)
     begun = time.perf_counter()
     latent = load_models(models)
-    nbest = read_lists(lists, console)
+    console.awaits(lists, _AWAITED)
+    nbest = read_lists(lists)
     scores = score_lists(nbest, gold)
     console.message(f"Training on {len(nbest.lists)} lists of {len(scores.gains)} candidates")
     options = PerceptronOptions(seed=seed)
@@ -118,7 +110,7 @@ def train(
     console.message(f"{output}: {len(perceptron.names)} features, {time.perf_counter() - begun:.1f} s")
 
 
-@rerank.command(epilog=LISTS)
+@rerank.command(epilog=_LISTS)
 @click.argument("reranker")
 @click.argument("lists", default="-")
 @models_option
@@ -138,9 +130,12 @@ def apply(
       spectral-latent rerank apply reranker.model new.nbest --model wsj.model -o new.trees
     """
     from spectral_latent.corpora.nbest_output import best_trees, write_nbest
+    from spectral_latent.tasks.reranking import load_reranker, read_lists
+    from spectral_latent.tasks.watch import users_errors
 
-    loaded = _loaded(reranker, models)
-    nbest = read_lists(lists, Console(quiet))
+    loaded = load_reranker(reranker, models)
+    Console(quiet).awaits(lists, _AWAITED)
+    nbest = read_lists(lists)
     with users_errors(), results(output) as write:
         if with_lists:
             texts = write_nbest(loaded.rescore(nbest.lists), nbest.form)
@@ -167,32 +162,19 @@ def evaluate(
 ) -> None:
     """Compare the first, the chosen and the best tree of each list with the right one.
 
-    The measure is F1 as in EVALB, or the percentage of right heads of words that are not punctuation.  It is printed
-    for the first trees (base), for the chosen trees (reranked), and for the best trees, which no reranker can exceed
-    (oracle).  The error reduction is the share of the base's error that is gone, in percent.  The difference of
-    reranked and base lies between low and high with 95 % confidence, by the paired bootstrap.  A list without trees
-    counts as a flat tree labelled FALLBACK, or as words without a right head.
+    The measure is F1 as in EVALB, or the percentage of right heads of words that are not punctuation: for the first
+    trees (base), for the chosen ones (reranked), and for the best ones (oracle).  The error reduction is in percent of
+    the base's error; the difference lies between low and high with 95 % confidence, by the paired bootstrap.
 
     \b
     Example:
       spectral-latent rerank evaluate reranker.model test.nbest --gold test.mrg --model wsj.model
     """
-    loaded = _loaded(reranker, models)
-    nbest = read_lists(lists, Console(quiet))
-    scores = score_lists(nbest, gold)
-    with users_errors():
-        difference, oracle = scores.evaluate(loaded.rerank(nbest.lists))
-    figures = {
-        "base": difference.base,
-        "reranked": difference.other,
-        "oracle": oracle,
-        "error_reduction": difference.error_reduction,
-        "low": difference.low,
-        "high": difference.high,
-        "sentences": len(nbest.lists),
-        "candidates": len(scores.gains),
-        "empty_lists": sum(not len(each) for each in nbest.lists),
-    }
+    from spectral_latent.tasks.reranking import evaluate_reranker, load_reranker, read_lists
+
+    loaded = load_reranker(reranker, models)
+    Console(quiet).awaits(lists, _AWAITED)
+    figures = evaluate_reranker(loaded, read_lists(lists), gold)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
 
 
@@ -200,12 +182,7 @@ def evaluate(
 @click.argument("lists", default="-")
 @models_option
 @_templates_option
-@click.option(
-    "--gold",
-    metavar="GOLD",
-    multiple=True,
-    help="The right trees, by which gains are computed; without them, gains are 0.",
-)
+@click.option("--gold", metavar="GOLD", multiple=True, help="The right trees, for gains; without them, gains are 0.")
 @click.option("--like", metavar="RERANKER", help="Write the features of a reranker, under its numbers.")
 @click.option("--map", "names", metavar="FILE", type=OutputFile(), help="Write the names of features: number TAB name.")
 @results_option
@@ -223,8 +200,7 @@ def features(
     """Write the features of all candidates in the format of SVMlight and LETOR, for other learners.
 
     A line is `gain qid:N FEATURE:VALUE ... # NAME CANDIDATE`.  The gain is the number of right heads, or F1 times the
-    number of words.  The lists decide which rules and arcs are features; for test lists, --like takes the features of a
-    reranker that was trained on other lists.
+    number of words.  For test lists, --like takes the features of a reranker that was trained on other lists.
 
     \b
     Example:
@@ -232,13 +208,16 @@ def features(
     """
     from spectral_latent.corpora.nbest_output import feature_map, svmlight
     from spectral_latent.reranking import CandidateFeatures
+    from spectral_latent.tasks.reranking import load_models, load_reranker, read_lists, score_lists
+    from spectral_latent.tasks.watch import users_errors
 
     if like is not None and no_templates:
         raise click.UsageError("--like names the features; leave out --no-templates")
-    nbest = read_lists(lists, Console(quiet))
+    Console(quiet).awaits(lists, _AWAITED)
+    nbest = read_lists(lists)
     with users_errors():
         if like is not None:
-            chosen = _loaded(like, models).features
+            chosen = load_reranker(like, models).features
         else:
             chosen = CandidateFeatures.train(nbest.lists, load_models(models), templates=not no_templates)
         table = chosen.table(nbest.lists)
@@ -251,16 +230,11 @@ def features(
             write(text)
 
 
-@rerank.command(epilog=f"{SOURCES}\n\n{DEPENDENCY_SOURCES}")
+@rerank.command(epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES))
 @click.argument("model")
 @sources_argument
 @number_option("--n-best", "N", "Trees per sentence, at most.", default=CANDIDATES)
-@number_option(
-    "--folds",
-    "N",
-    "Parse each of N parts of the trees by a model that is trained on the others, with the options of MODEL.",
-    least=2,
-)
+@number_option("--folds", "N", "Parse each of N parts of the trees by a model of the other parts.", least=2)
 @results_option
 @jobs_option
 @quiet_option
@@ -283,31 +257,12 @@ def lists(
       spectral-latent rerank lists wsj.model dev.mrg -o dev.nbest
     """
     from spectral_latent.corpora.nbest_output import write_nbest
-    from spectral_latent.dependency import DependencyModel
-    from spectral_latent.reranking import jackknifed_nbest, parser_nbest
+    from spectral_latent.tasks.kinds import load_parser
+    from spectral_latent.tasks.reranking import nbest_lists
 
     parser = load_parser(model)
-    is_dependency = isinstance(parser, DependencyModel)
-    trees = _trees(sources, is_dependency, folds is not None)
-    if folds is None:
-        nbest = Console(quiet).bar(parser_nbest(parser, trees, n_best, jobs=jobs), "Parsing", len(trees))
-    else:
-        with users_errors():
-            nbest = iter(jackknifed_nbest(parser, trees, n_best, folds, jobs=jobs))
+    nbest, length = nbest_lists(parser, sources, n_best, folds, jobs)
     with results(output) as write:
-        for text in write_nbest(nbest, "conllu" if is_dependency else "trees"):
+        shown = Console(quiet).bar(nbest, "Parsing", length)
+        for text in write_nbest(shown, "conllu" if parser.kind == "dependency" else "trees"):
             write(text)
-
-
-def _trees(sources: tuple[str, ...], is_dependency: bool, are_learnt: bool) -> list[Any]:
-    """Read gold trees; dependency trees to learn from must have one root each."""
-    if is_dependency:
-        return [(entry.rooted() if are_learnt else entry.tree()).sentence for entry in dependency_entries(sources)]
-    return list(treebank(sources))
-
-
-def _loaded(reranker: str, models: tuple[str, ...]) -> Reranker:
-    """Load a reranker and its latent models."""
-    from spectral_latent.reranking import Reranker
-
-    return Reranker.load(reranker, load_models(models))

@@ -147,6 +147,11 @@ def test_the_command_lines_that_are_shown_run(
         shell.do(line)
 
 
+def test_help_fits_on_a_screen() -> None:
+    lines = {" ".join(path): help_of(path, width=100).count("\n") for path in commands()}
+    assert {path: number for path, number in lines.items() if number > 40} == {}
+
+
 def test_every_command_shows_an_example() -> None:
     without = [path for path in commands() if "spectral-latent" not in help_of(path).partition("Options:")[0][30:]]
     assert without == [("train",)]  # the group, whose commands show theirs

@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent import load
-from spectral_latent.cli import inputs
-from spectral_latent.cli.console import Console
-from spectral_latent.cli.inputs import FORMATS, read_sentences
 from spectral_latent.corpora import Format, parse_brackets, parse_conllu
+from spectral_latent.tasks import inputs
+from spectral_latent.tasks.inputs import FORMATS, read_sentences
 from spectral_latent.tokenisation import Tokenisation
 
 Run = Callable[..., Any]
@@ -52,8 +51,8 @@ def test_all_formats_are_read_by_name_by_first_line_and_by_option(form: str, tmp
     ending, text = INPUTS[form]
     for name in (f"a.{ending}", "a"):
         (tmp_path / name).write_text(text)
-        given = read_sentences(str(tmp_path / name), None, Tokenisation(frozenset()), Console(quiet=True))
-        assert (given.form, given.length) == (form, 1)
+        given = read_sentences(str(tmp_path / name), None, Tokenisation(frozenset()))
+        assert given.form == form
         assert [sentence.words for sentence in given.sentences] == [WORDS]
 
 
@@ -127,7 +126,8 @@ def test_folders_of_compressed_files(run: Run, treebank: Path, model: Path, tmp_
     (tmp_path / "all" / "a.mrg.gz").write_bytes(gzip.compress(treebank.read_bytes()))
     for source in (tmp_path / "all", tmp_path / "all" / "a.mrg.gz"):
         result = run("train", "constituency", source, "-o", tmp_path / "new", "--n-states", "4", "-q")
-        assert (result.exit_code, result.output) == (0, "")
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert result.stderr == "standard input: no sentences\n"
         assert load(tmp_path / "new").fingerprint == load(model).fingerprint
 
 
@@ -206,7 +206,8 @@ def test_the_option_says_more_than_the_first_line(run: Run, model: Path, tagger:
 def test_empty_input(run: Run, tagger: Path, model: Path, parser: Path, form: str) -> None:
     for command, path in (("tag", tagger), ("parse", model), ("parse", parser)):
         result = run(command, path, "--format", form, stdin="")
-        assert (result.exit_code, result.output) == (0, "")
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert result.stderr == "standard input: no sentences\n"
 
 
 def test_comments_after_the_last_sentence(run: Run, model: Path, parser: Path, tagger: Path) -> None:
@@ -253,7 +254,7 @@ def test_sources_in_another_format_are_refused(
 TEXTS = st.lists(st.sampled_from(["a", "#", " ", "\n", "\r\n"]), max_size=40).map(lambda parts: "".join(parts).encode())
 
 
-@given(TEXTS, st.integers(1, 5), st.sampled_from(list(inputs._SENTENCE_ENDS.values())))
+@given(TEXTS, st.integers(1, 5), st.sampled_from([form.end for form in FORMATS.values() if form.end]))
 def test_pieces_are_the_text_and_end_where_sentences_end(text: bytes, size: int, end: re.Pattern[bytes]) -> None:
     found = list(inputs._pieces(_chunks(text, size), end))
     pieces = [piece for _, piece in found]
@@ -278,7 +279,7 @@ def test_the_first_line_is_that_of_the_whole_text(text: bytes, size: int) -> Non
 def test_a_text_without_an_end_is_read_in_linear_time(content: bytes, form: Format) -> None:
     begun = time.process_time()
     inputs._read_first_line(_chunks(content, 1 << 14), bytearray())
-    (piece,) = inputs._pieces(_chunks(content, 1 << 14), inputs._SENTENCE_ENDS[form])
+    (piece,) = inputs._pieces(_chunks(content, 1 << 14), FORMATS[form].end)
     assert piece == (1, content)
     assert time.process_time() - begun < 2
 

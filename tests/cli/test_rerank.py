@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from spectral_latent.cli.lists import CANDIDATES
+from spectral_latent.cli.options import CANDIDATES
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
 from spectral_latent.corpora.nbest import NBestFormat, read_nbest

@@ -62,7 +62,7 @@ def test_empty_lines_stay(run: Run, tagger: Path) -> None:
     result = run("tag", tagger, stdin="\nThey see it .\n  \nThey left it .")
     assert result.stdout == "\nThey/PRP see/VBP it/PRP ./.\n\nThey/PRP left/VBD it/PRP ./.\n"
     assert run("tag", tagger, stdin="\n\n").stdout == "\n\n"
-    assert (run("tag", tagger, stdin="").stdout, run("tag", tagger, "--format", "conllu", stdin="").output) == ("", "")
+    assert (run("tag", tagger, stdin="").stdout, run("tag", tagger, "--format", "conllu", stdin="").stdout) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_conllu_longer_than_what_is_read_at_once(run: Run, tagger: Path, tmp_pat
     result = run("tag", tagger, "--format", "conllu", stdin=wrong)
     assert (result.exit_code, f"standard input, {message}" in result.stderr) == (1, True)
     result = run("tag", tagger, tmp_path / "wrong.conllu")
-    assert (result.exit_code, result.stdout, f"wrong.conllu, {message}" in result.stderr) == (1, "", True)
+    assert (result.exit_code, f"wrong.conllu, {message}" in result.stderr) == (1, True)
 
 
 def test_text_that_is_not_utf8(run: Run, tagger: Path, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_text_that_is_not_utf8(run: Run, tagger: Path, tmp_path: Path) -> None:
     assert "standard input, line 10001, byte 13: 0xe9 is not UTF-8" in result.stderr
     (tmp_path / "text").write_bytes(text)
     result = run("tag", tagger, tmp_path / "text")
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout.startswith("They/PRP")) == (1, True)
     assert f"{tmp_path / 'text'}, line 10001, byte 13" in result.stderr
 
 

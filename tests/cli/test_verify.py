@@ -128,8 +128,8 @@ def test_what_differs_is_told(verify: Verify, tagger: Path, taggings: Path, tmp_
 
 
 def test_other_settings_and_shapes(verify: Verify, tagger: Path, taggings: Path, tmp_path: Path) -> None:
-    command = f"spectral-latent train tagger {taggings.name} --n-states 1 --seed 8 --estimator em"
-    status, printed, _ = verify(with_record(tagger, tmp_path / "model", command=command), taggings)
+    training = {"kind": "tagger", "settings": {"n_states": 1, "seed": 8, "estimator": "em"}}
+    status, printed, _ = verify(with_record(tagger, tmp_path / "model", training=training), taggings)
     _, *rest = printed.splitlines()
     assert (status, "  members 0 options estimator start seed: 0, and now 8" in rest) == (1, True)
     assert all(line.startswith("  ") for line in rest)
@@ -167,11 +167,14 @@ def test_models_without_a_record(verify: Verify, run: Run, model: Path, treebank
 @pytest.mark.parametrize(
     "changes",
     [
-        {"command": "spectral-latent train sentiment all.mrg"},
-        {"command": "spectral-latent train constituency all.mrg --magic"},
-        {"command": "spectral-latent train constituency all.mrg --help"},
-        {"command": "spectral-latent train constituency all.mrg '"},
-        {"command": None},
+        {"training": {"kind": "sentiment", "settings": {}}},
+        {"training": {"kind": "constituency", "settings": {"magic": True}}},
+        {"training": {"kind": "constituency", "settings": {"run": None}}},
+        {"training": {"kind": "constituency", "settings": {"preset": 7}}},
+        {"training": {"kind": "constituency", "settings": {"n_states": "many"}}},
+        {"training": {"kind": "constituency", "settings": {"text": 7}}},
+        {"training": {"kind": "constituency", "settings": [1]}},
+        {"training": None},
         {"sources": None},
         {"sources": ["all.mrg"]},
     ],
@@ -180,12 +183,4 @@ def test_records_of_no_use(verify: Verify, model: Path, treebank: Path, tmp_path
     changed = with_record(model, tmp_path / "model", **changes)
     status, _, error = verify(changed, treebank)
     assert (status, error.count("\n")) == (1, 1)
-    assert error.startswith(f"Error: {changed}: this version cannot run the command of its record")
-
-
-def test_a_record_writes_no_other_file(verify: Verify, model: Path, treebank: Path, tmp_path: Path) -> None:
-    """Whatever file its command names."""
-    command = f"spectral-latent train constituency all.mrg --n-states 4 -o {tmp_path / 'precious'}"
-    changed = with_record(model, tmp_path / "model", command=command)
-    assert verify(changed, treebank)[0] == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert error.startswith(f"Error: {changed}: this version cannot repeat the training of its record")

@@ -1,0 +1,484 @@
+"""Read the sentences of FILE, or of standard input, each with its number and its lines, in one pass."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
+from itertools import chain, count, pairwise
+from pathlib import Path
+from string import whitespace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from spectral_latent.tasks.watch import Watch
+
+if TYPE_CHECKING:
+    from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.corpora import Format
+    from spectral_latent.dependency import DependencyModel, DependencySentence
+    from spectral_latent.tokenisation import Token, Tokenisation
+
+__all__ = [
+    "FORMATS",
+    "Input",
+    "InputFormat",
+    "InputSentence",
+    "RawTextCheck",
+    "is_pipe",
+    "partial_sentences",
+    "partial_trees",
+    "read_sentences",
+    "read_text",
+    "refuse_format",
+    "source_name",
+]
+
+NumberedLine: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
+
+_CHUNK = 1 << 16  # the number of bytes that are read at once
+_LINE_ENDS = re.compile(rb"\n")
+_FIRST_LINE = re.compile(rb"^(?!(?:\xef\xbb\xbf)?#)[^\S\n]*\S[^\n]*\n", re.MULTILINE)  # the line that shows the format
+_WORD_LINE = re.compile(rb"^(?! *\r?\n|#)[^\n]*\n", re.MULTILINE)  # neither empty nor a comment
+
+
+class InputFormat(NamedTuple):
+    """A format of FILE.
+
+    name: the name of its contents in messages.
+    use: the models and commands that the format is for.
+    awaited: the name of what a terminal is asked to type.
+    end: the pattern at whose end a sentence ends; None if the text is read as a whole.
+    """
+
+    name: str
+    use: str
+    awaited: str
+    end: re.Pattern[bytes] | None
+
+
+_OF_TABLES = "dependency parsers (`train dependency`) and taggers (`train tagger`)"
+_LINES = "sentences from the terminal, one a line, with spaces between words and marks; Ctrl-D ends"
+FORMATS: Mapping[Format, InputFormat] = MappingProxyType(
+    {
+        "brackets": InputFormat(
+            "trees in brackets",
+            "constituency parsers (`train constituency`)",
+            "trees from the terminal; Ctrl-D ends",
+            None,
+        ),
+        # A sentence ends with the line of a word, comments, and an empty line.
+        "conllu": InputFormat(
+            "sentences in CoNLL-U",
+            _OF_TABLES,
+            "CoNLL-U from the terminal; an empty line ends a sentence, and Ctrl-D the input",
+            re.compile(rb"^(?! *\r?\n|#)[^\n]*\n(?:#[^\n]*\n)* *\r?\n", re.MULTILINE),
+        ),
+        "malt-tab": InputFormat(
+            "sentences in Malt-TAB",
+            _OF_TABLES,
+            "Malt-TAB from the terminal; an empty line ends a sentence, and Ctrl-D the input",
+            re.compile(rb"^ *\r?\n", re.MULTILINE),
+        ),
+        "tagged": InputFormat("words with tags", "taggers (`train tagger`)", _LINES, _LINE_ENDS),
+        "json": InputFormat(
+            "rows in JSON lines",
+            "`parse` and `tag`",
+            "JSON from the terminal, an object on each line; Ctrl-D ends",
+            _LINE_ENDS,
+        ),
+        "tokens": InputFormat("tokenised sentences", "`parse` and `tag`", _LINES, _LINE_ENDS),
+        "text": InputFormat(
+            "raw text",
+            "`parse` and `tag`",
+            "text from the terminal; an empty line ends a paragraph, and Ctrl-D the text",
+            re.compile(rb"^[ \t]*\r?\n", re.MULTILINE),
+        ),
+    }
+)
+
+
+class InputSentence(NamedTuple):
+    """A sentence, and its place in the input.
+
+    sentence: the words, with tags and heads where the input has them; no words for an empty line of tokens.
+    number: the number of the line if each line is a sentence; otherwise the number of the sentence.
+    lines: the lines of the sentence in a table, each with its line end; none in other formats.
+    places: the index in `lines` of the line of each word.
+    tokens: the words as they stand in raw text; none in other formats.
+    name: the name in the row of the sentence; empty if there is none.
+    constraints: the known parts of the tree, as the parser takes them; None if no part is known.
+    """
+
+    sentence: DependencySentence
+    number: int
+    lines: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()
+    tokens: tuple[Token, ...] = ()
+    name: str = ""
+    constraints: Any = None
+
+    @property
+    def sent_id(self) -> str:
+        """The name of the sentence, or its number if it has no name."""
+        return self.name or str(self.number)
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the sentence."""
+        return list(self.sentence.forms)
+
+    @property
+    def forms(self) -> list[str]:
+        """The words as they stand in the input: brackets of raw text are not escaped."""
+        return [token.form for token in self.tokens] or self.words
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether this is a sentence.  An empty line is a sentence; comments at the end of a table are not."""
+        return bool(self.sentence.forms) or not self.lines
+
+    @property
+    def spaces(self) -> list[bool]:
+        """Tell for each word whether white space follows it; after the last word it always does."""
+        if not self.tokens:
+            return [True] * len(self.words)
+        return [*(token.end < following.first for token, following in pairwise(self.tokens)), True]
+
+
+class Input(NamedTuple):
+    """The sentences of an input.
+
+    source: the name of the input in messages.
+    form: the format of the input.
+    batches: the sentences in batches; a batch of a pipe has the sentences that came together.
+    """
+
+    source: str
+    form: Format
+    batches: Iterator[Iterable[InputSentence]]
+
+    @property
+    def sentences(self) -> Iterator[InputSentence]:
+        """Return all sentences; comments after the last sentence of a table are left out."""
+        return (each for each in chain.from_iterable(self.batches) if each.is_whole)
+
+    @property
+    def unit(self) -> str:
+        """The name of the unit that the numbers of sentences count."""
+        return "line" if FORMATS[self.form].end is _LINE_ENDS else "sentence"
+
+
+def refuse_format(source: str, found: Format, *needed: Format) -> None:
+    """Raise CorpusError for a format that is not among the needed formats, unless it is lines of tokens.
+
+    >>> refuse_format("a.mrg", "brackets", "conllu", "malt-tab")
+    Traceback (most recent call last):
+    spectral_latent.corpora.text.CorpusError: a.mrg: trees in brackets, where sentences in CoNLL-U are needed; they are
+    for constituency parsers (`train constituency`)
+    """
+    from spectral_latent.corpora import CorpusError
+
+    if found != "tokens" and found not in needed:
+        raise CorpusError(
+            f"{source}: {FORMATS[found].name}, where {FORMATS[needed[0]].name} are needed; "
+            f"they are for {FORMATS[found].use}"
+        )
+
+
+def source_name(file: str) -> str:
+    """Name an input in messages."""
+    return "standard input" if file == "-" else file
+
+
+def is_pipe(file: str) -> bool:
+    """Tell whether an input is read as it comes: standard input, or a file that is no regular one."""
+    return file == "-" or not Path(file).is_file()
+
+
+def _chunks(file: str) -> Iterator[bytes]:
+    """Read a file, or standard input for `-`, in parts; the parts of a pipe are read as they come."""
+    stream: Any = sys.stdin.buffer if file == "-" else open(file, "rb")  # noqa: SIM115
+    try:
+        while chunk := stream.read1(_CHUNK):
+            yield chunk
+    finally:
+        if file != "-":
+            stream.close()
+
+
+def read_text(file: str, *needed: Format) -> tuple[str, str]:
+    """Read a file as a whole, in one of the needed formats if there are any; return its text and its name.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "one.txt")
+    ...     _ = path.write_text("(NNS dogs)")
+    ...     read_text(str(path), "brackets")[0]
+    '(NNS dogs)'
+    """
+    from spectral_latent.corpora import sniff_format
+    from spectral_latent.corpora.text import decode, utf8_chunks
+
+    source = source_name(file)
+    text = decode(b"".join(utf8_chunks(_chunks(file), source)), source)
+    if needed:
+        refuse_format(source, sniff_format(file, text), *needed)
+    return text, source
+
+
+def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, watch: Watch | None = None) -> Input:
+    """Read the sentences of a file, or of standard input for `-`, as they are asked for.
+
+    Without a format, the name of the file or its first line shows it.  The tokenisation divides raw text, and
+    recognises raw text among lines that should be tokenised, of which there is a message.
+
+    >>> import tempfile
+    >>> from spectral_latent.tokenisation import Tokenisation
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "two.txt")
+    ...     _ = path.write_text("Dogs/NNS bark/VBP\\n\\nYes/UH\\n")
+    ...     given = read_sentences(str(path), None, Tokenisation(frozenset()))
+    ...     [(each.words, each.sentence.xpos, each.number) for each in given.sentences]
+    [(['Dogs', 'bark'], ('NNS', 'VBP'), 1), ([], (), 2), (['Yes'], ('UH',), 3)]
+    """
+    from spectral_latent.corpora import sniff_format
+    from spectral_latent.corpora.text import decode, utf8_chunks
+
+    source = source_name(file)
+    chunks = utf8_chunks(_chunks(file), source)
+    begun = bytearray()
+    if form is None:
+        form = sniff_format(file, decode(_read_first_line(chunks, begun), source))
+    chunks = chain([bytes(begun)], chunks)
+    reader = _FormatReader(source, tokenisation, RawTextCheck(tokenisation, watch or Watch()), count(1))
+    end = FORMATS[form].end
+    if end is None:
+        return Input(source, form, iter([reader.trees(chunks)]))
+    read = {
+        "tokens": reader.tokens,
+        "tagged": reader.tagged,
+        "json": reader.rows,
+        "text": reader.text,
+        "conllu": reader.table,
+        "malt-tab": reader.malt_tab,
+    }[form]
+    return Input(source, form, (read(reader.lines(first, piece)) for first, piece in _pieces(chunks, end)))
+
+
+def _read_first_line(chunks: Iterator[bytes], begun: bytearray) -> bytes:
+    """Read as far as the first line that shows the format, and return all lines so far; `begun` gets what was read."""
+    start = 0  # the beginning of the lines that have not been searched
+    for chunk in chunks:
+        begun += chunk
+        if b"\n" in chunk:
+            if line := _FIRST_LINE.search(begun, start):
+                return bytes(begun[: line.end()])
+            start = begun.rindex(b"\n") + 1
+    return bytes(begun)
+
+
+def _pieces(chunks: Iterable[bytes], end: re.Pattern[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Join parts of a text into pieces of whole sentences, each with the number of its first line."""
+    first = 1
+    rest = bytearray()
+    start = 0  # the beginning of the lines in which a match may begin
+    for chunk in chunks:
+        rest += chunk
+        if b"\n" not in chunk:
+            continue
+        whole = rest.rindex(b"\n") + 1
+        at = max((match.end() for match in end.finditer(rest, start)), default=0)
+        # A match of several lines begins with the line of a word.  All other complete lines have been searched.
+        start = max((line.start() for line in _WORD_LINE.finditer(rest, max(at, start), whole)), default=whole) - at
+        if at:
+            yield first, bytes(rest[:at])
+            first += rest.count(b"\n", 0, at)
+            del rest[:at]
+    if rest:
+        yield first, bytes(rest)
+
+
+class RawTextCheck:
+    """A check that warns of the first line that is clearly not tokenised."""
+
+    def __init__(
+        self,
+        tokenisation: Tokenisation,
+        watch: Watch,
+        kind: str = "line",
+        remedy: str = "for raw text, give --text",
+    ) -> None:
+        self._tokenisation = tokenisation
+        self._watch = watch
+        self._kind = kind
+        self._remedy = remedy
+        self._has_warned = False
+
+    def look_at(self, words: Sequence[str], number: int) -> None:
+        """Warn if a line is not tokenised, unless there was a warning before."""
+        if not self._has_warned and self._tokenisation.is_raw(words):
+            self._has_warned = True
+            self._watch.message(
+                f"Warning: {self._kind} {number} has no spaces between words and marks, as tokenised text has; "
+                f"{self._remedy}"
+            )
+
+
+class _FormatReader(NamedTuple):
+    """The readers of all formats, from the numbered lines of whole sentences to sentences."""
+
+    source: str
+    tokenisation: Tokenisation
+    check: RawTextCheck
+    numbers: Iterator[int]  # of the sentences of formats whose lines are not sentences
+
+    def lines(self, first: int, piece: bytes) -> Iterator[NumberedLine]:
+        """Decode the lines of a piece one by one, so that the lines before an error are returned first."""
+        from spectral_latent.corpora.text import decode
+
+        return ((number, decode(line, self.source, number)) for number, line in enumerate(BytesIO(piece), start=first))
+
+    def tokens(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
+        """Read a sentence from each line of words with spaces between them."""
+        from spectral_latent.corpora import plain_sentences
+        from spectral_latent.dependency import DependencySentence
+
+        for number, line in lines:
+            (words,) = plain_sentences([line])
+            self.check.look_at(words, number)
+            yield InputSentence(DependencySentence.of(words), number)
+
+    def tagged(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
+        """Read a sentence from each line of tokens word/TAG."""
+        from spectral_latent.corpora import parse_tagged
+        from spectral_latent.dependency import DependencySentence
+
+        for number, line in lines:
+            pairs = next(parse_tagged(line, self.source, number)) if line.strip(whitespace) else []
+            yield InputSentence(DependencySentence.of([word for word, _ in pairs], [tag for _, tag in pairs]), number)
+
+    def text(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
+        """Divide whole paragraphs of raw text into sentences and words."""
+        for tokens in self.tokenisation.sentences("".join(line for _, line in lines)):
+            yield _of_tokens(tokens, next(self.numbers))
+
+    def rows(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
+        """Read a sentence from each row of words, and all sentences of each row of raw text."""
+        from spectral_latent.corpora.rows import parse_json_rows
+        from spectral_latent.dependency import DependencySentence
+
+        for number, row in parse_json_rows(lines, self.source):
+            name = row.name or str(number)
+            if row.words is not None:
+                yield InputSentence(DependencySentence.of(row.words, row.tags), number, name=name)
+                continue
+            for place, tokens in enumerate(self.tokenisation.sentences(row.text or ""), start=1):
+                yield _of_tokens(tokens, number)._replace(name=f"{name}.{place}")
+
+    def trees(self, chunks: Iterable[bytes]) -> Iterator[InputSentence]:
+        """Read the words and tags of bracketed trees, traces left out."""
+        from spectral_latent.constituency import clean
+        from spectral_latent.corpora import parse_brackets
+        from spectral_latent.corpora.text import decode
+        from spectral_latent.dependency import DependencySentence
+
+        text = decode(b"".join(chunks), self.source)
+        trees = parse_brackets(text, self.source) if text.strip() else iter(())
+        for tree in filter(None, map(clean, trees)):
+            tags = [leaf.label for leaf in tree.preterminals()]
+            yield InputSentence(DependencySentence.of(list(tree.words()), tags), next(self.numbers))
+
+    def malt_tab(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
+        """Read a sentence from each block of lines in Malt-TAB."""
+        return self.table(lines, is_malt_tab=True)
+
+    def table(self, lines: Iterable[NumberedLine], is_malt_tab: bool = False) -> Iterator[InputSentence]:
+        """Read a sentence from each block of lines; lines after the last block make a sentence without words."""
+        from spectral_latent.corpora.conllu import parse_tab_with_lines, parse_with_lines
+        from spectral_latent.dependency import DependencySentence
+
+        parse = parse_tab_with_lines if is_malt_tab else parse_with_lines
+        for block in _blocks(lines):
+            first = block[0][0]
+            texts = tuple(line for _, line in block)
+            if any(map(_has_word, texts)):
+                ((sentence, word_lines),) = parse("".join(texts), self.source, first)
+                places = tuple(line - first for line in word_lines)
+                yield InputSentence(sentence, next(self.numbers), texts, places)
+            else:
+                yield InputSentence(DependencySentence.of([]), 0, texts)
+
+
+def _of_tokens(tokens: Sequence[Token], number: int) -> InputSentence:
+    """Make a sentence of the tokens of raw text."""
+    from spectral_latent.dependency import DependencySentence
+
+    return InputSentence(DependencySentence.of([token.word for token in tokens]), number, tokens=tuple(tokens))
+
+
+def _blocks(lines: Iterable[NumberedLine]) -> Iterator[list[NumberedLine]]:
+    """Divide lines after each empty line that comes after words."""
+    block: list[NumberedLine] = []
+    has_words = False
+    for number, line in lines:
+        block.append((number, line))
+        has_words = has_words or _has_word(line)
+        if has_words and not line.strip(" \r\n"):
+            yield block
+            block = []
+            has_words = False
+    if block:
+        yield block
+
+
+def _has_word(line: str) -> bool:
+    """Tell whether a line of a table is neither empty nor a comment."""
+    return bool(line.strip(" \r\n")) and not line.startswith("#")
+
+
+def partial_trees(file: str, model: ConstituencyModel, projective: bool) -> Input:
+    """Read sentences with brackets around some of their words, and check them all.
+
+    Raises CorpusError, which names the line, also for constraints that do not fit the sentence or the parser.
+    """
+    from spectral_latent.corpora.brackets import parse_partial_with_lines
+    from spectral_latent.corpora.text import Line
+    from spectral_latent.dependency import DependencySentence
+
+    del projective  # of all trees in brackets
+    text, source = read_text(file, "brackets")
+    sentences = []
+    for number, (line, tree) in enumerate(parse_partial_with_lines(text, source), start=1):
+        try:
+            model.checked(tree.sentence, tree.constraints)
+        except ValueError as error:
+            raise Line(source, line).error(str(error)) from None
+        sentences.append(InputSentence(DependencySentence.of(tree.sentence), number, constraints=tree.constraints))
+    return Input(source, "brackets", iter([sentences]))
+
+
+def partial_sentences(file: str, model: DependencyModel, projective: bool) -> Input:
+    """Read sentences in CoNLL-U some of whose heads and relations are known, and check them as `partial_trees` does."""
+    from spectral_latent.corpora.conllu import parse_partial_conllu_with_lines
+    from spectral_latent.corpora.text import Line
+
+    text, source = read_text(file, "conllu")
+    lines = [f"{line}\n" for line in text.split("\n")]
+    begin = 0
+    sentences = []
+    for number, (tree, of_words) in enumerate(parse_partial_conllu_with_lines(text, source), start=1):
+        try:
+            model.check(tree, projective=projective)
+        except ValueError as error:
+            raise Line(source, of_words[0]).error(str(error)) from None
+        # The sentence ends with the first empty line after its words.
+        end = of_words[-1]
+        while end < len(lines) and lines[end].strip(" \r\n"):
+            end += 1
+        own = tuple(lines[begin : end + 1])
+        places = tuple(line - 1 - begin for line in of_words)
+        sentences.append(InputSentence(tree.sentence, number, own, places, constraints=tree.constraints))
+        begin = end + 1
+    return Input(source, "conllu", iter([sentences]))

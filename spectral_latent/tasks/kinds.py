@@ -1,0 +1,290 @@
+"""List the kinds of models: their classes, and what each task does with them; and load models of every kind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from spectral_latent.tasks.evaluation import (
+    Figures,
+    Gold,
+    evaluate_phrases,
+    evaluate_sentences,
+    evaluate_states,
+    evaluate_tags,
+)
+from spectral_latent.tasks.inputs import Input, InputSentence, partial_sentences, partial_trees
+from spectral_latent.tasks.taggers import LoadedTagger
+from spectral_latent.tasks.training import train_anchors, train_constituency, train_dependency, train_tagger
+from spectral_latent.tasks.writing import (
+    conllu_text,
+    given_sentence,
+    given_words,
+    phrase_text,
+    phrases_to_score,
+    sentences_to_score,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spectral_latent.anchors import AnchorHMM
+    from spectral_latent.automata import WeightedAutomaton
+    from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.dependency import DependencyModel
+    from spectral_latent.graphs import GraphModel
+    from spectral_latent.reranking import Reranker
+    from spectral_latent.sequence import LatentHMM, LatentTagger
+    from spectral_latent.tokenisation import Tokenisation
+
+    Model: TypeAlias = (
+        AnchorHMM
+        | ConstituencyModel
+        | DependencyModel
+        | LatentHMM
+        | LatentTagger
+        | GraphModel
+        | Reranker
+        | WeightedAutomaton
+    )
+
+__all__ = [
+    "KINDS",
+    "PARSERS",
+    "Kind",
+    "load",
+    "load_model",
+    "load_of_prefixes",
+    "load_parser",
+    "load_tagger",
+    "make_model",
+    "with_limits",
+]
+
+PARSERS = ("constituency", "dependency")
+
+
+class Kind(NamedTuple):
+    """A kind of model; what a task needs is None if the task is not for the kind.
+
+    room: the room of the class.
+    model: the name of the class.
+    name: the name of the kind in messages.
+    advice: what to use such a model with.
+    command: the command of `train`, and the name of the kind in records.
+    train: the function that trains.
+    first: the command to try first with a model.
+    item: the function from a sentence of an input to a sentence as the model takes it.
+    partial: the reader of sentences whose trees are partly known.
+    write: the writer of the trees of a sentence.
+    to_score: the reader of trees to score.
+    evaluate: the function that compares the model with gold annotation.
+    by_states: the function that compares the states of the model with gold tags.
+    """
+
+    room: str
+    model: str
+    name: str
+    advice: str
+    command: str = ""
+    train: Callable[..., Any] | None = None
+    first: str = ""
+    item: Callable[[InputSentence], Any] = given_words
+    partial: Callable[[str, Any, bool], Input] | None = None
+    write: Callable[..., str] | None = None
+    to_score: Callable[[str], list[Any]] | None = None
+    evaluate: Callable[[Any, Gold], Figures] | None = None
+    by_states: Callable[[Any, Gold], Figures] | None = None
+
+
+_ECHO = 'echo "The cat sat on the mat ." | spectral-latent'
+_OF_PARSERS = "use it with `spectral-latent parse`, `score` or `evaluate`"
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "constituency": Kind(
+            "constituency",
+            "ConstituencyModel",
+            "a parser",
+            _OF_PARSERS,
+            command="constituency",
+            train=train_constituency,
+            first=f"{_ECHO} parse {{}}",
+            partial=partial_trees,
+            write=phrase_text,
+            to_score=phrases_to_score,
+            evaluate=evaluate_phrases,
+        ),
+        "dependency": Kind(
+            "dependency",
+            "DependencyModel",
+            "a dependency parser",
+            _OF_PARSERS,
+            command="dependency",
+            train=train_dependency,
+            first=f"{_ECHO} parse {{}}",
+            item=given_sentence,
+            partial=partial_sentences,
+            write=conllu_text,
+            to_score=sentences_to_score,
+            evaluate=evaluate_sentences,
+        ),
+        "tagger": Kind(
+            "sequence",
+            "LatentTagger",
+            "a tagger",
+            "use it with `spectral-latent tag` or `evaluate`",
+            command="tagger",
+            train=train_tagger,
+            first=f"{_ECHO} tag {{}}",
+            evaluate=evaluate_tags,
+        ),
+        "anchors": Kind(
+            "anchors",
+            "AnchorHMM",
+            "an anchor model",
+            "use it with `spectral-latent tag`, `anchors` or `evaluate --unsupervised`; with labels, which `anchors` "
+            "gives it, it is a tagger",
+            command="anchor",
+            train=train_anchors,
+            first="spectral-latent anchors {}",
+            evaluate=evaluate_tags,
+            by_states=evaluate_states,
+        ),
+        "hmm": Kind(
+            "sequence",
+            "LatentHMM",
+            "a model of sequences without tags",
+            "use it with `surprisal` or `evaluate --unsupervised`, or in Python",
+            by_states=evaluate_states,
+        ),
+        "reranker": Kind(
+            "reranking",
+            "Reranker",
+            "a reranker",
+            "use it with `spectral-latent rerank`, or with `parse --rerank`",
+        ),
+        "automaton": Kind("automata", "WeightedAutomaton", "a weighted automaton", "use it in Python"),
+        "tree": Kind("graphs", "GraphModel", "a model of trees given as graphs", "use it in Python"),
+    }
+)
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Model:
+    """Read a model of any kind from its file.
+
+    path: a file that a model's `save` or the command `spectral-latent train` has written.
+    max_bytes: the largest memory of the model's arrays, in bytes: 4 GB if not given.
+
+    A reranker's file does not hold the latent models that it may need; with these, use `Reranker.load`.
+
+    Raises ModelFileError if the file is not a whole model of this version, or a reranker that needs latent models.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from spectral_latent import LatentTagger, load
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "tagger")
+    ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
+    ...     load(file).tag(["dogs", "bark"])
+    ['N', 'V']
+    """
+    from spectral_latent.files import MAX_BYTES, opened_model
+
+    with opened_model(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes) as (arrays, settings):
+        model: Model = make_model(arrays, settings)
+        return model
+
+
+def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Any:
+    """Make a model from the contents of its file, which `opened_model` reads; the kind decides the class.
+
+    arrays: the arrays of the file by their names.
+    settings: the settings of the file; the entry `kind` names the kind of the model.
+
+    Raises ModelFileError for a kind that this library does not know.
+    """
+    from spectral_latent.files import ModelFileError
+
+    kind = str(settings.get("kind"))
+    if kind not in KINDS:
+        raise ModelFileError(f"a model of the unknown kind {kind!r}; train it again")
+    room = import_module(f"spectral_latent.{KINDS[kind].room}")
+    return getattr(room, KINDS[kind].model).from_contents((arrays, settings))
+
+
+def load_model(file: str, *kinds: str) -> Any:
+    """Read a model of one of several kinds, the usual one first.
+
+    file: the file of the model, which is read once.
+    kinds: the kinds of model that the task can use.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from spectral_latent import LatentTagger
+    >>> with TemporaryDirectory() as folder:
+    ...     file = str(Path(folder, "model"))
+    ...     LatentTagger.train([[("dogs", "N"), ("bark", "V")]]).save(file)
+    ...     load_model(file, "tagger").tags
+    ['N', 'V']
+    """
+    from spectral_latent.files import ModelFileError, opened_model
+
+    with opened_model(file) as (arrays, settings):
+        kind = str(settings.get("kind"))
+        if kind not in kinds:
+            found = KINDS.get(kind, Kind("", "", f"a {kind} model", "train it again"))
+            raise ModelFileError(f"{found.name}, where {KINDS[kinds[0]].name} is needed; {found.advice}")
+        return make_model(arrays, settings)
+
+
+def load_parser(file: str) -> ConstituencyModel | DependencyModel:
+    """Read a parser.
+
+    file: the file of the model.
+    """
+    parser: ConstituencyModel | DependencyModel = load_model(file, *PARSERS)
+    return parser
+
+
+def load_of_prefixes(file: str) -> tuple[Any, Tokenisation]:
+    """Read a model that has probabilities of prefixes, and its way to divide raw text into sentences and words.
+
+    file: the file of a parser, of a tagger, or of a model of sequences of words.
+    """
+    from spectral_latent.files import ModelFileError
+    from spectral_latent.tokenisation import Tokenisation
+
+    model = load_model(file, *PARSERS, "tagger", "hmm")
+    if model.kind != "hmm":
+        return model, model.tokenisation
+    known = model.observations.known
+    if wrong := [word for word in known if not isinstance(word, str)]:
+        raise ModelFileError(f"{file}: the observation {wrong[0]!r} is not a string; use the model in Python")
+    return model, Tokenisation(frozenset(map(str, known)))
+
+
+def load_tagger(file: str) -> LoadedTagger:
+    """Read a tagger; the tags of an anchor model without labels are the names of its anchors.
+
+    file: the file of the model.
+    """
+    from spectral_latent.anchors.model import anchor_names
+
+    model = load_model(file, "tagger", "anchors")
+    if model.kind == "anchors" and model.labels is None:
+        model = replace(model, labels=tuple(anchor_names(model)))
+    return LoadedTagger.of(model, file)
+
+
+def with_limits(parser: ConstituencyModel | DependencyModel, **limits: Any) -> ConstituencyModel | DependencyModel:
+    """Replace the limits of the time and memory of a sentence; None stands for the limit that the model has.
+
+    parser: the loaded parser.
+    limits: values of fields of `grammar.Limits`.
+    """
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    return parser.with_limits(replace(parser.options.limits, **given)) if given else parser

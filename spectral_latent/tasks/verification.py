@@ -1,0 +1,111 @@
+"""Train a model again from the record in its file, and compare both."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from spectral_latent.tasks.kinds import KINDS
+from spectral_latent.tasks.training import Run, record_of
+from spectral_latent.tasks.watch import RequestError, Watch
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["differences_of", "train_again"]
+
+
+def train_again(file: str, sources: Sequence[str] = (), jobs: int = 1, watch: Watch | None = None) -> Any:
+    """Train a model with the settings of its record, on sources with the same contents.
+
+    file: the file of the model.
+    sources: the sources in the order of the record; none for those of the names in the record.
+    jobs: the number of threads that learn, and of processes that parse while they learn.
+    watch: is told that training begins.
+    """
+    from spectral_latent.corpora import CorpusError
+    from spectral_latent.estimation import EstimationError
+
+    record = record_of(file)
+    if record is None:
+        raise CorpusError(f"{file}: no record of training, which only `spectral-latent train` writes")
+    try:
+        expected = [{key: str(source[key]) for key in ("name", "content")} for source in record["sources"]]
+        kind = str(record["training"]["kind"])
+        settings = dict(record["training"]["settings"])
+        train = next(each.train for each in KINDS.values() if each.train and each.command == kind)
+        names = [source["name"] for source in expected]
+        if sources and len(sources) != len(names):
+            raise RequestError(f"{file} is made of {len(names)} sources, not {len(sources)}: {', '.join(names)}")
+        given = list(sources or names)
+        # Sources that are read in another way come last; no training has more than one such list.
+        for name in ("choose_states", "text"):
+            if of_setting := settings.get(name):
+                settings[name] = given[len(given) - len(of_setting) :]
+                del given[len(given) - len(of_setting) :]
+        if watch is not None:
+            watch.message(f"Training again: {record['command']}")
+        return train(Run(given, jobs=jobs, expected=expected), **settings)
+    except (CorpusError, EstimationError, RequestError):
+        raise
+    except (KeyError, TypeError, ValueError, StopIteration) as error:
+        raise CorpusError(f"{file}: this version cannot repeat the training of its record ({error})") from None
+
+
+def differences_of(file: str, model: Any) -> tuple[list[str], str]:
+    """Describe what differs between a file and a model, and the versions of the library that made them if they differ.
+
+    file: the file of the model before.
+    model: the model that was trained again.
+    """
+    from spectral_latent.files import load_model
+
+    with TemporaryDirectory() as folder:
+        model.save(Path(folder, "model"))
+        old_arrays, old_settings = load_model(file)
+        new_arrays, new_settings = load_model(Path(folder, "model"))
+    old_settings.pop("record", None)
+    old_library = old_settings.pop("library")
+    new_library = new_settings.pop("library")
+    differences = [*_differing_settings(old_settings, new_settings), *_differing_arrays(old_arrays, new_arrays)]
+    return differences, "" if old_library == new_library else f"library: {old_library}, and now {new_library}"
+
+
+def _differing_arrays(before: Mapping[str, NDArray[Any]], after: Mapping[str, NDArray[Any]]) -> Iterator[str]:
+    """Describe the arrays that differ between two models.
+
+    >>> import numpy as np
+    >>> list(_differing_arrays({"t": np.ones(3), "q": np.ones(2)}, {"t": np.array([1, 1, 1.5])}))
+    ['q: (2,) float64, and now nothing', 't: 1 of 3 numbers differ, by up to 0.5']
+    """
+    for name in sorted(before.keys() | after.keys()):
+        old, new = before.get(name), after.get(name)
+        if old is None or new is None or (old.shape, old.dtype) != (new.shape, new.dtype):
+            yield f"{name}: {_type_of(old)}, and now {_type_of(new)}"
+        elif old.tobytes() != new.tobytes():
+            distances = abs(old.astype(float) - new.astype(float))
+            yield f"{name}: {(distances > 0).sum()} of {old.size} numbers differ, by up to {distances.max():.2g}"
+
+
+def _type_of(array: NDArray[Any] | None) -> str:
+    """Write the shape and the type of an array."""
+    return "nothing" if array is None else f"{array.shape} {array.dtype}"
+
+
+def _differing_settings(before: Any, after: Any, place: str = "") -> Iterator[str]:
+    """Describe the settings that differ between two models, or two parts of them at the same place.
+
+    >>> list(_differing_settings({"words": ["a", "b"], "seed": 1}, {"words": ["a", "c"], "seed": 1, "floor": 0}))
+    ['floor: None, and now 0', "words 1: 'b', and now 'c'"]
+    """
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in sorted(before.keys() | after.keys()):
+            yield from _differing_settings(before.get(name), after.get(name), f"{place} {name}")
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _differing_settings(old, new, f"{place} {number}")
+    elif before != after:
+        yield f"{place.strip()}: {reprlib.repr(before)}, and now {reprlib.repr(after)}"

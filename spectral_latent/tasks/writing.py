@@ -1,0 +1,216 @@
+"""Write answers: the trees, tags and surprisal of a sentence; and give sentences to models as they take them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from spectral_latent.tasks.inputs import InputSentence, read_text
+
+if TYPE_CHECKING:
+    from spectral_latent.constituency import Phrase
+    from spectral_latent.corpora import Format
+    from spectral_latent.dependency import DependencySentence
+    from spectral_latent.dependency.sentence import TagColumn
+    from spectral_latent.model import Parse, Parses, Surprisal
+
+__all__ = [
+    "SURPRISAL_HEADER",
+    "Form",
+    "conllu_text",
+    "drawings_of",
+    "given_sentence",
+    "given_words",
+    "phrase_text",
+    "phrases_to_score",
+    "sentences_to_score",
+    "surprisal_text",
+    "tagged_text",
+]
+
+Form = Literal["text", "json"]
+SURPRISAL_HEADER = "sent_id\tnumber\tword\tseen\tsurprisal\tlexical\tsyntactic\tsentence\n"
+
+_HEAD = 6  # the column of HEAD in CoNLL-U, from 0; DEPREL follows
+_TAG_COLUMNS = {"upos": 3, "xpos": 4}
+_TAG_OF_MALT_TAB = 1
+_NAME = re.compile(r"#\s*sent_id\s*=.*\S")  # the comment that names a sentence
+
+
+def given_words(sentence: InputSentence) -> Any:
+    """Return the words, with the brackets around some of them if there are any."""
+    from spectral_latent.model import Partial
+
+    return sentence.words if sentence.constraints is None else Partial(sentence.sentence.forms, sentence.constraints)
+
+
+def given_sentence(sentence: InputSentence) -> Any:
+    """Return the words with their tags, and with the heads and relations that are known."""
+    from spectral_latent.model import Partial
+
+    bare = sentence.sentence.without_tree()
+    return bare if sentence.constraints is None else Partial(bare, sentence.constraints)
+
+
+def phrases_to_score(file: str) -> list[Phrase]:
+    """Read trees in brackets."""
+    from spectral_latent.corpora import parse_brackets
+
+    return list(parse_brackets(*read_text(file, "brackets")))
+
+
+def sentences_to_score(file: str) -> list[DependencySentence]:
+    """Read dependency trees with one root each."""
+    from spectral_latent.corpora.sources import entries_of_text
+
+    return [entry.rooted().sentence for entry in entries_of_text(*read_text(file, "conllu", "malt-tab"))]
+
+
+def drawings_of(_: InputSentence, parses: Parses[Any]) -> list[tuple[str, str]]:
+    """Draw the trees of a sentence."""
+    return parses.drawings
+
+
+def phrase_text(
+    sentence: InputSentence, parses: Parses[Phrase], form: Form, given: Format, column: str | None, n_best: int
+) -> str:
+    """Write the trees of a sentence in brackets, with scores if several were asked for, or in JSON."""
+    del given, column  # for tables
+    if form == "json":
+        return _candidates(parses, sentence)
+    if n_best == 1:
+        return "".join(each.tree.bracketed() for each in parses) + "\n"
+    return "".join(f"{each.log:.6f}\t{each.tree.bracketed()}\n" for each in parses) + "\n"
+
+
+def conllu_text(
+    sentence: InputSentence,
+    parses: Parses[DependencySentence],
+    form: Form,
+    given: Format,
+    column: TagColumn,
+    n_best: int,
+) -> str:
+    """Write the trees of a sentence in CoNLL-U, with ranks if several were asked for, or in JSON."""
+    if form == "json":
+        return _candidates(parses, sentence)
+    if not parses:
+        return ""
+    table = sentence if given == "conllu" else _in_conllu(sentence, column)
+    ranked = enumerate(parses, start=1)
+    return "".join(_filled(table, each, column, rank if n_best > 1 else None) for rank, each in ranked)
+
+
+def _candidates(parses: Parses[Phrase] | Parses[DependencySentence], sentence: InputSentence) -> str:
+    """Write the trees of a sentence as a line of JSON, which `rerank` reads."""
+    from spectral_latent.corpora.nbest_output import write_nbest
+    from spectral_latent.reranking import parses_to_nbest
+
+    return "".join(write_nbest([parses_to_nbest(parses, sentence.sent_id)], "json"))
+
+
+def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
+    """Give a sentence lines in CoNLL-U, with its tags in one column."""
+    from spectral_latent.corpora import to_conllu
+
+    forms = given.forms
+    text = "".join(f"{form} " if space else form for form, space in zip(forms, given.spaces, strict=True))
+    comments = (f"sent_id = {given.sent_id}", f"text = {text.strip()}")
+    blank = ("_",) * len(forms)
+    sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments, upos=blank, xpos=blank)
+    sentence = sentence.with_tags(column, given.sentence.tags(column))
+    lines = [f"{line}\n" for line in to_conllu(sentence).split("\n")[:-1]]
+    places = tuple(range(len(comments), len(lines) - 1))
+    for place, space in zip(places, given.spaces, strict=True):
+        if not space:
+            lines[place] = lines[place].removesuffix("_\n") + "SpaceAfter=No\n"
+    return given._replace(lines=tuple(lines), places=places)
+
+
+def _filled(given: InputSentence, parse: Parse[DependencySentence], column: TagColumn, rank: int | None) -> str:
+    """Write the lines of a sentence with heads, relations, and tags where they were missing; a rank has a score.
+
+    >>> from spectral_latent.dependency import DependencySentence
+    >>> from spectral_latent.model import Parse
+    >>> words = DependencySentence.of(["Yes"])
+    >>> parse = Parse(words.with_heads((0,)), sign=1, log=-0.5)
+    >>> table = _in_conllu(InputSentence(words, 3), "upos")
+    >>> print(_filled(table, parse, "upos", rank=2).replace("\\t", " "), end="")
+    # sent_id = 3-2
+    # text = Yes
+    # rank = 2
+    # score = -0.500000
+    1 Yes _ _ _ _ 0 _ _ _
+    <BLANKLINE>
+    """
+    lines = list(given.lines)
+    tree = parse.tree
+    at = _TAG_COLUMNS[column]
+    for place, head, relation, tag in zip(
+        given.places, tree.heads or (), tree.relations, getattr(tree, column), strict=True
+    ):
+        columns = lines[place].split("\t")
+        columns[_HEAD : _HEAD + 2] = [str(head), relation]
+        columns[at] = tag if columns[at] == "_" else columns[at]
+        lines[place] = "\t".join(columns)
+
+    comments = ["# FALLBACK\n"] if parse.is_fallback else []
+    if rank is not None:
+        names = [place for place, line in enumerate(lines) if _NAME.match(line)]
+        for place in names:
+            lines[place] = _NAME.sub(rf"\g<0>-{rank}", lines[place])
+        name = [] if names else [f"# sent_id = {given.sent_id}-{rank}\n"]
+        comments = [*name, f"# rank = {rank}\n", f"# score = {parse.log:.6f}\n", *comments]
+
+    # Comments stand before the first word, and the sentence ends with an empty line.
+    begin = next(at for at, line in enumerate(lines) if line.strip(" \r\n") and not line.startswith("#"))
+    text = "".join([*lines[:begin], *comments, *lines[begin:]])
+    if not text.endswith("\n"):
+        text += "\n"
+    return text if not lines[-1].strip(" \r\n") else f"{text}\n"
+
+
+def tagged_text(sentence: InputSentence, tags: Sequence[str], form: Form, given: Format, column: str) -> str:
+    """Write a sentence as its own table with the tag of each word in a column, as a line of word/TAG, or in JSON."""
+    if form == "json":
+        entry = {"sent_id": sentence.sent_id, "words": sentence.forms, "tags": tags}
+        return json.dumps(entry, ensure_ascii=False) + "\n" if sentence.is_whole else ""
+    if not sentence.lines:
+        return " ".join(map("/".join, zip(sentence.forms, tags, strict=True))) + "\n"
+    lines = list(sentence.lines)
+    at = _TAG_OF_MALT_TAB if given == "malt-tab" else _TAG_COLUMNS[column]
+    for place, name in zip(sentence.places, tags, strict=True):
+        columns = lines[place].split("\t")
+        columns[at] = name
+        lines[place] = "\t".join(columns)
+    return "".join(lines)
+
+
+def surprisal_text(sentence: InputSentence, found: Surprisal, form: Form) -> str:
+    """Write a line for each word, or the sentence as a line of JSON."""
+    columns = {"surprisal": found.total, "lexical": found.lexical, "syntactic": found.syntactic}
+    if form == "json":
+        entry = {
+            "sent_id": sentence.sent_id,
+            "words": sentence.forms,
+            "seen": found.seen.tolist(),
+            **{name: list(map(_finite, column.tolist())) for name, column in columns.items()},
+            "end": _finite(found.end),
+            "sentence": _finite(found.sentence),
+        }
+        return json.dumps(entry, ensure_ascii=False) + "\n"
+    words = zip(sentence.forms, found.seen.tolist(), *(column.tolist() for column in columns.values()), strict=True)
+    return "".join(
+        f"{sentence.sent_id}\t{number}\t{word}\t{str(seen).lower()}\t"
+        + "\t".join(f"{bits:.6f}" for bits in (*numbers, found.sentence))
+        + "\n"
+        for number, (word, seen, *numbers) in enumerate(words, start=1)
+    )
+
+
+def _finite(number: float) -> float | None:
+    """Return a number as JSON has it, which has no infinite numbers."""
+    return number if math.isfinite(number) else None
