@@ -352,7 +352,6 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         The field `seen` tells the words of the training data, and the property `sentence` is the sum.
 
         sent: the words of the sentence.
-        unit: the unit of surprisal, "bits" or "nats".
 
         Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence, for another unit,
         and for a parser whose estimates may be negative, such as one of the preset "spectral".

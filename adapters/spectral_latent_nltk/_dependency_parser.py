@@ -140,8 +140,6 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.dependency.preset`.
-        progress: whether to show the progress of training on standard error; None to show it on a terminal.
-        weights: the weight of each graph, a number of at least 0: it counts as this many graphs; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
         does not depend on it.
         options: the settings, in the place of a preset.

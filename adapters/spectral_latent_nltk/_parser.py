@@ -185,8 +185,6 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate", "best" or
         "spectral"; see `spectral_latent.preset`.
-        progress: whether to show the progress of training on standard error; None to show it on a terminal.
-        weights: the weight of each tree, a number of at least 0: it counts as this many trees; 1 if not given.
         text: sentences without trees, to learn from as well: lists of tokens, spelt as in the trees.  Training then
         takes several times as long; see `spectral_latent.constituency.self_train`.
         jobs: the number of threads, and of processes that parse while a model of spans is learnt, or with `text`; None

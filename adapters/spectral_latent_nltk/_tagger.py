@@ -70,8 +70,6 @@ class LatentHMMTagger(TaggerAdapter):
         n_states: the largest number of latent states of a tag; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate" or "spectral"; see
         `spectral_latent.sequence.preset`.
-        progress: whether to show on standard error how far training is; None to show it on a terminal.
-        weights: the weight of each sentence, at least 0: it counts as so many sentences; 1 if not given.
         options: the settings, in the place of a preset.
 
         Raises TypeError for objects that are not tagged sentences, ValueError for a preset that does not exist or is

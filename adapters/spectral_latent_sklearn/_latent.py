@@ -227,7 +227,6 @@ class LatentTreeTransformer(TransformerMixin, LatentEstimator):
         """Learn a model of all trees.
 
         X: T trees.
-        y: an argument of the interface that is not used.
 
         Raises ValueError for an estimator without states, or if a graph is not a tree.
         """

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,10 +85,6 @@ class MarkovEstimator(BaseEstimator):
     def score(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> float:
         """Compute the natural logarithm of the probability, or of the density, of all sequences.
 
-        X: (N, d) the observations of N positions, sequence after sequence.
-        y: an argument of the interface that is not used.
-        lengths: (T,) the length of each sequence; None for one sequence.
-
         Raises ValueError if X or the lengths do not fit the model, as all methods do.
         """
         model, sequences, lacking = self._read(X, lengths, y)
@@ -97,47 +93,31 @@ class MarkovEstimator(BaseEstimator):
         return float(tree_weights(operators, forest).log.sum()) + lacking
 
     def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, FloatArray]:
-        """Compute `score` and `predict_proba`.
-
-        X: (N, d) the observations of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-        """
+        """Compute `score` and `predict_proba`."""
         return self.score(X, lengths=lengths), self.predict_proba(X, lengths)
 
     def predict_proba(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
         """Compute the probability (N, m) of each state at each position, given the whole sequence.
 
         The states of a sequence that is impossible under the model have equal probabilities.
-
-        X: (N, d) the observations of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
         """
         model, sequences, _ = self._read(X, lengths)
         return state_marginals(sequences, model.operators())
 
     def decode(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, IntArray]:
-        """Find the likeliest states (N,) of sequences (Viterbi), and the logarithm of their probability with X.
-
-        X: (N, d) the observations of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-        """
+        """Find the likeliest states (N,) of sequences (Viterbi), and the logarithm of their probability with X."""
         model, sequences, lacking = self._read(X, lengths)
         states, log = model.likeliest_states(sequences)
         return log + lacking, states
 
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> IntArray:
-        """Find the likeliest states (N,) of sequences (Viterbi).
-
-        X: (N, d) the observations of N positions, sequence after sequence.
-        lengths: (T,) the length of each sequence; None for one sequence.
-        """
+        """Find the likeliest states (N,) of sequences (Viterbi)."""
         return self.decode(X, lengths)[1]
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[NDArray[Any], IntArray | None]:
         """Draw one sequence: its observations (n, d), and its states (n,).
 
         n_samples: n, the number of positions.
-        random_state: the source of random numbers; None for the `random_state` of the estimator.
         """
         check_is_fitted(self)
         checked("n_samples", n_samples, Count)
@@ -150,23 +130,10 @@ _ESTIMATORS = ("spectral", "em", "hybrid", "anchor")
 _STOP = 0.5
 
 
-class _States(NamedTuple):
-    """The probabilities of a model that has states.
-
-    initial: (m,) the probability that a sequence begins in each state.
-    transition: (m, m) the probability of each next state.
-    emission: (m, n) the probability of each category in each state.
-    """
-
-    initial: FloatArray
-    transition: FloatArray
-    emission: FloatArray
-
-    @staticmethod
-    def of(hidden: HiddenMarkov, names: list[Any]) -> _States:
-        """Sort the columns of a model's emissions; those without a name are left out."""
-        emission = hidden.emission[:, np.argsort([int(name) for name in names])]
-        return _States(hidden.initial, hidden.transition, emission / emission.sum(axis=1, keepdims=True))
+def _states_of(hidden: HiddenMarkov, names: list[Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """List start (m,), transitions (m, m) and emissions (m, n) of a model; emissions without a name are left out."""
+    emission = hidden.emission[:, np.argsort([int(name) for name in names])]
+    return hidden.initial, hidden.transition, emission / emission.sum(axis=1, keepdims=True)
 
 
 class SpectralHMM(MarkovEstimator):
@@ -223,10 +190,6 @@ class SpectralHMM(MarkovEstimator):
     def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
         """Learn from sequences.  Warns if the data support fewer states than `n_components`.
 
-        X: (N, d) the categories of N positions, sequence after sequence.
-        y: an argument of the interface that is not used.
-        lengths: (T,) the length of each sequence; None for one sequence.
-
         Raises ValueError for objects that are not categories, for lengths that do not sum to N, for fewer positions
         than states, and for parameters out of range.
         """
@@ -244,17 +207,17 @@ class SpectralHMM(MarkovEstimator):
         else:
             for name in {"startprob_", "transmat_", "emissionprob_"} & vars(self).keys():
                 delattr(self, name)
-        self._warn_of_fewer(len(states.initial) if states else self.model_.grammar.n_states)
+        self._warn_of_fewer(len(self.startprob_) if states else self.model_.grammar.n_states)
         return self
 
-    def _learn(self, sequences: list[list[int]]) -> _States | None:
+    def _learn(self, sequences: list[list[int]]) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Learn `model_` from sequences of the numbers of categories; return its states, if it has any."""
         self.model_: Any
         match self.estimator:
             case "anchor":
                 words = ([str(x) for x in row] for row in sequences)
                 self.model_ = AnchorHMM.train(words, _anchor_options(self.n_components))
-                return _States.of(self.model_.hidden, self.model_.words)
+                return _states_of(self.model_.hidden, self.model_.words)
             case "spectral":
                 self.model_ = self._latent(sequences, "spectral", seed_of(self.random_state))
                 return None
@@ -263,7 +226,7 @@ class SpectralHMM(MarkovEstimator):
         if not models or models[0].hidden.n_states < self.n_components:
             models += [self._latent(sequences, "em", first + start) for start in range(self.n_init)]
         self.model_ = max(models, key=lambda model: model.objective[-1])
-        return _States.of(self.model_.hidden, self.model_.observations.known)
+        return _states_of(self.model_.hidden, self.model_.observations.known)
 
     def _latent(self, sequences: list[list[int]], name: EstimatorName, seed: int) -> LatentHMM:
         """Train a latent hidden Markov model."""
@@ -309,10 +272,6 @@ class SpectralHMM(MarkovEstimator):
     def score(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> float:
         """Compute the natural logarithm of the probability of all sequences.
 
-        X: (N, d) the categories of N positions, sequence after sequence.
-        y: an argument of the interface that is not used.
-        lengths: (T,) the length of each sequence; None for one sequence.
-
         Raises ValueError for a category that `fit` has not seen.
         """
         check_is_fitted(self)
@@ -326,7 +285,6 @@ class SpectralHMM(MarkovEstimator):
         """Draw one sequence: its categories (n, d), and its states (n,), which are None for the spectral estimator.
 
         n_samples: n, the number of positions.
-        random_state: the source of random numbers; None for the `random_state` of the estimator.
         """
         check_is_fitted(self)
         if self._has_states:
@@ -402,10 +360,6 @@ class SpectralGaussianHMM(MarkovEstimator):
 
     def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
         """Learn from sequences.  Warns if the data support fewer states than `n_components`.
-
-        X: (N, d) the observations of N positions, sequence after sequence.
-        y: an argument of the interface that is not used.
-        lengths: (T,) the length of each sequence; None for one sequence.
 
         Raises ValueError for numbers that are not finite, for lengths that do not sum to N, for fewer positions than
         states, and for parameters out of range.

@@ -39,7 +39,7 @@ from spectral_latent.model.batches import map_batches
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.plotting import needs_matplotlib
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import SENTENCES, WordTagger, in_batches, state_marginals
+from spectral_latent.sequence.decoding import SENTENCES, WordTagger, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
@@ -242,9 +242,13 @@ class AnchorHMM(WordTagger, StoredModel):
         rules = np.stack([np.zeros(len(distinct), dtype=np.int64), np.arange(len(distinct))], axis=1)
         return replace(sequences, terminal=word), self._operators.with_leaf_rules(rules, emission)
 
-    def _marginals(self, sentences: Sequence[Sequence[str]]) -> FloatArray:
-        """Compute the marginals of states (N, m) at all N positions of sentences."""
-        return state_marginals(*self._encoded(sentences))
+    @property
+    def tags(self) -> Sequence[Hashable]:  # type: ignore[override]
+        """The labels of the m states, or their numbers if there are no labels."""
+        return range(self.n_states) if self.labels is None else self.labels
+
+    def _posteriors(self, sequences: Sequence[Sequence[str]]) -> FloatArray:
+        return state_marginals(*self._encoded(sequences))
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of sentences; -inf for an impossible sentence.
@@ -274,24 +278,6 @@ class AnchorHMM(WordTagger, StoredModel):
         Raises TypeError if a sentence is not a list of strings.
         """
         return map_batches(AnchorHMM._tags_of, self, sequences, jobs, size=SENTENCES)
-
-    def _tags_of(self, sentences: Sequence[Sequence[str]]) -> list[list[Any]]:
-        for sentence in sentences:
-            check_words(sentence)
-        states = in_batches(sentences, lambda batch: self._marginals(batch).argmax(axis=1).tolist())
-        if self.labels is None:
-            return states
-        return [[self.labels[h] for h in row] for row in states]
-
-    def posteriors(self, sentence: Sequence[str]) -> FloatArray:
-        """Compute the probability (n, m) of each state at each of n positions, given the whole sentence.
-
-        Raises TypeError if the sentence is not a list of strings.
-
-        sentence: the words of the sentence.
-        """
-        check_words(sentence)
-        return self._marginals([sentence]) if len(sentence) else np.zeros((0, self.n_states))
 
     def label(self, tags: Mapping[str, Hashable]) -> AnchorHMM:
         """Give every anchor and its state a tag; the new model is a tagger.

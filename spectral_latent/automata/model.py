@@ -205,7 +205,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return float(forward @ self.final)
 
     @cached_property
-    def grammar(self) -> SequenceGrammar[Any, Alphabet]:
+    def grammar(self) -> SequenceGrammar[Any, Alphabet]:  # type: ignore[override]
         """The function as operators over the s-trees of sequences; see `sequence.conversion`.
 
         With the matrices A_x as rows, (n, m²) = Q R: Q has the vectors of the symbols, R the tensor of the spine.  The

@@ -15,7 +15,7 @@ from io import StringIO
 from itertools import chain
 from pathlib import PurePath
 from sys import intern  # one string per distinct word and tag
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 from spectral_latent.constituency.cleaning import Changes, is_empty, tagged_words
@@ -240,40 +240,23 @@ def _converted(trees: Iterable[Any], changes: Changes, place: str) -> Iterator[P
 # Tags and words
 
 
-class _Token(NamedTuple):
-    """A word as NLTK gives it; any of the parts may be of a wrong type.
-
-    word: the word.
-    own_tag: the corpus's own tag, which shows empty elements; None in a corpus without tags.
-    tag: the tag to be read, which may be a universal one.
-    """
-
-    word: Any
-    own_tag: Any
-    tag: Any
+_Token = tuple[Any, Any, Any]  # a word, its own tag (None without tags), and the tag to be read; of any types
 
 
 def tagged_of_file(
     changes: Changes | None, column: str | None, reader: Any, corpus: str, file: str
 ) -> Iterator[list[tuple[str, str]]]:
     """Read the tagged sentences of one file of a corpus, without empty elements."""
-    changes = Changes() if changes is None else changes
-    tokens = _tagged_tokens(reader, corpus, file, changes, column)
-    return _without_empty(tokens, _checked_pair, _place(corpus, file), changes, column)
+    return _without_empty(_checked_pair, reader, corpus, file, changes, column)
 
 
 def words_of_file(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
     """Read the words of the sentences of one file of a corpus, without empty elements."""
-    changes = Changes() if changes is None else changes
-    has_tags = hasattr(reader, "tagged_sents")
-    tokens = _tagged_tokens(reader, corpus, file, changes) if has_tags else _untagged_tokens(reader, file)
-    return _without_empty(tokens, _checked_word, _place(corpus, file), changes)
+    return _without_empty(_checked_word, reader, corpus, file, changes, None)
 
 
-def _tagged_tokens(
-    reader: Any, corpus: str, file: str, changes: Changes, column: str | None = None
-) -> Iterator[list[_Token]]:
-    """Read tagged sentences: `_own_phrases` reads those of trees if it can, and NLTK reads all others.
+def _tokens(reader: Any, corpus: str, file: str, changes: Changes, column: str | None) -> Iterator[list[_Token]]:
+    """Read the sentences of a file: `_own_phrases` reads those of trees if it can, and NLTK reads all others.
 
     In trees, NLTK takes a line that is not indented for another sentence.  In Alpino, it drops brackets, and leaves
     &apos; as it is.
@@ -281,20 +264,17 @@ def _tagged_tokens(
     phrases = _own_phrases(reader, corpus, file, changes) if column is None else None
     if phrases is not None:
         for tree in phrases:
-            yield [_Token(leaf.children[0], leaf.label, leaf.label) for leaf in tree.preterminals()]
-    elif column is None:
-        for sentence in _closing(reader.tagged_sents(file)):
-            yield [_Token(word, tag, tag) for word, tag in sentence]
-    else:
+            yield [(leaf.children[0], leaf.label, leaf.label) for leaf in tree.preterminals()]
+    elif column is not None:
         views = reader.tagged_sents(file), reader.tagged_sents(file, tagset=column)
         for sentence, mapped in zip(*map(_closing, views), strict=True):
-            yield [_Token(word, own, tag) for (word, own), (_, tag) in zip(sentence, mapped, strict=True)]
-
-
-def _untagged_tokens(reader: Any, file: str) -> Iterator[list[_Token]]:
-    """Read sentences without tags by NLTK."""
-    for sentence in _closing(reader.sents(file)):
-        yield [_Token(word, None, None) for word in sentence]
+            yield [(word, own, tag) for (word, own), (_, tag) in zip(sentence, mapped, strict=True)]
+    elif hasattr(reader, "tagged_sents"):
+        for sentence in _closing(reader.tagged_sents(file)):
+            yield [(word, tag, tag) for word, tag in sentence]
+    else:
+        for sentence in _closing(reader.sents(file)):
+            yield [(word, None, None) for word in sentence]
 
 
 def _closing(view: Any) -> Iterator[Any]:
@@ -304,17 +284,15 @@ def _closing(view: Any) -> Iterator[Any]:
 
 
 def _without_empty(
-    sentences: Iterable[list[_Token]],
-    check: Callable[[_Token], _T],
-    where: str,
-    changes: Changes,
-    column: str | None = None,
+    check: Callable[[Any, Any], _T], reader: Any, corpus: str, file: str, changes: Changes | None, column: str | None
 ) -> Iterator[list[_T]]:
-    """Check each word that is not an empty element, and leave out sentences without words."""
+    """Check each word that is not an empty element, with its tag, and leave out sentences without words."""
+    changes = Changes() if changes is None else changes
+    where = _place(corpus, file)
     number = 1
     try:
-        for sentence in sentences:
-            items = [check(token) for token in sentence if not is_empty(token.own_tag, token.word)]
+        for sentence in _tokens(reader, corpus, file, changes, column):
+            items = [check(word, tag) for word, own_tag, tag in sentence if not is_empty(own_tag, word)]
             if len(items) < len(sentence):
                 changes.counts["empty elements removed"] += len(sentence) - len(items)
             if items:
@@ -332,19 +310,21 @@ def _without_empty(
         raise CorpusError(f"{where}, sentence {number}: {reason}; restore the corpus, or take another") from error
 
 
-def _checked_word(token: _Token) -> str:
+def _checked_word(word: Any, _tag: Any) -> str:
     """Return the word; raise ValueError if it is not one."""
-    if not (isinstance(token.word, str) and token.word):
-        raise ValueError(f"expected a word, got {token.word!r:.80}")
-    return intern(str(token.word))
+    if not (isinstance(word, str) and word):
+        raise ValueError(f"expected a word, got {word!r:.80}")
+    return intern(str(word))
 
 
-def _checked_pair(token: _Token) -> tuple[str, str]:
+def _checked_pair(word: Any, tag: Any) -> tuple[str, str]:
     """Return the word and its tag; raise ValueError if one of them is missing."""
-    if not (isinstance(token.tag, str) and token.tag):
-        raise ValueError(f"expected a tag for the word {token.word!r:.80}, got {token.tag!r:.80}")
-    return _checked_word(token), intern(str(token.tag))
+    if not (isinstance(tag, str) and tag):
+        raise ValueError(f"expected a tag for the word {word!r:.80}, got {tag!r:.80}")
+    return _checked_word(word, tag), intern(str(tag))
 
+
+# The Alpino Treebank
 
 _Block = tuple[int, int, Phrase]  # the place of the first word, the place after the last word, the phrase
 

@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterator
 from itertools import chain, islice
 from sys import intern  # one string per distinct label and word
-from typing import NamedTuple
 
 from spectral_latent.constituency import PartialPhrase, partial_phrase
 from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, tagged_words
@@ -46,17 +45,6 @@ LEMMAS = "lemmas cut from words"
 _METADATA = frozenset({"ID", "CODE"})  # labels of nodes that are no part of a tree
 _HISTORICAL_EMPTY = re.compile(r"0|\*(-\d+)?|\*[^*-]+\*(-\w+)?")  # 0, *, *-1, *con*, *T*-1
 _SAMPLE = 100  # trees that show whether the words of a text have lemmas
-
-
-class _Placed(NamedTuple):
-    """A tree as a text has it, and its place.
-
-    tree: the tree, with its outer bracket.
-    place: the place in the text, such as a file and a line.
-    """
-
-    tree: Phrase
-    place: Line
 
 
 def read_brackets(path: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[Phrase]:
@@ -106,8 +94,8 @@ def parse_brackets(text: str, source: str = "<string>", changes: Changes | None 
     yield from _without_markup(_trees(text, source), Changes() if changes is None else changes)
 
 
-def _trees(text: str, source: str) -> Iterator[_Placed]:
-    """Read the trees of a text as they stand."""
+def _trees(text: str, source: str) -> Iterator[tuple[Phrase, Line]]:
+    """Read the trees of a text as they stand, with their outer brackets, and the line where each begins."""
     labels: list[str] = []  # the labels of the open constituents, the outermost first
     families: list[list[Phrase]] = []  # the children so far of each open constituent
     begin = 0  # the index where the outermost constituent begins
@@ -134,14 +122,14 @@ def _trees(text: str, source: str) -> Iterator[_Placed]:
         if families:
             families[-1].append(phrase)
         else:
-            yield _Placed(phrase, Line(source, line))
+            yield phrase, Line(source, line)
     if labels:
         raise _error(text, source, begin, "the bracket that opens here is never closed; add the missing bracket")
     if phrase is None:
         raise CorpusError(f"{source}: no trees; give text such as (S (NP (NNS dogs)) (VP (VBP bark)))")
 
 
-def _without_markup(trees: Iterator[_Placed], changes: Changes) -> Iterator[Phrase]:
+def _without_markup(trees: Iterator[tuple[Phrase, Line]], changes: Changes) -> Iterator[Phrase]:
     """Take the outer bracket from trees, and what the Penn format of historical corpora adds; see `parse_brackets`.
 
     Raises `CorpusError` for a tree without words in another format.

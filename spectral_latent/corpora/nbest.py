@@ -60,23 +60,16 @@ _COUNT = re.compile("[0-9]{1,9}")
 _COMMENT = re.compile(r"([^\s=]+)\s*=\s*(.*)")
 
 
-class _Row(NamedTuple):
-    """A candidate, and the line of its tree."""
-
-    line: Line
-    candidate: Candidate
-
-
 class WrittenList(NamedTuple):
     """An n-best list as it stands in a file.
 
     name: the name of the sentence; None if the sentence is named by its number.
-    rows: the candidates.
+    rows: the candidates, each after the line of its tree.
     words: the words of the sentence; None if the list does not give them, because the first candidate has them.
     """
 
     name: str | None
-    rows: list[_Row]
+    rows: list[tuple[Line, Candidate]]
     words: tuple[str, ...] | None = None
 
 
@@ -99,14 +92,14 @@ def read_bllip(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
             if _is_failed(tree):
                 _numbers(scores.split(), scores_line)
             else:
-                rows.append(_Row(line, Candidate.of(_phrase(tree, line), _numbers(scores.split(), scores_line))))
+                rows.append((line, Candidate.of(_phrase(tree, line), _numbers(scores.split(), scores_line))))
         yield WrittenList(header[2], rows)
 
 
 def read_trees(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
     """Read the lists of the format `trees`."""
     for (name, _), group in groupby(_tree_rows(lines, source), key=lambda row: row[0]):
-        yield WrittenList(name, [_Row(line, candidate) for _, line, candidate in group if candidate is not None])
+        yield WrittenList(name, [(line, candidate) for _, line, candidate in group if candidate is not None])
 
 
 def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | None, int], Line, Candidate | None]]:
@@ -142,7 +135,7 @@ def read_conllu_lists(text: str, source: str) -> Iterator[WrittenList]:
         yield WrittenList(name, [row for _, row in group])
 
 
-def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, _Row]:
+def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, tuple[Line, Candidate]]:
     """Return the name and the candidate of a sentence."""
     name = comment_value(sentence, "sent_id")
     scores = comment_value(sentence, "score") or ""
@@ -151,7 +144,7 @@ def _conllu_row(sentence: DependencySentence, line: Line) -> tuple[str, _Row]:
     # The command `parse` gives each tree a name of its own, which ends in the tree's rank.
     rank = comment_value(sentence, "rank")
     list_name = name if rank is None else name.removesuffix(f"-{rank}")
-    return list_name, _Row(line, Candidate.of(sentence, _numbers(scores.split(), line)))
+    return list_name, (line, Candidate.of(sentence, _numbers(scores.split(), line)))
 
 
 def read_json(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
@@ -168,7 +161,7 @@ def read_json(lines: Iterable[str], source: str) -> Iterator[WrittenList]:
         if not isinstance(candidates, list) or not isinstance(name, str | int):
             raise line.error('no list of candidates; give {"sent_id": "7", "candidates": [...]}')
         sentence = _json_sentence(entry, line)
-        rows = [_Row(line, _json_candidate(candidate, sentence, line)) for candidate in candidates]
+        rows = [(line, _json_candidate(candidate, sentence, line)) for candidate in candidates]
         yield WrittenList(str(name), rows, None if sentence is None else sentence.forms)
 
 
@@ -394,6 +387,6 @@ def _checked(block: WrittenList, number: int) -> NBest:
     """Make an n-best list of a written list; an error names the line of the candidate."""
     name = str(number) if block.name is None else block.name
     try:
-        return NBest.of((row.candidate for row in block.rows), name, block.words)
+        return NBest.of((candidate for _, candidate in block.rows), name, block.words)
     except CandidateError as error:
-        raise block.rows[error.number - 1].line.error(str(error)) from None
+        raise block.rows[error.number - 1][0].error(str(error)) from None

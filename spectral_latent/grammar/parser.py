@@ -79,7 +79,6 @@ class Parser(
         signature, with the probabilities of tags that follow from its spelling.
 
         sentence: the sentence; a word whose tag is known and was seen has this tag.
-        unit: the unit of surprisal, "bits" or "nats".
         Raises ValueError if there is no word, for another unit, and for a grammar whose estimates may be negative.
 
         >>> from spectral_latent.constituency import ConstituencyModel, Phrase
@@ -100,7 +99,6 @@ class Parser(
         averaged.
 
         sentence: the sentence; a word whose tag is known and was seen has this tag.
-        unit: the unit of entropy, "bits" or "nats".
         Raises ValueError if there is no word, for another unit, and for a grammar whose estimates may be negative.
 
         >>> from spectral_latent.constituency import ConstituencyModel, Phrase

@@ -217,9 +217,6 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
         inside_features: functions (graph, node) → hashable, by name; they may use the node and all nodes below it.
         outside_features: functions (graph, node) → hashable, by name; they may use the node's label, and all nodes
             except the node and the nodes below it.
-        weights: the number of trees that each tree counts as, at least 0; 1 if not given.
-        jobs: the number of threads, on which the result does not depend.
-        listener: a function that is told the progress of training.
 
         A symbol for a part of a node has the outside features of the node.  The rest of a node's children has the
         inside features of the first child in the rest.

@@ -359,7 +359,6 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """Draw n independent trees, each from a member that is drawn at random.
 
         n: the number of trees.
-        rng: the source of random numbers.
         max_nodes: the largest number of nodes of an s-tree.
         Raises ValueError if the operators are not probabilities, or if an s-tree grows beyond `max_nodes` nodes.
         """

@@ -19,13 +19,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice, tee
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from spectral_latent._compiled import TINY
 from spectral_latent._options import Count, checked
 from spectral_latent.inference import edge_marginals, inside, n_best_derivations, outside
+from spectral_latent.model import check_words
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences, Tag
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
@@ -35,7 +36,6 @@ from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 __all__ = [
     "SENTENCES",
     "Decoder",
-    "Path",
     "Tagger",
     "TaggingModel",
     "WordTagger",
@@ -90,17 +90,6 @@ def state_marginals(sequences: Sequences, operators: ObservableOperators) -> Flo
     total = product.sum(axis=1, keepdims=True)
     uniform = np.full_like(product, 1.0 / product.shape[1])
     return np.asarray(np.divide(product, total, out=uniform, where=total > 0))
-
-
-class Path(NamedTuple):
-    """The tags of a sequence.
-
-    tags: (n,) the tag of each position.
-    log: the logarithm of the probability of the tags given the observations.
-    """
-
-    tags: IntArray
-    log: float
 
 
 def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:
@@ -190,14 +179,14 @@ class Decoder:
         share = np.log(np.maximum(by_edge, TINY) / np.maximum(by_item, TINY)[forest.item])
         return forest, np.where(forest.left < 0, 0.0, share) + at_root[forest.item]
 
-    def paths(self, terminal: IntArray, n_best: int) -> list[Path]:
-        """Find the likeliest paths of one sequence in the chain of this module.
+    def paths(self, terminal: IntArray, n_best: int) -> list[tuple[IntArray, float]]:
+        """Find the likeliest paths (n,) of one sequence in the chain of this module, with log p(path | observations).
 
         terminal: (n,) the terminal of each position of one sequence.
         """
         forest, log = self._chain(terminal)
         best = n_best_derivations(forest, log, n_best)
-        return [Path(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
+        return [(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
 
     def draw(self, terminal: IntArray, rng: np.random.Generator) -> IntArray:
         """Draw the tags (n,) of one sequence from the chain of this module.
@@ -222,7 +211,20 @@ SENTENCES = 256
 
 
 class Tagger(ABC):
-    """Base of models that give each observation of a sequence a tag."""
+    """Base of models that give each observation of a sequence a tag.
+
+    tags: the K tags.
+    """
+
+    tags: Sequence[Tag]
+
+    @abstractmethod
+    def _check(self, sequence: Sequence[Any]) -> None:
+        """Raise TypeError for an object that is not a sequence of observations."""
+
+    @abstractmethod
+    def _posteriors(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
+        """Compute the posteriors (N, K) of the tags of all positions of sequences that are not empty."""
 
     @abstractmethod
     def tag_all(self, sequences: Iterable[Sequence[Any]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
@@ -245,9 +247,24 @@ class Tagger(ABC):
         (tags,) = self._tags_of([sequence])
         return tags
 
-    @abstractmethod
     def _tags_of(self, sequences: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Find the tags of each of several sequences."""
+        for sequence in sequences:
+            self._check(sequence)
+        return in_batches(sequences, lambda batch: self._names(self._posteriors(batch).argmax(axis=1)))
+
+    def _names(self, tags: IntArray) -> list[Tag]:
+        """List the names of tags (n,)."""
+        return [self.tags[t] for t in tags.tolist()]
+
+    def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
+        """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
+
+        sequence: the n observations of a sequence.
+
+        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
+        """
+        self._check(sequence)
+        return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
 
 
 class WordTagger(Tagger):
@@ -257,6 +274,9 @@ class WordTagger(Tagger):
     @abstractmethod
     def tokenisation(self) -> Tokenisation:
         """The rules by which raw text is divided into sentences and words."""
+
+    def _check(self, sequence: Sequence[str]) -> None:
+        check_words(sequence)
 
     def tag_text(self, text: str, *, jobs: int | None = 1) -> Iterator[list[tuple[str, Any]]]:
         """Find the tags of the words of each sentence of a raw text, in order; words are given with their tags.
@@ -271,44 +291,15 @@ class WordTagger(Tagger):
 
 
 class TaggingModel(Tagger):
-    """Base of taggers with a decoder.
-
-    tags: the K tags.
-    """
-
-    tags: Sequence[Tag]
-
-    @abstractmethod
-    def _check(self, sequence: Sequence[Any]) -> None:
-        """Raise TypeError for an object that is not a sequence of observations."""
+    """Base of taggers with a decoder."""
 
     @abstractmethod
     def _decoder(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray]:
         """Make a decoder for sequences, and look up the decoder's terminals (N,) for all positions."""
 
     def _posteriors(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
-        """Compute the posteriors (N, K) of the tags of all positions of sequences that are not empty."""
         decoder, terminal = self._decoder(sequences)
         return decoder.posteriors(terminal, np.cumsum([0, *map(len, sequences)]))
-
-    def _names(self, tags: IntArray) -> list[Tag]:
-        """List the names of tags (n,)."""
-        return [self.tags[t] for t in tags.tolist()]
-
-    def _tags_of(self, sequences: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        for sequence in sequences:
-            self._check(sequence)
-        return in_batches(sequences, lambda batch: self._names(self._posteriors(batch).argmax(axis=1)))
-
-    def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
-        """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
-
-        sequence: the n observations of a sequence.
-
-        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
-        """
-        self._check(sequence)
-        return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
 
     def paths(self, sequence: Sequence[Any], n_best: int = 1) -> list[tuple[list[Any], float]]:
         """Find the likeliest sequences of tags (Viterbi), each with its log-probability given the observations.
@@ -332,7 +323,6 @@ class TaggingModel(Tagger):
         """Draw the tags of a sequence from the Markov chain that scores `paths`.
 
         sequence: the observations of a sequence.
-        rng: the source of random numbers.
 
         Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """

@@ -66,12 +66,6 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
             raise ValueError("the lexicon has learnt no spellings")
 
     @property
-    def grammar(self) -> SequenceGrammar[TaggerOptions, Lexicon]:
-        """The only member."""
-        (grammar,) = self.members
-        return grammar
-
-    @property
     def tags(self) -> list[Tag]:  # type: ignore[override]
         """The K tags."""
         return self.grammar.tags
@@ -79,20 +73,17 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
     @property
     def observations(self) -> Lexicon:
         """The words by their numbers."""
-        return self.grammar.observations
+        return self.members[0].observations
 
     def _input(self, given: Sequence[str]) -> Sequence[str]:
         return check_words(given)
-
-    def _is_empty(self, given: Sequence[str]) -> bool:
-        return not len(given)
 
     def _trees(self, trees: Iterable[Iterable[tuple[str, Tag]]]) -> list[list[tuple[str, Tag]]]:
         return [pairs_of(sentence, number, str) for number, sentence in enumerate(trees, start=1)]
 
     @property
     def _floor(self) -> float:
-        return self.grammar.options.floor
+        return self.members[0].options.floor
 
     @staticmethod
     def train(
@@ -107,7 +98,6 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
 
         sentences: pairs of a word and its tag; tags are any hashable objects but None.
         options: the settings of training and tagging; None for those of the preset `fast`, see `presets`.
-        weights: the weight of each sentence, at least 0: it counts as so many sentences; 1 if not given.
 
         Raises EstimationError if there is no sentence, if a sentence is empty, or if a token is not a pair of a word
         and a tag.
@@ -144,9 +134,6 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
         beam = self.options.beam
         likely = likely_rules(coarse, prior, beam)
         return WordEncoder(self.observations, coarse, prior, np.arange(len(self.tags)), beam, likely)
-
-    def _check(self, sequence: Sequence[str]) -> None:
-        check_words(sequence)
 
     def _decoder(self, sequences: Sequence[Sequence[str]]) -> tuple[Decoder, IntArray]:
         words = self._encoder.encode(sequences)
@@ -210,22 +197,13 @@ class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
             raise ValueError("a model of sequences has no tags")
 
     @property
-    def grammar(self) -> SequenceGrammar[HMMOptions, Alphabet]:
-        """The only member."""
-        (grammar,) = self.members
-        return grammar
-
-    @property
     def observations(self) -> Alphabet:
         """The observations by their numbers."""
-        return self.grammar.observations
+        return self.members[0].observations
 
     def _input(self, given: Sequence[Hashable]) -> Sequence[Hashable]:
         check_sequence(given)
         return given
-
-    def _is_empty(self, given: Sequence[Hashable]) -> bool:
-        return not len(given)
 
     @property
     def _floor(self) -> float:
@@ -244,7 +222,6 @@ class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
 
         sequences: sequences of any hashable observations.
         options: the settings of training; None for `HMMOptions()`, which the preset `spectral` has (see `presets`).
-        weights: the weight of each sequence, at least 0: it counts as so many sequences; 1 if not given.
 
         Raises EstimationError if there is no sequence, if a sequence is empty, or if an observation is not hashable.
         """

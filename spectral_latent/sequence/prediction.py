@@ -314,18 +314,18 @@ END = None  # the event after the last observation of a sequence
 class SequenceModel(ABC):
     """Base of models that give sequences of observations a probability.
 
-    It has a `grammar`: the operators and the numbers of observations.
+    grammar: the operators, and the numbers of observations.
     """
 
-    @property
-    @abstractmethod
-    def grammar(self) -> SequenceGrammar[Any, Any]:
-        """The operators, and the numbers of observations."""
+    grammar: SequenceGrammar[Any, Any]
 
     @property
     @abstractmethod
     def _floor(self) -> float:
         """ε of `prediction`, for operators that are not probabilities."""
+
+    def _is_empty(self, given: Sequence[Any]) -> bool:
+        return not len(given)
 
     def _terminals(self, sequence: Sequence[Any]) -> IntArray:
         """Look up the terminals of a sequence."""
@@ -375,7 +375,6 @@ class SequenceModel(ABC):
         are turned into probabilities as described in `prediction`; this is not possible with tags.
 
         sequence: the observations, one or more.
-        unit: the unit of surprisal, "bits" or "nats".
 
         Raises ValueError if the sequence is empty, for another unit, and for a tagger whose estimates may be negative.
         """
@@ -394,7 +393,6 @@ class SequenceModel(ABC):
         All unseen observations count as one observation; unseen words count as one word for each signature.
 
         sequence: the observations; there may be none.
-        unit: the unit of entropy, "bits" or "nats".
 
         Raises ValueError for another unit.
         """
@@ -421,7 +419,6 @@ class SequenceModel(ABC):
         """Draw sequences of observations seen in training: each observation from the distribution of `following`.
 
         n: the number of sequences.
-        rng: the source of random numbers.
         length: the length of every sequence; None for any length.
         max_length: the largest length of a sequence.
 

@@ -62,10 +62,10 @@ def test_the_best_path_of_a_long_sequence_is_viterbis() -> None:
     model = random_hmm(np.random.default_rng(0), K, N, stop=(1e-3, 2e-3))
     x = np.random.default_rng(1).integers(0, N, 2_000).tolist()
     operators = model.with_states_as_tags()
-    (found,) = of_operators(operators, operators).paths(np.array(x), 1)
+    ((tags, found),) = of_operators(operators, operators).paths(np.array(x), 1)
     _, log = viterbi(model, x)
-    assert found.log == pytest.approx(log - forward_backward(model, x).log, rel=1e-9)
-    step, tags = np.log((1.0 - model.stop)[:, None] * model.transition), found.tags
+    assert found == pytest.approx(log - forward_backward(model, x).log, rel=1e-9)
+    step = np.log((1.0 - model.stop)[:, None] * model.transition)
     own = np.log(model.initial[tags[0]]) + step[tags[:-1], tags[1:]].sum() + np.log(model.stop[tags[-1]])
     assert own + np.log(model.emission[tags, x]).sum() == pytest.approx(log, rel=1e-12)  # there may be equal ones
 
@@ -111,7 +111,7 @@ def test_tags_with_one_state(seed: int, x: list[int]) -> None:
     np.testing.assert_allclose(found, tag_marginals(weights, K), atol=1e-11)
     expected = sorted((p for p in weights.values() if p > 0), reverse=True)
     k_best = decoder.paths(np.array(x), 7)
-    np.testing.assert_allclose([p.log for p in k_best], np.log(expected[:7]) - np.log(total), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose([log for _, log in k_best], np.log(expected[:7]) - np.log(total), rtol=1e-9, atol=1e-9)
     for tags, log in k_best:
         assert weights[tuple(tags.tolist())] / total == pytest.approx(np.exp(log), rel=1e-9)
 
@@ -129,7 +129,7 @@ def test_tags_with_states_have_the_marginals_of_all_paths(seed: int, x: list[int
     scores = {tags: chain(weights, tags) for tags in weights}
     k_best = decoder.paths(np.array(x), 5)
     np.testing.assert_allclose(
-        [np.exp(path.log) for path in k_best], sorted(scores.values(), reverse=True)[:5], rtol=1e-6, atol=1e-12
+        [np.exp(log) for _, log in k_best], sorted(scores.values(), reverse=True)[:5], rtol=1e-6, atol=1e-12
     )
     for tags, log in k_best:
         assert scores[tuple(tags.tolist())] == pytest.approx(np.exp(log), rel=1e-6, abs=1e-12)
