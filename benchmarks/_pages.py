@@ -48,14 +48,6 @@ def filled(text: str, results: Sequence[Result]) -> str:
     return MARKER.sub(lambda found: f"<!-- results: {found[1]} -->\n{selected(results, found[1])}<!-- end -->", text)
 
 
-def sources(results: Sequence[Result]) -> str:
-    """Say in a line where rows come from."""
-    days = sorted({result.date for result in results})
-    commits = {result.commit for result in results}
-    when = f"commit {results[0].commit}, {days[0]}" if len(commits) == 1 else f"{days[0]} to {days[-1]}"
-    return f"{', '.join(f'`{command}`' for command in dict.fromkeys(result.command for result in results))}; {when}"
-
-
 def section(benchmarks: Sequence[Benchmark], results: Sequence[Result]) -> str:
     """Write the section of benchmarks with one title."""
     parts = [f"\n## {benchmarks[0].title}\n"]
@@ -63,10 +55,17 @@ def section(benchmarks: Sequence[Benchmark], results: Sequence[Result]) -> str:
     for table, caption in tables.items():
         rows = [result for result in results if result.table == table]
         if rows:
-            parts.append("\n".join(part for part in (caption, f"({sources(rows)})") if part) + "\n")
-            parts.append(markdown(with_commits(rows)))
+            names = " ".join(benchmark.name for benchmark in benchmarks if table in benchmark.tables)
+            parts += [f"{caption} (`{names}`; {when(rows)})\n", markdown(with_commits(rows))]
     parts += [f"{benchmark.note.strip()}\n" for benchmark in benchmarks if benchmark.note]
     return "\n".join(parts)
+
+
+def when(results: Sequence[Result]) -> str:
+    """Say when rows were measured, and with which commit if there is one."""
+    days = sorted({result.date for result in results})
+    commits = {result.commit for result in results}
+    return f"commit {results[0].commit}, {days[0]}" if len(commits) == 1 else f"{days[0]} to {days[-1]}"
 
 
 def results_page(results: Sequence[Result]) -> str:
