@@ -162,7 +162,7 @@ def counts_of(bigrams: Bigrams, n: int) -> tuple[np.ndarray, np.ndarray]:
 # Population moments
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(seeds, st.integers(1, 8), st.integers(0, 3))
 def test_corners_and_mixtures_give_the_model_back(seed: int, m: int, more: int) -> None:
     """Theorem 4.1, from the exact rows Ω = p(h | x) Θ."""
@@ -306,7 +306,7 @@ def volume(points: np.ndarray) -> float:
     return float(abs(np.diag(np.linalg.qr(points.T)[1])).prod()) if len(points) else 1.0
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seeds, st.integers(1, 7), st.integers(0, 3), st.sampled_from(["normal", "unit", "positive", "small"]))
 def test_no_exchange_makes_the_hull_larger(seed: int, m: int, more: int, kind: str) -> None:
     rng = np.random.default_rng(seed)

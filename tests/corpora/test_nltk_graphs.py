@@ -64,14 +64,10 @@ def test_sentences_without_heads() -> None:
     ("graph", "error", "message"),
     [
         (Tree("S", ["a"]), TypeError, "expected an nltk DependencyGraph, got Tree"),
-        (None, TypeError, "got NoneType"),
         (graph_of(0, 1, tag=7), TypeError, "the tag of a node must be a string, got int 7"),
         (graph_of(0, 1, word=["b"]), TypeError, "the word of a node must be a string, got list"),
         (graph_of(0, None), TypeError, "NoneType"),
-        (graph_of(0, "1"), TypeError, "str"),
-        (graph_of(0, 2), ValueError, "the node 2 has the head 2; give the address of another node, or 0"),
         (graph_of(0, 3), ValueError, "the node 2 has the head 3"),
-        (graph_of(0, -1), ValueError, "the node 2 has the head -1"),
         (graph_of(0, 1, word=None), ValueError, "a node of the graph has no word"),
         (DependencyGraph("a A 0\nb B 3"), ValueError, "a node of the graph has no word"),  # NLTK makes a node 3
         (DependencyGraph("a A 0\nb B 5"), ValueError, r"the addresses \[1, 2, 5\]; number them 1, 2, 3"),

@@ -25,21 +25,15 @@ words = st.one_of(
         ("walking", "x", "ing"),
         ("Walking", "Xx", "ing"),
         ("NASA", "X", "asa"),
-        ("iPhone", "xXx", "one"),
         ("well-known", "x-x", "own"),
         ("U.S.", "X.X.", ".s."),
         ("'s", "'x", "'s"),
-        ("--", "-", "--"),
         ("x", "x", "x"),
         ("don't", "x'x", "n't"),
-        ("Straße", "Xx", "aße"),
         ("Ωμέγα", "Xx", "έγα"),  # Greek
-        ("Москва", "Xx", "ква"),  # Cyrillic
         ("السلام", "x", "لام"),  # Arabic has no capitals
         ("हिन्दी", "x", "्दी"),  # Devanagari: marks are parts of words
-        ("ภาษา", "x", "าษา"),  # Thai
         ("東京", "x", "東京"),  # shorter than a suffix
-        ("한국어", "x", "한국어"),
         ("ǅ", "X", "ǆ"),  # titlecase
         ("😀", "😀", "😀"),
         ("COVID-19", "X-d", "-19"),

@@ -130,7 +130,7 @@ def relabelled(count: dict[tuple[int, int], int]) -> tuple[list[str], dict[tuple
 
 
 @given(counts, option_sets, families, st.sampled_from([0, 1, 3]), st.integers(0, 99))
-@settings(max_examples=80)
+@settings(max_examples=50)
 def test_emissions_are_those_of_the_formulas(
     count: dict[tuple[int, int], int], options: LexiconOptions, family: list[int], m: int, seed: int
 ) -> None:

@@ -101,7 +101,7 @@ def test_affixes_are_learned_in_any_script(script: str) -> None:
     assert model.posterior(unseen).argmax(axis=1).tolist() == [0, 1]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(words, max_size=8, unique=True), st.lists(st.tuples(words, st.booleans()), max_size=5), st.data())
 def test_any_words_have_a_distribution(
     vocabulary: list[str], probes: list[tuple[str, bool]], data: st.DataObject

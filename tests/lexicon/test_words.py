@@ -54,7 +54,7 @@ def inside_of(encoder: WordEncoder, word: str, tag: int = -1) -> tuple[EncodedWo
     return found, rows_of(found, 1)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(sentences)
 def test_equal_words_have_one_number_and_known_ones_their_own_rules(rows: list[list[str]]) -> None:
     """An unseen word is another where it opens a sentence."""
@@ -79,7 +79,7 @@ def test_equal_words_have_one_number_and_known_ones_their_own_rules(rows: list[l
     assert sorted({*name, found.any_word}) == list(range(found.any_word + 1))
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(sentences)
 def test_rules_are_a_table_of_symbols_and_words(rows: list[list[str]]) -> None:
     """In lexicographic order, each once, and each with the symbol of its source."""
@@ -96,7 +96,7 @@ def test_rules_are_a_table_of_symbols_and_words(rows: list[list[str]]) -> None:
     np.testing.assert_array_equal(restricted.leaf[any_word], 1e-3 * model.leaf[of_unknown])
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(unseen, st.booleans())
 def test_tags_have_the_shares_of_spelling_and_symbols_those_of_the_signature(word: str, opens: bool) -> None:
     """p(a, x) = p(a, s) P(f | x) / P(f | s): all in all, x is as probable as s."""
@@ -174,7 +174,7 @@ def test_rules_of_known_words_are_likely_as_given() -> None:
 tags = st.integers(-1, N_TAGS - 1)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.tuples(st.one_of(unseen, st.sampled_from(KNOWN)), tags), max_size=5), max_size=4))
 def test_words_of_a_known_tag_have_rules_of_that_tag_alone(rows: list[list[tuple[str, int]]]) -> None:
     """Also a known word that was never seen with it; without a tag, words have all their rules."""

@@ -35,11 +35,12 @@ def by_engine(operators: ObservableOperators, builder: TrellisBuilder, start: np
 
 
 def divided(mu: FloatArray, candidates: Candidates) -> FloatArray:
-    """By their sum at each position."""
-    return mu / np.bincount(candidates.position, mu)[candidates.position]
+    """By their sum at each position, which is zero where nothing is possible."""
+    with np.errstate(invalid="ignore"):
+        return mu / np.bincount(candidates.position, mu)[candidates.position]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(seeds, strings, st.integers(1, 4), st.booleans(), st.sampled_from([1.0, 1e-160, 1e150]))
 def test_marginals_are_those_of_the_engine(
     seed: int, rows: list[list[int]], m: int, factored: bool, size: float
