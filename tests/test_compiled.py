@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numba
 import pytest
-from numba.core.caching import IndexDataCacheFile
 
 ROOT = Path(__file__).resolve().parents[1]
 CALL = """
@@ -137,19 +136,6 @@ def test_damaged_files_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     damaged = {"cut": whole[:-7], "other": bytes(len(whole)), "pickle of something else": b"N."}
     path.write_bytes(damaged[damage])
     assert [run(), run()] == [(8, 0), (8, 1)]
-    sys.modules.pop("twice", None)
-
-
-def test_code_that_cannot_be_kept_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
-    (tmp_path / "twice.py").write_text(DOUBLED)
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(IndexDataCacheFile, "_save_data", full)
-    assert importlib.import_module("twice").found == 8
     sys.modules.pop("twice", None)
 
 

@@ -147,16 +147,6 @@ def test_fewer_points_than_states_are_fewer_states() -> None:
     assert clusters.states[0] <= 2
 
 
-def test_symbols_of_one_state_need_no_centres() -> None:
-    trees = columns([(0, (1, 0), (1, 0))] * 60)  # the templates do not see what depends on what
-    same = np.zeros((trees.n_nodes, 1), dtype=np.int64)
-    shard = Shard.of(trees, FeatureColumns(same, same))
-    _, clusters = learnt([shard], states=5)
-    assert clusters.states.tolist() == [1, 1]
-    assert not clusters.centres
-    assert not clusters.of_nodes(shard).any()
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Their counts
 

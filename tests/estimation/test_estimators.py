@@ -151,7 +151,7 @@ def test_estimators_have_different_results() -> None:
 
 
 @with_and_without_rank
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(at=st.lists(st.integers(1, 299), max_size=4), memory=st.sampled_from([0, 1 << 28]))
 def test_shards_are_learnt_as_the_whole_is(name: str, rank: int | None, at: list[int], memory: int) -> None:
     found = estimate(cut(sample(), at, memory), options_of(name, rank=rank))

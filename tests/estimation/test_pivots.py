@@ -9,30 +9,24 @@ import numpy as np
 import pytest
 
 from spectral_latent.estimation import (
-    EM,
     EstimatorOptions,
     FeatureColumns,
     Projection,
     Shard,
     Treebank,
-    estimate,
     inside_templates,
     outside_templates,
     spectral_moments,
 )
 from spectral_latent.estimation._pivots import feature_rows, pivot_counts, state_maps
-from spectral_latent.estimation.em import random_counts
 from spectral_latent.inference import sample_trees, tree_weights
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
 from tests.oracles import (
     Lpcfg,
-    columns,
     moments_by_loops,
-    nested,
     numbers_of,
     random_lpcfg,
-    same_numbers,
 )
 from tests.theorems.populations import STRUCTURES, Population, random_model
 
@@ -127,9 +121,6 @@ RULES = {
     "unary": [(0, 1), (1, 0)],
     "binary": list(itertools.product(range(2), repeat=3)),
 }
-OPTIONS = EstimatorOptions("pivots", n_states=2, scaling=1.0, smoothing=None)
-
-
 SHARES = {"leaf": 0.4, "unary": 0.1, "binary": 0.5}
 
 
@@ -158,10 +149,6 @@ def shard_of(trees: SkeletalTrees) -> Shard:
 
 def treebank_of(trees: SkeletalTrees) -> Treebank:
     return Treebank.of([shard_of(trees)])
-
-
-def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> float:
-    return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
 
 
 @pytest.mark.parametrize("scaling", [None, 7.0])
@@ -207,25 +194,6 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
     for key, found in numbers_of(counts).items():
         estimates = np.maximum(sums[key][(slice(1, None),) * found.ndim], 0.0)
         np.testing.assert_allclose(found, estimates * occurs[key].sum() / estimates.sum(), rtol=1e-7, atol=1e-7)
-
-
-def test_counts_of_shards_are_those_of_the_whole() -> None:
-    parts = [sampled(seed, 300) for seed in range(3)]
-    whole = columns([tree for part in parts for tree in nested(part)])
-    added = counts_of([shard_of(part) for part in parts], OPTIONS)
-    same_numbers(numbers_of(added), numbers_of(counts_of([shard_of(whole)], OPTIONS)), atol=1e-6)
-
-
-def test_em_from_pivots_starts_high_and_ends_above_the_truth() -> None:
-    """The maximum of the likelihood lies above that of the true parameters, and above where EM starts."""
-    trees = sampled(1, 2_000)
-    options = EM(OPTIONS, iterations=30, state_smoothing=0.0, tolerance=0.0)
-    found = estimate(treebank_of(trees), options)
-    observed = Counts.of_trees(trees)
-    unguided = ObservableOperators.probabilities_of(random_counts(observed, np.array([2, 2])))
-    truth = log_likelihood(true_model(1).operators(), trees)
-    assert found.log_likelihood[0] > log_likelihood(unguided, trees)
-    assert log_likelihood(found.operators, trees) > truth
 
 
 # ---------------------------------------------------------------------------------------------------------------------

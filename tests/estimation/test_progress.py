@@ -53,18 +53,6 @@ def test_the_time_left_is_that_of_steps_like_those_before(clock: Clock) -> None:
     ]
 
 
-def test_short_work_shows_nothing_and_the_end_nothing_more(clock: Clock) -> None:
-    stream = io.StringIO()
-    line = ProgressLine(stream)
-    line(Progress("EM", 1, 3))
-    line.clear()
-    assert stream.getvalue() == ""
-    clock.now = 3.0
-    line(Progress("EM", 2, 3))
-    line.clear()
-    assert stream.getvalue().endswith("\r" + " " * len("Training: EM, step 2 of 3, about 2 s left") + "\r")
-
-
 def test_shown_on_a_terminal_or_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     with shown(None) as listener:
         assert listener is silent

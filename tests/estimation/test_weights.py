@@ -12,7 +12,6 @@ from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
     Moments,
-    Projection,
     Shard,
     Treebank,
     estimate,
@@ -87,14 +86,3 @@ def test_centres_are_weighted_means(seed: int) -> None:
     found = _k_means(points, weight, 2, rng)
     wanted = [np.average(points[half], axis=0, weights=weight[half]) for half in (slice(6), slice(6, 12))]
     np.testing.assert_allclose(found[np.argsort(found[:, 0])], wanted)
-
-
-def test_clusters_are_sought_in_many_light_nodes_as_in_few_heavy_ones() -> None:
-    """The sample of points is bounded by the number of nodes, and not by their weights."""
-    pairs = [(tree, 1) for tree in sample()]
-    shard = shard_of(pairs)
-    light = Shard({**shard.columns, "weight": np.full(len(pairs), 1e-3)})
-    evidence = Projection.learn([light], EstimatorOptions(n_states=1)).evidence
-    nodes = np.bincount(shard.trees.symbol)
-    np.testing.assert_array_equal([of_symbol.n_nodes for of_symbol in evidence], nodes)
-    np.testing.assert_allclose([of_symbol.n for of_symbol in evidence], nodes * 1e-3)

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from safetensors import safe_open
 
 from spectral_latent.files import (
@@ -283,27 +281,6 @@ def test_truncations_and_a_further_byte_are_refused(tmp_path: Path) -> None:
             load_model(short, "toy")
 
 
-@pytest.fixture(scope="module")
-def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model file to damage."""
-    return saved(tmp_path_factory.mktemp("damage") / "m")
-
-
-@pytest.fixture(scope="module")
-def whole(scratch: Path) -> bytes:
-    return scratch.read_bytes()
-
-
-@given(flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=3))
-@settings(max_examples=100)
-def test_changed_bytes_are_refused(scratch: Path, whole: bytes, flips: list[tuple[float, int]]) -> None:
-    content = bytearray(whole)
-    for at, mask in flips:
-        content[int(at * len(content))] ^= mask
-    scratch.write_bytes(bytes(content))
-    assert content == whole or not check(scratch)
-
-
 def test_a_flipped_bit_of_any_byte_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "m"
     save_model(path, {"b": np.array([True]), "x": np.array([0.0, 1.0])}, {"kind": "toy", "words": ["é", 0.5, None]})
@@ -424,8 +401,7 @@ def test_a_model_may_be_as_large_as_its_reader_allows(tmp_path: Path) -> None:
         load_model(tmp_path / "toy", max_bytes=needed - 1)
 
 
-@pytest.mark.parametrize("name", ["leaf_factor", "data_factor", "unary"])
-@pytest.mark.parametrize("factor", [0.0, 0.99, 1e15])
+@pytest.mark.parametrize(("name", "factor"), [("leaf_factor", 0.0), ("data_factor", 0.99), ("unary", 1e15)])
 def test_rules_that_are_no_distribution_are_refused(name: str, factor: float, tmp_path: Path) -> None:
     rules = {"leaf": [(0, 0), (1, 1), (2, 2)], "unary": [(1, 2)], "binary": [(0, 1, 2), (2, 2, 1)]}
     operators = replace(random_lpcfg(np.random.default_rng(0), STATES, rules).operators(), probabilities=True)
@@ -455,11 +431,10 @@ def test_settings_of_another_kind_are_refused(text: str, tmp_path: Path) -> None
         load_model(raw(tmp_path / "m", text, {}), "toy")
 
 
-@pytest.mark.parametrize(("dtype", "size"), [("BF16", 2), ("F8_E4M3", 1)])
-def test_numbers_that_numpy_lacks_are_refused(dtype: str, size: int, tmp_path: Path) -> None:
-    tensors = {"x": {"dtype": dtype, "shape": [1], "data_offsets": [0, size]}}
+def test_numbers_that_numpy_lacks_are_refused(tmp_path: Path) -> None:
+    tensors = {"x": {"dtype": "BF16", "shape": [1], "data_offsets": [0, 2]}}
     with pytest.raises(ModelFileError):
-        load_model(raw(tmp_path / "m", GOOD, tensors, b"\0" * size), "toy")
+        load_model(raw(tmp_path / "m", GOOD, tensors, b"\0" * 2), "toy")
 
 
 def test_what_is_no_model_is_refused_by_name(tmp_path: Path) -> None:

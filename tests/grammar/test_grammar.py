@@ -230,20 +230,6 @@ def without_binary_rules(grammar: Grammar) -> dict[str, Any]:
     return {"coarse": coarse, "latent": CompactOperators.of(operators), "seen": grammar.seen[:0]}
 
 
-def test_leaves_of_a_forest_are_over_the_words_with_their_tags(grammar: Grammar) -> None:
-    words, tags = ["ant", "unheard", "both", "bat"], np.array([0, 0, -1, 1])
-    charts = grammar.charts([words], tags)
-    sentence, (spans,) = charts.grammar, charts.spans
-    assert spans is not None
-    forest = spans.forest
-    at = np.flatnonzero(forest.left < 0)
-    symbol, terminal = sentence.latent.rules.leaf[forest.rule[at]].T
-    place = spans.first[forest.item[at]]
-    np.testing.assert_array_equal(symbol, forest.symbol[forest.item[at]])
-    np.testing.assert_array_equal(terminal, sentence.words.word[place])
-    assert ((tags[place] < 0) | (TAG_OF_SYMBOL[symbol] == tags[place])).all()
-
-
 def test_where_a_narrow_beam_loses_a_long_sentence_the_usual_beam_is_next(
     grammar: Grammar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,15 +290,6 @@ def test_sentences_of_a_grammar_are_taken_in_any_order(grammar: Grammar) -> None
     vectors = [of.coarse.leaf[of.coarse.rules.leaf[:, 1] == word] for of in (taken, of_each) for word in of.words.word]
     for one, other in zip(vectors[:7], vectors[7:], strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def test_a_word_without_rules_has_the_most_frequent_symbol_of_all(grammar: Grammar) -> None:
-    bare = replace(grammar, lexicon=Lexicon(WORDS))
-    of_ant = grammar.coarse.rules.leaf[:, 1] == 0
-    leaf = {"rules": replace(grammar.coarse.rules, leaf=grammar.coarse.rules.leaf[~of_ant])}
-    coarse, latent = (replace(part, leaf=part.leaf[~of_ant], **leaf) for part in (bare.coarse, bare.operators))
-    bare = replace(bare, coarse=coarse, latent=CompactOperators.of(latent), prior=np.array([0.5, 0.2, 0.3]))
-    assert bare.most_frequent_symbols(bare.for_sentences([["ant"]])).tolist() == [B]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

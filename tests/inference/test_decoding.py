@@ -131,11 +131,6 @@ def test_a_forest_without_a_derivation_has_none() -> None:
     assert list(n_best_derivations(no_root, np.ones(3), 4)) == []
 
 
-def test_more_derivations_may_be_asked_for_than_any_number_of_the_machine_counts() -> None:
-    forest = Forest(np.array([0]), np.array([0, 2]), np.array([0, 1]), *np.full((2, 2), -1), *np.zeros((2, 1), int))
-    assert [derivation.score for derivation in n_best_derivations(forest, np.array([0.5, 1.0]), 2**62)] == [1.0, 0.5]
-
-
 def test_derivations_of_a_chain_of_10_000_steps_do_not_recurse() -> None:
     n = 10_000
     skeletal_symbol = np.zeros(n, dtype=int)
