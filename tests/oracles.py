@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -561,3 +561,35 @@ def _unary_order(rules: Iterable[Rule]) -> dict[int, int]:
 def unscaled(vectors: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Convert scaled vectors to plain numbers."""
     return np.ldexp(vectors, np.maximum(exponents, -5000).astype(np.intc)[:, None])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Damage
+
+FAR = [-(2**62), -(10**9), -7, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, 19, 10**6, 10**9, 2**62]
+
+
+@st.composite
+def spoilt(draw: st.DrawFn, columns: dict[str, np.ndarray], near: dict[str, list[int]] | None = None) -> dict[str, Any]:
+    """Spoil up to two columns: change a number, cut the column, change its type, or add an axis.
+
+    near: the only numbers to which columns of some names change.
+    """
+    found: dict[str, Any] = dict(columns)
+    for name in draw(st.lists(st.sampled_from(list(columns)), max_size=2)):
+        column = np.array(found[name])
+        kind = draw(st.sampled_from(["number"] * 8 + ["shorter", "longer", "int32", "float", "matrix", "empty"]))
+        if kind == "number" and column.size:
+            own = column.ravel().tolist()
+            far = (near or {}).get(name, FAR + own) if column.dtype == np.int64 else own
+            column.flat[draw(st.integers(0, column.size - 1))] = draw(st.sampled_from(far))
+        change: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+            "shorter": lambda column: column[:-1],
+            "longer": lambda column: np.append(column, 0),
+            "int32": lambda column: column.astype(np.int32),
+            "float": lambda column: column.astype(float),
+            "matrix": lambda column: column[None],
+            "empty": lambda column: column[:0],
+        }
+        found[name] = change[kind](column) if kind in change else column
+    return found

@@ -37,31 +37,7 @@ from spectral_latent.reranking.features import FeatureTable
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
 from spectral_latent.trees import Forest, Rules, SkeletalTrees, Vocabulary
-
-FAR = [-(2**62), -(10**9), -7, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, 10**6, 10**9, 2**62]
-
-
-@st.composite
-def spoilt(draw: st.DrawFn, columns: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Spoil up to two columns: change a number, cut the column, change its type, or add an axis."""
-    found: dict[str, Any] = dict(columns)
-    for name in draw(st.lists(st.sampled_from(list(columns)), max_size=2)):
-        column = np.array(found[name])
-        kind = draw(st.sampled_from(["number"] * 6 + ["shorter", "longer", "int32", "float", "matrix", "empty"]))
-        if kind == "number" and column.size:
-            near = column.ravel().tolist()
-            value = draw(st.sampled_from(FAR + near if column.dtype == np.int64 else near))
-            column.flat[draw(st.integers(0, column.size - 1))] = value
-        change: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-            "shorter": lambda column: column[:-1],
-            "longer": lambda column: np.append(column, 0),
-            "int32": lambda column: column.astype(np.int32),
-            "float": lambda column: column.astype(float),
-            "matrix": lambda column: column[None],
-            "empty": lambda column: column[:0],
-        }
-        found[name] = change[kind](column) if kind in change else column
-    return found
+from tests.oracles import FAR, spoilt
 
 
 def unless_refused(make: Callable[[], Any]) -> Any:
