@@ -108,9 +108,9 @@ def mstparser_lists(file: Path, sentences: list[DependencySentence]) -> list[NBe
 def choices(train: Part, test: Part | None, groups: tuple[str, ...]) -> IntArray:
     """Choose a candidate of each list (L,), of test or of held-out folds, by a reranker with groups of features."""
     names = [name for name in train.table.names if name in groups or name.partition(":")[0] in groups]
-    table = train.table.aligned(names)
+    table = train.table.align(names)
     if test is not None:
-        return PerceptronReranker.train(table, train.scores.gains).rerank(test.table.aligned(names))
+        return PerceptronReranker.train(table, train.scores.gains).rerank(test.table.align(names))
     chosen = []
     for fold in np.array_split(np.arange(table.n_lists), FOLDS):
         rest = np.setdiff1d(np.arange(table.n_lists), fold)

@@ -25,7 +25,7 @@ __all__ = [
     "Tag",
     "TaggedSentence",
     "TaggerAdapter",
-    "chosen",
+    "choose_options",
     "each",
     "maker",
     "pairs_of",
@@ -65,12 +65,12 @@ else:
 _Options = TypeVar("_Options")
 
 
-def chosen(of_preset: Callable[[Any], _Options], preset: str | None, options: _Options | None) -> _Options:
+def choose_options(of_preset: Callable[[Any], _Options], preset: str | None, options: _Options | None) -> _Options:
     """Choose the options of a preset, unless other options are given.
 
     Raises ValueError for a preset that does not exist, and if both are given.
 
-    >>> chosen({"fast": 1, "accurate": 2}.__getitem__, "accurate", None)
+    >>> choose_options({"fast": 1, "accurate": 2}.__getitem__, "accurate", None)
     2
     """
     if options is None:

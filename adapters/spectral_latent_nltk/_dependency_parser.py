@@ -18,7 +18,7 @@ from spectral_latent.dependency import DependencyModel, DependencyOptions, Depen
 from spectral_latent.dependency import preset as options_of_preset
 from spectral_latent.estimation.progress import shown
 from spectral_latent.model import Parse
-from spectral_latent_nltk._adapters import ParserAdapter, chosen, each, maker, pairs_of, tokens_of
+from spectral_latent_nltk._adapters import ParserAdapter, choose_options, each, maker, pairs_of, tokens_of
 
 __all__ = ["ParseGraph", "SpectralDependencyParser"]
 
@@ -150,7 +150,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         """
         if isinstance(graphs, DependencyGraph):
             raise TypeError("expected an iterable of graphs, got one graph; give [graph]")
-        options = chosen(options_of_preset, preset, options)
+        options = choose_options(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=options.estimator.with_settings(n_states=n_states))
         sentences = each(graphs, sentence_from_nltk, "graph")

@@ -28,7 +28,7 @@ from spectral_latent.corpora import phrase_from_nltk, phrase_to_nltk, phrases_fr
 from spectral_latent.drawing import tree_svg
 from spectral_latent.estimation.progress import shown
 from spectral_latent.model import Parse
-from spectral_latent_nltk._adapters import ParserAdapter, chosen, each, maker, tokens_of
+from spectral_latent_nltk._adapters import ParserAdapter, choose_options, each, maker, tokens_of
 
 __all__ = ["FALLBACK", "ParseTree", "SpectralParser", "plain_pcfg"]
 
@@ -109,7 +109,7 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
     `Tree.un_chomsky_normal_form` undoes the binarisation.  The start symbol is ROOT.  Terminals are the words seen in
     training; the probability that the model reserves for unseen words is divided among the seen words.
     """
-    rules = [rule for rule in _weighted(model) if rule[-1] > 0]
+    rules = [rule for rule in _list_rules(model) if rule[-1] > 0]
     total: defaultdict[Nonterminal, float] = defaultdict(float)
     for parent, _, weight in rules:
         total[parent] += weight
@@ -119,7 +119,7 @@ def plain_pcfg(model: ConstituencyModel) -> PCFG:
     return PCFG(Nonterminal("ROOT"), productions)
 
 
-def _weighted(model: ConstituencyModel) -> Iterator[_Rule]:
+def _list_rules(model: ConstituencyModel) -> Iterator[_Rule]:
     """List all rules with their weights; none is unary below the root, because chains are collapsed."""
     first = model.members[0]
     coarse = first.coarse
@@ -199,7 +199,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         if isinstance(trees, Tree):
             raise TypeError("expected an iterable of trees, got one tree; give [tree]")
         several = [options] if isinstance(options, ConstituencyOptions) else options
-        several = chosen(options_of_preset, preset, None if several is None else tuple(several))
+        several = choose_options(options_of_preset, preset, None if several is None else tuple(several))
         if n_states is not None:
             several = tuple(replace(one, estimator=one.estimator.with_settings(n_states=n_states)) for one in several)
         if isinstance(trees, str | bytes):

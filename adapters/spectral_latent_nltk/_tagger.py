@@ -17,7 +17,7 @@ from spectral_latent.estimation.progress import shown
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, StateTagger, TaggerOptions, hmm_preset
 from spectral_latent.sequence import preset as options_of_preset
 from spectral_latent.trees import FloatArray
-from spectral_latent_nltk._adapters import Tag, TaggerAdapter, chosen, each, maker, pairs_of, tokens_of
+from spectral_latent_nltk._adapters import Tag, TaggerAdapter, choose_options, each, maker, pairs_of, tokens_of
 
 __all__ = ["AnchorTagger", "LatentHMMTagger"]
 
@@ -76,7 +76,7 @@ class LatentHMMTagger(TaggerAdapter):
         given together with options, and EstimationError, a ValueError, if a sentence is empty, a token has the tag
         None, or there is no sentence.
         """
-        options = chosen(options_of_preset, preset, options)
+        options = choose_options(options_of_preset, preset, options)
         if n_states is not None:
             options = replace(options, estimator=options.estimator.with_settings(n_states=n_states))
         sentences = each(labeled_sequences, pairs_of, "sentence")
@@ -114,7 +114,7 @@ class LatentHMMTagger(TaggerAdapter):
         (True, True)
         """
         if preset is not None:
-            options = chosen(hmm_preset, preset, options)
+            options = choose_options(hmm_preset, preset, options)
         options = options or HMMOptions(EM())
         if not options.estimator.probabilities:
             raise ValueError(

@@ -51,10 +51,10 @@ class Component(Pipe):
     def latent(self) -> Any:
         """The model.  Raises ModelFileError if its file is absent, or not a model that the component may have."""
         if self._model is None:
-            self._model = self._loaded(self.path)
+            self._model = self._load(self.path)
         return self._model
 
-    def _loaded(self, path: str | Path) -> StoredModel:
+    def _load(self, path: str | Path) -> StoredModel:
         """Read a model from its file."""
         if not Path(path).is_file():
             raise MissingModelError(
@@ -119,7 +119,7 @@ class Component(Pipe):
         path: the folder of the component in a saved pipeline.
         exclude: an argument of the interface that is not used.
         """
-        self._model = self._loaded(Path(path) / _FILE)
+        self._model = self._load(Path(path) / _FILE)
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:

@@ -76,7 +76,7 @@ def _entries(words: list[Token], tree: Phrase) -> Iterator[_Entry]:
             at += 1
 
 
-def _located(span: Span) -> tuple[list[Any], int]:
+def _locate(span: Span) -> tuple[list[Any], int]:
     """Find the stored constituents of a document, and the place of a span among them.
 
     For a span without words there are no constituents.
@@ -115,20 +115,20 @@ def _spans(doc: Doc, entries: Iterable[_Entry]) -> Iterator[Span]:
 
 def _labels(span: Span) -> tuple[str, ...]:
     """List the labels of a constituent, the outermost first."""
-    for entry in _below(*_located(span)):
+    for entry in _below(*_locate(span)):
         return tuple(entry.labels)
     return ()
 
 
 def _constituents(span: Span) -> Iterator[Span]:
     """List a constituent and all constituents below it, parents first."""
-    return _spans(span.doc, _below(*_located(span)))
+    return _spans(span.doc, _below(*_locate(span)))
 
 
 def _children(span: Span) -> Iterator[Span]:
     """List the constituents directly below a constituent."""
     children: list[_Entry] = []
-    for entry in islice(_below(*_located(span)), 1, None):
+    for entry in islice(_below(*_locate(span)), 1, None):
         if not children or entry.start >= children[-1].end:
             children.append(entry)
     return _spans(span.doc, children)
@@ -136,7 +136,7 @@ def _children(span: Span) -> Iterator[Span]:
 
 def _parent(span: Span) -> Span | None:
     """Find the constituent directly above a constituent; None for a sentence."""
-    kept, place = _located(span)
+    kept, place = _locate(span)
     for at in range(place - 1, -1, -1):
         above = _Entry(*kept[at])
         if above.end >= _Entry(*kept[place]).end:
@@ -148,7 +148,7 @@ def _parse_string(span: Span) -> str:
     """Write the brackets of a constituent."""
     made: list[tuple[_Entry, Phrase]] = []
     # Go from the last constituent to the first.  The children of a constituent are the last of `made` that end in it.
-    for entry in reversed(list(_below(*_located(span)))):
+    for entry in reversed(list(_below(*_locate(span)))):
         children = []
         while made and made[-1][0].end <= entry.end:
             children.append(made.pop()[1])

@@ -54,7 +54,7 @@ def find_brown_clusters(sequences: Sequences, n_types: int, n_clusters: int) -> 
     # Type x is x + 1 in the table of bigrams, and the boundary 0.
     first = x[sequences.start[:-1]] + 1
     before = np.concatenate([x + 1, np.zeros_like(first)])
-    after = np.concatenate([sequences.shifted(x, 1) + 1, first])
+    after = np.concatenate([sequences.shift(x, 1) + 1, first])
     shape = (n_types + 1, n_types + 1)
     by_row = sparse.csr_array(sparse.coo_array((np.ones(len(before)), (before, after)), shape=shape))
     places = _Places.allocate(n_types + 1, n_clusters + 1)

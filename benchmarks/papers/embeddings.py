@@ -90,8 +90,8 @@ def embed_by_contexts(
         raise ValueError(f"steps must be 1 or 2, and smoothing finite and not negative; not {steps} and {smoothing}")
     sequences, word = _words(sentences, n_words)
     distances = range(1, window + 1)
-    before = np.stack([sequences.shifted(word, -d) for d in distances], axis=1)
-    after = np.stack([sequences.shifted(word, d) for d in distances], axis=1)
+    before = np.stack([sequences.shift(word, -d) for d in distances], axis=1)
+    after = np.stack([sequences.shift(word, d) for d in distances], axis=1)
     indicators, left, right = (_indicators(columns) for columns in (word[:, None], before, after))
     if steps == 1:
         contexts = sparse.csr_array(sparse.hstack([left, right], format="csr"))

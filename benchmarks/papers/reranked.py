@@ -95,7 +95,7 @@ class ListsOfPart(NamedTuple):
         yield "+ baseline features", baseline
         for name, column in self.log.items():
             measured = FeatureTable.measures({"latent:log": column}, np.diff(baseline.start), baseline.ids)
-            yield f"+ log p̂ ({name})", baseline.joined(measured)
+            yield f"+ log p̂ ({name})", baseline.join(measured)
 
     def chosen(self, places: IntArray) -> list[Any]:
         """Take the score of the chosen candidate of each list.

@@ -326,7 +326,7 @@ def context_counts(sequences: Sequences, n_types: int, window: int) -> scipy.spa
     tables = []
     for distance in range(1, window + 1):
         for offset in (-distance, distance):
-            y = sequences.shifted(x, offset)
+            y = sequences.shift(x, offset)
             y[y < 0] = n_types
             tables.append(scipy.sparse.coo_array((np.ones(len(x)), (x, y)), shape=(n_types, n_types + 1)))
     return scipy.sparse.csr_array(scipy.sparse.hstack(tables, format="csr"))

@@ -166,7 +166,7 @@ class AnchorHMM(WordTagger, StoredModel):
         else:
             hidden = maximise_likelihood(mixtures, bigrams, options.steps, listener)
         if options.added:
-            hidden = hidden.smoothed(state_prior, tokens, types.sequences.n_sequences, options.added)
+            hidden = hidden.smooth(state_prior, tokens, types.sequences.n_sequences, options.added)
         return AnchorHMM(options, types.names, anchor_types, anchor_points, state_prior, hidden, hull.spelling, tokens)
 
     @property
@@ -218,7 +218,7 @@ class AnchorHMM(WordTagger, StoredModel):
     def _types(self) -> Vocabulary[str]:
         return Vocabulary(self.words)
 
-    def _encoded(self, sentences: Iterable[Sequence[str]]) -> tuple[Sequences, ObservableOperators]:
+    def _encode(self, sentences: Iterable[Sequence[str]]) -> tuple[Sequences, ObservableOperators]:
         """Number the words of sentences, and make operators with only the leaf rules of these words.
 
         An unseen word has the probability of a word that was seen once.
@@ -248,7 +248,7 @@ class AnchorHMM(WordTagger, StoredModel):
         return range(self.n_states) if self.labels is None else self.labels
 
     def _posteriors(self, sequences: Sequence[Sequence[str]]) -> FloatArray:
-        return state_marginals(*self._encoded(sequences))
+        return state_marginals(*self._encode(sequences))
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of sentences; -inf for an impossible sentence.
@@ -259,7 +259,7 @@ class AnchorHMM(WordTagger, StoredModel):
 
         sentences: the words of each sentence.
         """
-        sequences, operators = self._encoded(check_sentences(sentences))
+        sequences, operators = self._encode(check_sentences(sentences))
         return tree_weights(operators, Forest.of_trees(sequences.trees(n_tags=1), operators.rules)).log
 
     @cached_property

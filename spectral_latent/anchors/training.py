@@ -131,7 +131,7 @@ def count_bigrams(sequences: Sequences, n_types: int) -> Bigrams:
     (array([0, 0, 1]), array([1, 2, 2]), array([1., 1., 1.]), array([0]), array([2.]))
     """
     x = sequences.terminal
-    following = np.where(sequences.is_last, n_types, sequences.shifted(x, 1))
+    following = np.where(sequences.is_last, n_types, sequences.shift(x, 1))
     key, count = np.unique(x * (n_types + 1) + following, return_counts=True)
     before, after = np.divmod(key, n_types + 1)
     first, first_count = np.unique(x[sequences.start[:-1]], return_counts=True)

@@ -182,7 +182,7 @@ class Hankel(NamedTuple):
         rows, columns = (np.asarray(self.matrix.sum(axis=axis)).ravel() for axis in (1, 0))
         return np.asarray((rows + pseudo) ** -0.5), np.asarray((columns + pseudo) ** -0.5)
 
-    def factorised(self, n_states: int | None, weights: tuple[FloatArray, FloatArray] | None = None) -> Factorisation:
+    def factorise(self, n_states: int | None, weights: tuple[FloatArray, FloatArray] | None = None) -> Factorisation:
         """Find an automaton by a singular value decomposition.
 
         n_states: the number of states, or fewer if the rank of the matrix is smaller; None for the rank.
@@ -215,7 +215,7 @@ _LARGE = 1e100  # a sum with larger numbers diverges
 _ZERO_BALANCED = 1e-12  # a singular value of all strings that is a smaller share of the largest one counts as zero
 
 
-def _compressed(rows: FloatArray) -> FloatArray:
+def _compress(rows: FloatArray) -> FloatArray:
     """Replace rows (k, m) by at most m rows of the same products RᵀR."""
     return np.asarray(np.linalg.qr(rows, mode="r")) if len(rows) > rows.shape[1] else rows
 
@@ -233,13 +233,13 @@ def forward_factor(automaton: Factorisation) -> FloatArray:
     total = of_length
     for _ in range(_MOST_STEPS):
         m = len(automaton.initial)
-        of_length = _compressed((of_length @ automaton.step).reshape(-1, m))
+        of_length = _compress((of_length @ automaton.step).reshape(-1, m))
         size = np.abs(of_length).max(initial=0.0)
         if size <= np.finfo(float).eps * np.abs(total).max(initial=0.0):
             return total
         if not size < _LARGE:
             break
-        total = _compressed(np.concatenate([total, of_length]))
+        total = _compress(np.concatenate([total, of_length]))
     raise ValueError("the sum of f(x)² over all strings is infinite, or converges too slowly")
 
 
@@ -276,8 +276,8 @@ class Balanced(NamedTuple):
         right = (backward.T @ vt[:rank].T) * root
         return Balanced(automaton, s[:rank], left, right)
 
-    def truncated(self, n_states: int) -> Factorisation:
-        """Keep the states of the largest singular values; see `WeightedAutomaton.minimised` for the error."""
+    def truncate(self, n_states: int) -> Factorisation:
+        """Keep the states of the largest singular values; see `WeightedAutomaton.minimise` for the error."""
         left = self.left[:n_states]
         right = self.right[:, :n_states]
         return Factorisation(

@@ -127,7 +127,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         values = counts_of(rows, options.counted, longest=2 * options.length + 1)
         hankel = Hankel.of(values, Basis.frequent(values, options.length, options.size), len(names))
         weights = hankel.weights(options.pseudo / len(rows))
-        numbers = hankel.factorised(options.n_states, weights).of_strings(options.counted)
+        numbers = hankel.factorise(options.n_states, weights).of_strings(options.counted)
         return WeightedAutomaton(Alphabet(names.names), *numbers, options)
 
     @staticmethod
@@ -172,7 +172,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
             raise ValueError("the function has a value that is not finite")
         if not any(values.values()):
             raise ValueError("the function is zero for all strings that it was asked for")
-        numbers = Hankel.of(values, Basis(rows, columns), len(known)).factorised(n_states)
+        numbers = Hankel.of(values, Basis(rows, columns), len(known)).factorise(n_states)
         return WeightedAutomaton(Alphabet(known), *numbers)
 
     @staticmethod
@@ -259,7 +259,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         """
         return self._balanced.singular_values
 
-    def minimised(self, n_states: int | None = None) -> WeightedAutomaton:
+    def minimise(self, n_states: int | None = None) -> WeightedAutomaton:
         """Make an automaton of fewer states: a singular value automaton (Balle, Panangaden and Precup 2015), truncated.
 
         With s the singular values, m̂ the states that are kept, and |x| the length of a string,
@@ -273,12 +273,12 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         Raises ValueError if the sum of f(x)² over all strings is infinite.
 
         >>> twice = WeightedAutomaton(Alphabet("a"), np.array([0.5, 0.5]), 0.5 * np.eye(2)[None], np.ones(2))
-        >>> twice.minimised()
+        >>> twice.minimise()
         <WeightedAutomaton: 1 state, 1 symbol>
         """
         n_states = len(self.singular_values) if n_states is None else n_states
         checked("n_states", n_states, Count)
-        numbers = self._balanced.truncated(n_states)
+        numbers = self._balanced.truncate(n_states)
         return replace(self, **numbers._asdict())
 
     def distance(self, other: WeightedAutomaton) -> float:

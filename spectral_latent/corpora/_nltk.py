@@ -125,7 +125,7 @@ def _own_phrases(reader: Any, corpus: str, file: str, changes: Changes) -> Itera
         own = Changes()
         text = _one_word_per_tag(reader.raw(file), own)
         with suppress(CorpusError):
-            trees = list(parse_brackets(_balanced(text, own), where, own))
+            trees = list(parse_brackets(_balance(text, own), where, own))
             if own.counts[_MENDED]:
                 warnings.warn(f"{where}: brackets that do not match were mended at the end of their tree", stacklevel=3)
             changes.add(own)
@@ -146,7 +146,7 @@ def _one_word_per_tag(text: str, changes: Changes) -> str:
     return text
 
 
-def _balanced(text: str, changes: Changes) -> str:
+def _balance(text: str, changes: Changes) -> str:
     """Add or remove closing brackets at the end of each tree, where a tree opens with `( (`."""
     before, *trees = _UNLABELLED.split(text)
     if before.strip():
@@ -164,7 +164,7 @@ def _balanced(text: str, changes: Changes) -> str:
 def _phrases_by_nltk(reader: Any, file: str, where: str, changes: Changes) -> Iterator[Phrase]:
     """Read the trees of a file by NLTK."""
     try:
-        yield from _converted(_read_by_nltk(reader, file, where), changes, f"{where}, sentence")
+        yield from _convert(_read_by_nltk(reader, file, where), changes, f"{where}, sentence")
     except (TypeError, ValueError) as error:
         raise CorpusError(str(error)) from error
 
@@ -205,7 +205,7 @@ def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> I
     views = getattr(trees, "_pieces", [trees])  # the views of files that NLTK joins
     files = list(filter(None, map(_file_of, views)))
     if len(files) < len(views) or not files:
-        yield from _converted(trees, changes, "tree")
+        yield from _convert(trees, changes, "tree")
         return
     for reader, file in files:
         yield from phrases_of_file(changes, reader, PurePath(str(reader.root)).name, file)
@@ -219,7 +219,7 @@ def _file_of(view: Any) -> tuple[Any, str] | None:
     return next(((reader, file) for file in reader.fileids() if str(reader.abspath(file)) == str(view.fileid)), None)
 
 
-def _converted(trees: Iterable[Any], changes: Changes, place: str) -> Iterator[Phrase]:
+def _convert(trees: Iterable[Any], changes: Changes, place: str) -> Iterator[Phrase]:
     """Make phrases of trees, and leave out those that NLTK has flattened; errors name the number after the place."""
     own = Changes()
     for number, tree in enumerate(trees, start=1):
@@ -247,12 +247,12 @@ def tagged_of_file(
     changes: Changes | None, column: str | None, reader: Any, corpus: str, file: str
 ) -> Iterator[list[tuple[str, str]]]:
     """Read the tagged sentences of one file of a corpus, without empty elements."""
-    return _without_empty(_checked_pair, reader, corpus, file, changes, column)
+    return _without_empty(_check_pair, reader, corpus, file, changes, column)
 
 
 def words_of_file(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterator[list[str]]:
     """Read the words of the sentences of one file of a corpus, without empty elements."""
-    return _without_empty(_checked_word, reader, corpus, file, changes, None)
+    return _without_empty(_check_word, reader, corpus, file, changes, None)
 
 
 def _tokens(reader: Any, corpus: str, file: str, changes: Changes, column: str | None) -> Iterator[list[_Token]]:
@@ -310,18 +310,18 @@ def _without_empty(
         raise CorpusError(f"{where}, sentence {number}: {reason}; restore the corpus, or take another") from error
 
 
-def _checked_word(word: Any, _tag: Any) -> str:
+def _check_word(word: Any, _tag: Any) -> str:
     """Return the word; raise ValueError if it is not one."""
     if not (isinstance(word, str) and word):
         raise ValueError(f"expected a word, got {word!r:.80}")
     return intern(str(word))
 
 
-def _checked_pair(word: Any, tag: Any) -> tuple[str, str]:
+def _check_pair(word: Any, tag: Any) -> tuple[str, str]:
     """Return the word and its tag; raise ValueError if one of them is missing."""
     if not (isinstance(tag, str) and tag):
         raise ValueError(f"expected a tag for the word {word!r:.80}, got {tag!r:.80}")
-    return _checked_word(word, tag), intern(str(tag))
+    return _check_word(word, tag), intern(str(tag))
 
 
 # The Alpino Treebank

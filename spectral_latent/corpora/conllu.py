@@ -255,7 +255,7 @@ def _columns(content: str, line: Line) -> _Row:
             f"{counted(len(columns), 'column')} where CoNLL-U has {len(_COLUMNS)}; give {' '.join(_COLUMNS)}, with a "
             f"tab between each two, _ for what is not known, and an empty line after each sentence"
         )
-    return line, _filled(columns, _READ, line)
+    return line, _check_filled(columns, _READ, line)
 
 
 def _columns_of_tab(content: str, line: Line, word: int) -> _Row:
@@ -266,11 +266,11 @@ def _columns_of_tab(content: str, line: Line, word: int) -> _Row:
             f"{counted(len(columns), 'column')} where Malt-TAB has {len(_TAB)}, or {len(_TAB) - 1}; give "
             f"{' '.join(_TAB)}, with a tab between each two, and an empty line after each sentence"
         )
-    form, tag, head, *relation = _filled(columns, _TAB, line)
+    form, tag, head, *relation = _check_filled(columns, _TAB, line)
     return line, [str(word), form, "_", tag, tag, "_", head, *(relation or "_")]
 
 
-def _filled(columns: list[str], names: tuple[str, ...], line: Line) -> list[str]:
+def _check_filled(columns: list[str], names: tuple[str, ...], line: Line) -> list[str]:
     """Return the columns; raise CorpusError if one of the first columns, which have names, is empty."""
     if "" in columns[: len(names)]:
         raise line.error(f"the column {names[columns.index('')]} is empty; write _ for what is not known")

@@ -105,7 +105,7 @@ def _is_abbreviation(name: str) -> bool:
     return name[0].islower()
 
 
-def _normalised(grammar: _Productions) -> _Productions:
+def _normalise(grammar: _Productions) -> _Productions:
     """Replace abbreviations by their right-hand sides, and scale the weights of each left-hand side to sum to one."""
 
     def choices(name: str) -> list[tuple[float, tuple[str, ...]]]:
@@ -131,7 +131,7 @@ def _label(name: str) -> PhraseSymbol:
     return PhraseSymbol(tuple(symbol.removeprefix("@").split("|")), bar=symbol.startswith("@"))
 
 
-def _numbered(names: Iterable[str]) -> tuple[list[PhraseSymbol], dict[str, tuple[int, int]]]:
+def _number(names: Iterable[str]) -> tuple[list[PhraseSymbol], dict[str, tuple[int, int]]]:
     """Number the symbols, and the states of each; return the symbols' labels, and the symbol and state of each name."""
     labels: Vocabulary[PhraseSymbol] = Vocabulary()
     states: Counter[int] = Counter()  # the number of states of each symbol so far
@@ -192,8 +192,8 @@ def parse_grammar(text: str) -> WrittenGrammar:
     array([[[0.75, 0.  ],
             [0.  , 0.25]]])
     """
-    grammar = _normalised(_read(text))
-    labels, states = _numbered(grammar)
+    grammar = _normalise(_read(text))
+    labels, states = _number(grammar)
     words: Vocabulary[str] = Vocabulary()
     operators = _operators(grammar, states, words)
     return WrittenGrammar(labels, words.names, states, operators)

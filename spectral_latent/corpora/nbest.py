@@ -321,7 +321,7 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
             blocks = read_conllu_lists(text, source)
         case "json":
             blocks = read_json(text.split("\n"), source)
-    return (_checked(block, number) for number, block in enumerate(blocks, start=1))
+    return (_check_list(block, number) for number, block in enumerate(blocks, start=1))
 
 
 def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
@@ -383,7 +383,7 @@ def _tree(tree: Any) -> Tree:
     return sentence_from_nltk(tree) if hasattr(tree, "nodes") else phrase_from_nltk(tree)
 
 
-def _checked(block: WrittenList, number: int) -> NBest:
+def _check_list(block: WrittenList, number: int) -> NBest:
     """Make an n-best list of a written list; an error names the line of the candidate."""
     name = str(number) if block.name is None else block.name
     try:

@@ -33,7 +33,7 @@ def write_nbest(lists: Iterable[NBest], form: NBestFormat) -> Iterator[str]:
     name with white space or brackets, or one that would be read as a score.
 
     >>> nbest = NBest.of([Candidate(Phrase("UH", ("Yes",)), -1.5)])
-    >>> print(*write_nbest([nbest.rescored([0.25])], "bllip"), sep="", end="")
+    >>> print(*write_nbest([nbest.rescore([0.25])], "bllip"), sep="", end="")
     1 1
     0.25 -1.5
     (UH Yes)
@@ -68,9 +68,9 @@ def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
     for nbest, i in zip(lists, chosen, strict=True):
         if nbest.candidates:
             tree = nbest.candidates[i].tree
-            yield f"{tree.bracketed()}\n" if isinstance(tree, Phrase) else to_conllu(_commented(tree, nbest.id))
+            yield f"{tree.bracketed()}\n" if isinstance(tree, Phrase) else to_conllu(_add_comments(tree, nbest.id))
         elif has_heads:
-            yield to_conllu(_commented(DependencySentence.of(nbest.words), nbest.id))
+            yield to_conllu(_add_comments(DependencySentence.of(nbest.words), nbest.id))
         else:
             yield f"{FAILED}\n"
 
@@ -143,7 +143,8 @@ def _conllu(nbest: NBest) -> str:
     if not nbest.candidates:
         raise ValueError(f"sentence {nbest.id}: no candidates, which the format conllu cannot show; write json")
     return "".join(
-        to_conllu(_commented(_sentence(candidate, nbest), nbest.id, candidate.scores)) for candidate in nbest.candidates
+        to_conllu(_add_comments(_sentence(candidate, nbest), nbest.id, candidate.scores))
+        for candidate in nbest.candidates
     )
 
 
@@ -189,7 +190,7 @@ def _sentence(candidate: Candidate, nbest: NBest) -> DependencySentence:
     raise ValueError(f"sentence {nbest.id}: phrases have no heads; write bllip, trees or json")
 
 
-def _commented(sentence: DependencySentence, name: str, scores: Sequence[float] = ()) -> DependencySentence:
+def _add_comments(sentence: DependencySentence, name: str, scores: Sequence[float] = ()) -> DependencySentence:
     """Return the sentence with the comments `sent_id` and, if there are scores, `score`."""
     kept = [comment for comment in sentence.comments if comment_key(comment) not in ("sent_id", "score")]
     own = [f"sent_id = {name}", *([f"score = {' '.join(map(repr, scores))}"] if scores else [])]

@@ -48,7 +48,7 @@ def phrase_from_nltk(tree: Any) -> Phrase:
         _check(node, is_inner)
         return False
 
-    return without_outer_bracket(_converted(tree, is_leaf))
+    return without_outer_bracket(_convert(tree, is_leaf))
 
 
 def partial_from_nltk(tree: Any) -> PartialPhrase:
@@ -65,13 +65,13 @@ def partial_from_nltk(tree: Any) -> PartialPhrase:
     """
     if _is_leaf(tree):
         raise TypeError(f"expected an nltk.Tree, got {tree!r:.80}")
-    partial = partial_phrase(_converted(tree, _is_leaf))
+    partial = partial_phrase(_convert(tree, _is_leaf))
     if not partial.sentence:
         raise ValueError("the tree has no words")
     return partial
 
 
-def _converted(tree: Any, is_leaf: Callable[[Any], bool]) -> Phrase:
+def _convert(tree: Any, is_leaf: Callable[[Any], bool]) -> Phrase:
     """Make a phrase of a tree, from the last node to the first; leaves are words, or pairs of a word and its tag."""
     parents_first: list[Any] = []  # parents before children, siblings from right to left
     waiting = [tree]

@@ -189,7 +189,7 @@ def parse_tagged(text: str, source: str = "<string>", line: int = 1) -> Iterator
     is_empty = True
     for number, tokens in enumerate(plain_sentences(text.split("\n")), start=line):
         if tokens:
-            yield [_divided(token, Line(source, number)) for token in tokens]
+            yield [_divide(token, Line(source, number)) for token in tokens]
             is_empty = False
     if is_empty:
         raise CorpusError(f"{source}: no sentences; give lines such as the/DT dog/NN")
@@ -267,7 +267,7 @@ def _words_of_text_file(changes: Changes | None, path: Path) -> Iterator[list[st
     return filter(None, plain_sentences(text.split("\n")))
 
 
-def _divided(token: str, line: Line) -> tuple[str, str]:
+def _divide(token: str, line: Line) -> tuple[str, str]:
     """Divide a token at its last slash into word and tag; raise CorpusError if one of them is missing."""
     word, _, tag = token.rpartition("/")
     if not word or not tag:

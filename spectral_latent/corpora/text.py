@@ -122,7 +122,7 @@ def _in_utf8(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
         beginning += chunk
     whole = chain([beginning], rest)
     if beginning.startswith(_GZIP):
-        yield from _in_utf8(_decompressed(whole, source), source)
+        yield from _in_utf8(_decompress(whole, source), source)
     elif beginning.startswith(_UTF_32):
         raise CorpusError(f"{source}: UTF-32; save it as UTF-8")
     elif beginning.startswith(_UTF_16):
@@ -152,7 +152,7 @@ def _is_binary(beginning: bytes) -> bool:
     return False
 
 
-def _decompressed(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
+def _decompress(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     """Decompress text that gzip has compressed, in one part or in several parts one after the other."""
     part = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -52,6 +52,8 @@ __all__ = [
     "relative_frequencies",
     "spectral_moments",
 ]
+
+Chain = TypeVar("Chain", covariant=True)
 
 _LARGEST = 1e12  # no sound estimate comes near; beyond it a singular value was divided by that should not have been
 _OBJECTIVE_DIGITS = 32  # binary digits of the stored objective
@@ -119,6 +121,19 @@ def spectral_moments(treebank: Treebank, projection: Projection, jobs: int | Non
     return reduce(Moments.__add__, moments_of_shards)
 
 
+class ChainStart(Protocol[Chain]):
+    """Makes models of chains, in which an emission has the state of its position, from which EM may start."""
+
+    def of_clusters(self, clusters: NodeClusters) -> Chain:
+        """Make a model whose states are clusters of nodes."""
+
+    def of_operators(self, operators: ObservableOperators) -> Chain:
+        """Make a model of the rules of chains, whose emissions have states of their own."""
+
+    def random(self, n_states: int, seed: int) -> Chain:
+        """Draw a model."""
+
+
 @dataclass(frozen=True)
 class Estimator(Options, ABC):
     """Base of all estimators: the settings are fields, and `fit` estimates operators.
@@ -140,6 +155,13 @@ class Estimator(Options, ABC):
     def states(self) -> Estimator:
         """The estimator that finds the states: this one, or the start of EM."""
         return self
+
+    def start_chain(self, treebank: Treebank, start: ChainStart[Chain], jobs: int | None, listener: Listener) -> Chain:
+        """Make the first model of EM on chains: of the operators that `fit` estimates, if nothing else is known.
+
+        start: makes the model.
+        """
+        return start.of_operators(self.fit(treebank, jobs=jobs, listener=listener).operators)
 
     def with_settings(self, **settings: Any) -> Self:
         """Change settings of this estimator and of its start; what neither has is ignored.
@@ -221,11 +243,21 @@ class CountsEstimator(StateOptions, Estimator):
 class Clusters(CountsEstimator, ProjectionOptions):
     """States are clusters of the projections of nodes, by k-means."""
 
+    def _clusters(self, treebank: Treebank, jobs: int | None, listener: Listener) -> NodeClusters:
+        """Find the clusters of nodes."""
+        return NodeClusters.learn(treebank, Projection.learn(treebank.shards, self, jobs, listener), self.seed, jobs)
+
     def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
         """Count rules with clusters of nodes as states."""
-        projection = Projection.learn(treebank.shards, self, jobs, listener)
-        clusters = NodeClusters.learn(treebank, projection, self.seed, jobs)
-        return _Found(cluster_counts(treebank, clusters, self.rank, jobs), projection.singular_values)
+        clusters = self._clusters(treebank, jobs, listener)
+        return _Found(cluster_counts(treebank, clusters, self.rank, jobs), clusters.projection.singular_values)
+
+    def start_chain(self, treebank: Treebank, start: ChainStart[Chain], jobs: int | None, listener: Listener) -> Chain:
+        """Make the first model of EM on chains, whose states are the clusters.
+
+        start: makes the model.
+        """
+        return start.of_clusters(self._clusters(treebank, jobs, listener))
 
 
 @dataclass(frozen=True)
@@ -271,6 +303,13 @@ class Random(CountsEstimator):
         states = np.array([states_for(count, self.n_states) for count in observed.symbol.tolist()], dtype=np.int64)
         return _Found(random_counts(observed, states, self.rank, self.seed))
 
+    def start_chain(self, _treebank: Treebank, start: ChainStart[Chain], *_: Any) -> Chain:
+        """Draw the first model of EM on chains.
+
+        start: makes the model.
+        """
+        return start.random(self.n_states, self.seed)
+
 
 @dataclass(frozen=True)
 class EM(Estimator):
@@ -294,6 +333,13 @@ class EM(Estimator):
     def states(self) -> CountsEstimator:
         """The estimator that finds the states."""
         return self.start
+
+    def start_chain(self, treebank: Treebank, start: ChainStart[Chain], jobs: int | None, listener: Listener) -> Chain:
+        """Make the first model of EM on chains, as the estimator of the states does.
+
+        start: makes the model.
+        """
+        return self.start.start_chain(treebank, start, jobs, listener)
 
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
         """Run EM from the probabilities of the start, after a small share of the mean over states is mixed in."""

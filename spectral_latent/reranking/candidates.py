@@ -52,7 +52,7 @@ class Candidate(NamedTuple):
     score: the latest score, larger for better trees; -inf for a tree of probability zero, None if there is no score.
     other_scores: earlier scores, such as the parser's if `score` is a reranker's; none if there is no score.
 
-    >>> Candidate(Phrase("UH", ("Yes",)), -1.5).rescored(0.25)
+    >>> Candidate(Phrase("UH", ("Yes",)), -1.5).rescore(0.25)
     Candidate(tree=<Phrase: (UH Yes)>, score=0.25, other_scores=(-1.5,))
     """
 
@@ -78,7 +78,7 @@ class Candidate(NamedTuple):
         score, *other_scores = tuple(scores) or (None,)
         return Candidate(tree, score, tuple(other_scores))
 
-    def rescored(self, score: float) -> Candidate:
+    def rescore(self, score: float) -> Candidate:
         """Return the tree with one more score, which comes first.
 
         score: the new score of the candidate.
@@ -179,16 +179,16 @@ class NBest:
         # Either all trees are phrases, or none is; each phrase has a word after cleaning.
         return [tree for tree in clean_together(phrases) if tree is not None] if phrases else trees
 
-    def rescored(self, scores: Iterable[float]) -> NBest:
+    def rescore(self, scores: Iterable[float]) -> NBest:
         """Return the list with one more score for every candidate, in the same order.
 
         scores: the new score of each candidate.
 
-        >>> NBest.of([Candidate(Phrase("UH", ("Yes",)))]).rescored([0.5]).candidates[0].score
+        >>> NBest.of([Candidate(Phrase("UH", ("Yes",)))]).rescore([0.5]).candidates[0].score
         0.5
         """
         pairs = zip(self.candidates, scores, strict=True)
-        return replace(self, candidates=tuple(candidate.rescored(float(score)) for candidate, score in pairs))
+        return replace(self, candidates=tuple(candidate.rescore(float(score)) for candidate, score in pairs))
 
     def _problem(self, candidate: Candidate) -> str | None:
         """Describe why a candidate cannot be in the list; None if it can."""

@@ -114,7 +114,7 @@ class FeatureTable:
         """The place (n,) of each candidate's list."""
         return np.repeat(np.arange(self.n_lists), np.diff(self.start))
 
-    def joined(self, *others: FeatureTable) -> FeatureTable:
+    def join(self, *others: FeatureTable) -> FeatureTable:
         """Join the features of several tables of the same candidates.
 
         others: tables of other features of the same candidates.
@@ -131,7 +131,7 @@ class FeatureTable:
             measured=np.concatenate([table.measured for table in tables]),
         )
 
-    def aligned(self, names: Sequence[str]) -> FeatureTable:
+    def align(self, names: Sequence[str]) -> FeatureTable:
         """Return the features of these names, in this order; a feature that the table does not have is 0.
 
         names: the names of the features to return.
@@ -139,7 +139,7 @@ class FeatureTable:
         Raises ValueError if the table has no feature of a group of these names, because the group was not computed.
 
         >>> table = FeatureTable.measures({"rule:S NP VP": [1], "rule:S VP": [2]}, [1], ["a"])
-        >>> table.aligned(["rule:S VP", "rule:S NP"]).values.toarray()
+        >>> table.align(["rule:S VP", "rule:S NP"]).values.toarray()
         array([[2., 0.]])
         """
         if tuple(names) == self.names:

@@ -224,9 +224,9 @@ class PerceptronReranker:
             start[table.names.index(_ORDER)] = -options.order_weight
         dampings = _DAMPINGS[:1] if table.measured.all() else _DAMPINGS
         scales = [_scale(table, damping) for damping in dampings]
-        held_out = np.stack([_held_out(_scaled(table, scale), gain, start, options) for scale in scales])
+        held_out = np.stack([_held_out(_scale_features(table, scale), gain, start, options) for scale in scales])
         chosen, epochs = _choose(held_out)
-        weights = _averages(_scaled(table, scales[chosen]), gain, start, options)[epochs] * scales[chosen]
+        weights = _averages(_scale_features(table, scales[chosen]), gain, start, options)[epochs] * scales[chosen]
         means = held_out[chosen].mean(axis=0)
         return PerceptronReranker(options, table.names, weights, means, epochs, dampings[chosen])
 
@@ -235,7 +235,7 @@ class PerceptronReranker:
 
         table: the features of n candidates.
         """
-        return np.asarray(table.aligned(self.names).values @ self.weights)
+        return np.asarray(table.align(self.names).values @ self.weights)
 
     def rerank(self, table: FeatureTable) -> IntArray:
         """Return the place (L,) of the best candidate in each list; -1 in a list without candidates.
@@ -291,7 +291,7 @@ def _scale(table: FeatureTable, damping: float) -> FloatArray:
     return scale
 
 
-def _scaled(table: FeatureTable, scale: FloatArray) -> FeatureTable:
+def _scale_features(table: FeatureTable, scale: FloatArray) -> FeatureTable:
     """Multiply each feature by its factor (d,)."""
     return replace(table, values=scipy.sparse.csr_array(table.values @ scipy.sparse.diags_array(scale)))
 

@@ -97,7 +97,7 @@ class CandidateFeatures(ShortRepr):
         """
         check_formalism(lists, self.has_heads, "reranker")
         first, *others = (part.table(lists) for part in self._parts())
-        return first.joined(*others)
+        return first.join(*others)
 
     def _parts(self) -> Iterator[BaseFeatures | LatentFeatures | TreeTemplates]:
         yield BaseFeatures(self.n_scores)
@@ -183,7 +183,7 @@ class Reranker(StoredModel):
         table = self.features.table(lists)
         scores = self.perceptron.scores(table)
         spans = zip(lists, pairwise(table.start.tolist()), strict=True)
-        return [nbest.rescored(scores[begin:end]) for nbest, (begin, end) in spans]
+        return [nbest.rescore(scores[begin:end]) for nbest, (begin, end) in spans]
 
     def rank(self, nbest: NBest) -> IntArray:
         """Return the places (n,) of the candidates by falling score.

@@ -67,7 +67,7 @@ class ChainCounts:
         """The sum of the weights of the sequences."""
         return float(self.begins.sum())
 
-    def maximised(self, model: HiddenMarkov) -> HiddenMarkov:
+    def maximise(self, model: HiddenMarkov) -> HiddenMarkov:
         """Make the model under which these counts are likeliest: the M-step."""
         visits = self.emitted.sum(axis=0)
         return HiddenMarkov(
@@ -305,7 +305,7 @@ def baum_welch(
     log_likelihood = [counts.log_likelihood]
     listener(Progress("EM", 0, options.iterations, log_likelihood[-1]))
     for iteration in range(1, options.iterations + 1):
-        model = counts.maximised(model)
+        model = counts.maximise(model)
         counts = expectation(shards, model, jobs)
         log_likelihood.append(counts.log_likelihood)
         listener(Progress("EM", iteration, options.iterations, log_likelihood[-1]))

@@ -184,14 +184,14 @@ class Sequences:
         """(N,) the spine node of each position; spines come after the leaves, that of the last position first."""
         return self.start[self.sequence] + 2 * self.start[self.sequence + 1] - 1 - np.arange(len(self.terminal))
 
-    def shifted(self, column: IntArray, offset: int) -> IntArray:
+    def shift(self, column: IntArray, offset: int) -> IntArray:
         """Take from a column (N,) the values `offset` positions to the right; -1 beyond the ends of a sequence.
 
         column: (N,) integers, one for each position.
         offset: the number of positions to the right; negative for the left.
 
         >>> sequences = Sequences.of([[7, 8], [9]])
-        >>> sequences.shifted(sequences.terminal, 1), sequences.shifted(sequences.terminal, -1)
+        >>> sequences.shift(sequences.terminal, 1), sequences.shift(sequences.terminal, -1)
         (array([ 8, -1, -1]), array([-1,  7, -1]))
         """
         position = np.arange(len(column)) + offset
@@ -226,7 +226,7 @@ class Sequences:
         return Sequences(trees.terminal[leaf], trees.symbol[leaf], start, np.ones(len(trees.root)))
 
     @staticmethod
-    def joined(parts: Sequence[Sequences]) -> Sequences:
+    def join(parts: Sequence[Sequences]) -> Sequences:
         """Join the sequences of all parts, in order.
 
         parts: sequences over the same observations and tags.

@@ -127,7 +127,7 @@ class Decoder:
         """Make the builder of trellises over the rules of these operators."""
         return TrellisBuilder(self.latent.rules, self.n_tags)
 
-    def pruned(self, terminal: IntArray, start: IntArray) -> tuple[Candidates, FloatArray]:
+    def prune(self, terminal: IntArray, start: IntArray) -> tuple[Candidates, FloatArray]:
         """Find the likely candidates of sequences with their coarse marginals, up to a common factor at each position.
 
         terminal: (N,) the terminal of each position.
@@ -148,7 +148,7 @@ class Decoder:
         terminal: (N,) the terminal of each position.
         start: (T + 1,) the first position of each sequence, and N.
         """
-        candidates, mu = self.pruned(terminal, start)
+        candidates, mu = self.prune(terminal, start)
         position = candidates.position
         if self.latent is not self.coarse:
             latent = np.abs(candidate_marginals(self.latent, self.builder, start, candidates))
@@ -164,7 +164,7 @@ class Decoder:
     def _chain(self, terminal: IntArray) -> tuple[Forest, FloatArray]:
         """Build the forest of one sequence, and compute the logarithm (E,) of each edge's factor in the chain."""
         start = np.array([0, len(terminal)])
-        candidates, _ = self.pruned(terminal, start)
+        candidates, _ = self.prune(terminal, start)
         forest = self.builder.build(start, candidates).forest
         for operators in (self.latent, self.coarse):  # coarse operators if all latent estimates are zero
             inside_vectors = inside(operators, forest)

@@ -50,8 +50,8 @@ def tagged_features(sequences: Sequences, chains: IntArray) -> FeatureColumns:
     chains: (W, L) the signatures of each of W words, coarsest first, filled up with -1.
     """
     word = sequences.terminal
-    word_before = sequences.shifted(word, -1)
-    before, before_2, after, after_2 = (sequences.shifted(sequences.tag, offset) for offset in (-1, -2, 1, 2))
+    word_before = sequences.shift(word, -1)
+    before, before_2, after, after_2 = (sequences.shift(sequences.tag, offset) for offset in (-1, -2, 1, 2))
     inside = _columns(
         sequences,
         emission=[word, *chains[word].T[1:4]],
@@ -83,8 +83,8 @@ def untagged_features(sequences: Sequences, longest: int) -> FeatureColumns:
     >>> untagged_features(Sequences.of([[0, 1]]), longest=1).outside.tolist()
     [[-1, 1, -1, -1], [0, -1, -1, -1], [0, -1, -1, -1], [-1, -1, -1, -1]]
     """
-    after = [sequences.shifted(sequences.terminal, offset) for offset in range(max(longest + 1, 3))]
-    before = [sequences.shifted(sequences.terminal, -1 - offset) for offset in range(max(longest, 3))]
+    after = [sequences.shift(sequences.terminal, offset) for offset in range(max(longest + 1, 3))]
+    before = [sequences.shift(sequences.terminal, -1 - offset) for offset in range(max(longest, 3))]
     lengths = range(2, longest + 1)
     grams = [hash_columns(*after[:n]) for n in lengths]
     grams_before = [hash_columns(*before[:n]) for n in lengths]

@@ -191,7 +191,7 @@ def gaussian_baum_welch(
         covars = _positive(squares - means[:, :, None] * means[:, None, :], kind, min_covar)
         # A state that is never visited keeps its mean and covariances.
         is_visited = visits > TINY
-        chain = counts.maximised(hidden)
+        chain = counts.maximise(hidden)
         model = GaussianMarkov(
             chain.initial,
             chain.transition,

@@ -274,7 +274,7 @@ class HiddenMarkov:
             emission=rows(observed / n_positions),
         )
 
-    def smoothed(self, share: FloatArray, n_positions: float, n_sequences: float, pseudo: float = 1.0) -> HiddenMarkov:
+    def smooth(self, share: FloatArray, n_positions: float, n_sequences: float, pseudo: float = 1.0) -> HiddenMarkov:
         """Add pseudo-counts, so that every state may begin, follow any state, and end a sequence.
 
         Each state gets `pseudo` more positions.  They are followed by the end as often as an average position, and
@@ -286,7 +286,7 @@ class HiddenMarkov:
         pseudo: the number of positions and sequences that are added.
 
         >>> chain = HiddenMarkov(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.zeros(2), np.ones((2, 1)))
-        >>> chain.smoothed(np.array([0.5, 0.5]), n_positions=8, n_sequences=1).initial
+        >>> chain.smooth(np.array([0.5, 0.5]), n_positions=8, n_sequences=1).initial
         array([0.75, 0.25])
         """
         count = (n_positions * share)[:, None]

@@ -137,12 +137,12 @@ class Predictor:
         n_tags, _, m = _sizes(self.operators)
         return np.tile(self.operators.root[n_tags:, :m].ravel(), (n, 1))
 
-    def _scaled(self, state: FloatArray) -> FloatArray:
+    def _scale(self, state: FloatArray) -> FloatArray:
         """Divide states (T, K·M) by the weights of all their continuations; zero if a weight is not positive."""
         total = (state @ self.sums.after)[:, None]
         return np.asarray(np.divide(state, total, out=np.zeros_like(state), where=total > 0))
 
-    def _raised(self, scaled: FloatArray, events: slice = slice(None)) -> FloatArray:
+    def _raise_estimates(self, scaled: FloatArray, events: slice = slice(None)) -> FloatArray:
         """Estimate events (T, n') in scaled states (T, K·M), and raise the estimates to their least values."""
         estimates: FloatArray = scaled @ self.sums.events[:, events]
         return np.maximum(estimates, self.least[events], out=estimates)
@@ -160,7 +160,7 @@ class Predictor:
         """
         total = np.zeros(len(scaled))
         for first in range(0, len(self.least), _EVENTS):
-            total += self._raised(scaled, slice(first, first + _EVENTS)).sum(axis=1)
+            total += self._raise_estimates(scaled, slice(first, first + _EVENTS)).sum(axis=1)
         own = np.maximum(estimate, self.least[event])
         return np.divide(own, total, out=np.zeros_like(own), where=total > 0)
 
@@ -208,7 +208,7 @@ class Predictor:
             reading = np.flatnonzero(length > i)
             is_last = length[reading] == i + 1
             event = terminal[start[reading] + i] + self.n_terminals * is_last
-            scaled = self._scaled(state[reading])
+            scaled = self._scale(state[reading])
             estimate = self._estimate(scaled, event)
             with np.errstate(divide="ignore"):
                 log[reading] += np.log(self._probability(scaled, estimate, event))
@@ -223,8 +223,8 @@ class Predictor:
         """
         state = self._first(1)
         for i in range(len(row) + 1):
-            scaled = self._scaled(state)
-            (raised,) = self._raised(scaled)
+            scaled = self._scale(state)
+            (raised,) = self._raise_estimates(scaled)
             total = raised.sum()
             yield state, raised / total if total > 0 else raised
             if i < len(row):
@@ -290,8 +290,8 @@ class Predictor:
         while growing:
             if len(growing[0]) == max_length:
                 raise ValueError(f"a sampled sequence has more than {max_length} observations")
-            scaled = self._scaled(state)
-            p = self._raised(scaled) * known
+            scaled = self._scale(state)
+            p = self._raise_estimates(scaled) * known
             if length is not None:
                 p *= is_last == (len(growing[0]) + 1 == length)
             # Draw an event of each sequence: the first whose cumulative weight exceeds a random share of the total.

@@ -19,7 +19,6 @@ import numpy as np
 from spectral_latent.estimation import (
     EM,
     SHARD_NODES,
-    Clusters,
     Columns,
     Estimate,
     EstimationError,
@@ -31,7 +30,6 @@ from spectral_latent.estimation import (
     Progress,
     Projection,
     ProjectionOptions,
-    Random,
     Treebank,
     TreebankShard,
     operators_from_moments,
@@ -236,7 +234,7 @@ def _first_positions(shards: Iterable[Sequences]) -> Sequences:
             break
         parts.append(sequences)
         n_positions += len(sequences.terminal)
-    return Sequences.joined(parts)
+    return Sequences.join(parts)
 
 
 def choose_states_and_floor(
@@ -267,7 +265,7 @@ def choose_states_and_floor(
     return chosen, floor
 
 
-def _checked(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
+def _check_rows(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
     """Check sequences one by one.  Raises EstimationError if there is no sequence, or if a sequence is empty."""
     number = 0
     for number, row in enumerate(rows, start=1):
@@ -348,7 +346,7 @@ def train_tagged(
     Raises EstimationError if there is no sentence, or if a sentence is empty.
     """
     formalism = _TaggedFormalism()
-    (treebank,) = read_treebanks(_checked(sentences), [formalism], weights=weights, jobs=jobs)
+    (treebank,) = read_treebanks(_check_rows(sentences), [formalism], weights=weights, jobs=jobs)
     tags = formalism.tags.names
     lexicon = formalism.lexicon
     tag_of_symbol = np.arange(2 * len(tags)) % len(tags)
@@ -394,6 +392,38 @@ def _state_counts(shard: TreebankShard, clusters: NodeClusters, n_symbols: int) 
     return position_counts(sequences, state, n_symbols, int(clusters.states[1]))
 
 
+@dataclass(frozen=True)
+class _ChainStart:
+    """Makes the hidden Markov models from which EM starts (`estimation.ChainStart`).
+
+    treebank: the sequences as trees.
+    n_symbols: the number of different observations.
+    pseudo: the pseudo-count of every parameter of a model whose states are clusters.
+    jobs: the number of threads.
+    """
+
+    treebank: Treebank
+    n_symbols: int
+    pseudo: float
+    jobs: int | None
+
+    def of_clusters(self, clusters: NodeClusters) -> HiddenMarkov:
+        """Count the clusters of positions."""
+        counts = parallel_map(_state_counts, self.treebank.shards, self.jobs, clusters, self.n_symbols)
+        return HiddenMarkov.of_counts(reduce(Counts.__add__, counts), self.pseudo)
+
+    def of_operators(self, operators: ObservableOperators) -> HiddenMarkov:
+        """Sum out the states of emissions."""
+        return HiddenMarkov.of_tree_model(operators, self.n_symbols, _LEAST)
+
+    def random(self, n_states: int, seed: int) -> HiddenMarkov:
+        """Draw a model near the frequencies of observations."""
+        counts = self.treebank.counts
+        observed = np.zeros(self.n_symbols)
+        observed[counts.rules.leaf[:, 1]] = counts.leaf[:, 0]
+        return HiddenMarkov.random(observed, counts.n_trees, n_states, seed)
+
+
 def _hidden_markov(
     sequences: Iterable[Sequences],
     treebank: Treebank,
@@ -402,24 +432,13 @@ def _hidden_markov(
     jobs: int | None,
     listener: Listener,
 ) -> tuple[HiddenMarkov, tuple[float, ...]]:
-    """Learn the probabilities of a hidden Markov model from clusters, recovered states or a random start, and by EM.
+    """Learn the probabilities of a hidden Markov model, from the start of an estimator and by EM.
 
     Returns the model, and the log-likelihood of the sequences at the start of EM and after each iteration.
     """
-    match states := estimator.states:
-        case Random():
-            observed = np.zeros(n_symbols)
-            observed[treebank.counts.rules.leaf[:, 1]] = treebank.counts.leaf[:, 0]
-            start = HiddenMarkov.random(observed, treebank.counts.n_trees, states.n_states, states.seed)
-        case Clusters():
-            projection = Projection.learn(treebank.shards, states, jobs, listener)
-            clusters = NodeClusters.learn(treebank, projection, states.seed, jobs)
-            counts = reduce(Counts.__add__, parallel_map(_state_counts, treebank.shards, jobs, clusters, n_symbols))
-            start = HiddenMarkov.of_counts(counts, estimator.state_smoothing if isinstance(estimator, EM) else 0.0)
-        case _:
-            seen = replace(treebank, priors=Priors(rules=treebank.priors.rules))  # only observations that were seen
-            found = states.fit(seen, jobs=jobs, listener=listener)
-            start = HiddenMarkov.of_tree_model(found.operators, n_symbols, _LEAST)
+    seen = replace(treebank, priors=Priors(rules=treebank.priors.rules))  # only observations that were seen
+    pseudo = estimator.state_smoothing if isinstance(estimator, EM) else 0.0
+    start = estimator.start_chain(seen, _ChainStart(seen, n_symbols, pseudo, jobs), jobs, listener)
     if not isinstance(estimator, EM):
         return start, ()
     return baum_welch(sequences, start, estimator, jobs=jobs, listener=listener)
@@ -431,7 +450,7 @@ def _with_unseen(model: HiddenMarkov, counts: Counts, back_off: float) -> Hidden
     n_positions = float(counts.symbol[0])
     unseen = Alphabet.unseen_tokens(counts.leaf[:, 0])
     emission = np.concatenate([n_positions * model.emission, np.full((m, 1), unseen)], axis=1)
-    smoothed = model.smoothed(np.full(m, 1.0 / m), n_positions, counts.n_trees, back_off)
+    smoothed = model.smooth(np.full(m, 1.0 / m), n_positions, counts.n_trees, back_off)
     return replace(smoothed, emission=emission / (n_positions + unseen))
 
 
@@ -451,7 +470,7 @@ def train_untagged(
     """
     formalism = _UntaggedFormalism()
     rows = (observations_of(sequence, number) for number, sequence in enumerate(sequences, start=1))
-    (treebank,) = read_treebanks(_checked(rows), [formalism], weights=weights, jobs=jobs)
+    (treebank,) = read_treebanks(_check_rows(rows), [formalism], weights=weights, jobs=jobs)
     alphabet = Alphabet(formalism.names.names)
     treebank = _with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
     stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # the formalism makes these shards

@@ -76,7 +76,7 @@ def test_a_function_that_is_no_distribution() -> None:
     assert found.n_states == 3  # 1, the last symbol was a, and the sum so far
     assert found("abd") == 0.0
     with pytest.raises(ValueError, match="infinite"):
-        found.minimised()
+        found.minimise()
 
 
 @pytest.mark.parametrize("counted", ["strings", "prefixes", "suffixes", "factors"])
@@ -115,7 +115,7 @@ def test_minimisation_finds_the_minimal_automaton(seed: int, m: int) -> None:
     """States that are copies, that cannot be reached or cannot end are gone, and the function is the same."""
     rng = np.random.default_rng(seed)
     truth = probabilistic(seed, m)
-    minimal = truth.minimised()
+    minimal = truth.minimise()
     # Every state is split in two, and a state that is never reached and a dead end are added.
     share = rng.uniform(0.2, 0.8, m)
     split = np.concatenate([np.diag(share), np.diag(1.0 - share)], axis=1)
@@ -130,7 +130,7 @@ def test_minimisation_finds_the_minimal_automaton(seed: int, m: int) -> None:
         np.concatenate([truth.final, truth.final, [1.0, 0.0]]),
     )
     np.testing.assert_allclose(values(redundant), values(truth), atol=1e-12)
-    found = redundant.minimised()
+    found = redundant.minimise()
     assert found.n_states == minimal.n_states <= m
     np.testing.assert_allclose(values(found), values(truth), atol=1e-9)
     assert found.distance(truth) < 1e-7
@@ -142,7 +142,7 @@ def test_singular_values_are_those_of_the_hankel_matrix() -> None:
     strings = ["".join(x) for x in strings_up_to("ab", 5)]
     block = np.array([[truth(u + v) for v in strings] for u in strings])
     np.testing.assert_allclose(truth.singular_values, np.linalg.svd(block)[1][:3], rtol=0.01)
-    balanced = truth.minimised()
+    balanced = truth.minimise()
     # Both Gramians of a singular value automaton are diagonal.
     forward = np.array([reduce(np.matmul, steps(balanced, u), balanced.initial) for u in strings])
     np.testing.assert_allclose(forward.T @ forward, np.diag(truth.singular_values), atol=1e-3)
@@ -161,7 +161,7 @@ def test_the_error_of_minimisation_is_bounded(seed: int, m: int) -> None:
     strings = ["".join(x) for x in strings_up_to("ab", 8)]
     length = np.array([len(x) for x in strings])
     for kept in range(1, len(s)):
-        found = truth.minimised(kept)
+        found = truth.minimise(kept)
         assert found.n_states == kept
         square = (values(truth, strings) - values(found, strings)) ** 2
         tail = (s[kept:] ** 2).sum()
@@ -211,14 +211,14 @@ def test_a_hidden_markov_model_as_an_automaton(estimator: str) -> None:
     weight = model.score(data[:50])
     np.testing.assert_allclose(values(automaton, data[:50]), weight.sign * np.exp(weight.log), rtol=1e-8)
     if estimator == "em":
-        small = automaton.minimised()
+        small = automaton.minimise()
         np.testing.assert_allclose(values(small, data[:50]), values(automaton, data[:50]), atol=1e-9)
 
 
 def test_files_hold_automata_that_were_not_learnt_from_strings(tmp_path: Path) -> None:
     automaton = WeightedAutomaton.train(["ab", "", "ba"] * 3, AutomatonOptions(n_states=2))
     path = tmp_path / "model"
-    for each in (automaton.minimised(1), probabilistic(0, 2)):
+    for each in (automaton.minimise(1), probabilistic(0, 2)):
         each.save(path)
         loaded = load(path)
         assert isinstance(loaded, WeightedAutomaton) and loaded.options == each.options
@@ -238,7 +238,7 @@ def test_what_cannot_be_learnt_is_refused() -> None:
     with pytest.raises(ValueError, match="not finite"):
         WeightedAutomaton.of_function(lambda _: np.nan, "ab", [], [])
     with pytest.raises(ValueError, match="at least 1, not 0"):
-        probabilistic(0, 2).minimised(0)
+        probabilistic(0, 2).minimise(0)
     with pytest.raises(ValueError, match="counted must be"):
         AutomatonOptions(counted="words")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="zero for all"):

@@ -295,4 +295,4 @@ class TestWeightedAutomaton(ModelConformance):
     def refused(self, model: WeightedAutomaton) -> Refused:
         yield lambda: model.score([[]]), ValueError, "empty"
         for wrong in (0, 1.5, "2"):
-            yield partial(model.minimised, wrong), ValueError, "n_states must be an integer of at least 1"
+            yield partial(model.minimise, wrong), ValueError, "n_states must be an integer of at least 1"

@@ -291,7 +291,7 @@ def test_what_a_format_has_no_place_for(nbest: NBest, form: NBestFormat, problem
 
 
 def test_lists_with_one_more_score() -> None:
-    lists = [nbest.rescored(range(len(nbest))) for nbest in parse_nbest(BERKELEY)]
+    lists = [nbest.rescore(range(len(nbest))) for nbest in parse_nbest(BERKELEY)]
     text = text_of(lists, "trees")
     assert text.split("\n")[:2] == ["0.0\t-1.5\t( (S1 (NN run)) )", "1.0\t-2.5\t( (S1 (VB run)) )"]
     assert list(parse_nbest(text)) == lists  # 1.0 is a score, 1 would be a name
@@ -334,7 +334,7 @@ def read_svmlight(text: str, d: int) -> tuple[list[float], list[int], list[list[
 def test_svmlight(lists: list[NBest]) -> None:
     kinds = {type(candidate.tree) for nbest in lists for candidate in nbest.candidates}
     base = BaseFeatures(max(nbest.n_scores for nbest in lists))
-    table = base.table(lists).joined(TreeTemplates.train(lists, cutoff=1).table(lists))
+    table = base.table(lists).join(TreeTemplates.train(lists, cutoff=1).table(lists))
     assert len(kinds) <= 1
     gains = np.arange(len(table.list_of)) / 4
     read = read_svmlight("".join(svmlight(table, gains)), len(table.names))

@@ -20,14 +20,14 @@ def test_scores_are_kept_in_order(scores: list[float], new: float) -> None:
     candidate = Candidate.of(DOG, scores)
     assert candidate.scores == tuple(scores)
     assert (candidate.score is None) == (not scores)
-    assert candidate.rescored(new).scores == (new, *scores)
-    assert candidate.rescored(new).score == new
+    assert candidate.rescore(new).scores == (new, *scores)
+    assert candidate.rescore(new).score == new
 
 
 @given(phrase_lists(min_size=1) | dependency_lists(min_size=1))
 def test_lists_keep_words_and_order(nbest: NBest) -> None:
     assert all(words_of(candidate.tree) == nbest.words for candidate in nbest.candidates)
-    again = nbest.rescored(range(len(nbest)))
+    again = nbest.rescore(range(len(nbest)))
     assert [candidate.score for candidate in again.candidates] == list(range(len(nbest)))
     assert [candidate.tree for candidate in again.candidates] == [candidate.tree for candidate in nbest.candidates]
     assert again.n_scores == nbest.n_scores + 1
@@ -55,7 +55,7 @@ def test_lists_with_one_candidate_or_none() -> None:
     assert len(NBest.of([Candidate(DOG)])) == 1
     empty = NBest.of([], "7", ["dog"])
     assert (len(empty), empty.n_scores, empty.words) == (0, 0, ("dog",))
-    assert empty.rescored([]) == empty
+    assert empty.rescore([]) == empty
 
 
 def heads(*numbers: int | None) -> Candidate:

@@ -131,11 +131,11 @@ def test_without_anything_to_learn_from_it_is_the_base_parser() -> None:
 def test_features_by_name() -> None:
     table, gains = random_table(7, n_lists=40)
     reranker = PerceptronReranker.train(table, gains)
-    shuffled = table.aligned(table.names[::-1])
-    more = shuffled.joined(FeatureTable.measures({"new": gains}, np.diff(table.start), table.ids))
+    shuffled = table.align(table.names[::-1])
+    more = shuffled.join(FeatureTable.measures({"new": gains}, np.diff(table.start), table.ids))
     assert reranker.rerank(more).tolist() == reranker.rerank(table).tolist()
     with pytest.raises(ValueError, match="no features of the groups latent; compute them"):
-        reranker.rerank(table.aligned([name for name in table.names if not name.startswith("latent")]))
+        reranker.rerank(table.align([name for name in table.names if not name.startswith("latent")]))
 
 
 def test_lists_without_candidates() -> None:

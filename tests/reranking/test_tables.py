@@ -33,10 +33,10 @@ def test_joined(table: FeatureTable, data: st.DataObject) -> None:
     """What is taken apart by names is the same when it is joined again."""
     chosen = [data.draw(st.booleans()) for _ in table.names]
     parts = [
-        table.aligned([name for name, is_chosen in zip(table.names, chosen, strict=True) if is_chosen == wanted])
+        table.align([name for name, is_chosen in zip(table.names, chosen, strict=True) if is_chosen == wanted])
         for wanted in (True, False)
     ]
-    again = parts[0].joined(parts[1])
+    again = parts[0].join(parts[1])
     assert dense(again) == dense(table)
     kinds = (dict(zip(each.names, each.measured.tolist(), strict=True)) for each in (again, table))
     assert next(kinds) == next(kinds)
@@ -46,13 +46,13 @@ def test_joined(table: FeatureTable, data: st.DataObject) -> None:
 def test_aligned(table: FeatureTable, data: st.DataObject) -> None:
     known = {group_of(name) for name in table.names}
     names = [name for name in data.draw(st.permutations(NAMES)) if group_of(name) in known]
-    found = table.aligned(names)
+    found = table.align(names)
     assert list(found.names) == names
     zeros = [0.0] * len(table.list_of)
     assert dense(found) == {name: dense(table).get(name, zeros) for name in names}
     for name in set(NAMES) - set(names):
         with pytest.raises(ValueError, match=f"no features of the groups {group_of(name)}; compute"):
-            table.aligned([*names, name])
+            table.align([*names, name])
 
 
 @given(tables(), st.data())
@@ -78,11 +78,11 @@ def test_varying(table: FeatureTable) -> None:
 def test_refused() -> None:
     table = FeatureTable.measures({"a": [1.0, 2.0]}, [2], ["s"])
     with pytest.raises(ValueError, match="of different lists"):
-        table.joined(FeatureTable.measures({"b": [1.0, 2.0]}, [2], ["t"]))
+        table.join(FeatureTable.measures({"b": [1.0, 2.0]}, [2], ["t"]))
     with pytest.raises(ValueError, match="of different lists"):
-        table.joined(FeatureTable.measures({"b": [1.0]}, [1], ["s"]))
+        table.join(FeatureTable.measures({"b": [1.0]}, [1], ["s"]))
     with pytest.raises(ValueError, match="two features have one name"):
-        table.joined(table)
+        table.join(table)
     with pytest.raises(ValueError, match="not a finite number"):
         FeatureTable.measures({"a": [1.0, np.nan]}, [2], ["s"])
     with pytest.raises(ValueError, match="have 3 candidates, its matrix 2 rows"):

@@ -58,7 +58,7 @@ def test_nodes_of_positions(pairs: Rows) -> None:
 def test_shifting_stays_within_a_sequence(pairs: Rows, offset: int) -> None:
     sequences = columns(pairs)
     expected = [row[i + offset][0] if 0 <= i + offset < len(row) else -1 for row in pairs for i in range(len(row))]
-    assert sequences.shifted(sequences.terminal, offset).tolist() == expected
+    assert sequences.shift(sequences.terminal, offset).tolist() == expected
 
 
 @given(rows, st.integers(0, 2**5 - 1))

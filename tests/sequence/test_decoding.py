@@ -166,7 +166,7 @@ def test_pruning_leaves_what_the_coarse_model_holds_likely(
     keep = (mu >= threshold * mu.max(axis=1, keepdims=True)) & is_likely[:, x].T
     margin = np.abs(mu - threshold * mu.max(axis=1, keepdims=True))
     assume(threshold in (0.0, 1.0) or margin.min() > 1e-9)
-    pruned, _ = decoder.pruned(np.array(x), whole(x))
+    pruned, _ = decoder.prune(np.array(x), whole(x))
     candidates = set(zip(pruned.position.tolist(), pruned.tag.tolist(), strict=True))
     assert candidates == {(i, t) for i, t in zip(*np.nonzero(keep), strict=True)}
     weights = {tags: p for tags, p in latent.paths(x).items() if all((i, t) in candidates for i, t in enumerate(tags))}

@@ -329,7 +329,7 @@ def test_smoothing_adds_a_sequence_and_a_position_to_each_state(seed: int, m: in
     rng = np.random.default_rng(seed)
     model = random_hmm(rng, m, 3)
     share, n, t = rng.dirichlet(np.ones(m)), 200.0, 30.0
-    found = model.smoothed(share, n, t, pseudo)
+    found = model.smooth(share, n, t, pseudo)
     ends = t / (n + 1)
     for h in range(m):
         visits = n * share[h]

@@ -65,7 +65,7 @@ def features(sequences: Sequences) -> FeatureColumns:
     The spine has its outside feature twice, for there are as many templates: that doubles Ω Ωᵀ, and changes nothing.
     """
     x = sequences.terminal
-    before, after = sequences.shifted(x, -1), sequences.shifted(x, 1)
+    before, after = sequences.shift(x, -1), sequences.shift(x, 1)
     inside, outside = np.zeros((2 * len(x), 1), dtype=np.int64), np.zeros((2 * len(x), 2), dtype=np.int64)
     inside[sequences.emission, 0] = inside[sequences.spine, 0] = x
     outside[sequences.emission] = np.stack([before, after], axis=1)
