@@ -5,16 +5,22 @@ This module imports nothing heavy, so that the help of the command line is quick
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
 __all__ = [
+    "OLD_ESTIMATORS",
     "AnyPresetName",
     "EstimatorName",
     "HullName",
     "PresetName",
 ]
 
-EstimatorName = Literal["spectral", "clustering", "em", "clusters-em", "pivots", "pivots-em", "recovered", "hybrid"]
+EstimatorName = Literal["spectral", "clustering", "em", "clusters-em", "anchors", "anchors-em", "moments", "moments-em"]
+OLD_ESTIMATORS: Mapping[str, EstimatorName] = MappingProxyType(
+    {"pivots": "anchors", "pivots-em": "anchors-em", "recovered": "moments", "hybrid": "moments-em"}
+)  # earlier names, which are read until the first release
 HullName = Literal["brown", "cca", "best-fit", "random"]
 PresetName = Literal["fast", "accurate", "spectral"]
 AnyPresetName = Literal["fast", "accurate", "best", "spectral"]  # `best` is for one formalism alone

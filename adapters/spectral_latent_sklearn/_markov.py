@@ -222,7 +222,7 @@ class SpectralHMM(MarkovEstimator):
                 self.model_ = self._latent(sequences, "spectral", seed_of(self.random_state))
                 return None
         first = seed_of(self.random_state)
-        models = [self._latent(sequences, "hybrid", first)] if self.estimator == "hybrid" else []
+        models = [self._latent(sequences, "moments-em", first)] if self.estimator == "hybrid" else []
         if not models or models[0].hidden.n_states < self.n_components:
             models += [self._latent(sequences, "em", first + start) for start in range(self.n_init)]
         self.model_ = max(models, key=lambda model: model.objective[-1])

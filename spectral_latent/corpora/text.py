@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from spectral_latent._texts import printable
 
-__all__ = ["CorpusError", "Line", "decode", "ending_of", "read_text", "utf8_chunks"]
+__all__ = ["CorpusError", "Line", "decode", "decode_all", "ending_of", "read_text", "utf8_chunks"]
 
 _CHUNK = 1 << 16  # bytes of decompressed text that are made at once
 # The first bytes of compressed files, and of UTF-16 and UTF-32.
@@ -24,6 +24,7 @@ _PARQUET = b"PAR1"
 _SIGNATURES = (_GZIP, *_UTF_16, *_UTF_32, _PARQUET)
 
 _LONGEST_LINE = 128 << 20  # bytes
+_LONGEST_TEXT = 2 << 30  # bytes of a text that is read as a whole, decompressed
 _LONE_RETURN = re.compile(rb"\r(?<!\r\r)\r*+(?!\n|\Z)")  # carriage returns before other text
 
 
@@ -77,7 +78,26 @@ def read_text(path: str | os.PathLike[str]) -> str:
     except OSError as error:
         raise CorpusError(f"{os.fspath(path)}: {error.strerror}; give a file that exists and may be read") from error
     source = os.fspath(path)
-    return decode(b"".join(utf8_chunks([content], source)), source)
+    return decode_all([content], source)
+
+
+def decode_all(chunks: Iterable[bytes], source: str) -> str:
+    """Decompress and decode a text as a whole.
+
+    Raises `CorpusError` as `utf8_chunks` and `decode`, and for a text of more than 2 GB, which a small compressed file
+    may hold.
+
+    >>> decode_all([b"dogs ", b"bark"], "a.txt")
+    'dogs bark'
+    """
+    parts = []
+    length = 0
+    for part in utf8_chunks(chunks, source):
+        parts.append(part)
+        length += len(part)
+        if length > _LONGEST_TEXT:
+            raise CorpusError(f"{source}: more than {_LONGEST_TEXT >> 20:,} MB to read as a whole; divide the text")
+    return decode(b"".join(parts), source)
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:

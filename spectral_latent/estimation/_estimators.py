@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from spectral_latent._names import EstimatorName
+from spectral_latent._names import OLD_ESTIMATORS, EstimatorName
 from spectral_latent._options import AtLeast, Below, Options, checked
 from spectral_latent.estimation._low_rank import low_rank_operators
 from spectral_latent.estimation._moments import Moments, Priors, moments_from_counts
@@ -359,18 +359,18 @@ ESTIMATORS: Mapping[EstimatorName, Estimator] = MappingProxyType(
         "clustering": Clusters(),
         "em": EM(Random(), iterations=1000),
         "clusters-em": EM(Clusters()),
-        "pivots": Anchors(),
-        "pivots-em": EM(Anchors()),
-        "recovered": Decomposition(),
-        "hybrid": EM(Decomposition()),
+        "anchors": Anchors(),
+        "anchors-em": EM(Anchors()),
+        "moments": Decomposition(),
+        "moments-em": EM(Decomposition()),
     }
 )  # the estimators by the names that the command line gives them
 
 
-def EstimatorOptions(estimator: EstimatorName = "spectral", n_states: int | None = None, **settings: Any) -> Estimator:
+def EstimatorOptions(estimator: str = "spectral", n_states: int | None = None, **settings: Any) -> Estimator:
     """Make an estimator by its name on the command line, with some of its settings.
 
-    estimator: the name.
+    estimator: the name, or an earlier name.
     n_states: the largest number of states of a symbol; the estimator's default if not given.
     settings: other settings; those that the estimator lacks are ignored.
     Raises ValueError for an unknown name, and for a value that a setting refuses.
@@ -378,7 +378,7 @@ def EstimatorOptions(estimator: EstimatorName = "spectral", n_states: int | None
     >>> EstimatorOptions("clusters-em", n_states=24, iterations=2)
     EM(start=Clusters(n_states=24), iterations=2)
     """
-    name: EstimatorName = checked("estimator", estimator, EstimatorName)
+    name: EstimatorName = checked("estimator", OLD_ESTIMATORS.get(estimator, estimator), EstimatorName)
     return ESTIMATORS[name].with_settings(**({} if n_states is None else {"n_states": n_states}), **settings)
 
 

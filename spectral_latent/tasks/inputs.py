@@ -219,10 +219,10 @@ def read_text(file: str, *needed: Format) -> tuple[str, str]:
     '(NNS dogs)'
     """
     from spectral_latent.corpora import sniff_format
-    from spectral_latent.corpora.text import decode, utf8_chunks
+    from spectral_latent.corpora.text import decode_all
 
     source = source_name(file)
-    text = decode(b"".join(utf8_chunks(_chunks(file), source)), source)
+    text = decode_all(_chunks(file), source)
     if needed:
         refuse_format(source, sniff_format(file, text), *needed)
     return text, source
@@ -251,7 +251,7 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, w
     begun = bytearray()
     if form is None:
         form = sniff_format(file, decode(_read_first_line(chunks, begun), source))
-    chunks = chain([bytes(begun)], chunks)
+        chunks = chain([bytes(begun)], chunks)
     reader = _FormatReader(source, tokenisation, RawTextCheck(tokenisation, watch or Watch()), count(1))
     end = FORMATS[form].end
     if end is None:
@@ -381,10 +381,10 @@ class _FormatReader(NamedTuple):
         """Read the words and tags of bracketed trees, traces left out."""
         from spectral_latent.constituency import clean
         from spectral_latent.corpora import parse_brackets
-        from spectral_latent.corpora.text import decode
+        from spectral_latent.corpora.text import decode_all
         from spectral_latent.dependency import DependencySentence
 
-        text = decode(b"".join(chunks), self.source)
+        text = decode_all(chunks, self.source)
         trees = parse_brackets(text, self.source) if text.strip() else iter(())
         for tree in filter(None, map(clean, trees)):
             tags = [leaf.label for leaf in tree.preterminals()]

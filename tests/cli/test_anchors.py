@@ -59,17 +59,6 @@ def labelled(run: Run, anchored: Path, labels: dict[str, str]) -> Path:
     return path
 
 
-def test_what_is_told(run: Run, source: Path, tmp_path: Path) -> None:
-    result = run("train", "anchor", source, "-o", tmp_path / "model", "--n-states", "4")
-    assert (result.exit_code, result.stdout) == (0, "")
-    first, *steps, last, _ = result.stderr.splitlines()
-    assert first == f"Training on {len(gold())} sentences"
-    assert [line.split(":")[0] for line in steps] == [f"EM {step}/10" for step in (3, 6, 9, 10)]
-    assert last.startswith(f"{tmp_path / 'model'}: 4 states, 11 words, ")
-    result = run("train", "anchor", source, "-o", tmp_path / "model")
-    assert "The corpus supports only " in result.stderr
-
-
 def test_tags_do_not_matter(run: Run, source: Path, anchored: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("".join(" ".join(row) + "\n" for row in sentences()))
     for name, sources in (("a", [tmp_path / "a.txt"]), ("b", [tmp_path])):
@@ -83,22 +72,6 @@ def test_settings(run: Run, source: Path, tmp_path: Path) -> None:
         assert run("train", "anchor", source, "-o", tmp_path / hull, *options, "-q").exit_code == 0
         found = AnchorHMM.load(tmp_path / hull).options
         assert found == AnchorOptions(3, hull=HullOptions(hull, 2, spelling="none", seed=3))
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["a.txt"],
-        ["-o", "model"],
-        ["a.txt", "-o", "model", "--n-states", "0"],
-        ["a.txt", "-o", "model", "--hull", "square"],
-        ["a.txt", "-o", "model", "--window", "0"],
-        ["a.txt", "-o", "model", "--estimator", "em"],
-        ["a.txt", "-o", "model", "--jobs", "2"],
-    ],
-)
-def test_wrong_command_lines(run: Run, arguments: list[str]) -> None:
-    assert run("train", "anchor", *arguments).exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -275,16 +248,6 @@ def test_evaluate_states_of_other_models(run: Run, source: Path, tagger: Path, m
     ):
         result = run("evaluate", path, source, "--unsupervised")
         assert (result.exit_code, result.stdout, message in result.stderr) == (1, "", True)
-
-
-def test_models_of_another_kind(run: Run, anchored: Path, labelled: Path, tagger: Path) -> None:
-    for path in (anchored, labelled):
-        result = run("parse", path, stdin="a")
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert f"{path}: an anchor model, where a parser is needed; use it with" in result.stderr
-    result = run("anchors", tagger)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "a tagger, where an anchor model is needed; use it with `spectral-latent tag`" in result.stderr
 
 
 def test_labels_that_are_no_strings(run: Run, source: Path, anchored: Path, tmp_path: Path) -> None:

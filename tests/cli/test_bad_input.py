@@ -92,6 +92,9 @@ ANSWERS = [
     Answer("parse tagger sentences.txt", 1, r"a tagger, where a parser is needed; use it with `spectral-latent tag`"),
     Answer("tag wsj sentences.txt", 1, r"a parser, where a tagger is needed; use it with `spectral-latent parse`"),
     Answer("score deps trees.mrg", 1, r"trees.mrg: trees in brackets, where sentences in CoNLL-U are needed"),
+    Answer("parse anchored sentences.txt", 1, r"anchored: an anchor model, where a parser is needed; use it with"),
+    Answer("anchors tagger", 1, r"a tagger, where an anchor model is needed; use it with `spectral-latent tag`"),
+    Answer("tag deps sentences.txt", 1, r"a dependency parser, where a tagger is needed; use it with"),
     # training
     Answer("train constituency table.conllu -o new", 1, r"CoNLL-U, where trees .*`train dependency`.*`train tagger`"),
     Answer("train dependency trees.mrg -o new", 1, r"trees in brackets, where .*`train constituency`"),
@@ -112,6 +115,7 @@ ANSWERS = [
     # options
     Answer("parse wsj --n-best 0", 2, r"--n-best"),
     Answer("train constituency trees.mrg -o new --preset fast --estimator em", 2, r"--preset includes .* leave out"),
+    Answer("train constituency one.mrg -o pivoted --estimator pivots", 0, r"pivoted: 1 grammar|pivoted: "),
     Answer("parse wsj --nbest 5", 2, r"No such option.*--n-best"),
 ]
 

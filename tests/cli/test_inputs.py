@@ -126,8 +126,7 @@ def test_folders_of_compressed_files(run: Run, treebank: Path, model: Path, tmp_
     (tmp_path / "all" / "a.mrg.gz").write_bytes(gzip.compress(treebank.read_bytes()))
     for source in (tmp_path / "all", tmp_path / "all" / "a.mrg.gz"):
         result = run("train", "constituency", source, "-o", tmp_path / "new", "--n-states", "4", "-q")
-        assert (result.exit_code, result.stdout) == (0, "")
-        assert result.stderr == "standard input: no sentences\n"
+        assert (result.exit_code, result.output) == (0, "")
         assert load(tmp_path / "new").fingerprint == load(model).fingerprint
 
 

@@ -77,11 +77,6 @@ def test_odd_words(run: Run, model: Path, word: str) -> None:
     assert len(list(tree.words())) == 4
 
 
-def test_byte_order_mark_and_line_ends(run: Run, model: Path) -> None:
-    plain = run("parse", model, stdin="They see it .\nThey left it .\n").stdout
-    assert run("parse", model, stdin=b"\xef\xbb\xbfThey see it .\r\nThey  left\tit .\r\n").stdout == plain
-
-
 def test_a_long_sentence(run: Run, model: Path) -> None:
     sentence = ["They", "see", "dogs", "with", "tails"] * 50
     (tree,) = parse_brackets(run("parse", model, stdin=" ".join(sentence)).stdout)
@@ -179,17 +174,6 @@ def test_models_that_cannot_be_used(run: Run, model: Path, treebank: Path, tmp_p
         result = run(command, path, treebank)
         assert (result.exit_code, result.stdout) == (1, "")
         assert str(path) in result.stderr
-
-
-@pytest.mark.parametrize("command", ["parse", "score"])
-def test_files_that_do_not_exist(run: Run, model: Path, tmp_path: Path, command: str) -> None:
-    result = run(command, model, tmp_path / "none")
-    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / 'none'}: No such file or directory\n")
-
-
-def test_wrong_command_lines(run: Run, model: Path) -> None:
-    for arguments in ([], ["parse", model, "--n-best", "0"], ["parse"], ["score"], ["tag"], ["tags", model]):
-        assert run(*arguments).exit_code == 2
 
 
 @pytest.mark.parametrize("command", ["parse", "score", "evaluate"])

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from spectral_latent.corpora import read_conllu
-from spectral_latent.files import save_model
 from spectral_latent.sequence import LatentHMM, LatentTagger
 
 Run = Callable[..., Any]
@@ -142,40 +141,6 @@ def test_text_that_is_not_utf8(run: Run, tagger: Path, tmp_path: Path) -> None:
     result = run("tag", tagger, tmp_path / "text")
     assert (result.exit_code, result.stdout.startswith("They/PRP")) == (1, True)
     assert f"{tmp_path / 'text'}, line 10001, byte 13" in result.stderr
-
-
-def test_files_that_do_not_exist(run: Run, tagger: Path, tmp_path: Path) -> None:
-    result = run("tag", tagger, tmp_path / "none")
-    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path / 'none'}: No such file or directory\n")
-    result = run("tag", tagger, tmp_path)
-    assert (result.exit_code, result.stderr) == (1, f"Error: {tmp_path}: a folder, where a file is needed\n")
-
-
-def test_wrong_command_lines(run: Run, tagger: Path) -> None:
-    for arguments in ([], [tagger, "--column", "upos"], [tagger, "--column", "feats"], [tagger, "--format", "xml"]):
-        assert run("tag", *arguments).exit_code == 2
-
-
-def test_models_that_cannot_be_used(run: Run, tagger: Path, tmp_path: Path) -> None:
-    whole = tagger.read_bytes()
-    contents = {
-        "short": (whole[:-100], "not a model, or cut short"),
-        "empty": (b"", "not a model, or cut short"),
-        "version": (whole.replace(b'\\"version\\":8', b'\\"version\\":9', 1), "format version 9"),
-        "tags": (whole.replace(b'\\"PRP\\"', b'\\"NNS\\"', 1), "the model is damaged"),
-    }
-    for name, (content, _) in contents.items():
-        (tmp_path / name).write_bytes(content)
-    save_model(tmp_path / "kind", {}, {"kind": "sequense"})
-    contents["kind"] = (b"", "a sequense model, where a tagger is needed; train it again")
-    for name, (_, message) in contents.items():
-        for command in ("tag", "evaluate"):
-            result = run(command, tmp_path / name, tagger)
-            assert (result.exit_code, result.stdout) == (1, "")
-            assert str(tmp_path / name) in result.stderr
-            assert message in result.stderr
-    for path in (tmp_path / "none", tmp_path):
-        assert (run("tag", path).exit_code, str(path) in run("tag", path).stderr) == (1, True)
 
 
 def test_models_of_another_kind(run: Run, model: Path, tagger: Path, tmp_path: Path) -> None:

@@ -38,16 +38,8 @@ def refuse(run: Run, tmp_path: Path) -> Callable[[bytes], str]:
         (b"(S (NN dog))\n(S (NN dog)", "bad.mrg, line 2: the bracket that opens here is never closed"),
         (b"(S (NN dog)))\n", "bad.mrg, line 1: a bracket closes that was never opened"),
         (b"", "bad.mrg: no trees"),
-        (b" \n\n", "bad.mrg: no trees"),
-        (b"(S (NN dog))\n(S ((NN dog)))", "bad.mrg, line 2: a bracket within a tree has no label"),
-        (b"(S (NN dog))\n()", "bad.mrg, line 2: the constituent () is empty"),
-        (b"(S (NN dog) (NP))", "bad.mrg, line 1: the constituent NP is empty"),
         (b"(S (NN dog))\n(S (NP (-NONE- *)))", "bad.mrg, line 2: the tree that begins here has no words; remove it"),
-        (b"(S (NN hot dog))", "bad.mrg, line 1: 'hot' makes a constituent NN of several words"),
-        (b"(S (NN dog))\n\n(S (NN (dog)))", "bad.mrg, line 3: the constituent dog is empty"),
-        (b"(S (NN :)))", "bad.mrg, line 1: a bracket closes that was never opened"),
         (b"(S (NN dog))\n(S (NN caf\xe9))", "bad.mrg, line 2, byte 11: 0xe9 is not UTF-8"),
-        (b"dog\n", "bad.mrg, line 1: 'dog' stands outside brackets"),
         (b"\x00\x01\x02", "bad.mrg, line 1"),
     ],
 )
@@ -188,7 +180,7 @@ def test_every_estimator_trains_a_parser(run: Run, treebank: Path, tmp_path: Pat
     result = run("train", "constituency", treebank, "-o", model, "--estimator", estimator, "--n-states", "2")
     assert result.exit_code == 0
     most = "1000" if estimator == "em" else "5"
-    assert (f"EM 0/{most}: -" in result.stderr) == (estimator in {"em", "clusters-em", "pivots-em", "hybrid"})
+    assert (f"EM 0/{most}: -" in result.stderr) == (estimator in {"em", "clusters-em", "anchors-em", "moments-em"})
     assert (
         run("parse", model, stdin="They see it .").stdout == "(S (NP (PRP They)) (VP (VBP see) (NP (PRP it))) (. .))\n"
     )

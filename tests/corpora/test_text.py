@@ -83,3 +83,10 @@ def test_a_line_without_end_in_a_small_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.gz").write_bytes(gzip.compress(b"short\n" + b"x" * (129 << 20), 1))
     with pytest.raises(CorpusError, match=r"text.gz, line 2: a line of more than 128 MB; divide it"):
         read_text(tmp_path / "text.gz")
+
+
+def test_a_text_that_is_read_as_a_whole_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spectral_latent.corpora.text._LONGEST_TEXT", 1 << 20)
+    (tmp_path / "text.gz").write_bytes(gzip.compress(b"short\n" * 400_000, 1))
+    with pytest.raises(CorpusError, match=r"text.gz: more than 1 MB to read as a whole; divide the text"):
+        read_text(tmp_path / "text.gz")

@@ -45,7 +45,7 @@ with_and_without_rank = pytest.mark.parametrize(
     ("name", "rank"), [(name, rank) for name in ESTIMATORS for rank in (None, 1) if not (name == "spectral" and rank)]
 )
 probabilistic = pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "spectral"])
-CLIMBING = ("em", "clusters-em", "pivots-em", "hybrid")
+CLIMBING = ("em", "clusters-em", "anchors-em", "moments-em")
 climbing = pytest.mark.parametrize("name", CLIMBING)
 
 
@@ -188,7 +188,7 @@ def wide_sample() -> Treebank:
     return Treebank.of(shards)
 
 
-@pytest.mark.parametrize("name", ["spectral", "clusters-em", "hybrid"])
+@pytest.mark.parametrize("name", ["spectral", "clusters-em", "moments-em"])
 def test_the_result_is_the_same_bit_for_bit_for_any_number_of_jobs_and_threads(name: str) -> None:
     treebank = wide_sample()
     options = options_of(name, n_states=8)
