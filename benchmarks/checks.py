@@ -25,7 +25,7 @@ from spectral_latent.constituency import ConstituencyModel, Phrase, clean
 from spectral_latent.corpora import constituency_trees
 
 COLUMNS = ["CPU ms", "checks ms", "% checks"]
-CHECKS = {"_sealed", "_fault"}  # the digest of a file, and the comparison of an array with its declaration
+CHECKS = {"_seal", "_fault"}  # the digest of a file, and the comparison of an array with its declaration
 _REPEATS = 5
 _READINGS = 10_000  # readings of the clock, to measure one of them
 

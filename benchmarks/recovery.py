@@ -188,7 +188,7 @@ def total_variation(model: ObservableOperators, truth: ObservableOperators) -> f
 def aligned(model: ObservableOperators, truth: ObservableOperators) -> ObservableOperators:
     """Write a model over the rules of the truth, some of which a sample may lack."""
     nothing, something = (
-        Counts(each.rules, each.states, share * each.root, each.leaf, each.unary, each.binary).scaled(
+        Counts(each.rules, each.states, share * each.root, each.leaf, each.unary, each.binary).scale(
             np.full(each.root.shape, share)
         )
         for each, share in ((truth, 0.0), (model, 1.0))

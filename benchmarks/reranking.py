@@ -31,8 +31,13 @@ from spectral_latent.corpora.nbest import read_nbest
 from spectral_latent.dependency import DependencyModel, DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import GoldTree
-from spectral_latent.evaluation.candidates import CandidateScores, score_dependency_lists, score_phrase_lists
-from spectral_latent.evaluation.reranking import Difference, paired_bootstrap
+from spectral_latent.evaluation.reranking import (
+    CandidateScores,
+    Difference,
+    paired_bootstrap,
+    score_dependency_lists,
+    score_phrase_lists,
+)
 from spectral_latent.reranking import (
     N_CANDIDATES,
     Candidate,

@@ -29,7 +29,7 @@ from matplotlib.ticker import LogLocator
 from benchmarks._measure import in_new_process, peak_megabytes
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, clean, preset
 from spectral_latent.corpora import constituency_trees
-from spectral_latent.estimation._low_rank import low_rank_operators
+from spectral_latent.estimation._estimators import low_rank_operators
 from spectral_latent.inference import inside, marginals, outside
 from spectral_latent.trees import IntArray
 

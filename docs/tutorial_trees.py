@@ -24,7 +24,7 @@ import numpy as np
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.graphs import GraphGrammar, GraphModel
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.trees import MISSING, Rules, Symbol, s_trees_to_networkx, tree_layout
+from spectral_latent.trees import MISSING, Rules, SkeletalTrees, Symbol, to_networkx
 
 CLIMATES = ["wet", "mild", "dry"]
 HABITATS = ["sea", "river", "forest", "meadow", "desert"]
@@ -142,15 +142,27 @@ print(f"\nstates of the root in the model of EM from clusters: {np.round(posteri
 # %%
 # A picture
 # ---------
-# The s-tree beneath has symbols for labels; nodes with more than two children would show their parts.
+# The s-tree beneath has symbols for labels; nodes with more than two children would show their parts.  Its nodes are in
+# post-order, children before parents, so that one pass places them: leaves side by side, parents above the middle.
+
+
+def places(tree: SkeletalTrees) -> dict[int, tuple[float, float]]:
+    """Place the nodes of one s-tree: across by their leaves, down by their depth."""
+    depth = np.zeros(tree.n_nodes)
+    for node in reversed(range(tree.n_nodes - 1)):
+        depth[node] = depth[tree.parent[node]] + 1
+    middle = tree.first_leaf + (tree.n_leaves - 1) / 2
+    return {node: (float(x), -float(y)) for node, (x, y) in enumerate(zip(middle, depth, strict=True))}
+
 
 if importlib.util.find_spec("matplotlib"):
     import matplotlib.pyplot as plt
 
     read, _ = truth_grammar.encode([example])
-    (s_tree,) = s_trees_to_networkx(read.trees, read.symbols, read.terminals)
+    names = [Symbol(symbol) for symbol in read.symbols]
+    (s_tree,) = to_networkx(read.trees, names, read.terminals, nodes=range(read.trees.n_nodes))
     texts = {at: data.get("observation", data["label"].label) for at, data in s_tree.nodes(data=True)}
     figure, axes = plt.subplots(figsize=(8, 4))
-    nx.draw(s_tree, tree_layout(s_tree), axes, labels=texts, node_color="white", font_size=9, arrows=False)
+    nx.draw(s_tree, places(read.trees), axes, labels=texts, node_color="white", font_size=9, arrows=False)
     if __name__ == "__main__":
         plt.show()

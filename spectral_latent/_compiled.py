@@ -38,8 +38,8 @@ __all__ = [
     "exact_pass_part",
     "part_compiler",
     "pass_part",
-    "place",
     "read_only",
+    "unsigned",
     "with_room",
 ]
 
@@ -242,7 +242,7 @@ ZERO: int = np.zeros(1, dtype=np.int64)[0]
 
 
 @compiled_part
-def place(index: int) -> np.uint64:
+def unsigned(index: int) -> np.uint64:
     """Mark an index that is computed as one that is never negative.
 
     Compiled code tests whether any other index is negative, and counts from the end of the array.  Because of this
@@ -250,7 +250,7 @@ def place(index: int) -> np.uint64:
 
     index: the index, at least 0.
 
-    >>> [10, 20, 30][place(2)]
+    >>> [10, 20, 30][unsigned(2)]
     30
     """
     return np.uint64(index)

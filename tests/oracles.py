@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from spectral_latent.estimation import Moments
 from spectral_latent.inference import Derivation, n_best_derivations
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.operators.rule_table import RuleTable
+from spectral_latent.operators.operators import RuleTable
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 
 Tree = tuple[Any, ...]

@@ -16,7 +16,7 @@ from spectral_latent.corpora.nbest import to_nbest
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
 from spectral_latent.evaluation import GoldTree
-from spectral_latent.evaluation.candidates import score_phrase_lists
+from spectral_latent.evaluation.reranking import score_phrase_lists
 from spectral_latent.graphs import GraphModel
 from spectral_latent.reranking import Reranker
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger

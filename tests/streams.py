@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from spectral_latent.estimation import _formalism
+from spectral_latent.estimation import _treebank
 from spectral_latent.estimation._treebank import ColumnStore
 
 Item = TypeVar("Item", bound=tuple)  # type: ignore[type-arg] # tuples of any kind
@@ -16,8 +16,8 @@ Item = TypeVar("Item", bound=tuple)  # type: ignore[type-arg] # tuples of any ki
 
 def make_shards(monkeypatch: pytest.MonkeyPatch, size: int, *, in_files: bool) -> None:
     """Make the reader of treebanks begin a new shard after so many nodes, and keep shards in files or not."""
-    monkeypatch.setattr(_formalism, "SHARD_NODES", size)
-    monkeypatch.setattr(_formalism, "ColumnStore", partial(ColumnStore, memory=0 if in_files else 1 << 40))
+    monkeypatch.setattr(_treebank, "SHARD_NODES", size)
+    monkeypatch.setattr(_treebank, "ColumnStore", partial(ColumnStore, memory=0 if in_files else 1 << 40))
 
 
 class Watch:

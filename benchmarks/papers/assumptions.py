@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectral_latent.evaluation._scores import percentage
+from spectral_latent.evaluation.scores import percentage
 
 __all__ = ["AnchorWord", "Assumptions", "check_assumptions"]
 

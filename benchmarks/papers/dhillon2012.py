@@ -38,7 +38,7 @@ from spectral_latent.dependency import (
 from spectral_latent.dependency.conversion import skeletal_trees
 from spectral_latent.dependency.sentence import TagColumn
 from spectral_latent.estimation import EM, Clusters, EstimationError, Estimator, Random, Spectral
-from spectral_latent.evaluation.candidates import score_dependency_lists
+from spectral_latent.evaluation.reranking import score_dependency_lists
 from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.reranking import parser_nbest

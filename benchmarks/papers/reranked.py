@@ -27,8 +27,7 @@ from benchmarks.papers.collins import train_averaged_perceptron
 from benchmarks.papers.dhillon2012 import ALGORITHMS, EMBEDDINGS, ObservedTreebank
 from benchmarks.papers.tables import MarkdownTable
 from spectral_latent.dependency import DependencyModel, DependencySentence, preset
-from spectral_latent.evaluation.candidates import CandidateScores, score_dependency_lists
-from spectral_latent.evaluation.reranking import paired_bootstrap
+from spectral_latent.evaluation.reranking import CandidateScores, paired_bootstrap, score_dependency_lists
 from spectral_latent.reranking import (
     CandidateFeatures,
     FeatureTable,

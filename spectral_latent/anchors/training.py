@@ -95,7 +95,7 @@ def find_mixtures(points: FloatArray, anchor_points: FloatArray, sharpness: floa
     >>> find_mixtures(np.array([[0.75, 0.25]]), np.eye(2), sharpness=2.0)
     array([[0.9, 0.1]])
     """
-    weights = convex_weights(points, anchor_points).weights
+    weights = convex_weights(points, anchor_points)
     powers = (weights / weights.max(axis=1, keepdims=True)) ** sharpness  # the largest is 1: no row becomes zero
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
@@ -235,5 +235,5 @@ def maximise_likelihood(
         if steps is None and likelihood - before < least:
             break
         before = likelihood
-    initial = convex_weights(bigrams.first_probabilities()[None, :], emission).weights[0]
+    initial = convex_weights(bigrams.first_probabilities()[None, :], emission)[0]
     return hidden_markov_with_end(initial, following, emission)

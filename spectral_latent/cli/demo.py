@@ -16,7 +16,7 @@ from spectral_latent.cli.options import quiet_option
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel, Phrase
-    from spectral_latent.evaluation import ParserEvaluation
+    from spectral_latent.evaluation import BracketScores, ParserEvaluation
     from spectral_latent.trees import FloatArray
 
 __all__ = ["demo"]
@@ -81,7 +81,9 @@ def _mean_logs(models: Sequence[ConstituencyModel], trees: Sequence[Phrase]) -> 
     return np.array([weight.log[positive].mean() for weight in weights])
 
 
-def _table(evaluations: Sequence[ParserEvaluation], mean_logs: FloatArray, seconds: Sequence[str]) -> str:
+def _table(
+    evaluations: Sequence[ParserEvaluation[Phrase, BracketScores]], mean_logs: FloatArray, seconds: Sequence[str]
+) -> str:
     """Write a table with a row for each model."""
     lines = [f"{'':<12}{'F1':>8}{'exact':>8}{'log p':>8}{'training':>10}"]
     for name, evaluation, log, taken in zip(_NAMES, evaluations, mean_logs, seconds, strict=True):
@@ -90,7 +92,7 @@ def _table(evaluations: Sequence[ParserEvaluation], mean_logs: FloatArray, secon
     return "\n".join(lines)
 
 
-def _example(evaluations: Sequence[ParserEvaluation]) -> str:
+def _example(evaluations: Sequence[ParserEvaluation[Phrase, BracketScores]]) -> str:
     """Write the trees of the shortest sentence that only the plain PCFG does not parse as the truth does."""
     by_sentence = zip(*([parse.tree for parse in evaluation.parses] for evaluation in evaluations), strict=True)
     telling = [trees for trees in by_sentence if trees[0] != trees[1] == trees[2]]

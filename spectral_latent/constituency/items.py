@@ -74,7 +74,7 @@ class PhraseItems(NamedTuple):
         keep = np.abs(self.posterior) > least
         keep[self.forest.root] = True
         return self._replace(
-            forest=self.forest.restricted(keep),
+            forest=self.forest.restrict(keep),
             sentence=self.sentence[keep],
             first=self.first[keep],
             end=self.end[keep],

@@ -23,7 +23,7 @@ from spectral_latent.constituency.conversion import Binarisation
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.spans import SpanOptions
 from spectral_latent.estimation import Estimator, Spectral
-from spectral_latent.grammar.presets import BEAM, THRESHOLD, clusters_then_em
+from spectral_latent.grammar.options import BEAM, THRESHOLD, clusters_then_em
 
 __all__ = ["preset"]
 

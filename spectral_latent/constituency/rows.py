@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from spectral_latent.grammar import LatentGrammar, mean_inside_vectors
+from spectral_latent.grammar import LatentGrammar
+from spectral_latent.inference import mean_inside_vectors
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import BoolArray, FloatArray, Rules
 
@@ -37,7 +38,7 @@ def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatAr
     m = operators.states
     sums = np.zeros_like(operators.root)
     for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
-        sums[a, : m[a]] += tensor.applied_left(whole[b, : m[b]]) @ whole[c, : m[c]]
+        sums[a, : m[a]] += tensor.apply_left(whole[b, : m[b]]) @ whole[c, : m[c]]
     return sums
 
 

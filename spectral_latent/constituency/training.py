@@ -217,5 +217,5 @@ def learnt_without(whole: PhraseGrammar, rest: Training[PhraseGrammar], jobs: in
         return rest.estimate(jobs=jobs)
     symbol = Vocabulary(whole.symbols).numbers(rest.coarse.symbols)
     word = Vocabulary(whole.lexicon.words).numbers(rest.coarse.lexicon.words)
-    operators = whole.operators.restricted(rest.treebank.counts.rules, symbol, word)
+    operators = whole.operators.restrict(rest.treebank.counts.rules, symbol, word)
     return rest.reestimate(operators, jobs=jobs)

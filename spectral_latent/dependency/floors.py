@@ -7,7 +7,7 @@ estimate of every node i, with symbol a, is therefore compared with the estimate
 | --- | --- |
 | c¹_a · α_i | the estimate of the subtree as a tree of its own; see `GrammarOptions.fragments` |
 | p_i | the estimate of the same subtree in the coarse grammar |
-| ζ_a | the sum of a symbol's inside vectors; see `grammar.mean_inside` |
+| ζ_a | the sum of a symbol's inside vectors; see `inference.sums` |
 
 An estimate *fails* if it is below a share of p_i.  From the leaves up, the inside vector of a failed node is replaced
 by ζ_a times the inside weight of the coarse grammar.  The nodes above then depend on the symbol and the coarse
@@ -58,7 +58,7 @@ def floored_weights(
 ) -> SignedLog:
     """Compute the weights of T trees, after failed subtrees are replaced.
 
-    stand_in: (S, M) ζ of each symbol; see `grammar.mean_inside_vectors`.
+    stand_in: (S, M) ζ of each symbol; see `inference.mean_inside_vectors`.
     """
     # In post-order, the nodes of a subtree are the nodes from its first leaf to its top.
     size = np.arange(trees.n_nodes) - trees.follow(trees.left) + 1

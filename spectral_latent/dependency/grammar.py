@@ -18,8 +18,8 @@ from spectral_latent.dependency.forests import headed
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.sentence import DependencySentence
 from spectral_latent.files import Distinct
-from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar, mean_inside_vectors
-from spectral_latent.inference import SignedLog, tree_weights
+from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
+from spectral_latent.inference import SignedLog, mean_inside_vectors, tree_weights
 from spectral_latent.model.latent_tree import WeighedForest
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 

@@ -9,7 +9,7 @@ from spectral_latent._names import PresetName
 from spectral_latent._options import of_preset
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.estimation import Estimator
-from spectral_latent.grammar.presets import BEAM, THRESHOLD, clusters_then_em
+from spectral_latent.grammar.options import BEAM, THRESHOLD, clusters_then_em
 
 __all__ = ["preset"]
 

@@ -24,25 +24,24 @@ from spectral_latent.estimation._features import (
     outside_templates,
     rule_names,
 )
-from spectral_latent.estimation._formalism import Formalism, TreeReader, read_treebanks
-from spectral_latent.estimation._moments import LeafMoments, Moments, Priors
-from spectral_latent.estimation._options import (
-    EstimationError,
-    Listener,
-    Progress,
-    ProjectionOptions,
-    StateOptions,
-    silent,
-)
+from spectral_latent.estimation._moments import LeafMoments, Moments, Priors, operators_from_moments
 from spectral_latent.estimation._parallel import dismiss_workers, on_one_thread, parallel_map
-from spectral_latent.estimation._projections import Projection
-from spectral_latent.estimation._smoothing import operators_from_moments
+from spectral_latent.estimation._projections import Projection, ProjectionOptions, StateOptions
 from spectral_latent.estimation._treebank import (
     SHARD_NODES,
     Columns,
+    Formalism,
     Shard,
     Treebank,
     TreebankShard,
+    TreeReader,
+    read_treebanks,
+)
+from spectral_latent.estimation.progress import (
+    EstimationError,
+    Listener,
+    Progress,
+    silent,
 )
 
 __all__ = [

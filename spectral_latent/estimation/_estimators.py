@@ -10,9 +10,10 @@ An estimator may be written anywhere: a frozen dataclass below `Estimator`, whos
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
+from itertools import chain
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
@@ -20,38 +21,17 @@ import numpy as np
 
 from spectral_latent._names import OLD_ESTIMATORS, EstimatorName
 from spectral_latent._options import AtLeast, Below, Options, checked
-from spectral_latent.estimation._low_rank import low_rank_operators
-from spectral_latent.estimation._moments import Moments, Priors, moments_from_counts
-from spectral_latent.estimation._options import EstimationError, Listener, ProjectionOptions, StateOptions, silent
+from spectral_latent.estimation._moments import Moments, Priors, moments_from_counts, operators_from_moments
 from spectral_latent.estimation._parallel import parallel_map
-from spectral_latent.estimation._pivots import pivot_counts
-from spectral_latent.estimation._projections import Projection, states_for
-from spectral_latent.estimation._recovery import recovered_counts
-from spectral_latent.estimation._smoothing import operators_from_moments
+from spectral_latent.estimation._projections import Projection, ProjectionOptions, StateOptions, states_for
+from spectral_latent.estimation._recovery import pivot_counts, recover_counts
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
-from spectral_latent.estimation.clustering import NodeClusters, cluster_counts
+from spectral_latent.estimation.clustering import RULES_OF_TASK, NodeClusters, cluster_counts
 from spectral_latent.estimation.em import expectation, random_counts, run_em, state_prior, towards_mean
-from spectral_latent.files.rounding import with_digits
-from spectral_latent.operators import Counts, ObservableOperators
+from spectral_latent.estimation.progress import EstimationError, Listener, silent
+from spectral_latent.files.operators import round_digits
+from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Rules
-
-__all__ = [
-    "EM",
-    "ESTIMATORS",
-    "Anchors",
-    "Clusters",
-    "CountsEstimator",
-    "Decomposition",
-    "Estimate",
-    "Estimator",
-    "EstimatorOptions",
-    "Random",
-    "Spectral",
-    "estimate",
-    "reestimate",
-    "relative_frequencies",
-    "spectral_moments",
-]
 
 Chain = TypeVar("Chain", covariant=True)
 
@@ -75,7 +55,7 @@ class Estimate(NamedTuple):
     @property
     def rounded_objective(self) -> tuple[float, ...]:
         """The objective, rounded to digits that are the same on all kinds of processors."""
-        return tuple(with_digits(np.array(self.objective), _OBJECTIVE_DIGITS).tolist())
+        return tuple(round_digits(np.array(self.objective), _OBJECTIVE_DIGITS).tolist())
 
 
 def relative_frequencies(counts: Counts, priors: Priors | None = None) -> ObservableOperators:
@@ -132,6 +112,22 @@ class ChainStart(Protocol[Chain]):
 
     def random(self, n_states: int, seed: int) -> Chain:
         """Draw a model."""
+
+
+def _reduce(tensors: Sequence[Tensor], rank: int) -> list[Tensor]:
+    """Reduce some tensors to at most `rank` terms."""
+    return [low_rank_tensor(tensor, rank) for tensor in tensors]
+
+
+def low_rank_operators(operators: ObservableOperators, rank: int, jobs: int | None = 1) -> ObservableOperators:
+    """Reduce every tensor as `low_rank_tensor` does; probabilities still sum to one.
+
+    Raises ValueError for a rank below 1 and for negative numbers, such as spectral operators have.
+    """
+    tensors = operators.binary
+    parts = [tensors[at : at + RULES_OF_TASK] for at in range(0, len(tensors), RULES_OF_TASK)]
+    reduced = chain.from_iterable(parallel_map(_reduce, parts, jobs, rank))
+    return replace(operators, binary=Tensors.of(reduced))
 
 
 @dataclass(frozen=True)
@@ -197,13 +193,6 @@ class Spectral(ProjectionOptions, Estimator):
         return Estimate(replace(operators, singular_values=projection.singular_values))
 
 
-class _Found(NamedTuple):
-    """Counts of rules with latent states, and the singular values of the projections that found the states, if any."""
-
-    counts: Counts
-    singular_values: FloatArray | None = None
-
-
 @dataclass(frozen=True)
 class CountsEstimator(StateOptions, Estimator):
     """Base of estimators that count rules with latent states.  EM may start from them.
@@ -215,10 +204,10 @@ class CountsEstimator(StateOptions, Estimator):
     rank: Annotated[int, AtLeast(1)] | None = None
 
     @abstractmethod
-    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
-        """Count the rules of a treebank with their states."""
+    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> tuple[Counts, FloatArray | None]:
+        """Count the rules of a treebank with their states, and return the singular values (S, K) that found these."""
 
-    def smoothed(
+    def smooth(
         self, counts: Counts, observed: Counts, priors: Priors | None = None, jobs: int | None = 1
     ) -> ObservableOperators:
         """Make smoothed probabilities from counts (slide 25), whose tensors have at most `rank` terms.
@@ -234,9 +223,9 @@ class CountsEstimator(StateOptions, Estimator):
 
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
         """Estimate probabilities from counts of rules with their states."""
-        found = self.count(treebank, jobs, listener)
-        operators = self.smoothed(found.counts, treebank.counts, treebank.priors, jobs)
-        return Estimate(replace(operators, singular_values=found.singular_values))
+        counts, sigma = self.count(treebank, jobs, listener)
+        operators = self.smooth(counts, treebank.counts, treebank.priors, jobs)
+        return Estimate(replace(operators, singular_values=sigma))
 
 
 @dataclass(frozen=True)
@@ -247,10 +236,10 @@ class Clusters(CountsEstimator, ProjectionOptions):
         """Find the clusters of nodes."""
         return NodeClusters.learn(treebank, Projection.learn(treebank.shards, self, jobs, listener), self.seed, jobs)
 
-    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
+    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> tuple[Counts, FloatArray | None]:
         """Count rules with clusters of nodes as states."""
         clusters = self._clusters(treebank, jobs, listener)
-        return _Found(cluster_counts(treebank, clusters, self.rank, jobs), clusters.projection.singular_values)
+        return cluster_counts(treebank, clusters, self.rank, jobs), clusters.projection.singular_values
 
     def start_chain(self, treebank: Treebank, start: ChainStart[Chain], jobs: int | None, listener: Listener) -> Chain:
         """Make the first model of EM on chains, whose states are the clusters.
@@ -262,37 +251,37 @@ class Clusters(CountsEstimator, ProjectionOptions):
 
 @dataclass(frozen=True)
 class Anchors(CountsEstimator, ProjectionOptions):
-    """States are determined by anchors, inside features that only one state has; see `_pivots`."""
+    """States are determined by anchors, inside features that only one state has; see `_recovery`."""
 
-    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
+    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> tuple[Counts, FloatArray | None]:
         """Estimate counts of rules with the states that anchors determine."""
         projection = Projection.learn(treebank.shards, self, jobs, listener)
         counts = pivot_counts(spectral_moments(treebank, projection, jobs), projection, self)
-        return _Found(counts, projection.singular_values)
+        return counts, projection.singular_values
 
 
 @dataclass(frozen=True)
 class Decomposition(CountsEstimator, ProjectionOptions):
     """States are determined by tensor decompositions of the moments; see `_recovery`."""
 
-    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
+    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> tuple[Counts, FloatArray | None]:
         """Compute expected counts of rules with the states of tensor decompositions, in one pass over the trees.
 
         The decompositions give probabilities with errors, and some of them were set to zero; counting in the treebank
         corrects them.
         """
         projection = Projection.learn(treebank.shards, self, jobs, listener)
-        counts = recovered_counts(spectral_moments(treebank, projection, jobs), projection, self)
+        counts = recover_counts(spectral_moments(treebank, projection, jobs), projection, self)
         vanishing = 1.0 / (1.0 + float(np.sqrt(treebank.counts.symbol.sum())))  # so that no tree has probability zero
         start = towards_mean(ObservableOperators.probabilities_of(counts), vanishing)
-        return _Found(expectation(treebank.shards, start, jobs).counts(), projection.singular_values)
+        return expectation(treebank.shards, start, jobs).counts(), projection.singular_values
 
 
 @dataclass(frozen=True)
 class Random(CountsEstimator):
     """States are split at random."""
 
-    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> _Found:
+    def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> tuple[Counts, FloatArray | None]:
         """Split the counts of rules among states at random.
 
         treebank: the trees; their features are not used.
@@ -301,7 +290,7 @@ class Random(CountsEstimator):
         """
         observed = treebank.counts
         states = np.array([states_for(count, self.n_states) for count in observed.symbol.tolist()], dtype=np.int64)
-        return _Found(random_counts(observed, states, self.rank, self.seed))
+        return random_counts(observed, states, self.rank, self.seed), None
 
     def start_chain(self, _treebank: Treebank, start: ChainStart[Chain], *_: Any) -> Chain:
         """Draw the first model of EM on chains.
@@ -343,13 +332,13 @@ class EM(Estimator):
 
     def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
         """Run EM from the probabilities of the start, after a small share of the mean over states is mixed in."""
-        found = self.start.count(treebank, jobs, listener)
-        operators = self.start.smoothed(found.counts, treebank.counts, jobs=jobs)
+        counts, sigma = self.start.count(treebank, jobs, listener)
+        operators = self.start.smooth(counts, treebank.counts, jobs=jobs)
         start = towards_mean(operators, max(self.state_smoothing, _START))
         prior = state_prior(operators, treebank.counts, self.state_smoothing)
         climb = run_em(treebank.shards, start, self, prior, jobs=jobs, listener=listener)
-        operators = self.start.smoothed(climb.expected.counts(), treebank.counts, treebank.priors, jobs)
-        operators = replace(operators, singular_values=found.singular_values)
+        operators = self.start.smooth(climb.expected.counts(), treebank.counts, treebank.priors, jobs)
+        operators = replace(operators, singular_values=sigma)
         return Estimate(operators, climb.objective, climb.log_likelihood)
 
 
@@ -423,4 +412,4 @@ def reestimate(
     """
     states = estimator.states if isinstance(estimator.states, CountsEstimator) else Clusters()
     counts = expectation(treebank.shards, towards_mean(operators, _START), jobs).counts()
-    return states.smoothed(counts, treebank.counts, treebank.priors, jobs)
+    return states.smooth(counts, treebank.counts, treebank.priors, jobs)

@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees
 
-__all__ = ["FeatureColumns", "hash_columns", "inside_templates", "outside_templates", "parent_rule", "rule_names"]
-
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio
 
 
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Map 64-bit numbers one to one, so that they are scattered (Steele, Lea and Flood 2014, SplitMix64)."""
     values = values + _STEP
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -40,7 +38,7 @@ def hash_columns(*columns: IntArray | BoolArray) -> IntArray:
     """
     merged = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
-        merged = _mixed(merged + column.astype(np.int64).view(np.uint64))
+        merged = _mix(merged + column.astype(np.int64).view(np.uint64))
     return merged.view(np.int64)
 
 
@@ -93,13 +91,7 @@ def inside_templates(trees: SkeletalTrees) -> dict[str, IntArray]:
 
 
 def parent_rule(trees: SkeletalTrees) -> IntArray:
-    """Name the rule above each node, with the side of the node in it, (N,); -1 at a root.
-
-    >>> tree = SkeletalTrees.of([0, 0, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 5, -1], root=[2])
-    >>> left, right, root = parent_rule(tree).tolist()
-    >>> left == right, root
-    (False, -1)
-    """
+    """Name the rule above each node, with the side of the node in it, (N,); -1 at a root."""
     return np.where(trees.parent < 0, -1, hash_columns(_at(rule_names(trees), trees.parent), trees.is_right_child))
 
 

@@ -1,6 +1,6 @@
-"""Compute moments: sums over the nodes of a treebank.  The moments of shards add up to those of the whole treebank.
+"""Compute moments, which are sums over the nodes of a treebank, and operators from them.
 
-x⁺ = [1; x] is a vector behind a one.
+The moments of shards add up to those of the whole treebank.  x⁺ = [1; x] is a vector behind a one.
 
 | here | long paper | meaning |
 | --- | --- | --- |
@@ -12,6 +12,17 @@ x⁺ = [1; x] is a vector behind a one.
 
 A product of three augmented vectors has the third-order moment, all pairwise and single moments, and the count;
 smoothing needs all of them.
+
+Operators are computed with the back-off of slide 25.  For a rule a → b c with n nodes and λ = √n / (C + √n), bars for
+means over the rule's nodes:
+
+    λ E[z⊗x⊗y] + (1-λ) ( λ (E[z⊗x]⊗ȳ + E[z⊗y]⊗x̄ + E[x⊗y]⊗z̄) / 3 + (1-λ) ( λ z̄⊗x̄⊗ȳ + (1-λ) z̄^a⊗x̄^b⊗ȳ^c ) )
+
+where z̄^a, x̄^b, ȳ^c are means over all nodes of the symbols.  With s = (1-λ)/3,
+
+    E[(z + s z̄) ⊗ (x + s x̄) ⊗ (y + s ȳ)] = E[zxy] + s (E[zx] ȳ + E[zy] x̄ + E[xy] z̄) + (3s² + s³) z̄ x̄ ȳ,
+
+so that the smoothed sum of n rank-one terms is a sum of n + 2 terms.
 """
 
 from __future__ import annotations
@@ -22,19 +33,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.operators import Counts, Tensor, Tensors, row_sums
-from spectral_latent.operators.rule_table import RuleTable
+from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors, row_sums
+from spectral_latent.operators.operators import RuleTable
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
-
-__all__ = [
-    "LeafMoments",
-    "LeafSmoothing",
-    "Moments",
-    "Priors",
-    "augmented",
-    "grouped",
-    "moments_from_counts",
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +123,8 @@ class Moments(RuleTable):
         leaves = np.flatnonzero(trees.is_leaf & (rule >= 0))
         times = np.ones((trees.n_nodes, 1)) if weight is None else weight[:, None]
         # Multiply one vector of each product by the weight.
-        outside = times * augmented(z)
-        inside = augmented(y)
+        outside = times * augment(z)
+        inside = augment(y)
         weighted = times * inside
         return Moments(
             rules=rules,
@@ -140,31 +141,31 @@ class Moments(RuleTable):
         """Add the moments of two shards that share states and projections."""
         return replace(self._plus(other), outside=self.outside + other.outside, inside=self.inside + other.inside)
 
-    def transformed(self, states: IntArray, inside: list[FloatArray], outside: list[FloatArray]) -> Moments:
+    def transform_projections(self, states: IntArray, inside: list[FloatArray], outside: list[FloatArray]) -> Moments:
         """Compute the moments after linear maps of the projections, y to A y and z to B z.
 
         states: (S,) the dimensions m' of the maps' results.
         inside: for each symbol the matrix A (m', m).
         outside: for each symbol the matrix B (m', m).
         """
-        a_plus, b_plus = ([_augmented_map(matrix) for matrix in maps] for maps in (inside, outside))
+        a_plus, b_plus = ([_augment_map(matrix) for matrix in maps] for maps in (inside, outside))
         every = np.arange(len(states))
         parent, child = self.rules.unary.T
         return replace(
             self,
             states=states,
-            root=_mapped(self.root, a_plus, every),
-            leaf=_mapped(self.leaf, b_plus, self.rules.leaf[:, 0]),
-            unary=_mapped(_mapped(self.unary, b_plus, parent), a_plus, child),
+            root=_map_rows(self.root, a_plus, every),
+            leaf=_map_rows(self.leaf, b_plus, self.rules.leaf[:, 0]),
+            unary=_map_rows(_map_rows(self.unary, b_plus, parent), a_plus, child),
             binary=Tensors.of(
                 tensor.transform((b_plus[a], a_plus[b], a_plus[c]))
                 for tensor, (a, b, c) in zip(self.binary, self.rules.binary.tolist(), strict=True)
             ),
-            outside=_mapped(self.outside, b_plus, every),
-            inside=_mapped(self.inside, a_plus, every),
+            outside=_map_rows(self.outside, b_plus, every),
+            inside=_map_rows(self.inside, a_plus, every),
         )
 
-    def truncated(self, states: IntArray) -> Moments:
+    def truncate(self, states: IntArray) -> Moments:
         """Compute the moments for fewer states (S,).
 
         Projections are ordered by their singular values, so that their leading parts are projections, too.
@@ -172,14 +173,14 @@ class Moments(RuleTable):
         states: (S,) the new number of states of each symbol, at most the present number.
         """
         leading = [np.eye(int(m), int(most)) for m, most in zip(states, self.states, strict=True)]
-        return self.transformed(states, leading, leading)
+        return self.transform_projections(states, leading, leading)
 
     def leaves(self) -> LeafMoments:
         """Return the moments of leaf rules and of the symbols above them."""
         return LeafMoments(self.rules.leaf, self.leaf[:, 0], self.leaf[:, 1:], self.outside[:, 0], self.outside[:, 1:])
 
 
-def augmented(rows: FloatArray) -> FloatArray:
+def augment(rows: FloatArray) -> FloatArray:
     """Put a one before each row.
 
     rows: (n, M) the rows.
@@ -187,7 +188,7 @@ def augmented(rows: FloatArray) -> FloatArray:
     return np.concatenate([np.ones((len(rows), 1)), rows], axis=1)
 
 
-def _augmented_map(matrix: FloatArray) -> FloatArray:
+def _augment_map(matrix: FloatArray) -> FloatArray:
     """Extend a linear map (m', m) to augmented vectors: it keeps the one."""
     rows, columns = matrix.shape
     extended = np.zeros((rows + 1, columns + 1))
@@ -196,7 +197,7 @@ def _augmented_map(matrix: FloatArray) -> FloatArray:
     return extended
 
 
-def _mapped(table: FloatArray, maps: list[FloatArray], symbols: IntArray) -> FloatArray:
+def _map_rows(table: FloatArray, maps: list[FloatArray], symbols: IntArray) -> FloatArray:
     """Map the second axis of a table (R, M, ...) by the matrix (k, m) of each row's symbol, and put it last.
 
     The numbers beyond k are padding, and so are those beyond m in the table.
@@ -209,13 +210,13 @@ def _mapped(table: FloatArray, maps: list[FloatArray], symbols: IntArray) -> Flo
     return mapped
 
 
-def grouped(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:
+def group_nodes(rule: IntArray, nodes: IntArray, n_rules: int) -> list[IntArray]:
     """Group nodes (n,) by their rule, in node order; nodes without a rule (-1) are left out.
 
     rule: (N,) the rule of every node.
     nodes: (n,) the nodes to group.
 
-    >>> grouped(np.array([1, -1, 0, 1]), np.array([0, 1, 3]), 2)
+    >>> group_nodes(np.array([1, -1, 0, 1]), np.array([0, 1, 3]), 2)
     [array([], dtype=int64), array([0, 3])]
     """
     nodes = nodes[rule[nodes] >= 0]
@@ -227,7 +228,7 @@ def _unary(trees: SkeletalTrees, rule: IntArray, rules: Rules, inside: FloatArra
     """Sum z⁺ ⊗ y⁺ over the nodes of each unary rule, (R1, M+1, M+1); inside, outside: (N, M+1)."""
     nodes = np.flatnonzero(trees.is_unary)
     unary = np.zeros((len(rules.unary), outside.shape[1], inside.shape[1]))
-    for r, group in enumerate(grouped(rule, nodes, len(rules.unary))):
+    for r, group in enumerate(group_nodes(rule, nodes, len(rules.unary))):
         unary[r] = outside[group].T @ inside[trees.left[group]]
     return unary
 
@@ -238,7 +239,7 @@ def _binary(
     """Sum z⁺ ⊗ y⁺ ⊗ y⁺ over the nodes of each binary rule, a term for each node; inside, outside: (N, M+1)."""
     end = (states + 1).tolist()
     nodes = np.flatnonzero(trees.is_binary)
-    groups = grouped(rule, nodes, len(rules.binary))
+    groups = group_nodes(rule, nodes, len(rules.binary))
     for (a, b, c), group in zip(rules.binary.tolist(), groups, strict=True):
         left = inside[trees.left[group]]
         right = inside[trees.right[group]]
@@ -257,18 +258,11 @@ def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
 
     y is the posterior of a node's states, and z is the posterior times n(a) / n(a, h).  Smoothed operators are computed
     from these moments as from those of spectral projections; without smoothing they are relative frequencies.
-
-    >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
-    >>> rows = np.array([[0.25, 0.75]])
-    >>> counts = Counts(trees.rules, np.array([2]), rows, rows, np.empty((0, 2, 2)), Tensors.of([]))
-    >>> moments = moments_from_counts(counts, Counts.of_trees(trees))
-    >>> moments.inside, moments.outside
-    (array([[1.  , 0.25, 0.75]]), array([[1., 1., 1.]]))
     """
     of_states = counts.sums()
     scale = np.divide(observed.symbol[:, None], of_states, out=np.zeros_like(of_states), where=of_states > 0)
 
-    def scaled(array: FloatArray, a: int) -> FloatArray:
+    def scale_states(array: FloatArray, a: int) -> FloatArray:
         """Put sums before the counts (m_a, ...) of a rule, and multiply those of each state by n(a) / n(a, h)."""
         array = _with_sums(array)
         array[1:] *= scale[a, : len(array) - 1].reshape(-1, *([1] * (array.ndim - 1)))
@@ -277,14 +271,14 @@ def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
     def tensor(given: Tensor, a: int) -> Tensor:
         """Make the moments (m_a+1, m_b+1, m_c+1) from a binary rule's counts."""
         if given.dense is not None:
-            return Tensor.of_dense(scaled(given.dense, a))
+            return Tensor.of_dense(scale_states(given.dense, a))
         of_state = given.first * scale[a, : given.shape[0]]
         first = np.concatenate([given.first.sum(axis=1, keepdims=True), of_state], axis=1)
-        return Tensor(first, augmented(given.second), augmented(given.third))
+        return Tensor(first, augment(given.second), augment(given.third))
 
     rules = observed.rules
     size = of_states.shape[1] + 1
-    unary = [scaled(matrix, a) for matrix, a in zip(counts.unary, rules.unary[:, 0].tolist(), strict=True)]
+    unary = [scale_states(matrix, a) for matrix, a in zip(counts.unary, rules.unary[:, 0].tolist(), strict=True)]
     return Moments(
         rules=rules,
         states=counts.states,
@@ -297,3 +291,130 @@ def moments_from_counts(counts: Counts, observed: Counts) -> Moments:
         outside=np.concatenate([observed.symbol[:, None], of_states * scale], axis=1),
         inside=np.concatenate([observed.symbol[:, None], of_states], axis=1),
     )
+
+
+def confidence(count: float, smoothing: float | None) -> float:
+    """Compute λ = √count / (C + √count); 1 without smoothing.
+
+    >>> confidence(900, 30.0), confidence(3, None)
+    (0.5, 1.0)
+    """
+    return 1.0 if smoothing is None else float(np.sqrt(count) / (smoothing + np.sqrt(count)))
+
+
+def _count_and_means(tensor: Tensor) -> tuple[float, list[FloatArray]]:
+    """Compute n and the means z̄, x̄, ȳ from the moments of augmented vectors."""
+    if tensor.dense is None:
+        # The ones of the two other vectors are the weights of each term.
+        first = tensor.first
+        second = tensor.second
+        third = tensor.third
+        weights = (second[:, 0] * third[:, 0], first[:, 0] * third[:, 0], first[:, 0] * second[:, 0])
+        n = float(first[:, 0] @ weights[0])
+        sums = [weight @ factor[:, 1:] for weight, factor in zip(weights, (first, second, third), strict=True)]
+    else:
+        dense = tensor.dense
+        n = float(dense[0, 0, 0])
+        sums = [dense[1:, 0, 0], dense[0, 1:, 0], dense[0, 0, 1:]]
+    return n, [total / (n or 1.0) for total in sums]
+
+
+def _rank_one(weight: float, vectors: list[FloatArray]) -> Tensor:
+    """Make a rank-one tensor from three vectors (m_k,) and a weight."""
+    z, x, y = (vector[None, :] for vector in vectors)
+    return Tensor(weight * z, x, y)
+
+
+def _smooth_tensor(tensor: Tensor, symbol_means: list[FloatArray], smoothing: float | None) -> Tensor:
+    """Compute n times the smoothed mean of z ⊗ x ⊗ y from n times the mean of z⁺ ⊗ x⁺ ⊗ y⁺."""
+    n, means = _count_and_means(tensor)
+    trust = confidence(n, smoothing)
+    shift = (1 - trust) / 3
+    maps = [np.concatenate([shift * mean[:, None], np.eye(len(mean))], axis=1) for mean in means]
+    shifted = tensor.transform((maps[0], maps[1], maps[2])).scale(trust)
+    if trust == 1.0:
+        return shifted
+    rest = trust * ((1 - trust) ** 2 - 3 * shift**2 - shift**3)
+    return shifted + (_rank_one(n * rest, means) + _rank_one(n * (1 - trust) ** 3, symbol_means))
+
+
+def _smooth_matrix(matrix: FloatArray, symbol_means: list[FloatArray], smoothing: float | None) -> FloatArray:
+    """Compute n times the smoothed mean of z ⊗ y, (M, M): the arity-1 case of slide 25.
+
+    matrix: (M+1, M+1) n times the mean of z⁺ ⊗ y⁺.
+    """
+    n = matrix[0, 0]
+    trust = confidence(n, smoothing)
+    z = matrix[1:, 0] / (n or 1.0)
+    y = matrix[0, 1:] / (n or 1.0)
+    backed_off = trust * np.outer(z, y) + (1 - trust) * np.outer(*symbol_means)
+    return np.asarray(trust * matrix[1:, 1:] + n * (1 - trust) * backed_off)
+
+
+def operators_from_moments(
+    moments: Moments, smoothing: float | None = None, priors: Priors | None = None
+) -> ObservableOperators:
+    """Compute operators from moments (long paper, equations 14-16 and Figure 7, step 3).
+
+    z already includes (Σ̂^a)⁻¹, so that only divisions by counts remain: C^{a→b c} = Σ z⊗x⊗y / count(a),
+    c∞ = Σ z / count(a), c¹ = Σ_roots y / T.
+
+    moments: sums over the nodes of a treebank.
+    smoothing: C of slide 25; None for no smoothing.
+    priors: additions for trees that the treebank lacks; none if not given.
+
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> trees = SkeletalTrees.of([0, 0], left=[-1, -1], right=[-1, -1], terminal=[5, 6], root=[0, 1])
+    >>> y = np.array([[2.0], [1.0]])
+    >>> operators = operators_from_moments(Moments.of_trees(trees, trees.rules, np.array([1]), y, z=1.0 / y))
+    >>> operators.root, operators.leaf
+    (array([[1.5]]), array([[0.25],
+           [0.5 ]]))
+    """
+    priors = priors or Priors()
+    rules = moments.rules
+    seen = np.where(moments.count > 0, moments.count, 1.0)
+    outside = moments.outside[:, 1:] / seen[:, None]
+    inside = moments.inside[:, 1:] / seen[:, None]
+    size = moments.states.tolist()
+
+    def means(a: int, *children: int) -> list[FloatArray]:
+        """Take z̄ of the parent and ȳ of each child, each without padding."""
+        return [outside[a, : size[a]], *(inside[b, : size[b]] for b in children)]
+
+    leaf_rules, leaf = (rules.leaf, moments.leaf[:, 1:]) if priors.leaves is None else priors.leaves(moments.leaves())
+    unary = [
+        _smooth_matrix(matrix, [outside[a], inside[b]], smoothing)
+        for matrix, (a, b) in zip(moments.unary, rules.unary.tolist(), strict=True)
+    ]
+    width = outside.shape[1]
+    roots = moments.root[:, 1:] + priors.fragments * moments.inside[:, 1:] / moments.count.sum()
+    table = Counts(
+        Rules(leaf_rules, rules.unary, rules.binary),
+        moments.states,
+        roots / (moments.n_trees + priors.fragments),
+        leaf,
+        np.array(unary).reshape(-1, width, width),
+        Tensors.of(
+            _smooth_tensor(tensor, means(*rule), smoothing)
+            for tensor, rule in zip(moments.binary, rules.binary.tolist(), strict=True)
+        ),
+    )
+    counted = seen
+    if priors.rules is not None:
+        # Add every rule with the pseudo-count of the prior, and with the mean vectors of its symbols.
+        prior = priors.rules
+        table = table + replace(
+            table,
+            rules=prior.rules,
+            root=np.zeros_like(table.root),
+            leaf=np.zeros((0, width)),
+            unary=prior.unary * outside[prior.rules.unary[:, 0], :, None] * inside[prior.rules.unary[:, 1], None, :],
+            binary=Tensors.of(
+                _rank_one(n, means(*rule))
+                for n, rule in zip(prior.binary.data.tolist(), prior.rules.binary.tolist(), strict=True)
+            ),
+        )
+        counted = seen + prior.sums()[:, 0]
+    table = table.scale(np.broadcast_to(1.0 / counted[:, None], table.root.shape))
+    return ObservableOperators(table.rules, table.states, table.root, table.leaf, table.unary, table.binary)

@@ -19,9 +19,7 @@ import scipy
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from spectral_latent._options import checked
-from spectral_latent.estimation._options import EstimationError
-
-__all__ = ["dismiss_workers", "on_one_thread", "parallel_map"]
+from spectral_latent.estimation.progress import EstimationError
 
 _ATTEMPTS = 3
 

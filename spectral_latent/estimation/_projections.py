@@ -23,29 +23,71 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from math import sqrt
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import scipy
 
 from spectral_latent._compiled import check_column, compiled
+from spectral_latent._options import AtLeast, Below, Options
 from spectral_latent.estimation._features import FeatureColumns
-from spectral_latent.estimation._options import (
-    ROUNDING,
+from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.estimation._treebank import TreebankShard
+from spectral_latent.estimation.progress import (
     Listener,
     LoweredStates,
     Progress,
-    ProjectionOptions,
     silent,
 )
-from spectral_latent.estimation._parallel import parallel_map
-from spectral_latent.estimation._treebank import TreebankShard
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
-__all__ = ["ProjectedTrees", "Projection", "SymbolEvidence", "states_for"]
-
 _log = logging.getLogger(__name__)
+
+_ROUNDING = 1e-10  # the largest rounding error of a singular value, as a share of the first one
+
+
+@dataclass(frozen=True)
+class StateOptions(Options):
+    """Settings of states, which most estimators have.
+
+    n_states: m, the largest number of states of a symbol; symbols with few nodes get fewer states.
+    smoothing: C of slide 25, or None for no smoothing.
+    seed: the seed of the starts of singular value decompositions, clusters and random states.
+    """
+
+    n_states: Annotated[int, AtLeast(1)] = 16
+    smoothing: Annotated[float, AtLeast(0.0)] | None = 15.0
+    seed: Annotated[int, AtLeast(0)] = 0
+
+
+@dataclass(frozen=True)
+class ProjectionOptions(StateOptions):
+    """Settings of the projections with which most estimators begin.
+
+    scaling: κ of slide 23, or None for raw indicator features.
+    cutoff: directions with σ_i ≤ cutoff · σ_1 are dropped; None for 1/√n, where n is the number of the symbol's nodes.
+    """
+
+    scaling: Annotated[float, AtLeast(0.0)] | None = 1.0
+    cutoff: Annotated[float, AtLeast(0.0), Below(1.0)] | None = None
+
+    def cutoff_for(self, n: float) -> float:
+        """Compute the share of σ_1 up to which directions of a symbol with n nodes are dropped: `cutoff`, or else 1/√n.
+
+        Means over n nodes have errors of order 1/√n, and operators divide them by σ_i / σ_1: where this quotient is
+        larger than 1/√n, the errors of operators stay bounded.  The share falls to zero as n grows, so that enough
+        nodes show every true state; only directions of rounding errors are always dropped.
+
+        n: the number of the symbol's nodes, or the sum of their weights.
+
+        >>> ProjectionOptions().cutoff_for(10_000), ProjectionOptions(cutoff=0.001).cutoff_for(10_000)
+        (0.01, 0.001)
+        """
+        # Weights may sum to less than one; the first direction is always kept.
+        return max(1.0 / sqrt(max(n, 2.0)), _ROUNDING) if self.cutoff is None else self.cutoff
 
 
 def states_for(count: float, states: int) -> int:
@@ -88,9 +130,7 @@ def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 @compiled
-def _added_runs(
-    values: IntArray, counts: FloatArray, others: IntArray, more: FloatArray
-) -> tuple[IntArray, FloatArray]:
+def _add_runs(values: IntArray, counts: FloatArray, others: IntArray, more: FloatArray) -> tuple[IntArray, FloatArray]:
     """Merge two columns of increasing values (d,) and (d',), and add the counts of equal values: two columns (d'',)."""
     merged = np.empty(len(values) + len(others), dtype=np.int64)
     total = np.zeros(len(merged))
@@ -166,7 +206,7 @@ class _Values(NamedTuple):
 
     def __add__(self, other: _Values) -> _Values:  # type: ignore[override]
         """Add the counts of two columns."""
-        return _Values(*_added_runs(*self, *other))
+        return _Values(*_add_runs(*self, *other))
 
 
 def _places(columns: IntArray, tables: list[_Values]) -> IntArray:
@@ -259,7 +299,7 @@ def _cross_counts(shard: TreebankShard, evidence: list[SymbolEvidence]) -> dict[
     return counts
 
 
-def _merged(parts: Iterable[dict[int, SymbolEvidence]]) -> dict[int, SymbolEvidence]:
+def _add_evidence(parts: Iterable[dict[int, SymbolEvidence]]) -> dict[int, SymbolEvidence]:
     """Add the evidence of all shards."""
     total: dict[int, SymbolEvidence] = {}
     for part in parts:
@@ -324,7 +364,7 @@ class Projection(NamedTuple):
         sigma = np.zeros((len(self.maps), max(len(maps.all_sigma) for maps in self.maps)))
         for row, maps in zip(sigma, self.maps, strict=True):
             row[: len(maps.all_sigma)] = maps.all_sigma
-        return np.where(sigma > ROUNDING * sigma[:, :1], sigma, 0.0)
+        return np.where(sigma > _ROUNDING * sigma[:, :1], sigma, 0.0)
 
     @staticmethod
     def learn(
@@ -337,7 +377,7 @@ class Projection(NamedTuple):
         shards: the treebank, in which every symbol 0, 1, ... occurs.
         options: `n_states`, `scaling`, `cutoff` and `seed` are those of the projection.
         """
-        evidence_of_symbol = _merged(parallel_map(_evidence_of, shards, jobs))
+        evidence_of_symbol = _add_evidence(parallel_map(_evidence_of, shards, jobs))
         evidence = [evidence_of_symbol[a] for a in range(len(evidence_of_symbol))]
         listener(Progress("features", 1, 3))
         pairs: dict[int, scipy.sparse.csr_array] = {}

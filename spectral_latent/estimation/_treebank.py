@@ -1,51 +1,53 @@
-"""Hold treebanks: sequences of shards, in memory or in files.
+"""Read treebanks of any formalism, and hold them: sequences of shards, in memory or in files.
 
-Numbers of symbols and terminals, and values of features, mean the same in all shards.
+Numbers of symbols and terminals, and values of features, mean the same in all shards.  A formalism answers five
+questions.
+
+| question | where the answer is |
+| --- | --- |
+| How does an object become an s-tree? | `Formalism.columns`, whose arrays `Formalism.shard` reads |
+| Which features do its nodes have? | `Formalism.shard` |
+| How is a terminal scored that was never seen? | `Priors`, which are given to `estimate` with the treebank |
+| Which forest does a bare input have? | a `Forest`, whose edges have weights for `n_best_derivations` |
+| Which objects do derivations stand for? | the formalism's own conversion of `Derivations` |
 """
 
 from __future__ import annotations
 
+import math
 import shutil
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from numbers import Real
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from spectral_latent.estimation._features import FeatureColumns
+from spectral_latent.estimation._features import FeatureColumns, inside_templates, outside_templates
 from spectral_latent.estimation._moments import Priors
-from spectral_latent.estimation._options import EstimationError
 from spectral_latent.estimation._parallel import parallel_map
+from spectral_latent.estimation.progress import EstimationError
 from spectral_latent.files import temporary_folder
 from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, SkeletalTrees
-
-__all__ = [
-    "SHARD_NODES",
-    "ColumnStore",
-    "Columns",
-    "Shard",
-    "SkeletalShard",
-    "Treebank",
-    "TreebankShard",
-    "count_rules",
-]
 
 SHARD_NODES = 1 << 16  # the number of nodes of a shard, about, for any number of jobs
 _MEMORY = 1 << 28  # the largest number of bytes that stay in memory
 _TREE_COLUMNS = ("symbol", "left", "right", "terminal", "root")  # of `SkeletalTrees`
 
 Columns = Mapping[str, NDArray[Any]]
+Item = TypeVar("Item")
+ItemIn = TypeVar("ItemIn", contravariant=True)
 
 
-class SkeletalShard(Protocol):
-    """Some trees of a treebank, in memory, or read at each access."""
+class TreebankShard(Protocol):
+    """Some trees of a treebank and the features of their nodes, in memory, or read at each access."""
 
     @property
     def trees(self) -> SkeletalTrees:
@@ -54,10 +56,6 @@ class SkeletalShard(Protocol):
     @property
     def weight(self) -> FloatArray:
         """The weight of each tree, (T,): a tree of weight 2 counts as two trees."""
-
-
-class TreebankShard(SkeletalShard, Protocol):
-    """Some trees of a treebank and the features of their nodes."""
 
     @property
     def features(self) -> FeatureColumns:
@@ -91,7 +89,7 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
     def write(name: str, columns: Columns, folder: _TemporaryFolder) -> StoredColumns:
         """Write arrays to a file of a folder; integers are written in four bytes if they fit."""
         path = folder.path / f"{name}.safetensors"
-        save_file({name: _narrowed(column) for name, column in columns.items()}, path)
+        save_file({name: _narrow(column) for name, column in columns.items()}, path)
         return StoredColumns(path, folder)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -108,7 +106,7 @@ class StoredColumns(Mapping[str, NDArray[Any]]):
         return len(list(iter(self)))
 
 
-def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
+def _narrow(column: NDArray[Any]) -> NDArray[Any]:
     """Store 64-bit integers (n, ...) in four bytes if they fit."""
     if column.dtype != np.int64 or not column.size:
         return column
@@ -117,18 +115,13 @@ def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
     return column.astype(np.int32) if fits else column
 
 
-class ColumnStore(Sequence[Columns]):
+class ColumnStore:
     """Tables of arrays, one for each shard, in memory while they are small, and then in files.
 
     The files are in a temporary folder, which workers can read, too.  It is removed when no object refers to its
     shards.
 
     memory: the largest number of bytes in memory; if the shards are larger, all of them are kept in files.
-
-    >>> store = ColumnStore(memory=0)
-    >>> store.append({"a": np.array([1, 2])})
-    >>> [columns["a"] for columns in store]
-    [array([1, 2])]
     """
 
     def __init__(self, memory: int = _MEMORY) -> None:
@@ -152,14 +145,8 @@ class ColumnStore(Sequence[Columns]):
     def __len__(self) -> int:
         return len(self._shards)
 
-    @overload
-    def __getitem__(self, number: int) -> Columns: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Columns]: ...
-
-    def __getitem__(self, number: int | slice) -> Columns | Sequence[Columns]:
-        return self._shards[number]
+    def __iter__(self) -> Iterator[Columns]:
+        return iter(self._shards)
 
 
 class Shard(NamedTuple):
@@ -201,12 +188,12 @@ class Shard(NamedTuple):
         return FeatureColumns(self.columns["inside"], self.columns["outside"])
 
 
-def _counts_of(shard: SkeletalShard) -> Counts:
+def _counts_of(shard: TreebankShard) -> Counts:
     """Count the roots and rules of a shard."""
     return Counts.of_trees(shard.trees, shard.weight)
 
 
-def count_rules(shards: Iterable[SkeletalShard], jobs: int | None = 1) -> Counts:
+def count_rules(shards: Iterable[TreebankShard], jobs: int | None = 1) -> Counts:
     """Count the roots and rules of all shards."""
     none = Counts.of_trees(SkeletalTrees.of([], left=[], right=[], terminal=[], root=[]))
     return reduce(Counts.__add__, parallel_map(_counts_of, shards, jobs), none)
@@ -240,3 +227,154 @@ class Treebank:
         priors: additions for trees that the treebank lacks; none if not given.
         """
         return Treebank(shards, count_rules(shards, jobs), priors or Priors())
+
+
+class Formalism(Protocol[ItemIn]):
+    """The conversion of objects to s-trees with features.
+
+    A formalism object serves one treebank.  It may number symbols, terminals and features as they occur, because the
+    numbers must mean the same only within one treebank.
+    """
+
+    def n_nodes(self, item: ItemIn) -> int:
+        """Compute a bound of the number of nodes of an object's s-tree, before it is made.
+
+        item: one object.
+        """
+
+    def columns(self, items: Sequence[ItemIn], weight: FloatArray) -> Columns:
+        """Convert objects to the arrays from which `shard` makes their s-trees and features.
+
+        items: the T objects of one shard.
+        weight: (T,) the weight of each object: it counts as this many objects.
+        """
+
+    def shard(self, columns: Columns) -> TreebankShard:
+        """Make a shard from the arrays of some objects; it is called after all objects are read.
+
+        columns: the arrays that `columns` returned for one shard.
+        """
+
+
+class TreeReader(Generic[Item]):
+    """A formalism whose nodes have the features of the core alone (`inside_templates`, `outside_templates`).
+
+    trees: the function that makes the s-trees of objects.
+
+    >>> def trees(numbers):
+    ...     n, none = len(numbers), [-1] * len(numbers)
+    ...     return SkeletalTrees.of([0] * n, left=none, right=none, terminal=numbers, root=range(n))
+    >>> (treebank,) = read_treebanks([7, 8, 7], [TreeReader(trees)])
+    >>> treebank.counts.leaf.ravel()
+    array([2., 1.])
+    """
+
+    def __init__(self, trees: Callable[[Sequence[Item]], SkeletalTrees]) -> None:
+        self._trees = trees
+
+    def n_nodes(self, item: Item) -> int:
+        """Count the nodes of an object's s-tree, which is made for this.
+
+        item: one object.
+        """
+        return self._trees([item]).n_nodes
+
+    def columns(self, items: Sequence[Item], weight: FloatArray) -> Columns:
+        """Make the s-trees and features of objects.
+
+        items: the T objects of one shard.
+        weight: (T,) the weight of each object.
+        """
+        trees = self._trees(items)
+        return Shard.of(trees, FeatureColumns.of(inside_templates(trees), outside_templates(trees)), weight).columns
+
+    def shard(self, columns: Columns) -> TreebankShard:
+        """Make a shard of the s-trees and features.
+
+        columns: the columns of the shard.
+        """
+        return Shard(columns)
+
+
+def read_treebanks(
+    items: Iterable[Item],
+    formalisms: Sequence[Formalism[Item]],
+    *,
+    weights: Iterable[float] | None = None,
+    jobs: int | None = 1,
+) -> list[Treebank]:
+    """Read objects once, and make a treebank from them for each of several formalisms, without priors.
+
+    Only the objects of one shard are in memory at a time.
+
+    items: the objects of the treebank.
+    formalisms: the formalism of each treebank; the first one bounds the sizes of objects.
+    weights: the weight of each object, a number of at least 0: an object of weight 2 counts as two objects, and an
+    object of weight 0 is left out.  All weights are 1 if not given.
+    jobs: the number of threads that count rules; the result does not depend on it.
+    Raises EstimationError if there are no objects, if there are fewer or more weights than objects, or if a weight is
+    not a finite number of at least 0.
+
+    >>> from spectral_latent.estimation import FeatureColumns, Shard
+    >>> from spectral_latent.trees import SkeletalTrees
+    >>> class Numbers:
+    ...     "Trees of one node, which observes a number."
+    ...     def n_nodes(self, number): return 1
+    ...     def columns(self, numbers, weight):
+    ...         n, none = len(numbers), [-1] * len(numbers)
+    ...         trees = SkeletalTrees.of([0] * n, left=none, right=none, terminal=numbers, root=range(n))
+    ...         return Shard.of(trees, FeatureColumns.of({"a": trees.symbol}, {"b": trees.symbol}), weight).columns
+    ...     def shard(self, columns): return Shard(columns)
+    >>> (treebank,) = read_treebanks([7, 8, 7], [Numbers()], weights=[1, 1, 0.5])
+    >>> treebank.counts.rules.leaf.tolist(), treebank.counts.leaf.ravel()
+    ([[0, 7], [0, 8]], array([1.5, 1. ]))
+    """
+    stores = [ColumnStore() for _ in formalisms]
+    weighted = ((item, 1.0) for item in items) if weights is None else _pair_with_weights(items, weights)
+    for batch, weight in _batches(weighted, formalisms[0]):
+        for formalism, store in zip(formalisms, stores, strict=True):
+            store.append(formalism.columns(batch, np.array(weight, dtype=np.float64)))
+        del batch  # free the memory while the next batch is read
+    if not len(stores[0]):
+        raise EstimationError("no trees to learn from")
+    treebanks = []
+    for formalism, store in zip(formalisms, stores, strict=True):
+        shards = [formalism.shard(columns) for columns in store]
+        treebanks.append(Treebank.of(shards, jobs=jobs))
+    return treebanks
+
+
+def _pair_with_weights(items: Iterable[Item], weights: Iterable[float]) -> Iterator[tuple[Item, float]]:
+    """Pair objects with their weights; objects of weight 0 are left out."""
+    others = iter(weights)
+    number = 0
+    for number, item in enumerate(items, start=1):
+        weight = next(others, None)
+        if weight is None:
+            raise EstimationError(f"{number - 1} weights for more trees; give each tree one")
+        if not (isinstance(weight, Real) and math.isfinite(weight) and weight >= 0.0):
+            raise EstimationError(f"the weight of tree {number} is {weight!r}; give a finite number of at least 0")
+        if weight > 0.0:
+            yield item, float(weight)
+    if next(others, None) is not None:
+        raise EstimationError(f"there are more weights than the {number} trees; give each tree one")
+
+
+def _batches(
+    items: Iterable[tuple[Item, float]], formalism: Formalism[Item]
+) -> Iterator[tuple[list[Item], list[float]]]:
+    """Divide objects with weights into batches for shards; no batch is empty."""
+    batch: list[Item] = []
+    weights: list[float] = []
+    n_nodes = 0
+    for item, weight in items:
+        batch.append(item)
+        weights.append(weight)
+        n_nodes += formalism.n_nodes(item)
+        if n_nodes >= SHARD_NODES:
+            yield batch, weights
+            batch = []
+            weights = []
+            n_nodes = 0
+    if batch:
+        yield batch, weights

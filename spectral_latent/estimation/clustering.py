@@ -20,15 +20,15 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import TINY
-from spectral_latent.estimation._low_rank import RULES_OF_TASK
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._projections import ProjectedTrees, Projection, by_symbol
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
 from spectral_latent.operators import Counts, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
 
-__all__ = ["NodeClusters", "cluster_counts", "state_counts"]
+__all__ = ["RULES_OF_TASK", "NodeClusters", "cluster_counts", "state_counts"]
 
+RULES_OF_TASK = 64  # the number of tensors of one task, which takes some hundredths of a second
 _ITERATIONS = 9  # iterations of k-means; the final assignment to the nearest centre is the tenth
 _STARTS = 4  # starts of k-means, of which the best is kept: a single start may cost 2 F1
 _POINTS = 1 << 15  # the number of points of a symbol, about
@@ -73,7 +73,7 @@ class NodeClusters(NamedTuple):
         n_nodes = np.array([of_symbol.n_nodes for of_symbol in projection.evidence])
         steps = np.ceil(n_nodes / _POINTS).astype(np.int64)
         samples: dict[int, _Sample] = {}
-        for samples_of_shard in parallel_map(_sampled, treebank.shards, jobs, projection, steps):
+        for samples_of_shard in parallel_map(_sample, treebank.shards, jobs, projection, steps):
             for a, sample in samples_of_shard.items():
                 halves, weight, square = samples.get(a, _Sample([], [], np.zeros(2)))
                 samples[a] = _Sample([*halves, *sample.halves], [*weight, *sample.weight], square + sample.square)
@@ -102,7 +102,7 @@ def _halves(projection: Projection, projected: ProjectedTrees, a: int, nodes: In
     return np.stack([projected.y[nodes, :m], projected.z[nodes, :m] * sigma])
 
 
-def _sampled(shard: TreebankShard, projection: Projection, steps: IntArray) -> dict[int, _Sample]:
+def _sample(shard: TreebankShard, projection: Projection, steps: IntArray) -> dict[int, _Sample]:
     """Take every steps[a]-th node of each symbol a of more than one state; steps: (S,)."""
     projected = projection.project(shard)
     weight = shard.weight[projected.trees.tree]
@@ -188,6 +188,7 @@ class _StateChoices(NamedTuple):
 
     def parts(self, rules: IntArray) -> list[tuple[IntArray, _StateChoices]]:
         """Cut the binary rules (R, 3) into tasks with their choices; rules are numbered from 0 in each task."""
+        # Rows are in the order of rules, so that the choices of a task are a slice.
         firsts = range(0, len(rules), RULES_OF_TASK)
         starts = np.searchsorted(self.rows[:, 0], [*firsts, len(rules)])
         tasks = []
@@ -269,11 +270,6 @@ def state_counts(
     states: (S,) the number of states of each symbol.
     state: (N,) the state of each node.
     weight: (T,) the weight of each tree; 1 if not given.
-
-    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
-    >>> state_counts(trees, trees.rules, np.array([2]), np.array([0, 1, 1])).leaf
-    array([[1., 0.],
-           [0., 1.]])
     """
     return _hard_counts(trees, rules, states, state, weight).of_rules(rules)
 

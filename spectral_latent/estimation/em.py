@@ -21,9 +21,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from spectral_latent.estimation._options import EstimationError, Listener, Progress, silent
 from spectral_latent.estimation._parallel import parallel_map
-from spectral_latent.estimation._treebank import SkeletalShard
+from spectral_latent.estimation._treebank import TreebankShard
+from spectral_latent.estimation.progress import EstimationError, Listener, Progress, silent
 from spectral_latent.inference import expected_counts, tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
@@ -83,17 +83,9 @@ def has_converged(objective: Sequence[float], least: float) -> bool:
 
 
 def towards_mean(operators: ObservableOperators, share: float) -> ObservableOperators:
-    """Mix the probabilities of every state with their mean over the states of its symbol: θ ← (1 - s) θ + s θ̄.
+    """Mix the probabilities of every state with their mean over the states of its symbol: θ ← (1 - s) θ + s θ̄."""
 
-    >>> from spectral_latent.trees import Rules
-    >>> leaf = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
-    >>> operators = ObservableOperators(rules, np.array([2]), np.ones((1, 2)), leaf, np.empty((0, 2, 2)), [])
-    >>> towards_mean(operators, 0.5).leaf.tolist()
-    [[0.625, 0.375], [0.375, 0.625]]
-    """
-
-    def mixed(rows: FloatArray, symbols: IntArray) -> FloatArray:
+    def mix(rows: FloatArray, symbols: IntArray) -> FloatArray:
         """Mix the rows (R, M, ...) of the states of each rule's parent (R,) with their mean."""
         states = operators.states[symbols]
         rest = (1,) * (rows.ndim - 2)
@@ -105,8 +97,8 @@ def towards_mean(operators: ObservableOperators, share: float) -> ObservableOper
     binary = operators.binary.with_data(operators.binary.data.copy())
     for matrix in binary.matrices():  # of all numbers of a tensor, only these know the state of the parent
         matrix[:] = (1.0 - share) * matrix + share * matrix.mean(axis=0)
-    leaf = mixed(operators.leaf, rules.leaf[:, 0])
-    return replace(operators, leaf=leaf, unary=mixed(operators.unary, rules.unary[:, 0]), binary=binary)
+    leaf = mix(operators.leaf, rules.leaf[:, 0])
+    return replace(operators, leaf=leaf, unary=mix(operators.unary, rules.unary[:, 0]), binary=binary)
 
 
 def state_prior(start: ObservableOperators, observed: Counts, share: float) -> ExpectedCounts:
@@ -116,7 +108,7 @@ def state_prior(start: ObservableOperators, observed: Counts, share: float) -> E
     state, the share is larger.
     """
     of_state = share / (1.0 - share) * observed.symbol / start.states  # the pseudo-count of each state of a symbol
-    prior = towards_mean(start, 1.0).scaled(np.broadcast_to(of_state[:, None], start.root.shape))
+    prior = towards_mean(start, 1.0).scale(np.broadcast_to(of_state[:, None], start.root.shape))
     binary = Tensors.of(map(_with_equal_sums, prior.binary))
     return ExpectedCounts(prior.rules, prior.states, np.zeros_like(prior.root), prior.leaf, prior.unary, binary)
 
@@ -133,16 +125,11 @@ def random_counts(observed: Counts, states: IntArray, rank: int | None = None, s
     """Split counts evenly among states, and multiply each number by 0.5 to 1.5 at random.
 
     states: (S,) the number of states of each symbol.
-
-    >>> from spectral_latent.trees import SkeletalTrees
-    >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
-    >>> random_counts(Counts.of_trees(trees), np.array([1])).leaf.shape
-    (1, 1)
     """
     rng = np.random.default_rng(seed)
     rules = observed.rules
     largest = int(states.max())
-    share = (np.arange(largest) < states[:, None]) / states[:, None]  # (S, M)
+    share = (np.arange(largest) < states[:, None]) / states[:, None]  # (S, M): 1/m for each of m states, 0 for padding
 
     def noise(*shape: int) -> FloatArray:
         """Draw numbers between 0.5 and 1.5."""
@@ -165,12 +152,12 @@ def random_counts(observed: Counts, states: IntArray, rank: int | None = None, s
     )
 
 
-def _expected_of_shard(shard: SkeletalShard, operators: ObservableOperators) -> ExpectedCounts:
+def _expected_of_shard(shard: TreebankShard, operators: ObservableOperators) -> ExpectedCounts:
     """Compute the expected counts of a shard."""
     return expected_counts(operators, Forest.of_trees(shard.trees, operators.rules), shard.weight)
 
 
-def _impossible_tree(shards: Iterable[SkeletalShard], operators: ObservableOperators) -> int | None:
+def _impossible_tree(shards: Iterable[TreebankShard], operators: ObservableOperators) -> int | None:
     """Find the number, from 1, of the first tree with probability zero; None if there is no such tree."""
     before = 0
     for shard in shards:
@@ -182,7 +169,7 @@ def _impossible_tree(shards: Iterable[SkeletalShard], operators: ObservableOpera
     return None
 
 
-def expectation(shards: Iterable[SkeletalShard], operators: ObservableOperators, jobs: int | None) -> ExpectedCounts:
+def expectation(shards: Iterable[TreebankShard], operators: ObservableOperators, jobs: int | None) -> ExpectedCounts:
     """Compute the expected counts of all shards: the E-step.
 
     Raises EstimationError if a tree has probability zero.
@@ -209,7 +196,7 @@ def _log_prior(prior: ExpectedCounts, operators: ObservableOperators) -> float:
 
 
 def run_em(
-    shards: Iterable[SkeletalShard],
+    shards: Iterable[TreebankShard],
     start: ObservableOperators,
     options: Climb,
     prior: ExpectedCounts | None = None,
@@ -222,16 +209,6 @@ def run_em(
     A number that is zero at the start and in the prior stays zero, and factored tensors stay factored.
 
     Raises EstimationError if a tree has probability zero.
-
-    >>> from spectral_latent.estimation import EM, FeatureColumns, Shard
-    >>> from spectral_latent.trees import SkeletalTrees
-    >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1] * 3, right=[-1] * 3, terminal=[5, 5, 6], root=[0, 1, 2])
-    >>> shard = Shard.of(trees, FeatureColumns(*np.zeros((2, 3, 0), dtype=int)))
-    >>> counts = random_counts(Counts.of_trees(trees), np.array([1]))
-    >>> start = ObservableOperators.probabilities_of(counts)
-    >>> run_em([shard], start, EM()).operators.leaf.round(3)
-    array([[0.667],
-           [0.333]])
     """
     operators = start
     counts = expectation(shards, operators, jobs)

@@ -1,18 +1,49 @@
-"""Show the progress of training on one line of a terminal, with the time that is left."""
+"""Report the progress of training, and show it on one line of a terminal, with the time that is left."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
-from spectral_latent.estimation._options import Listener, Progress, silent
-
-__all__ = ["ProgressLine", "shown"]
+__all__ = ["EstimationError", "Listener", "LoweredStates", "Progress", "ProgressLine", "shown", "silent"]
 
 _SOON = 2.0  # seconds of training without a line
+
+
+class EstimationError(ValueError):
+    """An error of estimation: the data do not support the estimate."""
+
+
+class LoweredStates(NamedTuple):
+    """A symbol with enough nodes for `supported` states, but with only `kept` large singular values of Ω̂.
+
+    Condition 1 or 2 of the long paper fails for the symbol: some states are too similar, or the features do not
+    distinguish them.
+    """
+
+    symbol: int
+    supported: int
+    kept: int
+
+
+class Progress(NamedTuple):
+    """A report of an estimator's progress: `done` of `total` steps of a stage."""
+
+    stage: str
+    done: int
+    total: int
+    score: float | None = None  # the number that the stage maximises: the objective of EM, or a held-out score
+    lowered: tuple[LoweredStates, ...] = ()  # symbols with fewer states than their nodes support, after "projections"
+
+
+def silent(_progress: Progress) -> None:
+    """Ignore the progress of an estimator."""
+
+
+Listener = Callable[[Progress], None]
 
 
 class ProgressLine:

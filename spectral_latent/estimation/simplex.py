@@ -8,8 +8,7 @@
 
 The arg min is found by the active-set method of Wolfe 1976 ("Finding the nearest point in a polytope"), which ends at
 the exact solution.  The minimum over a face of the simplex solves a linear system.  While the face is not the right
-one, the search adds the corner with the lowest gradient.  The result includes the duality gap, which bounds the error
-of the minimum.
+one, the search adds the corner with the lowest gradient.
 """
 
 from __future__ import annotations
@@ -21,21 +20,10 @@ import numpy as np
 from spectral_latent._compiled import TINY, compiled, compiled_part
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["ConvexWeights", "anchors", "convex_weights"]
+__all__ = ["anchors", "convex_weights"]
 
 _ROUNDING = 1e-13  # the relative size of rounding errors
 _TIE = 1e-9  # squared distances count as equal if they differ by less than this share
-
-
-class ConvexWeights(NamedTuple):
-    """n points as mixtures of k corners.
-
-    weights: (n, k) not negative, rows sum to one.
-    gap: (n,) a bound: the squared distance to the point exceeds its minimum by at most this number.
-    """
-
-    weights: FloatArray
-    gap: FloatArray
 
 
 def anchors(
@@ -74,7 +62,7 @@ def anchors(
     return candidates[chosen]
 
 
-class _FaceRoom(NamedTuple):
+class _FaceWorkspace(NamedTuple):
     """Room that is made once for all points.
 
     face: (k,) the corners of a face.
@@ -89,13 +77,13 @@ class _FaceRoom(NamedTuple):
     solution: FloatArray
 
     @staticmethod
-    def allocate(k: int) -> _FaceRoom:
+    def allocate(k: int) -> _FaceWorkspace:
         """Make room for k corners."""
-        return _FaceRoom(np.empty(k, dtype=np.int64), np.empty(k), np.empty((k, k)), np.empty(k))
+        return _FaceWorkspace(np.empty(k, dtype=np.int64), np.empty(k), np.empty((k, k)), np.empty(k))
 
 
 @compiled_part
-def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _FaceRoom) -> bool:
+def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _FaceWorkspace) -> bool:
     """Set target[face] to arg min of ‖Σ w_i c_i - p‖² over Σ w_i = 1; False if the corners of the face are dependent.
 
     With d_i = c_i - c_0 the minimum solves Σ_j (d_i · d_j) w_j = d_i · (p - c_0), i > 0, by Cholesky factors.
@@ -150,7 +138,7 @@ def _positive(weights: FloatArray, face: IntArray, size: int) -> int:
 
 
 @compiled_part
-def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _FaceRoom) -> None:
+def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _FaceWorkspace) -> None:
     """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent.
 
     gram: (k, k) the inner products of the corners.
@@ -178,7 +166,7 @@ def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _Fa
 
 
 @compiled_part
-def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: int, room: _FaceRoom) -> None:
+def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: int, room: _FaceWorkspace) -> None:
     """Move weights straight to the minimum over the face; if a weight reaches zero first, continue without its corner.
 
     gram: (k, k) the inner products of the corners.
@@ -208,7 +196,7 @@ def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: i
 
 @compiled
 def _find_weights(
-    gram: FloatArray, products: FloatArray, magnitude: FloatArray, weights: FloatArray, room: _FaceRoom
+    gram: FloatArray, products: FloatArray, magnitude: FloatArray, weights: FloatArray, room: _FaceWorkspace
 ) -> None:
     """Find arg min of wᵀ gram w - 2 product · w over the simplex for every product.
 
@@ -251,15 +239,15 @@ def _find_weights(
             w[a] /= total
 
 
-def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
-    """Find the mixtures of corners that are nearest to points.
+def convex_weights(points: FloatArray, corners: FloatArray) -> FloatArray:
+    """Find the mixtures of corners that are nearest to points: weights (n, k), not negative, whose rows sum to one.
 
     points: (n, d) the points.
     corners: (k, d) the corners.
     Raises ValueError if there is no corner, if the shapes do not fit, or if a number is not finite.
 
     >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> convex_weights(np.array([[0.25, 0.5], [2.0, 0.0], [1.0, 1.0]]), corners).weights
+    >>> convex_weights(np.array([[0.25, 0.5], [2.0, 0.0], [1.0, 1.0]]), corners)
     array([[0.25, 0.25, 0.5 ],
            [0.  , 1.  , 0.  ],
            [0.  , 0.5 , 0.5 ]])
@@ -275,9 +263,7 @@ def convex_weights(points: FloatArray, corners: FloatArray) -> ConvexWeights:
     products = (points - centre) / scale @ corners.T
     if not (np.isfinite(gram).all() and np.isfinite(products).all()):
         raise ValueError("points and corners must be finite")
-    weights = np.zeros_like(products)
+    weights: FloatArray = np.zeros_like(products)
     magnitude = gram.diagonal().max() + np.abs(products).max(axis=1)
-    _find_weights(gram, products, magnitude, weights, _FaceRoom.allocate(len(corners)))
-    gradient = 2.0 * (weights @ gram - products)
-    gap = np.einsum("nk,nk->n", weights, gradient) - gradient.min(axis=1)
-    return ConvexWeights(weights, np.maximum(gap, 0.0) * scale**2)
+    _find_weights(gram, products, magnitude, weights, _FaceWorkspace.allocate(len(corners)))
+    return weights

@@ -33,7 +33,7 @@ def truncated_svd(
     rank = min(rank, *matrix.shape)
     short = min(matrix.shape)
     if short > max(_SMALL, 2 * rank):
-        u, sigma, v = _iterated(matrix, rank, seed)
+        u, sigma, v = _iterate(matrix, rank, seed)
     elif short * max(matrix.shape) <= _MOST_DENSE:
         u, sigma, v = _dense_svd(matrix.toarray())
     elif matrix.shape[0] >= matrix.shape[1]:
@@ -43,7 +43,7 @@ def truncated_svd(
     return u[:, :rank], sigma[:rank].astype(np.float64), v[:, :rank]
 
 
-def _iterated(matrix: scipy.sparse.csr_array, rank: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _iterate(matrix: scipy.sparse.csr_array, rank: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Compute triplets by ARPACK, or by PROPACK if ARPACK does not converge."""
     start = np.random.default_rng(seed).uniform(0.5, 1.5, min(matrix.shape))
     try:

@@ -1,10 +1,7 @@
 """Score parses and tags against gold annotation."""
 
-from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
-from spectral_latent.evaluation.brackets import BracketScores, score_brackets
 from spectral_latent.evaluation.held_out import HeldOut, with_chosen_states
 from spectral_latent.evaluation.models import (
-    DependencyEvaluation,
     GoldTree,
     ParserEvaluation,
     Perplexity,
@@ -13,12 +10,21 @@ from spectral_latent.evaluation.models import (
     evaluate_parser,
     evaluate_tagger,
 )
-from spectral_latent.evaluation.tagging import TaggingScore, many_to_one, one_to_one, score_tags, v_measure
+from spectral_latent.evaluation.scores import (
+    AttachmentScore,
+    BracketScores,
+    TaggingScore,
+    many_to_one,
+    one_to_one,
+    score_attachments,
+    score_brackets,
+    score_tags,
+    v_measure,
+)
 
 __all__ = [
     "AttachmentScore",
     "BracketScores",
-    "DependencyEvaluation",
     "GoldTree",
     "HeldOut",
     "ParserEvaluation",

@@ -1,9 +1,17 @@
-"""Measure how well operators parse held-out trees; the forests are built once, for any number of measurements."""
+"""Measure how well operators parse held-out trees, and choose numbers of states by it (Narayan and Cohen 2016).
+
+The forests are built once, for any number of measurements, and moments are computed once, for the largest numbers of
+states.  The moments for smaller numbers are parts of these, so that a trial needs no pass over the trees.  Symbols are
+visited by falling frequency.  For each symbol every candidate is tried, with the numbers chosen so far for all other
+symbols, and the best candidate is kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseGrammar, clean, unknown_phrase
 from spectral_latent.estimation import (
@@ -15,12 +23,13 @@ from spectral_latent.estimation import (
     silent,
     spectral_moments,
 )
-from spectral_latent.estimation.choice import search_states
-from spectral_latent.evaluation.brackets import score_brackets
+from spectral_latent.estimation.progress import Progress
+from spectral_latent.evaluation.scores import score_brackets
 from spectral_latent.grammar import Training
 from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import IntArray
 
-__all__ = ["HeldOut", "with_chosen_states"]
+__all__ = ["HeldOut", "search_states", "with_chosen_states"]
 
 
 class HeldOut:
@@ -55,6 +64,29 @@ class HeldOut:
         return score_brackets(pairs).f1
 
 
+def search_states(
+    moments: Moments,
+    score: Callable[[Moments], float],
+    candidates: Sequence[int],
+    *,
+    symbols: int | None = None,
+    listener: Listener = silent,
+) -> IntArray:
+    """Find the numbers of states (S,) that score best, symbol by symbol."""
+    states = moments.states.copy()
+    order = np.argsort(-moments.count, kind="stable")[:symbols]
+    best = score(moments)
+    for done, a in enumerate(order, start=1):
+        for m in sorted({m for m in candidates if m < moments.states[a]}):
+            trial = states.copy()
+            trial[a] = m
+            if (trial_score := score(moments.truncate(trial))) > best:
+                best = trial_score
+                states = trial
+        listener(Progress("states", done, len(order), score=best))
+    return states
+
+
 def with_chosen_states(
     training: Training[PhraseGrammar],
     gold: Iterable[Phrase],
@@ -82,13 +114,13 @@ def with_chosen_states(
     projection = Projection.learn(treebank.shards, options, jobs, listener)
     moments = spectral_moments(treebank, projection, jobs)
 
-    def solved(trial: Moments) -> ObservableOperators:
+    def solve(trial: Moments) -> ObservableOperators:
         """Estimate operators from the moments of one choice of states."""
         operators = operators_from_moments(trial, options.smoothing, treebank.priors)
         return replace(operators, singular_values=projection.singular_values)
 
-    held_out = HeldOut(training.coarse.with_operators(solved(moments)), gold)
+    held_out = HeldOut(training.coarse.with_operators(solve(moments)), gold)
     states = search_states(
-        moments, lambda trial: held_out.f1(solved(trial)), candidates, symbols=symbols, listener=listener
+        moments, lambda trial: held_out.f1(solve(trial)), candidates, symbols=symbols, listener=listener
     )
-    return ConstituencyModel((training.coarse.with_operators(solved(moments.truncated(states))),))
+    return ConstituencyModel((training.coarse.with_operators(solve(moments.truncate(states))),))

@@ -12,15 +12,19 @@ from numpy.typing import ArrayLike
 
 from spectral_latent.constituency import Changes, ConstituencyModel, Phrase, clean
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.evaluation._scores import percentage
-from spectral_latent.evaluation.attachment import AttachmentScore, score_attachments
-from spectral_latent.evaluation.brackets import BracketScores, score_brackets
-from spectral_latent.evaluation.tagging import TaggingScore, score_tags
+from spectral_latent.evaluation.scores import (
+    AttachmentScore,
+    BracketScores,
+    TaggingScore,
+    percentage,
+    score_attachments,
+    score_brackets,
+    score_tags,
+)
 from spectral_latent.model import Parse
 from spectral_latent.model.batches import map_batches
 
 __all__ = [
-    "DependencyEvaluation",
     "GoldTree",
     "ParserEvaluation",
     "Perplexity",
@@ -61,17 +65,24 @@ class GoldTree(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Evaluation(Generic[_Tree, _AnyScore]):
-    """The evaluation of a parser.
+class ParserEvaluation(Generic[_Tree, _AnyScore]):
+    """The evaluation of a parser: its parses, their score, and the CPU seconds that they took.
 
     parses: the parses of the gold sentences, without their probabilities.
     score: the score of the parses against the gold trees.
     seconds: the CPU time of parsing, in seconds.
+    function_score: the score of phrases with their function labels; None if the model has no function labels.
+    has_relations: whether dependency trees and parses have relations; if not, labelled scores have no meaning.
+    nonpositive: the number of gold dependency trees without a positive estimated probability, such as trees with
+    several roots.
     """
 
     parses: list[Parse[_Tree]]
     score: _AnyScore
     seconds: float
+    function_score: _AnyScore | None = None
+    has_relations: bool = False
+    nonpositive: int = 0
 
     @property
     def fallbacks(self) -> int:
@@ -82,28 +93,6 @@ class _Evaluation(Generic[_Tree, _AnyScore]):
     def sentences_per_second(self) -> float:
         """Sentences per second of CPU time."""
         return len(self.parses) / max(self.seconds, _LEAST)
-
-
-@dataclass(frozen=True)
-class ParserEvaluation(_Evaluation[Phrase, BracketScores]):
-    """The evaluation of a parser of phrases: its parses, their score, and the CPU seconds that they took.
-
-    function_score: the score of labels with their function labels; None if the model has no function labels.
-    """
-
-    function_score: BracketScores | None = None
-
-
-@dataclass(frozen=True)
-class DependencyEvaluation(_Evaluation[DependencySentence, AttachmentScore]):
-    """The evaluation of a dependency parser: its parses, their score, and the CPU seconds that they took.
-
-    has_relations: whether gold trees and parses have relations; if not, labelled scores have no meaning.
-    nonpositive: the number of gold trees without a positive estimated probability, such as trees with several roots.
-    """
-
-    has_relations: bool
-    nonpositive: int
 
     @property
     def nonpositive_share(self) -> float:
@@ -132,7 +121,7 @@ class TaggerEvaluation:
 
 def evaluate_parser(
     model: ConstituencyModel, gold: Sequence[GoldTree], *, jobs: int | None = 1, progress: _Progress = iter
-) -> ParserEvaluation:
+) -> ParserEvaluation[Phrase, BracketScores]:
     """Parse the sentences of gold trees, and score the parses.
 
     The first sentence is parsed once more before the clock starts, so that the time for loading compiled code does not
@@ -160,7 +149,7 @@ def evaluate_dependency_parser(
     projective: bool = True,
     jobs: int | None = 1,
     progress: _Progress = iter,
-) -> DependencyEvaluation:
+) -> ParserEvaluation[DependencySentence, AttachmentScore]:
     """Parse the words of gold trees with their tags, and score the parses; time is measured as by `evaluate_parser`.
 
     model: the parser.
@@ -182,7 +171,8 @@ def evaluate_dependency_parser(
     signs = model.score(sentence for sentence in gold if len(sentence.roots) == 1).sign
     nonpositive = len(gold) - int((signs > 0).sum())
     has_relations = _has_relations(gold) and _has_relations(parsed)
-    return DependencyEvaluation(parses, score_attachments(gold, parsed), seconds, has_relations, nonpositive)
+    score = score_attachments(gold, parsed)
+    return ParserEvaluation(parses, score, seconds, has_relations=has_relations, nonpositive=nonpositive)
 
 
 def _parse_all(

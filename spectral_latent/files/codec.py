@@ -1,7 +1,7 @@
 """Write objects as arrays and JSON, and read them, by the declarations of their fields.
 
 A class is a dataclass or a named tuple.  The annotation of a field says how the field is stored, and what is checked
-when it is read; see `declarations`.
+when it is read: `Annotated[IntArray, Axes("n"), Index("S")]`.
 
 | field | in the file |
 | --- | --- |
@@ -11,6 +11,16 @@ when it is read; see `declarations`.
 | a tuple of such objects | the arrays `name.0.field` ..., and a list of tables |
 | a plain value, options, names, or a list of these | the setting `name` |
 
+| beside a type | meaning |
+| --- | --- |
+| `AtLeast`, `Above`, `AtMost`, `Below` | limits of each number, or of each name, as in `Options` |
+| `Distinct`, `Sorted`, `Shares` | limits of an array as a whole; the first one of a list, too |
+| `Probabilities` | operators whose numbers are a distribution over the rules of a symbol, in each of its states |
+| `Axes("S", "m", 2)` | the lengths of axes; a letter is the same length in all fields of an object |
+| `Index("S")` | each number is at least 0, and below the length of an axis |
+| `Text()` | a file has the strings as one compressed array, not as JSON |
+| `Given("features.names")` | a file does not have the field: it is a field of the object that holds this one |
+
 Fields that the class itself computes (`init=False`), or that are marked as `Given`, are not stored.  Conditions on
 several fields stand in `__post_init__`, so that they hold for all objects.  A type that has no such fields is stored as
 an object of another class, its form; see `register`.
@@ -19,7 +29,7 @@ an object of another class, its form; see `register`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from inspect import isabstract
 from operator import attrgetter
@@ -30,16 +40,123 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spectral_latent._options import Limit, Options, accepted, described, field_types
-from spectral_latent.files.declarations import Axes, Given, Index, Text
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Vocabulary
 
-__all__ = ["Contents", "array_fault", "plain", "read", "register", "write"]
+__all__ = [
+    "Axes",
+    "Contents",
+    "Distinct",
+    "Given",
+    "Index",
+    "Probabilities",
+    "Shares",
+    "Sorted",
+    "Text",
+    "array_fault",
+    "plain",
+    "read",
+    "register",
+    "write",
+]
 
+_ROUNDING = 1e-6  # the largest rounding error of a sum of shares
 Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
 _T = TypeVar("_T")
 _Other = TypeVar("_Other")
-
 _DEEPEST = 20  # the deepest nesting of a name
+
+
+class Distinct(Limit):
+    """Accept names or numbers that are all different."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether all values are different.
+
+        value: names or numbers, as a list or as an array (n,).
+        """
+        return len(set(value.tolist() if isinstance(value, np.ndarray) else value)) == len(value)
+
+    def __str__(self) -> str:
+        return "without repetition"
+
+
+class Sorted(Limit):
+    """Accept numbers (n,) that never fall, or rows (n, k) in lexicographic order without repetition."""
+
+    def accepts(self, value: NDArray[Any]) -> bool:
+        """Tell whether the numbers or the rows are in order.
+
+        value: (n,) numbers or (n, k) rows.
+        """
+        step = np.diff(value, axis=0)
+        if step.ndim == 1:
+            return bool((step >= 0).all())
+        # Compare each row with the row before at the first column where they differ; equal rows are out of order.
+        first = (step != 0).argmax(axis=1)
+        return bool((step[np.arange(len(step)), first] > 0).all())
+
+    def __str__(self) -> str:
+        return "in order"
+
+
+class Shares(Limit):
+    """Accept numbers (..., n) that are not negative, and sum to one along the last axis."""
+
+    def accepts(self, value: NDArray[Any]) -> bool:
+        """Tell whether every row is non-negative and sums to one.
+
+        value: (..., n) the numbers.
+        """
+        return bool((value >= 0.0).all() and (np.abs(value.sum(axis=-1) - 1.0) <= _ROUNDING).all())
+
+    def __str__(self) -> str:
+        return "shares that sum to one"
+
+
+class Probabilities(Limit):
+    """Accept operators whose numbers are probabilities; a file's sums are checked when it is read."""
+
+    def accepts(self, value: ObservableOperators) -> bool:
+        """Tell whether operators say that they are probabilities.
+
+        value: any operators.
+        """
+        return value.probabilities
+
+    def __str__(self) -> str:
+        return "probabilities"
+
+
+class Axes:
+    """The length of each axis of an array, or the length of a list: a letter, a number, or None for any length."""
+
+    def __init__(self, *lengths: str | int | None) -> None:
+        self.lengths = lengths
+
+
+@dataclass(frozen=True)
+class Index:
+    """Accept numbers of the places along an axis.
+
+    axis: the letter of the axis.
+    """
+
+    axis: str
+
+
+class Text:
+    """Store a list of strings as one compressed array."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Take a field from the object that holds this one.
+
+    path: the name of the other object's field, or names joined by dots; fields before this object are known.
+    """
+
+    path: str
 
 
 class _Form(NamedTuple):
@@ -127,10 +244,10 @@ def write(stored: Any) -> Contents:
     ({'odds': array([0.5, 0.5])}, {'side': 'heads'})
     """
     arrays: dict[str, NDArray[Any]] = {}
-    return arrays, _written(stored, "", arrays)
+    return arrays, _write(stored, "", arrays)
 
 
-def _written(stored: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+def _write(stored: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """Add the arrays of an object to others, under names with a prefix, and return its settings."""
     if type(stored) in _FORMS:
         stored = _FORMS[type(stored)].of(stored)
@@ -146,9 +263,9 @@ def _written(stored: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[
             arrays[f"{at}.text"] = np.frombuffer("".join(names).encode("utf-8", "surrogatepass"), dtype=np.uint8)
             arrays[f"{at}.lengths"] = np.fromiter(map(len, names), dtype=np.int64)
         elif _is_record(type(value)):
-            settings[field.name] = _written(value, f"{at}.", arrays)
+            settings[field.name] = _write(value, f"{at}.", arrays)
         elif isinstance(value, tuple) and value and is_dataclass(value[0]) and _is_record(type(value[0])):
-            settings[field.name] = [_written(part, f"{at}.{number}.", arrays) for number, part in enumerate(value)]
+            settings[field.name] = [_write(part, f"{at}.{number}.", arrays) for number, part in enumerate(value)]
         else:
             settings[field.name] = plain(value)
     return settings
@@ -215,13 +332,14 @@ class _Reader(NamedTuple):
         cls = get_origin(declared) or declared
         if cls in _FORMS:
             form = self.record(_FORMS[cls].cls, settings, prefix, given)
-            return _made(prefix, lambda: _FORMS[cls].made(form))
+            return _make(prefix, lambda: _FORMS[cls].made(form))
         if not isinstance(settings, dict):
             raise ValueError(f"the settings {prefix.removesuffix('.')} must be a table")
         values: dict[str, Any] = {}
         sizes: dict[str, int] = {}
         known: set[str] = set()
         every = _fields_of(declared)
+        # Limits of arrays are checked after all fields are read: an index may refer to an axis of a later field.
         for field in every:
             if mark := field.find(Given):
                 values[field.name] = attrgetter(mark.path)(SimpleNamespace(**given))
@@ -245,7 +363,7 @@ class _Reader(NamedTuple):
         for field in every:
             if field.is_array and values[field.name] is not None:
                 _check_limits(field, prefix, values[field.name], sizes)
-        return _made(prefix, lambda: cls(**values))
+        return _make(prefix, lambda: cls(**values))
 
     def _value(self, field: _Field, at: str, value: Any, sizes: dict[str, int], values: dict[str, Any]) -> Any:
         """Make the value of a field that has settings."""
@@ -263,7 +381,7 @@ class _Reader(NamedTuple):
         return tuple(self.record(field.record, part, f"{at}.{n}.", values) for n, part in enumerate(value))
 
 
-def _made(prefix: str, make: Callable[[], Any]) -> Any:
+def _make(prefix: str, make: Callable[[], Any]) -> Any:
     """Make an object; an error names the object."""
     try:
         return make()

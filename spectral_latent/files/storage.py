@@ -4,19 +4,33 @@ A file is written whole or not at all.  A digest of its contents shows damage wh
 then compared with their declarations (`files.codec`), so that a hostile file with the right digest raises an
 error and never leads to an out-of-bounds access.  The same model gives the same bytes, with the same version of zlib.
 
-Arrays are compressed (`files.compression`).  The settings are JSON without white space and with sorted keys.  Their
-entry `digest` is BLAKE2b, 32 bytes in hexadecimal.
+The settings are JSON without white space and with sorted keys.  Numbers of arrays are converted to the smallest type
+that holds them.  Their bytes are compressed by zlib, and stored as an array of bytes: first the lowest byte of every
+number, then the next byte of every number.  Equal arrays are stored once.  Three entries of the settings are of the
+file:
+
+| entry | meaning |
+| --- | --- |
+| `arrays` | name: the type of the numbers in memory, their smaller type, and the shape |
+| `copies` | name: the name of an equal array, which is stored |
+| `digest` | BLAKE2b, 32 bytes in hexadecimal |
 
 The digest is computed from three parts: the settings without the digest; the JSON list of name, type and shape of every
 stored array, by name; and the bytes of the stored arrays, by name.
+
+Temporary files and folders are named by their process, so that those of killed processes can be removed.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import platform
 import secrets
+import shutil
 import stat
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -33,8 +47,6 @@ from spectral_latent._options import Count, checked
 from spectral_latent._texts import printable
 from spectral_latent._version import __version__
 from spectral_latent.files.codec import Contents
-from spectral_latent.files.compression import TooLargeError, pack_arrays, unpack_arrays
-from spectral_latent.files.temporary import swept_prefix
 
 __all__ = [
     "HEADING",
@@ -42,12 +54,23 @@ __all__ = [
     "RECORD",
     "MissingModelError",
     "ModelFileError",
+    "TooLargeError",
     "digest_of",
     "load_model",
-    "opened_model",
+    "open_model",
+    "pack_arrays",
     "save_model",
+    "swept_prefix",
+    "temporary_folder",
+    "unpack_arrays",
 ]
 
+_FLOATS = ("float16", "float32")
+_SMALLER = {"int64": ("uint8", "uint16", "uint32"), "float32": _FLOATS[:1], "float64": _FLOATS}  # the smallest first
+_STORED = {"bool", *_SMALLER, *_SMALLER["int64"], *_FLOATS}
+_MOST_AXES = 4
+_LONGEST_AXIS = 1 << 48
+_MOST_COMPRESSED = 1100  # the largest number of bytes that zlib can make from one compressed byte
 FORMAT = "spectral_latent"
 VERSION = 8
 MAX_BYTES = 4 << 30  # the largest memory of the arrays of a model, unless its reader asks for more
@@ -58,8 +81,165 @@ _DIGEST = "digest"
 _BEGINNING = 1 << 12  # the number of bytes that are read to tell whether a file is text
 # The versions that are readable, each with what turns its contents into those of the present version.
 _TO_PRESENT: dict[int, Callable[[Contents], Contents]] = {VERSION: lambda contents: contents}
-
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError)
+
+
+def temporary_folder() -> Path:
+    """Make a new folder among the temporary files of the system, and remove those of processes that have ended.
+
+    >>> folder = temporary_folder()
+    >>> folder.is_dir(), folder.name.startswith("spectral-latent-")
+    (True, True)
+    >>> folder.rmdir()
+    """
+    return Path(tempfile.mkdtemp(prefix=swept_prefix(Path(tempfile.gettempdir()), "spectral-latent-")))
+
+
+def swept_prefix(folder: Path, prefix: str) -> str:
+    """Return the beginning of the names of this process's own temporary files, which end in letters by chance.
+
+    Files and folders of the same kind are removed if their processes, of this machine, have ended.
+    """
+    prefix += f"{_machine()}-"
+    if os.name == "posix":  # other systems have no signal that only asks whether a process exists
+        for path in folder.glob(f"{prefix}*"):
+            _remove_if_ended(path, path.name.removeprefix(prefix).partition("-")[0])
+    return f"{prefix}{os.getpid()}-"
+
+
+def _machine() -> str:
+    """Return a short digest of the name of the machine, and of the container within which a process has its number."""
+    space = ""
+    with suppress(OSError):  # other systems than Linux
+        space = os.readlink("/proc/self/ns/pid")
+    return blake2b(f"{platform.node()} {space}".encode(), digest_size=4).hexdigest()
+
+
+def _remove_if_ended(path: Path, process: str) -> None:
+    """Remove a temporary file or folder if its process has ended; what cannot be removed stays."""
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        with suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+    except (OSError, ValueError, OverflowError):
+        pass
+
+
+class TooLargeError(ValueError):
+    """An error for arrays that would be larger than the memory that they may have.
+
+    n_bytes: the size of the arrays.
+    """
+
+    def __init__(self, n_bytes: int) -> None:
+        super().__init__(f"the arrays have {n_bytes} bytes")
+        self.n_bytes = n_bytes
+
+
+def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Compress arrays; an array that is equal to another one is left out.
+
+    arrays: arrays of any shape, by name.
+
+    Returns the compressed arrays, and the entries `arrays` and `copies` of the settings.
+    Raises ValueError, naming the array, for numbers of a type that files do not hold.
+
+    >>> stored, table = pack_arrays({"a": np.array([1, 2]), "b": np.array([1, 2])})
+    >>> list(stored), table
+    (['a'], {'arrays': {'a': ['int64', 'uint8', (2,)]}, 'copies': {'b': 'a'}})
+    """
+    stored: dict[str, NDArray[Any]] = {}
+    names: dict[tuple[Any, ...], str] = {}
+    table: dict[str, list[Any]] = {}
+    copies: dict[str, str] = {}
+    for name, given in sorted(arrays.items()):
+        if given.dtype.name not in _STORED:
+            raise ValueError(
+                f"the array {name} has numbers of {given.dtype}; a file holds {', '.join(sorted(_STORED))}"
+            )
+        array = given.astype(given.dtype.newbyteorder("="), copy=False)
+        smallest = np.ascontiguousarray(_smallest(array)).reshape(array.shape)
+        entry = [array.dtype.name, smallest.dtype.name, array.shape]
+        first = names.setdefault((*entry, smallest.tobytes()), name)
+        if first == name:
+            stored[name] = _compress(smallest)
+            table[name] = entry
+        else:
+            copies[name] = first
+    return stored, {"arrays": table, "copies": copies}
+
+
+def _smallest(array: NDArray[Any]) -> NDArray[Any]:
+    """Convert numbers of any shape to the smallest type that holds them exactly."""
+    for smaller in _SMALLER.get(array.dtype.name, ()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            converted = array.astype(smaller)
+            if np.array_equal(converted.astype(array.dtype), array):
+                return converted
+    return array
+
+
+def _compress(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Compress the bytes of an array of any shape, first the lowest bytes of all numbers, then the next bytes."""
+    places = array.reshape(-1).view(np.uint8).reshape(-1, array.itemsize)
+    return np.frombuffer(zlib.compress(places.T.tobytes()), dtype=np.uint8)
+
+
+def _n_numbers(entry: Any, n_stored: int) -> int:
+    """Count the numbers of an array, by its entry in the settings and the number of its compressed bytes."""
+    kind, smaller, shape = entry
+    if smaller != kind and smaller not in _SMALLER[kind]:
+        raise ValueError(f"numbers of {smaller} are not a smaller type of {kind}")
+    if smaller not in _STORED or len(shape) > _MOST_AXES:
+        raise ValueError("an array has an unknown type or an impossible shape")
+    if not all(type(length) is int and 0 <= length < _LONGEST_AXIS for length in shape):
+        raise ValueError("an array has an impossible shape")
+    n_numbers = math.prod(shape)
+    if n_numbers * np.dtype(smaller).itemsize > _MOST_COMPRESSED * (n_stored + 1):
+        raise ValueError("an array is larger than its compressed bytes can make")
+    return int(n_numbers)
+
+
+def _decompress(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
+    """Make an array, in its smaller type, from its compressed bytes (n,) and its checked entry in the settings."""
+    _, smaller, shape = entry
+    itemsize = np.dtype(smaller).itemsize
+    size = itemsize * math.prod(shape)
+    reader = zlib.decompressobj()
+    content = reader.decompress(stored.tobytes(), size + 1)
+    if len(content) != size or not reader.eof or reader.unused_data:
+        raise ValueError("an array has too few or too many bytes")
+    places = np.frombuffer(content, dtype=np.uint8).reshape(itemsize, -1)
+    numbers: NDArray[Any] = np.ascontiguousarray(places.T).view(smaller).reshape(shape)
+    return numbers
+
+
+def unpack_arrays(
+    stored: Mapping[str, NDArray[Any]], settings: dict[str, Any], max_bytes: int
+) -> dict[str, NDArray[Any]]:
+    """Restore the arrays that `pack_arrays` compressed, and remove the entries about them from the settings.
+
+    Raises TooLargeError if the arrays are larger than max_bytes.  Raises ValueError, TypeError, KeyError,
+    AttributeError or zlib.error if the entries do not fit the stored arrays.
+
+    >>> unpack_arrays(*pack_arrays({"a": np.array([1, 2])}), max_bytes=100)
+    {'a': array([1, 2])}
+    """
+    table = settings.pop("arrays")
+    copies = settings.pop("copies")
+    if table.keys() != stored.keys() or copies.keys() & table.keys():
+        raise ValueError("the stored arrays are not those of the table")
+    n_bytes = 0
+    for name, entry in table.items():
+        n_bytes += _n_numbers(entry, stored[name].size) * np.dtype(entry[0]).itemsize
+    if n_bytes > max_bytes:
+        raise TooLargeError(n_bytes)
+    arrays = {name: _decompress(stored[name], entry).astype(entry[0], copy=False) for name, entry in table.items()}
+    return arrays | {name: arrays[first] for name, first in copies.items()}
 
 
 class ModelFileError(ValueError):
@@ -92,7 +272,7 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
         if name in settings:
             raise ValueError(f"the file has a setting {name} of its own; give yours another name")
     heading: dict[str, Any] = {"format": FORMAT, "version": VERSION, "library": __version__}
-    content = save(stored, {_KEY: _sealed({**heading, **settings, **table}, stored)})
+    content = save(stored, {_KEY: _seal({**heading, **settings, **table}, stored)})
     target = Path(path)
     if target.exists() and not target.is_file():
         raise ModelFileError(f"{target}: a folder or a device; name a file")
@@ -105,7 +285,7 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
         raise
 
 
-def _sealed(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+def _seal(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     """Write settings as JSON, with the digest of these settings and of contiguous arrays."""
     rest = {name: value for name, value in settings.items() if name != _DIGEST}
     return _json({**rest, _DIGEST: digest_of(rest, arrays)})
@@ -195,7 +375,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
         remedy = "install a newer spectral-latent" if is_newer else "train it again"
         versions = " and ".join(map(str, _TO_PRESENT))
         raise ModelFileError(f"{path}: format version {version!s:.20}, but this library reads {versions}; {remedy}")
-    if metadata != {_KEY: _sealed(settings, arrays)}:
+    if metadata != {_KEY: _seal(settings, arrays)}:
         raise ModelFileError(f"{path}: the model is damaged (its digest is another); copy it again, or train it again")
     if not isinstance(settings.get("library"), str):
         raise ModelFileError(f"{path}: the model is damaged (it names no version of the library); train it again")
@@ -231,9 +411,7 @@ def _infinity(name: str) -> float:
 
 
 @contextmanager
-def opened_model(
-    path: str | os.PathLike[str], kind: str | None = None, max_bytes: int = MAX_BYTES
-) -> Iterator[Contents]:
+def open_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes: int = MAX_BYTES) -> Iterator[Contents]:
     """Load the arrays and settings of a model; an error in the `with` block becomes a ModelFileError.
 
     path: the file to read.
@@ -244,7 +422,7 @@ def opened_model(
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "toy")
     ...     save_model(file, {}, {"kind": "toy", "names": ["a"]})
-    ...     with opened_model(file, "toy") as (arrays, settings):
+    ...     with open_model(file, "toy") as (arrays, settings):
     ...         settings["names"]
     ['a']
     """

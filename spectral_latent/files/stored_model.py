@@ -11,25 +11,25 @@ import numpy as np
 
 from spectral_latent._options import ShortRepr, check_fields
 from spectral_latent.files.codec import Contents, read, write
-from spectral_latent.files.storage import HEADING, MAX_BYTES, RECORD, digest_of, opened_model, save_model
+from spectral_latent.files.storage import HEADING, MAX_BYTES, RECORD, digest_of, open_model, save_model
 
 __all__ = ["StoredModel"]
 
 _SHOWN = 10  # the number of entries of a list in a summary
 
 
-def _shortened(value: Any) -> str:
+def _shorten(value: Any) -> str:
     """Write a fact about a model in short: the first entries of a list.
 
-    >>> _shortened(["NN", "VB"]), _shortened(list(range(100))), _shortened(None)
+    >>> _shorten(["NN", "VB"]), _shorten(list(range(100))), _shorten(None)
     ('2: NN, VB', '100: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...', '-')
-    >>> _shortened([["NN", "VB"], ["X"]])
+    >>> _shorten([["NN", "VB"], ["X"]])
     '2: NN, VB; 1: X'
     """
     if value is None:
         return "-"
     if isinstance(value, list) and any(isinstance(entry, list) for entry in value):
-        return "; ".join(map(_shortened, value))
+        return "; ".join(map(_shorten, value))
     if isinstance(value, list):
         shown = [str(entry) for entry in value[:_SHOWN]]
         return f"{len(value)}: {', '.join([*shown, *(['...'] if len(value) > _SHOWN else [])])}"
@@ -103,7 +103,7 @@ class StoredModel(ShortRepr):
     def summary(self) -> dict[str, str]:
         """The description in short texts: the first entries of lists, and the options that differ from the defaults."""
         options = getattr(self, "options", None)
-        texts = {name: _shortened(value) for name, value in self.description.items()}
+        texts = {name: _shorten(value) for name, value in self.description.items()}
         return texts | ({} if options is None else {"options": repr(options)})
 
     def _repr_html_(self) -> str:
@@ -133,5 +133,5 @@ class StoredModel(ShortRepr):
 
         Raises ModelFileError if the file is not a whole model of this kind and version, or needs more memory.
         """
-        with opened_model(path, cls.kind, max_bytes) as (arrays, settings):
+        with open_model(path, cls.kind, max_bytes) as (arrays, settings):
             return cls.from_contents((arrays, settings))

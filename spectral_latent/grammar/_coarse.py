@@ -1,26 +1,43 @@
-"""Hold a binary PCFG with one state per symbol, and leaf rules over words, in the order in which charts read them.
+"""Hold what charts read: a binary PCFG with one state per symbol, leaf rules over words, permits, and estimates.
 
-The table of all pairs of S symbols has S² numbers of 32 bits.
+The rules are in the order in which charts read them.  The table of all pairs of S symbols has S² numbers of 32 bits.
+Permits restrict the symbols over each span: the cell of words i ... j-1 has the number j (j-1) / 2 + i.  Outside scores
+of items are estimated before a chart is filled, by the tags of the words around them:
+
+| here | meaning |
+| --- | --- |
+| beside[t, a] | the expected number of items of symbol a that begin after a word with tag t |
+| beside[T, a] | the expected number of items of symbol a that begin with the sentence |
+| before[i, a] | p(words 0 ... i-1) times the expected number of items a that begin at word i, given these words |
+| after[j, a] | p(words j ... n-1), given an item of symbol a that ends before word j |
+
+The estimates assume that tags are a Markov chain, and that a symbol depends only on the tag before it and the tag after
+it.  These are the boundary statistics of Caraballo and Charniak (1998, "New figures of merit for best-first
+probabilistic chart parsing").  They follow from the grammar: two neighbouring words are the last word of one child of a
+rule and the first word of the other child.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import check_column, check_range
-from spectral_latent.operators import ObservableOperators
+from spectral_latent._compiled import check_column, check_range, compiled_exact_pass, unsigned
+from spectral_latent.operators import ObservableOperators, row_sums
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
-
-__all__ = ["ONE", "CoarseGrammar", "CoarseLeaves", "NumberArray", "PlaceArray"]
 
 PlaceArray = NDArray[np.uint64]
 NumberArray = NDArray[np.uint32]
 
 ONE = np.uint64(1)
 """The number 1 for sums with places, which are unsigned: the sum with a signed 1 would be a floating-point number."""
+_ANY = 0.01  # smoothing: the share of the places at which a symbol may be beside any tag
+_SWEEPS = 1000  # the largest number of sweeps, which are far fewer unless trees are infinite
+_PRECISION = 1e-10  # the relative change in a sweep at which the iteration ends
 
 
 class CoarseGrammar(NamedTuple):
@@ -33,11 +50,11 @@ class CoarseGrammar(NamedTuple):
     right_child: PlaceArray  # (R,) the right child
     number: IntArray  # (R,) the row of `Rules.binary`
     weight: FloatArray  # (R,) the weight of each rule
-    of_parent: PlaceArray  # (S + 1,) rules of parent a: of_parent[a] ... of_parent[a+1] - 1
+    parent_ptr: PlaceArray  # (S + 1,) rules of parent a: parent_ptr[a] ... parent_ptr[a+1] - 1
     pair: NumberArray  # (S, S) the number of the pair of a left and a right child; P if there is no rule
-    of_right: PlaceArray  # (S + 1,) pairs with the right child c: of_right[c] ... of_right[c+1] - 1
+    right_ptr: PlaceArray  # (S + 1,) pairs with the right child c: right_ptr[c] ... right_ptr[c+1] - 1
     left: PlaceArray  # (P,) the left child of each pair
-    of_pair: PlaceArray  # (P + 1,) in the next three columns, rules of pair p: of_pair[p] ... of_pair[p+1] - 1
+    pair_ptr: PlaceArray  # (P + 1,) in the next three columns, rules of pair p: pair_ptr[p] ... pair_ptr[p+1] - 1
     pair_parent: PlaceArray  # (R,) the parent of each rule
     pair_number: IntArray  # (R,) the row of `Rules.binary`
     pair_weight: FloatArray  # (R,) the weight of each rule
@@ -136,3 +153,242 @@ class CoarseLeaves(NamedTuple):
             symbol[kept],
             np.append(self.weight, others.weight)[kept],
         )
+
+
+class Permits(NamedTuple):
+    """The symbols that each cell of a sentence may hold."""
+
+    row: IntArray  # (cells,) the row of `symbols` for each cell
+    symbols: BoolArray  # (K, S) K sets of symbols
+
+    @staticmethod
+    def all(n_words: int, n_symbols: int) -> Permits:
+        """Permit all symbols over all spans.
+
+        n_words: n, the number of words.
+        n_symbols: S, the number of symbols.
+        """
+        n_cells = n_words * (n_words + 1) // 2
+        return Permits(np.zeros(n_cells, dtype=np.int64), np.ones((1, n_symbols), dtype=np.bool_))
+
+
+def cells(n_words: int) -> tuple[IntArray, IntArray]:
+    """List the first word of each cell, and the word after its last word.
+
+    n_words: n, the number of words.
+
+    >>> cells(2)
+    (array([0, 0, 1]), array([1, 2, 2]))
+    """
+    end = np.repeat(np.arange(1, n_words + 1), np.arange(1, n_words + 1))
+    return np.arange(len(end)) - end * (end - 1) // 2, end
+
+
+def crossed_cells(n_words: int, spans: Iterable[tuple[int, int]]) -> BoolArray:
+    """Mark the cells that cross a span: they share words with the span, but neither contains the other.
+
+    n_words: n, the number of words.
+    spans: pairs of a first word and the word after the last word.
+
+    >>> np.stack(cells(3), axis=1)[crossed_cells(3, [(0, 2)])]
+    array([[1, 3]])
+    """
+    first, end = cells(n_words)
+    crossed = np.zeros(len(end), dtype=np.bool_)
+    for i, j in spans:
+        crossed |= ((first < i) & (i < end) & (end < j)) | ((i < first) & (first < j) & (j < end))
+    return crossed
+
+
+class Neighbours(NamedTuple):
+    """The tags beside items, under a PCFG of S symbols with one state each, whose words have T tags.
+
+    before: (T + 1, S) `beside`, as in this module.
+    after: (T + 1, S) `beside` from right to left: for items that end before a word, or with the sentence.
+    tag: (S,) the tag of each symbol over words; T for other symbols.
+    prior: (S,) the share of each symbol among the nodes of a treebank.
+    """
+
+    before: NDArray[np.float32]
+    after: NDArray[np.float32]
+    tag: IntArray
+    prior: FloatArray
+
+    @staticmethod
+    def compute(operators: ObservableOperators, prior: FloatArray, tag_of_symbol: IntArray) -> Neighbours:
+        """Compute the tags beside the items of a grammar.
+
+        prior: (S,) the share of each symbol among the nodes of a treebank.
+        tag_of_symbol: (S,) the number of the tag of each symbol over words; -1 for other symbols.  A symbol over words
+        without a tag becomes a tag of its own.
+        """
+        n_symbols = operators.n_symbols
+        packed = operators.packed
+        parent, *children = packed.binary_rules.T
+        weight = packed.data
+        binary = np.bincount(parent, weight, minlength=n_symbols)
+        own = np.unique(operators.rules.leaf[:, 0])
+        own = own[tag_of_symbol[own] < 0]
+        n_tags = int(tag_of_symbol.max()) + 1 + len(own)
+        tag = np.where(tag_of_symbol < 0, n_tags, tag_of_symbol)
+        tag[own] = n_tags - len(own) + np.arange(len(own))
+        over_words = np.zeros((n_symbols, n_tags + 1))
+        over_words[np.arange(n_symbols), tag] = np.where(tag < n_tags, 1.0 - binary, 0.0)
+        # Compute the numbers of words with each tag, and of sentences, divided by the number of nodes.
+        count = prior @ over_words
+        count[-1] = 1.0 - 2.0 * (prior @ binary)
+        anywhere = prior[:, None] / count[:-1].sum()
+        sides = []
+        for first, second in (children, reversed(children)):
+            # The last word of a symbol is the last word of its second child: solve for the tags of last words.
+            last = _sums(parent, second, weight, over_words)
+            # The last word of the first child is before the second child, and before all items that begin with it.
+            siblings = row_sums(second, (prior[parent] * weight)[:, None] * last[first], n_symbols)
+            siblings[:, -1] += count[-1] * operators.root[:, 0]
+            both = _sums(first, parent, weight, siblings)
+            share = np.divide(both, count, out=np.zeros_like(both), where=count > 0.0)
+            # Keep estimates in half the memory; they need no more digits.
+            sides.append(np.ascontiguousarray(((1.0 - _ANY) * share + _ANY * anywhere).T, dtype=np.float32))
+        before, after = sides
+        return Neighbours(before, after, tag, prior)
+
+
+@compiled_exact_pass
+def _solve(
+    start: IntArray, column: IntArray, weight: FloatArray, b: FloatArray, x: FloatArray, row: FloatArray, sweeps: int
+) -> None:
+    """Solve x = b + A x by Gauss-Seidel iteration, for a matrix A (S, S) without negative numbers.
+
+    start: (S + 1,) the first entry of each row of A, and R.
+    column: (R,) the column of each entry.
+    weight: (R,) the value of each entry.
+    b: (S, k) the constant term.
+    x: (S, k) a first guess; gets the solution.
+    row: (k,) room for a row of x.
+    """
+    n_rows, n_columns = x.shape
+    for sweep in range(sweeps):
+        total, change = 0.0, 0.0
+        # Compute each row from the newest values of the other rows.
+        for turn in range(n_rows):
+            i = unsigned(n_rows - 1 - turn if sweep % 2 else turn)
+            if start[i] == start[i + 1]:
+                continue
+            for k in range(n_columns):
+                row[k] = b[i, k]
+            for entry in range(start[i], start[i + 1]):
+                j = unsigned(column[entry])
+                for k in range(n_columns):
+                    row[k] += weight[entry] * x[j, k]
+            # Add up the changes of the sweep, which decide when to stop.
+            for k in range(n_columns):
+                total += row[k]
+                change += abs(row[k] - x[i, k])
+                x[i, k] = row[k]
+        if change <= _PRECISION * total:
+            break
+
+
+def _sums(row: IntArray, column: IntArray, weight: FloatArray, start: FloatArray) -> FloatArray:
+    """Solve x = start + A x, (S, T + 1); an entry of A is the sum of the weights (R,) with its row and column."""
+    size = len(start)
+    entry, which = np.unique(row * size + column, return_inverse=True)
+    starts = np.searchsorted(entry, size * np.arange(size + 1))
+    x = start.copy()
+    sums = np.bincount(which, weight).astype(np.float64)
+    _solve(starts, entry % size, sums, start, x, np.empty(x.shape[1]), _SWEEPS)
+    return x
+
+
+@compiled_exact_pass
+def _spread(
+    beside: NDArray[np.float32],
+    tag: IntArray,
+    leaves: CoarseLeaves,
+    first: int,
+    step: int,
+    of_tag: FloatArray,
+    scores: FloatArray,
+    exponent: IntArray,
+) -> None:
+    """Compute the estimates `before` from left to right, or `after` from right to left.
+
+    beside: (T + 1, S) the column `before` or `after` of `Neighbours`.
+    tag: (S,) the tag of each symbol, as in `Neighbours`.
+    of_tag: (T + 1,) zeros, before and after the call.
+    scores: (n + 1, S) zeros; gets the estimates at each place.
+    exponent: (n + 1,) zeros; gets the exponents of the estimates.
+    """
+    n_words, n_symbols = len(exponent) - 1, len(tag)
+    for a in range(n_symbols):
+        scores[first, a] = beside[len(beside) - 1, a]
+    at = first
+    for _ in range(n_words):
+        here, there = unsigned(at), unsigned(at + step)
+        word = min(at, at + step)
+        # Sum the scores of the word's leaf rules by tag.
+        for leaf in range(leaves.start[word], leaves.start[word + 1]):
+            of_tag[tag[leaves.symbol[leaf]]] += scores[here, leaves.symbol[leaf]] * leaves.weight[leaf]
+        largest = 0.0
+        for leaf in range(leaves.start[word], leaves.start[word + 1]):
+            t = tag[leaves.symbol[leaf]]
+            share = of_tag[t]
+            # Use the sum of a tag once, because several leaf rules may have the same tag.
+            of_tag[t] = 0.0
+            if share > 0.0:
+                for a in range(n_symbols):
+                    scores[there, a] += share * beside[t, a]
+        for a in range(n_symbols):
+            largest = max(largest, scores[there, a])
+        # Scale by a power of two, which rounds nothing.
+        shift = math.frexp(largest)[1]
+        scale = math.ldexp(1.0, -shift)
+        exponent[there] = exponent[here] + shift
+        for a in range(n_symbols):
+            scores[there, a] *= scale
+        at += step
+
+
+class OutsideEstimates(NamedTuple):
+    """Estimates of the outside scores of the items of n words: before[i, a] after[j, a] 2^(exponents of both).
+
+    before: (n + 1, S) the estimates from the words before each place, divided by 2^before_exponent.
+    after: (n + 1, S) the estimates from the words after each place, divided by 2^after_exponent.
+    before_exponent: (n + 1,) the exponents of `before`.
+    after_exponent: (n + 1,) the exponents of `after`.
+    least: an item is dropped if its inside score times the estimate is less than least · 2^exponent.
+    exponent: the exponent of `least`.
+    """
+
+    before: FloatArray
+    after: FloatArray
+    before_exponent: IntArray
+    after_exponent: IntArray
+    least: float
+    exponent: int
+
+    @staticmethod
+    def compute(neighbours: Neighbours, leaves: CoarseLeaves, least: float) -> OutsideEstimates:
+        """Estimate the outside scores by the words of a sentence."""
+        n = len(leaves.start) - 1
+        before, after = np.zeros((2, n + 1, len(neighbours.tag)))
+        before_exponent, after_exponent = np.zeros((2, n + 1), dtype=np.int64)
+        of_tag = np.zeros(len(neighbours.before))
+        _spread(neighbours.before, neighbours.tag, leaves, 0, 1, of_tag, before, before_exponent)
+        _spread(neighbours.after, neighbours.tag, leaves, n, -1, of_tag, after, after_exponent)
+        # Both factors have the expected number of items, so that it must be divided out once.
+        np.divide(after, neighbours.prior, out=after, where=neighbours.prior > 0.0)
+        of_first = slice(leaves.start[1])
+        symbol = leaves.symbol[of_first]
+        total = float((before[0, symbol] * leaves.weight[of_first] * after[1, symbol]).sum())
+        return OutsideEstimates(before, after, before_exponent, after_exponent, least * total, int(after_exponent[1]))
+
+    @staticmethod
+    def of_prior(prior: FloatArray, n_words: int) -> OutsideEstimates:
+        """Estimate the outside score of an item by its symbol alone, without a least estimate.
+
+        prior: (S,) the share of each symbol among the nodes of a treebank.
+        """
+        exponent = np.zeros(n_words + 1, dtype=np.int64)
+        before = np.tile(prior, (n_words + 1, 1))
+        return OutsideEstimates(before, np.ones_like(before), exponent, exponent, 0.0, 0)

@@ -2,7 +2,7 @@
 
 | here | meaning |
 | --- | --- |
-| cell (i, j) | the span of words i ... j-1; its number is j (j-1) / 2 + i, as in `permits` |
+| cell (i, j) | the span of words i ... j-1; its number is j (j-1) / 2 + i, as in `_coarse` |
 | item | a symbol over a cell |
 | row | the items of one symbol and one end j, as neighbouring places for the beginnings i |
 | inside[start[row] + i - first[row]] · 2^exponent[cell] | the inside score of an item; 0 at a place without an item |
@@ -24,13 +24,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiled_exact_pass, exact_pass_part, place
-from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, NumberArray, PlaceArray
-from spectral_latent.grammar._outside_estimates import OutsideEstimates
-from spectral_latent.grammar.permits import Permits
+from spectral_latent._compiled import EMPTY, ZERO, compiled_exact_pass, exact_pass_part, unsigned
+from spectral_latent.grammar._coarse import (
+    ONE,
+    CoarseGrammar,
+    CoarseLeaves,
+    NumberArray,
+    OutsideEstimates,
+    Permits,
+    PlaceArray,
+)
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
-
-__all__ = ["InsideChart", "LimitError", "inside_chart"]
 
 _WORDS = 16  # the number of ends whose cells are filled between two looks at the clock
 _FAR = 500  # the exponent of a cell is raised if a number is more than 2^_FAR times as large
@@ -41,12 +45,12 @@ class LimitError(Exception):
     """A sentence costs more than its limits allow."""
 
 
-class _RulesOfRight(NamedTuple):
+class _RulesByRight(NamedTuple):
     """The columns of `CoarseGrammar` that list the rules of a right child."""
 
-    of_right: PlaceArray  # (S + 1,)
+    right_ptr: PlaceArray  # (S + 1,)
     left: PlaceArray  # (P,)
-    of_pair: PlaceArray  # (P + 1,)
+    pair_ptr: PlaceArray  # (P + 1,)
     pair_parent: PlaceArray  # (R,)
     pair_weight: FloatArray  # (R,)
 
@@ -56,7 +60,7 @@ class InsideChart(NamedTuple):
 
     exponent: (cells,) the exponent of the scores over each cell; `EMPTY` for a cell without items.
     row: (n + 1, S) the row of each end and symbol; row 0, which has no places, if there are no items.
-    of_end: (n + 2,) the rows that end at word j are of_end[j] ... of_end[j+1] - 1.
+    end_ptr: (n + 2,) the rows that end at word j are end_ptr[j] ... end_ptr[j+1] - 1.
     symbol: (rows,) the symbol of each row.
     first: (rows,) the beginning at its first place; it may be some words before the first item.
     end: (rows,) the beginning after its last place; it may be some words after the last item.
@@ -66,7 +70,7 @@ class InsideChart(NamedTuple):
 
     exponent: IntArray
     row: NumberArray
-    of_end: PlaceArray
+    end_ptr: PlaceArray
     symbol: PlaceArray
     first: PlaceArray
     end: PlaceArray
@@ -82,7 +86,7 @@ class InsideChart(NamedTuple):
         return InsideChart(
             exponent=np.full(n_words * (n_words + 1) // 2, EMPTY),
             row=np.zeros((n_words + 1, n_symbols), dtype=np.uint32),
-            of_end=np.ones(n_words + 2, dtype=np.uint64),
+            end_ptr=np.ones(n_words + 2, dtype=np.uint64),
             symbol=symbol,
             first=first,
             end=end,
@@ -90,20 +94,20 @@ class InsideChart(NamedTuple):
             inside=np.empty(2 * (n_words + int(_WIDTH)) * n_symbols),
         )
 
-    def resized(self, size: int, room: int) -> InsideChart:
+    def resize(self, size: int, room: int) -> InsideChart:
         """Copy the first places to a longer column."""
         inside = np.empty(room)
         inside[:size] = self.inside[:size]
         return self._replace(inside=inside)
 
-    def filled(self, size: int) -> InsideChart:
+    def trim(self, size: int) -> InsideChart:
         """Take the rows and places that are in use."""
-        rows = slice(int(self.of_end[-1]))
+        rows = slice(int(self.end_ptr[-1]))
         columns = (self.symbol[rows], self.first[rows], self.end[rows], self.start[rows])
-        return InsideChart(self.exponent, self.row, self.of_end, *columns, self.inside[:size])
+        return InsideChart(self.exponent, self.row, self.end_ptr, *columns, self.inside[:size])
 
 
-class _CellRoom(NamedTuple):
+class _CellWorkspace(NamedTuple):
     """Room for the cells of one end j, which is used for one end after another.
 
     scores: (S, n + _WIDTH) the score of each symbol over (i, j), for each beginning i; zero between two ends.
@@ -136,14 +140,14 @@ class _CellRoom(NamedTuple):
     item: PlaceArray
 
     @staticmethod
-    def allocate(grammar: CoarseGrammar, n_words: int) -> _CellRoom:
+    def allocate(grammar: CoarseGrammar, n_words: int) -> _CellWorkspace:
         """Make room for n words."""
         n_symbols = len(grammar.root)
         width = (n_words // int(_WIDTH) + 1) * int(_WIDTH)
         made, first, end, symbol = np.zeros((4, n_symbols + 1), dtype=np.uint64)
         merit, inside = np.empty((2, n_symbols))
         pair, item = np.empty((2, len(grammar.left) + 1), dtype=np.uint64)
-        return _CellRoom(
+        return _CellWorkspace(
             scores=np.zeros((n_symbols, width)),
             exponent=np.empty(n_words, dtype=np.int64),
             is_made=np.zeros(n_symbols, dtype=np.bool_),
@@ -165,7 +169,7 @@ def _close(
     estimates: OutsideEstimates,
     chart: InsideChart,
     permits: Permits,
-    room: _CellRoom,
+    room: _CellWorkspace,
     n_made: int,
     k: int,
     j: int,
@@ -175,13 +179,13 @@ def _close(
     scores = room.scores
     symbol = room.symbol
     merit = room.merit
-    begin, end = place(k), place(j)
+    begin, end = unsigned(k), unsigned(j)
     cell = j * (j - 1) // 2 + k
     # List the symbols with a score, without a branch, which the processor would often guess wrongly.
     n_scored = 0
     for at in range(n_made):
         a = room.made[at]
-        symbol[place(n_scored)] = a
+        symbol[unsigned(n_scored)] = a
         n_scored += scores[a, begin] > 0.0
     # Find the largest score, and the largest estimate of a posterior, among the permitted symbols.
     row = permits.row[cell]
@@ -223,7 +227,7 @@ def _close(
 
 
 @exact_pass_part
-def _scale_rows(chart: InsideChart, room: _CellRoom, n_made: int, k: int, exponent: int) -> None:
+def _scale_rows(chart: InsideChart, room: _CellWorkspace, n_made: int, k: int, exponent: int) -> None:
     """Scale the rows that end at word k, so that their products with items of exponent `exponent` can be added.
 
     The product with a score over (i, k) is added to the scores over (i, j), which have the exponent room.exponent[i].
@@ -245,20 +249,20 @@ def _scale_rows(chart: InsideChart, room: _CellRoom, n_made: int, k: int, expone
     inside = chart.inside
     scale = room.scale
     scaled = room.scaled
-    begin = chart.start[chart.of_end[k]]
-    for row in range(chart.of_end[k], chart.of_end[k + 1]):
+    begin = chart.start[chart.end_ptr[k]]
+    for row in range(chart.end_ptr[k], chart.end_ptr[k + 1]):
         first, start = chart.first[row], chart.start[row]
         for i in range(first, chart.end[row]):
             scaled[start - begin + (i - first)] = inside[start + (i - first)] * scale[i]
 
 
 @exact_pass_part
-def _pairs(rules: _RulesOfRight, chart: InsideChart, room: _CellRoom, k: int, n_items: int) -> int:
+def _pairs(rules: _RulesByRight, chart: InsideChart, room: _CellWorkspace, k: int, n_items: int) -> int:
     """List the pairs of children whose right child is one of the room's items, and whose left child ends at word k.
 
     Returns the number of pairs.
     """
-    word = place(k)
+    word = unsigned(k)
     row = chart.row
     left = rules.left
     pairs = room.pair
@@ -267,15 +271,15 @@ def _pairs(rules: _RulesOfRight, chart: InsideChart, room: _CellRoom, k: int, n_
     # Write each pair, but count it only if the left child has a row: a branch would often be guessed wrongly.
     for item in range(n_items):
         c = room.symbol[item]
-        for pair in range(rules.of_right[c], rules.of_right[c + ONE]):
-            pairs[place(size)] = pair
-            items[place(size)] = item
+        for pair in range(rules.right_ptr[c], rules.right_ptr[c + ONE]):
+            pairs[unsigned(size)] = pair
+            items[unsigned(size)] = item
             size += row[word, left[pair]] != 0
     return size
 
 
 @exact_pass_part
-def _join(rules: _RulesOfRight, chart: InsideChart, room: _CellRoom, n_made: int, k: int, n_items: int) -> int:
+def _join(rules: _RulesByRight, chart: InsideChart, room: _CellWorkspace, n_made: int, k: int, n_items: int) -> int:
     """Apply all binary rules to the items of the room, as right children, and the items that end at word k.
 
     Returns the number of symbols that may have scores then.
@@ -284,8 +288,8 @@ def _join(rules: _RulesOfRight, chart: InsideChart, room: _CellRoom, n_made: int
     scaled = room.scaled
     made = room.made
     is_made = room.is_made
-    word = place(k)
-    begin = chart.start[chart.of_end[word]]
+    word = unsigned(k)
+    begin = chart.start[chart.end_ptr[word]]
     for at in range(_pairs(rules, chart, room, k, n_items)):
         pair = room.pair[at]
         inside = room.inside[room.item[at]]
@@ -293,10 +297,10 @@ def _join(rules: _RulesOfRight, chart: InsideChart, room: _CellRoom, n_made: int
         first = chart.first[row]
         end = chart.end[row]
         start = chart.start[row] - begin
-        for r in range(rules.of_pair[pair], rules.of_pair[pair + ONE]):
+        for r in range(rules.pair_ptr[pair], rules.pair_ptr[pair + ONE]):
             a = rules.pair_parent[r]
             # Enter the parent, unless it was made before.
-            made[place(n_made)] = a
+            made[unsigned(n_made)] = a
             n_made += not is_made[a]
             is_made[a] = True
             # Add a multiple of the left child's row to the parent's, for all beginnings i.
@@ -307,9 +311,9 @@ def _join(rules: _RulesOfRight, chart: InsideChart, room: _CellRoom, n_made: int
 
 
 @exact_pass_part
-def _store(chart: InsideChart, room: _CellRoom, n_made: int, j: int, size: int) -> int:
+def _store(chart: InsideChart, room: _CellWorkspace, n_made: int, j: int, size: int) -> int:
     """Write the rows that end at word j into the chart, and set the scores to zero; return the places in use."""
-    row = chart.of_end[j]
+    row = chart.end_ptr[j]
     for at in range(n_made):
         a = room.made[at]
         room.is_made[a] = False
@@ -327,17 +331,17 @@ def _store(chart: InsideChart, room: _CellRoom, n_made: int, j: int, size: int) 
                 chart.inside[size] = room.scores[a, i]
                 room.scores[a, i] = 0.0
                 size += 1
-    chart.of_end[j + 1] = row
+    chart.end_ptr[j + 1] = row
     return size
 
 
 @compiled_exact_pass
 def _fill(
-    rules: _RulesOfRight,
+    rules: _RulesByRight,
     leaves: CoarseLeaves,
     chart: InsideChart,
     permits: Permits,
-    room: _CellRoom,
+    room: _CellWorkspace,
     done: int,
     last: int,
     size: int,
@@ -357,8 +361,8 @@ def _fill(
         room.exponent[j - 1] = 0
         n_made = ZERO
         for leaf in range(leaves.start[j - 1], leaves.start[j]):
-            a = place(leaves.symbol[leaf])
-            room.made[place(n_made)] = a
+            a = unsigned(leaves.symbol[leaf])
+            room.made[unsigned(n_made)] = a
             n_made += not room.is_made[a]
             room.is_made[a] = True
             room.scores[a, j - 1] += leaves.weight[leaf]
@@ -391,12 +395,12 @@ def inside_chart(
     size_of_grammar = f"{n} words under {n_symbols} symbols"
     permits = permits or Permits.all(n, n_symbols)
     estimates = estimates or OutsideEstimates.of_prior(grammar.prior, n)
-    rules = _RulesOfRight(*(getattr(grammar, name) for name in _RulesOfRight._fields))
+    rules = _RulesByRight(*(getattr(grammar, name) for name in _RulesByRight._fields))
     done = 0
     size = 0
     try:
         # NumPy makes the arrays, so that no function to make them need be compiled.
-        room = _CellRoom.allocate(grammar, n)
+        room = _CellWorkspace.allocate(grammar, n)
         chart = InsideChart.empty(n, n_symbols)
         while done < n:
             # The clock is read outside compiled code, after the first word, and then after so many at a time.
@@ -407,7 +411,7 @@ def inside_chart(
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
             if done < last:
-                chart = chart.resized(size, 2 * size + room.scores.size)
+                chart = chart.resize(size, 2 * size + room.scores.size)
     except MemoryError:
         raise LimitError(f"the chart of {size_of_grammar} is larger than memory") from None
-    return chart.filled(size)
+    return chart.trim(size)

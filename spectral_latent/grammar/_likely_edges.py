@@ -20,12 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import compiled_exact_pass, exact_pass_part, place
+from spectral_latent._compiled import compiled_exact_pass, exact_pass_part, unsigned
 from spectral_latent.grammar._coarse import ONE, CoarseGrammar, CoarseLeaves, PlaceArray
 from spectral_latent.grammar._inside_chart import InsideChart
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
-
-__all__ = ["likely_edges"]
 
 _ROOM = 1 << 16  # the number of edges for which there is room at first
 _BITS = np.uint64(64)
@@ -34,14 +32,14 @@ _TWO = np.uint64(2)
 _LARGE = 1e300  # the largest weight, which is finite, so that its product with zero is zero
 
 
-class _RulesOfParent(NamedTuple):
+class _RulesByParent(NamedTuple):
     """The columns of `CoarseGrammar` that list the rules of a parent."""
 
     left_child: PlaceArray  # (R,)
     right_child: PlaceArray  # (R,)
     number: IntArray  # (R,)
     weight: FloatArray  # (R,)
-    of_parent: PlaceArray  # (S + 1,)
+    parent_ptr: PlaceArray  # (S + 1,)
 
 
 class _Walk(NamedTuple):
@@ -117,7 +115,7 @@ def _list_items(chart: InsideChart, walk: _Walk, n: int) -> None:
     # Count the items of word i in of_word[i + 2].  After the sums, of_word[i + 1] is the beginning of the list of word
     # i; it moves on with each item, and is the end of the list after the last one.
     for j in range(1, n + 1):
-        for row in range(chart.of_end[j], chart.of_end[j + 1]):
+        for row in range(chart.end_ptr[j], chart.end_ptr[j + 1]):
             first, start = chart.first[row], chart.start[row]
             bits = _NONE
             for i in range(first, chart.end[row]):
@@ -128,7 +126,7 @@ def _list_items(chart: InsideChart, walk: _Walk, n: int) -> None:
     for i in range(n):
         walk.of_word[i + 2] += walk.of_word[i + 1]
     for j in range(n, 0, -1):
-        for row in range(chart.of_end[j], chart.of_end[j + 1]):
+        for row in range(chart.end_ptr[j], chart.end_ptr[j + 1]):
             first, start = chart.first[row], chart.start[row]
             for i in range(first, chart.end[row]):
                 item = start + (i - first)
@@ -147,8 +145,8 @@ def _enter(chart: InsideChart, walk: _Walk, i: int) -> None:
         item = walk.item[at]
         a = walk.symbol[at]
         k = walk.end[at]
-        walk.left[a, place(k)] = chart.inside[item]
-        walk.left_outside[a, place(k)] = walk.outside[item]
+        walk.left[a, unsigned(k)] = chart.inside[item]
+        walk.left_outside[a, unsigned(k)] = walk.outside[item]
         # Ends come from the last to the first, so that the first end that is met is the last.
         if walk.begins[a] == 0:
             walk.last[a] = k
@@ -161,7 +159,7 @@ def _leave(walk: _Walk, i: int) -> None:
     """Remove the items that begin at word i from the table."""
     for at in range(walk.of_word[i], walk.of_word[i + 1]):
         a = walk.symbol[at]
-        walk.left[a, place(walk.end[at])] = 0.0
+        walk.left[a, unsigned(walk.end[at])] = 0.0
         walk.begins[a] = 0
 
 
@@ -175,7 +173,7 @@ def _set_scales(chart: InsideChart, walk: _Walk, i: int, j: int) -> None:
 
 
 @exact_pass_part
-def _matching(grammar: _RulesOfParent, walk: _Walk, a: int, j: int) -> int:
+def _matching(grammar: _RulesByParent, walk: _Walk, a: int, j: int) -> int:
     """List the rules of a that may have children side by side: left ones in the table, right ones that end at j.
 
     Returns the number of rules.  Bits are modulo 64, so that a listed rule may still have no such children.
@@ -184,25 +182,25 @@ def _matching(grammar: _RulesOfParent, walk: _Walk, a: int, j: int) -> int:
     right = grammar.right_child
     begins = walk.begins
     ends = walk.ends
-    end_word = place(j)
+    end_word = unsigned(j)
     size = 0
     # Write each rule, but count it only if the bits match: a branch would often be guessed wrongly.
-    for r in range(grammar.of_parent[a], grammar.of_parent[a + ONE]):
-        walk.matching[place(size)] = r
+    for r in range(grammar.parent_ptr[a], grammar.parent_ptr[a + ONE]):
+        walk.matching[unsigned(size)] = r
         size += (begins[left[r]] & ends[end_word, right[r]]) != 0
     return size
 
 
 @exact_pass_part
 def _expand(
-    grammar: _RulesOfParent, chart: InsideChart, walk: _Walk, a: int, i: int, j: int, edges: IntArray, n_edges: int
+    grammar: _RulesByParent, chart: InsideChart, walk: _Walk, a: int, i: int, j: int, edges: IntArray, n_edges: int
 ) -> int:
     """Add to the outside scores of the children of an item a over (i, j); append its likely edges, or its best edge.
 
     edges: (n, 3) the first `n_edges` are in use; there must be room for all edges that the item may have.
     Returns the new number of edges in use.
     """
-    word, end_word = place(i), place(j)
+    word, end_word = unsigned(i), unsigned(j)
     above = walk.left_outside[a, end_word]
     left = walk.left
     left_outside = walk.left_outside
@@ -242,7 +240,7 @@ def _expand(
 
 @compiled_exact_pass
 def _walk_down(
-    grammar: _RulesOfParent,
+    grammar: _RulesByParent,
     chart: InsideChart,
     leaves: CoarseLeaves,
     walk: _Walk,
@@ -263,11 +261,11 @@ def _walk_down(
         _list_items(chart, walk, n)
     for i in range(n):
         # Skip the words that are finished; a word that was interrupted still has its table.
-        if place(done) >= walk.of_word[i + 1]:
+        if unsigned(done) >= walk.of_word[i + 1]:
             continue
-        if place(done) == walk.of_word[i]:
+        if unsigned(done) == walk.of_word[i]:
             _enter(chart, walk, i)
-        while place(done) < walk.of_word[i + 1]:
+        while unsigned(done) < walk.of_word[i + 1]:
             j = walk.end[done]
             is_word = j == i + 1
             first_leaf, end_leaf = leaves.start[i], leaves.start[j]
@@ -275,12 +273,12 @@ def _walk_down(
             # edges.
             most = end_leaf - first_leaf if is_word else 0
             end = done
-            while place(end) < walk.of_word[i + 1] and walk.end[end] == j:
+            while unsigned(end) < walk.of_word[i + 1] and walk.end[end] == j:
                 item, a = walk.item[end], walk.symbol[end]
                 if walk.left_outside[a, j] * walk.left[a, j] > walk.threshold:
                     walk.is_wanted[item] = True
                 if walk.is_wanted[item] and not is_word:
-                    most += (j - i - 1) * np.int64(grammar.of_parent[a + ONE] - grammar.of_parent[a])
+                    most += (j - i - 1) * np.int64(grammar.parent_ptr[a + ONE] - grammar.parent_ptr[a])
                 end += 1
             if n_edges + most > len(edges):
                 return done, n_items, n_edges
@@ -329,7 +327,7 @@ def likely_edges(
     n_places = len(chart.inside)
     walk = _Walk.allocate(n, len(grammar.root), n_places, len(grammar.number), threshold)
     # The outside score of an item over the whole sentence is its root weight, divided by the sentence's probability.
-    tops = np.arange(chart.of_end[n], chart.of_end[n + 1], dtype=np.int64)
+    tops = np.arange(chart.end_ptr[n], chart.end_ptr[n + 1], dtype=np.int64)
     tops = tops[chart.first[tops] == 0]
     top = chart.start[tops]
     share = grammar.root[chart.symbol[tops]]
@@ -337,7 +335,7 @@ def likely_edges(
     if total > 0.0:
         walk.outside[top] = share / total
         walk.is_wanted[top[np.argmax(walk.outside[top] * chart.inside[top])]] = True
-    rules = _RulesOfParent(*(getattr(grammar, name) for name in _RulesOfParent._fields))
+    rules = _RulesByParent(*(getattr(grammar, name) for name in _RulesByParent._fields))
     items = np.empty((n_places, 5), dtype=np.int64)
     edges = np.empty((_ROOM, 3), dtype=np.int64)
     done = 0

@@ -1,6 +1,7 @@
 """Hold a latent PCFG over words, with the coarse PCFG over the same rules that prunes its charts.
 
-A formalism adds the meaning of the symbols, and the conversion of its trees to s-trees and back.
+A formalism adds the meaning of the symbols, and the conversion of its trees to s-trees and back.  `prepare_grammar`
+makes the coarse grammar of a treebank, and `Training` the latent one.
 """
 
 from __future__ import annotations
@@ -11,30 +12,36 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Generic, Self, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range
 from spectral_latent._options import Above, AtMost, counted
-from spectral_latent.files import Axes, CompactOperators, Distinct, Probabilities
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.estimation import (
+    LeafMoments,
+    Listener,
+    Priors,
+    Treebank,
+    reestimate,
+    relative_frequencies,
+    silent,
+)
+from spectral_latent.files import Axes, CompactOperators, Distinct, Probabilities, round_operators
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Neighbours, OutsideEstimates, Permits
 from spectral_latent.grammar._inside_chart import LimitError
-from spectral_latent.grammar._outside_estimates import Neighbours, OutsideEstimates
-from spectral_latent.grammar.forests import PrunedChart, pruned_chart
+from spectral_latent.grammar.forests import Charts, PrunedChart, SentenceGrammar, prune_chart
 from spectral_latent.grammar.options import GrammarOptions, Limits
-from spectral_latent.grammar.permits import Permits
 from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
-from spectral_latent.grammar.sentence import Charts, SentenceGrammar
 from spectral_latent.inference import LeftCorners
 from spectral_latent.inspection import NamedOperators
-from spectral_latent.lexicon import EncodedWords, Lexicon, WordEncoder
-from spectral_latent.model import Member, NextWords, Partial, Prefixes, check_words
+from spectral_latent.lexicon import EncodedWords, Lexicon, SpellingModel, WordCounts, WordEncoder, smooth_emissions
+from spectral_latent.model import LatentTreeModel, Member, NextWords, Partial, Prefixes, check_words
 from spectral_latent.model.latent_tree import WeighedForest
-from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+from spectral_latent.operators import Counts, ObservableOperators
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["LatentGrammar", "OptionsKind"]
+__all__ = ["LatentGrammar", "OptionsKind", "Training", "prepare_grammar", "spelling_of"]
 
 OptionsKind = TypeVar("OptionsKind", bound=GrammarOptions)
 SymbolKind = TypeVar("SymbolKind")
@@ -209,11 +216,11 @@ class LatentGrammar(
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         Raises ValueError if there is not one tag for each word, or if a tag does not exist.
         """
-        words = self._encoded(sentences, tags)
+        words = self._encode(sentences, tags)
         start = np.append(0, np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64))
         return SentenceGrammar(words, start, words.restrict(self.coarse), words.restrict(self.latent))
 
-    def _encoded(self, sentences: Sequence[Sequence[str]], tags: IntArray | None) -> EncodedWords:
+    def _encode(self, sentences: Sequence[Sequence[str]], tags: IntArray | None) -> EncodedWords:
         """Find the leaf rules of n words with tags (n,); arguments and errors are as for `for_sentences`."""
         if tags is not None:
             check_column("tags of words", tags, (sum(map(len, sentences)),), np.int64)
@@ -270,7 +277,7 @@ class LatentGrammar(
         # Constraints may exclude all likely trees of a sentence: then no item is too unlikely.
         least = _UNLIKELY * threshold if permits is None else 0.0
         for rules, leaves_of_try, beam, estimates in self._tries(grammar, leaves, least):
-            chart = pruned_chart(rules, leaves_of_try, beam, threshold, limits.items, deadline, permits, estimates)
+            chart = prune_chart(rules, leaves_of_try, beam, threshold, limits.items, deadline, permits, estimates)
             if chart is not None:
                 return chart
         return None
@@ -351,7 +358,7 @@ class LatentGrammar(
                 f"prefixes have no probabilities; train with the preset 'fast' or 'accurate', or with another estimator"
             )
         grammar, coarse, latent = self._left_corners
-        encoded = self._encoded([words], tags)
+        encoded = self._encode([words], tags)
         leaves = CoarseLeaves.of(encoded.restrict(coarse.operators), encoded.word)
         limits = self.options.limits
         threshold = self.options.threshold * _WIDER
@@ -378,3 +385,90 @@ class LatentGrammar(
             if first < end:
                 symbols[place] = leaves.symbol[first + np.argmax(joint[first:end])]
         return symbols
+
+
+def spelling_of(words: Sequence[str], counts: WordCounts, tag_of_symbol: IntArray, n_tags: int) -> SpellingModel:
+    """Train a model of the tags of words, given their spelling.
+
+    words: the names of the terminals.
+    counts: the number of times that each symbol is above each word.
+    tag_of_symbol: (S,) the number of the tag of each symbol over words.
+    n_tags: the number of tags.
+
+    >>> import numpy as np
+    >>> seen = WordCounts.of(np.array([0, 1]), np.array([0, 1]), np.array([True, False]))
+    >>> model = spelling_of(["dogs", "barked"], seen, np.array([0, 1, -1]), n_tags=2)
+    >>> model.posterior(["cats", "barks"]).shape
+    (2, 2)
+    """
+    tag = tag_of_symbol[counts.symbol]
+    return SpellingModel.train(words, counts.word, tag, counts.times, counts.opens, n_tags)
+
+
+Model = TypeVar("Model", bound=Member[Any, Any] | LatentTreeModel[Any, Any, Any])
+Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])
+
+
+@dataclass(frozen=True, eq=False)
+class Training(Generic[Model]):
+    """A treebank that is ready for estimation, and its model without latent states.
+
+    coarse: the model without latent states: its latent operators are the coarse operators.
+    treebank: the treebank from which the latent operators are estimated.
+    """
+
+    coarse: Model
+    treebank: Treebank
+
+    def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> Model:
+        """Estimate the latent model by the estimator of its options."""
+        latent = self.coarse.options.estimator.fit(self.treebank, jobs=jobs, listener=listener)
+        return self._with(latent.operators, latent.rounded_objective)
+
+    def reestimate(self, operators: ObservableOperators, *, jobs: int | None = 1) -> Model:
+        """Estimate the latent model by one iteration of EM from probabilities over the rules of the treebank.
+
+        operators: the probabilities from which the iteration starts.
+        """
+        latent = reestimate(self.treebank, operators, self.coarse.options.estimator, jobs=jobs)
+        return self._with(latent)
+
+    def _with(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Model:
+        """Give the model latent operators, which are rounded."""
+        coarse: Any = self.coarse
+        model: Model = coarse.with_operators(round_operators(operators), objective)
+        return model
+
+
+def prepare_grammar(
+    kind: type[Grammar],
+    symbols: list[Any],
+    treebank: Treebank,
+    lexicon: Lexicon,
+    tags: list[str],
+    options: GrammarOptions,
+    unseen_rules: Counts | None = None,
+) -> Training[Grammar]:
+    """Estimate the coarse grammar of a treebank, with priors for words, fragments and rules that the treebank lacks.
+
+    kind: the class of the grammar.
+    symbols: (S,) the meaning of each symbol.
+    treebank: s-trees whose terminals are the words of the lexicon, without priors.
+    lexicon: the words.
+    tags: the names of the tags.
+    options: the settings of the grammar.
+    unseen_rules: pseudo-counts of rules that the treebank lacks; none if not given.
+    """
+    tag_of_symbol = Vocabulary(tags).numbers(map(kind.tag_of, symbols))
+
+    def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
+        """Smooth the emissions of rare and unseen words."""
+        return smooth_emissions(lexicon, options.lexicon, moments, tag_of_symbol)
+
+    counts = treebank.counts
+    priors = Priors(smooth, options.fragments, unseen_rules)
+    coarse = round_operators(relative_frequencies(counts, priors))
+    seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
+    share = counts.symbol / counts.symbol.sum()
+    grammar = kind(options, symbols, tags, lexicon, seen, share, coarse, CompactOperators.of(coarse))
+    return Training(grammar, replace(treebank, priors=priors))

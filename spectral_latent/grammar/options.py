@@ -1,4 +1,4 @@
-"""Settings of latent PCFGs over words."""
+"""Hold the settings of latent PCFGs over words, and what presets of both kinds of parser have in common."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import Annotated, Literal
 import numpy as np
 
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
-from spectral_latent.estimation import Estimator, Spectral
+from spectral_latent.estimation import EM, Clusters, Estimator, Spectral
 from spectral_latent.lexicon import LexiconOptions
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["GrammarOptions", "Limits", "MarginalName"]
+__all__ = ["BEAM", "THRESHOLD", "GrammarOptions", "Limits", "MarginalName", "clusters_then_em"]
 
 MarginalName = Literal["absolute", "divided", "undivided"]
 
 _ITEM = 32  # the bytes of an item of a chart, with room to grow and the copies that pruning makes
+# Presets prune charts more than the default options.
+BEAM = 5e-4
+THRESHOLD = 2e-4
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ class GrammarOptions(Options):
     lexicon: the settings of the smoothing of words.
     marginals: the signs of marginals in the arg max; see `with_signs`.
     fragments: the pseudo-count of trees that consist of any one phrase, so that fragments can be parsed; see `Priors`.
-    beam: an item of the coarse chart is dropped below this share of its cell's best item; see `forests.pruned_chart`.
-    threshold: the posterior below which the coarse grammar prunes an edge; see `forests.pruned_chart`.
+    beam: an item of the coarse chart is dropped below this share of its cell's best item; see `forests.prune_chart`.
+    threshold: the posterior below which the coarse grammar prunes an edge; see `forests.prune_chart`.
     limits: the limits of the cost of a sentence.
     """
 
@@ -82,3 +85,12 @@ class GrammarOptions(Options):
         if self.marginals == "absolute":
             return np.abs(marginals)
         return marginals * sign if self.marginals == "undivided" else marginals
+
+
+def clusters_then_em(n_states: int, iterations: int, rank: int) -> EM:
+    """Choose clusters on spectral projections, then a few iterations of EM; tensors have few terms.
+
+    >>> clusters_then_em(24, 2, 8).start
+    Clusters(n_states=24, smoothing=5.0, rank=8)
+    """
+    return EM(Clusters(n_states, smoothing=5.0, rank=rank), iterations, state_smoothing=0.2)

@@ -5,7 +5,7 @@ likely: the forward probability of an item times its inside probability is its p
 with a posterior below a threshold are dropped.  No item is dropped because of words to come.  A second pass computes
 the probabilities with the latent grammar, over the items that are left.
 
-`inference.left_corners` defines forward vectors f_i, inside vectors α_ij and prefixes.  Both passes divide f_j by
+`inference.sums` defines forward vectors f_i, inside vectors α_ij and prefixes.  Both passes divide f_j by
 2^scale[j], the coarse probability of words 0 ... j-1, and α_ij by 2^(scale[j] - scale[i]), so that nothing underflows.
 """
 
@@ -36,13 +36,13 @@ class PrefixForest(NamedTuple):
 
     forest: a forest of I items, without roots.
     first: (I,) the first word of each item.
-    of_end: (n + 2,) the items that end at word j are of_end[j] ... of_end[j+1] - 1.
+    end_ptr: (n + 2,) the items that end at word j are end_ptr[j] ... end_ptr[j+1] - 1.
     scale: (n + 1,) binary logarithms of the coarse probabilities of prefixes.
     """
 
     forest: Forest
     first: IntArray
-    of_end: IntArray
+    end_ptr: IntArray
     scale: FloatArray
 
 
@@ -58,7 +58,7 @@ class _Chart(NamedTuple):
 def _add_column(
     grammar: CoarseGrammar,
     chart: _Chart,
-    of_end: IntArray,
+    end_ptr: IntArray,
     j: int,
     forward: FloatArray,
     threshold: float,
@@ -67,16 +67,16 @@ def _add_column(
 ) -> tuple[IntArray, int]:
     """Append the items that end at word j + 1, and list their edges: item, binary rule, left and right child.
 
-    of_end: (n + 2,) the first item that ends at each word, up to word j + 1.
+    end_ptr: (n + 2,) the first item that ends at each word, up to word j + 1.
     forward: (n + 1, S) the forward vectors, of which f_0 ... f_j are computed.
     scores: (n, S) inside scores by first word and symbol; only row j, the leaf rules of word j, is not zero, and all
     are zero in the end.
     item_of: (n, S) room for the number of each item by first word and symbol; -1 everywhere before and after.
     Returns the edges (E, 4), and the new number of items.
     """
-    begin = of_end[j + 1]
+    begin = end_ptr[j + 1]
     size = begin
-    n_pairs = len(grammar.of_pair) - 1
+    n_pairs = len(grammar.pair_ptr) - 1
     # Go from short items to long items.  The score of an item over words k ... j is complete when all shorter items are
     # done; then join the item, as a right child, with every left child that ends where it begins.
     for k in range(j, -1, -1):
@@ -90,21 +90,21 @@ def _add_column(
             chart.inside[size] = score
             item_of[k, c] = size
             size += 1
-            for left in range(of_end[k], of_end[k + 1]):
+            for left in range(end_ptr[k], end_ptr[k + 1]):
                 pair = grammar.pair[chart.symbol[left], c]
                 if pair < n_pairs:
                     both = chart.inside[left] * score
-                    for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1]):
+                    for r in range(grammar.pair_ptr[pair], grammar.pair_ptr[pair + 1]):
                         scores[chart.first[left], grammar.pair_parent[r]] += grammar.pair_weight[r] * both
     # Go through the same pairs again, now that it is known which of their parents are kept, and list the edges.
     edges = np.empty((1024, 4), dtype=np.int64)
     n_edges = ZERO
     for right in range(begin, size):
         k = chart.first[right]
-        for left in range(of_end[k], of_end[k + 1]):
+        for left in range(end_ptr[k], end_ptr[k + 1]):
             pair = grammar.pair[chart.symbol[left], chart.symbol[right]]
             if pair < n_pairs:
-                for r in range(grammar.of_pair[pair], grammar.of_pair[pair + 1]):
+                for r in range(grammar.pair_ptr[pair], grammar.pair_ptr[pair + 1]):
                     item = item_of[chart.first[left], grammar.pair_parent[r]]
                     if item >= 0:
                         edges = with_room(edges, n_edges)
@@ -148,7 +148,7 @@ def prefix_forest(
     forward = np.zeros((n + 1, n_symbols, 1))
     forward[0] = corners.first
     scale = [0.0]
-    of_end = np.zeros(n + 2, dtype=np.int64)
+    end_ptr = np.zeros(n + 2, dtype=np.int64)
     scores = np.zeros((n, n_symbols))
     item_of = np.full((n, n_symbols), -1)
     edges = [np.empty((0, 4), dtype=np.int64)]
@@ -158,18 +158,18 @@ def prefix_forest(
         # The probability of word j after the words before it, by which all later numbers are divided.
         probability = forward[j, tags, 0] @ leaves.weight[of_word]
         if not probability > 0.0:
-            of_end = of_end[: j + 2]
+            end_ptr = end_ptr[: j + 2]
             break
         scale.append(scale[-1] + math.log2(probability))
         np.add.at(scores[j], tags, leaves.weight[of_word] / probability)
-        begin = of_end[j + 1]
+        begin = end_ptr[j + 1]
         chart = _with_room(chart, begin + (j + 1) * n_symbols)
-        binary, size = _add_column(grammar, chart, of_end, j, forward[:, :, 0], threshold, scores, item_of)
+        binary, size = _add_column(grammar, chart, end_ptr, j, forward[:, :, 0], threshold, scores, item_of)
         if size > most:
             raise LimitError(f"the chart of {n} words under {n_symbols} symbols has more than {most} items")
         if j % _WORDS == 0 and time.thread_time() > deadline:
             raise LimitError(f"the chart of {n} words under {n_symbols} symbols takes too long")
-        of_end[j + 2] = size
+        end_ptr[j + 2] = size
         column = slice(begin, size)
         forward[j + 1] = corners.after(forward, chart.first[column], chart.symbol[column], chart.inside[column, None])
         # Make edges of the leaf rules of word j: their items have no other word.
@@ -180,7 +180,7 @@ def prefix_forest(
         leaf[:, 0] = item[tags]
         leaf[:, 1] = leaves.rule[of_word]
         edges += [leaf[leaf[:, 0] >= 0], binary]
-    size = of_end[-1]
+    size = end_ptr[-1]
     item, rule, left, right = np.concatenate(edges).T
     order = np.lexsort((rule, item))
     forest = Forest(
@@ -192,7 +192,7 @@ def prefix_forest(
         root=np.zeros(0, dtype=np.int64),
         component=np.zeros(0, dtype=np.int64),
     )
-    return PrefixForest(forest, chart.first[:size], of_end, np.array(scale))
+    return PrefixForest(forest, chart.first[:size], end_ptr, np.array(scale))
 
 
 class LatentPrefixes(NamedTuple):
@@ -221,13 +221,14 @@ class LatentPrefixes(NamedTuple):
     ) -> LatentPrefixes:
         """Compute the vectors of the items and prefixes."""
         reached = len(spans.scale) - 1
-        end = np.repeat(np.arange(reached + 1), np.diff(spans.of_end))
+        end = np.repeat(np.arange(reached + 1), np.diff(spans.end_ptr))
+        # An item over words i ... j-1 is kept as α_ij / 2^(scale[j] - scale[i]); its exponent is multiplied in.
         vectors, exponents = inside(operators, spans.forest)
         vectors *= np.exp2(exponents - (spans.scale[end] - spans.scale[spans.first]))[:, None]
         forward = np.zeros((reached + 1, *corners.first.shape))
         forward[0] = corners.first
         for j in range(1, reached + 1):
-            column = slice(spans.of_end[j], spans.of_end[j + 1])
+            column = slice(spans.end_ptr[j], spans.end_ptr[j + 1])
             forward[j] = corners.after(forward, spans.first[column], spans.forest.symbol[column], vectors[column])
         return LatentPrefixes(operators, corners, leaves, spans, vectors, end, forward)
 

@@ -41,7 +41,7 @@ from spectral_latent.trees import (
     from_networkx,
     to_networkx,
 )
-from spectral_latent.trees.graphs import checked_graphs
+from spectral_latent.trees.graphs import check_graphs
 
 if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
@@ -227,7 +227,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
         checked("inside_features", inside_features, Mapping | None)
         checked("outside_features", outside_features, Mapping | None)
         formalism = GraphFormalism(inside_features or {}, outside_features or {})
-        (treebank,) = read_treebanks(checked_graphs(graphs), [formalism], weights=weights, jobs=jobs)
+        (treebank,) = read_treebanks(check_graphs(graphs), [formalism], weights=weights, jobs=jobs)
         estimated = options.fit(treebank, jobs=jobs, listener=listener)
         names = formalism.symbols, formalism.terminals
         return GraphModel((GraphGrammar(options, *names, estimated.operators, estimated.objective),))

@@ -29,7 +29,7 @@ from spectral_latent.trees import (
     Vocabulary,
     from_networkx,
 )
-from spectral_latent.trees.graphs import checked_name
+from spectral_latent.trees.graphs import check_name
 
 if TYPE_CHECKING:  # importing networkx takes a quarter of a second
     import networkx as nx
@@ -104,7 +104,7 @@ class GivenFeature:
                         error.add_note(f"in the feature {self._name!r} of {place_of(encoded, node, first)}")
                         raise
                     kind = f"feature {self._name!r}"
-                    numbers[node] = self._values.add(checked_name(value, place_of(encoded, node, first), kind))
+                    numbers[node] = self._values.add(check_name(value, place_of(encoded, node, first), kind))
         return numbers
 
 

@@ -1,21 +1,20 @@
 """Infer over forests: the one inside-outside engine, decoding, sampling, and means over the trees of a model."""
 
 from spectral_latent.inference._checks import check_forest
-from spectral_latent.inference.counting import expected_counts
 from spectral_latent.inference.decoding import Derivation, Derivations, n_best_derivations
-from spectral_latent.inference.generative_means import collapse, mean_node_counts
 from spectral_latent.inference.inside_outside import (
     ScaledVectors,
     SignedLog,
     edge_marginals,
+    expected_counts,
     inside,
     marginals,
     outside,
     total_weight,
     tree_weights,
 )
-from spectral_latent.inference.left_corners import LeftCorners
 from spectral_latent.inference.sampling import SampledTrees, sample_trees
+from spectral_latent.inference.sums import LeftCorners, collapse, mean_inside_vectors, mean_node_counts
 
 __all__ = [
     "Derivation",
@@ -30,6 +29,7 @@ __all__ = [
     "expected_counts",
     "inside",
     "marginals",
+    "mean_inside_vectors",
     "mean_node_counts",
     "n_best_derivations",
     "outside",

@@ -15,8 +15,6 @@ from spectral_latent._compiled import check_column, check_range, compiled, compi
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["check_forest", "check_roots", "check_rules", "check_weights"]
-
 _COLUMNS = tuple(f"a forest's values of `{name}`" for name in Forest._fields)
 _FAULTS = (
     "`start` must begin with 0, never fall, and end with the number of edges",

@@ -1,10 +1,14 @@
 """Compiled passes over a forest: inside, outside, and the products of both at every edge.
 
 The vector of an item is a normalised vector times a power of two, so that nothing under- or overflows for trees of any
-size.  The absolute values of a normalised vector add up to a number in [1/2, 1).  Edges of one item with the same rule
-(the split points of a span) are summed in the rule's pair space (see `PackedOperators`), so that the rule's matrix is
-applied once for all of them.
+size.  The absolute values of a normalised vector add up to a number in [1/2, 1).
 
+The tensor of a binary rule, t(h, j, k | a → b c), is a part of one flat array: a matrix (m_a, Q) that maps the rule's
+pair space to the states of its parent.  If the tensor is factored, two more matrices, (Q, m_b) and (Q, m_c), map the
+states of its children to the Q terms (`operators.Tensors`).  Edges of one item with the same rule (the split points of
+a span) are summed in pair space, so that the rule's matrix is applied once for all of them.
+
+Vectors are given as an array and the number of a row, because compiled code would make a new array for a part of one.
 No index is checked here: callers check operators and forest first (`_checks`).
 """
 
@@ -15,22 +19,221 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiled_pass, pass_part
-from spectral_latent.inference._blocks import (
-    RuleRoom,
-    add_pair,
-    block_of,
-    pair_to_children,
-    pair_to_parent,
-    parent_to_pair,
-)
+from spectral_latent._compiled import EMPTY, ZERO, compiled_pass, pass_part, unsigned
 from spectral_latent.operators import ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
-__all__ = ["ScaledVectors", "edge_pass", "inside_pass", "outside_pass"]
-
 _SMALL = 1e-100  # a vector is added without normalising it if its absolute values sum to a number between these two
 _LARGE = 1e100
+
+
+@pass_part
+def multiply(
+    data: FloatArray, at: int, n: int, m: int, vectors: FloatArray, row: int, out: FloatArray, out_row: int
+) -> None:
+    """Set out[out_row, :n] to A vectors[row, :m], where A is the matrix (n, m) that begins at data[at].
+
+    data: the numbers of all tensors, flat, (offset[-1],).
+    vectors: (k, M) the array with the vector.
+    out: (l, M') the array that gets the result.
+    """
+    i = 0
+    # Four rows of A at a time, because the processor waits between two additions to the same sum.
+    while i + 4 <= n:
+        first = at + i * m
+        second = first + m
+        third = first + 2 * m
+        fourth = first + 3 * m
+        sum_1 = sum_2 = sum_3 = sum_4 = 0.0
+        for j in range(m):
+            number = vectors[row, j]
+            sum_1 += data[unsigned(first + j)] * number
+            sum_2 += data[unsigned(second + j)] * number
+            sum_3 += data[unsigned(third + j)] * number
+            sum_4 += data[unsigned(fourth + j)] * number
+        out[out_row, unsigned(i)] = sum_1
+        out[out_row, unsigned(i + 1)] = sum_2
+        out[out_row, unsigned(i + 2)] = sum_3
+        out[out_row, unsigned(i + 3)] = sum_4
+        i += 4
+    while i < n:
+        first = at + i * m
+        total = 0.0
+        for j in range(m):
+            total += data[unsigned(first + j)] * vectors[row, j]
+        out[out_row, unsigned(i)] = total
+        i += 1
+
+
+@pass_part
+def multiply_transposed(
+    data: FloatArray, at: int, n: int, m: int, vectors: FloatArray, row: int, out: FloatArray, out_row: int
+) -> None:
+    """Set out[out_row, :m] to Aᵀ vectors[row, :n], where A is the matrix (n, m) that begins at data[at].
+
+    data: the numbers of all tensors, flat, (offset[-1],).
+    vectors: (k, M) the array with the vector.
+    out: (l, M') the array that gets the result.
+    """
+    for j in range(m):
+        out[out_row, j] = 0.0
+    i = 0
+    # Four rows of A at a time, so that each sum is read and written a quarter as often.
+    while i + 4 <= n:
+        first = at + i * m
+        second = first + m
+        third = first + 2 * m
+        fourth = first + 3 * m
+        number_1, number_2 = vectors[row, unsigned(i)], vectors[row, unsigned(i + 1)]
+        number_3, number_4 = vectors[row, unsigned(i + 2)], vectors[row, unsigned(i + 3)]
+        for j in range(m):
+            out[out_row, j] += (
+                number_1 * data[unsigned(first + j)]
+                + number_2 * data[unsigned(second + j)]
+                + number_3 * data[unsigned(third + j)]
+                + number_4 * data[unsigned(fourth + j)]
+            )
+        i += 4
+    while i < n:
+        first = at + i * m
+        number = vectors[row, unsigned(i)]
+        for j in range(m):
+            out[out_row, j] += number * data[unsigned(first + j)]
+        i += 1
+
+
+class RuleBlock(NamedTuple):
+    """The matrices of a binary rule a → b c, as places in a flat array.
+
+    data: the numbers of all tensors, flat, (offset[-1],).
+    first: the first place of the matrix (m_a, Q).
+    second: the first place of the factor (Q, m_b), if the tensor is factored.
+    third: the first place of the factor (Q, m_c), if the tensor is factored.
+    terms: the number of terms; 0 if the tensor is multiplied out.
+    width: Q, the number of terms, or m_b m_c.
+    m_a: the number of states of the parent.
+    m_b: the number of states of the left child.
+    m_c: the number of states of the right child.
+    """
+
+    data: FloatArray
+    first: int
+    second: int
+    third: int
+    terms: int
+    width: int
+    m_a: int
+    m_b: int
+    m_c: int
+
+
+class Workspace(NamedTuple):
+    """Room for the vectors of one rule.
+
+    pair: (3, Q) a vector in the pair space of a rule, and the images of both children in its terms.
+    of_items: (2, M) the vectors of two items.
+    """
+
+    pair: FloatArray
+    of_items: FloatArray
+
+    @staticmethod
+    def allocate(operators: PackedOperators) -> Workspace:
+        """Make room for the rules of operators."""
+        m_max = operators.leaf.shape[1]
+        width = max(m_max * m_max, operators.terms.max(initial=0))
+        return Workspace(np.empty((3, width)), np.empty((2, m_max)))
+
+
+@pass_part
+def block_of(operators: PackedOperators, r: int) -> RuleBlock:
+    """Find the matrices of a binary rule."""
+    states, rules = operators.states, operators.binary_rules
+    m_a = states[rules[r, 0]]
+    m_b = states[rules[r, 1]]
+    m_c = states[rules[r, 2]]
+    first, terms = operators.offset[r], operators.terms[r]
+    width = terms if terms else m_b * m_c
+    second = first + m_a * width
+    return RuleBlock(operators.data, first, second, second + terms * m_b, terms, width, m_a, m_b, m_c)
+
+
+@pass_part
+def add_pair(
+    block: RuleBlock, left: FloatArray, b: int, right: FloatArray, c: int, scale: float, pair: FloatArray
+) -> None:
+    """Add to pair[0] `scale` times the image of two children, y = left[b] and z = right[c], in pair space.
+
+    left: (n, M) the vectors of left children.
+    right: (n', M) the vectors of right children.
+    pair: (3, Q) vectors in pair space, as in `Workspace`.
+    """
+    if block.terms:
+        # Factored: coordinate q is (second[q] · y) (third[q] · z).
+        multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
+        multiply(block.data, block.third, block.terms, block.m_c, right, c, pair, 2)
+        for q in range(block.terms):
+            pair[0, q] += scale * pair[1, q] * pair[2, q]
+    else:
+        # Multiplied out: the outer product of y and z, row by row.
+        for j in range(block.m_b):
+            weight = scale * left[b, j]
+            for k in range(block.m_c):
+                pair[0, unsigned(j * block.m_c + k)] += weight * right[c, k]
+
+
+@pass_part
+def pair_to_parent(block: RuleBlock, pair: FloatArray, out: FloatArray) -> None:
+    """Set out[0], (m_a,), to the image of pair[0] in the states of the parent.
+
+    pair: (3, Q) vectors in pair space, as in `Workspace`.
+    out: (n, M) gets the vector in row 0.
+    """
+    multiply(block.data, block.first, block.m_a, block.width, pair, 0, out, 0)
+
+
+@pass_part
+def parent_to_pair(block: RuleBlock, vectors: FloatArray, a: int, pair: FloatArray) -> None:
+    """Set pair[0] to the image of the parent's outside vector in pair space.
+
+    vectors: (n, M) the outside vectors.
+    pair: (3, Q) vectors in pair space, as in `Workspace`.
+    """
+    multiply_transposed(block.data, block.first, block.m_a, block.width, vectors, a, pair, 0)
+
+
+@pass_part
+def pair_to_children(
+    block: RuleBlock, pair: FloatArray, left: FloatArray, b: int, right: FloatArray, c: int, to_children: FloatArray
+) -> None:
+    """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y = left[b] and by z = right[c].
+
+    pair: (3, Q) vectors in pair space, as in `Workspace`; pair[1] and pair[2] are overwritten.
+    left: (n, M) the vectors of left children.
+    right: (n', M) the vectors of right children.
+    to_children: (2, M) gets the derivatives.
+    """
+    if block.terms:
+        # The derivative of pair[0, q] (second[q] · y) (third[q] · z) by y is pair[0, q] (third[q] · z) second[q].
+        multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
+        multiply(block.data, block.third, block.terms, block.m_c, right, c, pair, 2)
+        for q in range(block.terms):
+            in_left, in_right = pair[1, q], pair[2, q]
+            pair[1, q] = pair[0, q] * in_right
+            pair[2, q] = pair[0, q] * in_left
+        multiply_transposed(block.data, block.second, block.terms, block.m_b, pair, 1, to_children, 0)
+        multiply_transposed(block.data, block.third, block.terms, block.m_c, pair, 2, to_children, 1)
+    else:
+        # pair[0] is a matrix (m_b, m_c): apply it to z, and its transpose to y.
+        for k in range(block.m_c):
+            to_children[1, k] = 0.0
+        for j in range(block.m_b):
+            total = 0.0
+            for k in range(block.m_c):
+                weight = pair[0, unsigned(j * block.m_c + k)]
+                total += weight * right[c, k]
+                to_children[1, k] += weight * left[b, j]
+            to_children[0, j] = total
 
 
 class ScaledVectors(NamedTuple):
@@ -136,7 +339,7 @@ def _run_end(forest: Forest, edge: int, stop: int) -> int:
 
 @pass_part
 def _apply(
-    operators: PackedOperators, forest: Forest, inside: ScaledVectors, edge: int, end: int, m_a: int, room: RuleRoom
+    operators: PackedOperators, forest: Forest, inside: ScaledVectors, edge: int, end: int, m_a: int, room: Workspace
 ) -> int:
     """Set room.of_items[0, :m_a] to the inside vector of a run of edges with one rule; return its exponent."""
     vectors, exponents = inside
@@ -180,7 +383,7 @@ def _apply(
 
 @compiled_pass
 def inside_pass(
-    operators: PackedOperators, forest: Forest, factors: FloatArray, inside: ScaledVectors, room: RuleRoom
+    operators: PackedOperators, forest: Forest, factors: FloatArray, inside: ScaledVectors, room: Workspace
 ) -> None:
     """Compute inside vectors.
 
@@ -210,7 +413,7 @@ def outside_pass(
     factors: FloatArray,
     inside: ScaledVectors,
     outside: ScaledVectors,
-    room: RuleRoom,
+    room: Workspace,
 ) -> None:
     """Compute outside vectors from the result of `inside_pass` on the same forest, with the same factors.
 
@@ -272,7 +475,7 @@ def edge_pass(
     outside: ScaledVectors,
     products: FloatArray,
     exponents: IntArray,
-    room: RuleRoom,
+    room: Workspace,
 ) -> None:
     """Multiply the outside vector of each edge's item with the inside vector that the edge adds to the item.
 

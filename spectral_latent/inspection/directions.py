@@ -84,8 +84,8 @@ def _next(operators: ObservableOperators, leaves: FloatArray, sums: _VectorSums)
     above = operators.root.copy()
     for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
         # The matrices lead from the parent to one child, with all trees below the other child.
-        to_left = tensor.applied_right(sums.below[c, : m[c]])
-        to_right = tensor.applied_left(sums.below[b, : m[b]])
+        to_left = tensor.apply_right(sums.below[c, : m[c]])
+        to_right = tensor.apply_left(sums.below[b, : m[b]])
         below[a, : m[a]] += to_left @ sums.below[b, : m[b]]
         above[b, : m[b]] += sums.above[a, : m[a]] @ to_left
         above[c, : m[c]] += sums.above[a, : m[a]] @ to_right
@@ -185,7 +185,7 @@ def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Dire
             rule = operators.rules.binary[r].tolist()
             left, right = (sums.below[child, : operators.states[child]] for child in rule[1:])
             rules.append(named.rule(rule))
-            applied.append(operators.binary[r].applied_right(right) @ left)
+            applied.append(operators.binary[r].apply_right(right) @ left)
         for r in by_unary.get(a, []):
             rule = operators.rules.unary[r].tolist()
             rules.append(named.rule(rule))

@@ -85,8 +85,8 @@ def places_of(named: NamedOperators, below: FloatArray) -> dict[int, list[Place]
         name = f"{symbols[a]} → [{symbols[b]}]"
         places[b].append(Place(name, a, operators.unary[r, : states[a], : states[b]]))
     for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
-        to_left = tensor.applied_right(below[c, : states[c]])
-        to_right = tensor.applied_left(below[b, : states[b]])
+        to_left = tensor.apply_right(below[c, : states[c]])
+        to_right = tensor.apply_left(below[b, : states[b]])
         places[b].append(Place(f"{symbols[a]} → [{symbols[b]}] {symbols[c]}", a, to_left))
         places[c].append(Place(f"{symbols[a]} → {symbols[b]} [{symbols[c]}]", a, to_right))
     return places

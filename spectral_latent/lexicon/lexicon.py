@@ -1,22 +1,37 @@
-"""Number the terminals of a model of language: the words of its training data, and signatures for all other words."""
+"""Number the words of training data, and signatures for all other words, and find the leaf rules of a sentence.
+
+A word that was never seen gets rules from its signature and its spelling:
+
+| here | meaning |
+| --- | --- |
+| p(a, s) | probability of a leaf rule a → s, s a signature: p(s \\| a) p(a) in the coarse grammar |
+| tag f of a | the tag of a symbol over words; `NN` and `NP\\|NN` have the same tag |
+| p(f, s) / p(s) | `_share`: the probability of the tag f given s |
+| P(f \\| x) | the probability of the tag f given the spelling of a word x |
+| c∞(a, s) P(f \\| x) / (p(f, s) / p(s)) | the vector of a → x, for an unseen word x whose finest known signature is s |
+
+If no symbol of tag f emits s, the signature that all words share replaces s.  If no symbol of tag f emits that
+signature, either, f emits no unseen word.  But if the word is given with the tag f, the most frequent word of f
+replaces s.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Annotated
+from itertools import accumulate, chain
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from spectral_latent._options import AtLeast, AtMost, Options
-from spectral_latent.files import Distinct, Text
-from spectral_latent.lexicon.signatures import DEPTH, Signature, signatures
-from spectral_latent.lexicon.spelling import SpellingModel
-from spectral_latent.trees import BoolArray, IntArray, Vocabulary
+from spectral_latent.files import CompactOperators, Distinct, Text
+from spectral_latent.lexicon.spelling import DEPTH, Signature, SpellingModel, signatures
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
-__all__ = ["Lexicon", "LexiconOptions"]
+__all__ = ["EncodedWords", "Lexicon", "LexiconOptions", "WordEncoder"]
 
 _REMEMBERED = 50_000  # the number of words whose signature is kept
 
@@ -26,6 +41,10 @@ _MARKS = (
     *(("``", "“", '"'), ("''", "”", '"'), ("`", "‘", "'"), ("'", "’"), ("--", "—", "–", "-"), ("...", "…")),
 )
 _OTHER_SPELLINGS = {mark: [other for other in marks if other != mark] for marks in reversed(_MARKS) for mark in marks}
+_ANY = 1e-3  # the factor of the rules of any word, so that the rules of the word itself are preferred
+_FLOOR = 1e-12  # the least P(f | x) of a tag that is given for a word
+_Unseen = tuple[str, bool, int]  # a word, whether it opens a sentence, and its only tag or -1
+_WordRules = tuple[IntArray, IntArray, FloatArray, BoolArray]  # word, source, factor and likely, as in `EncodedWords`
 
 
 @dataclass(frozen=True)
@@ -163,3 +182,193 @@ class Lexicon:
             for level, signature in enumerate(levels, start=1):
                 chains[signature, :level] = levels[:level]
         return chains
+
+
+class EncodedWords(NamedTuple):
+    """The words of sentences as numbers, and the leaf rules of these words.
+
+    Equal words have the same number, unless they are given with different tags, or are unseen and only one of them
+    opens a sentence.  The number `any_word` means any word: it has the rules of the signature that all words share,
+    with a thousandth of their weight.
+
+    word: (n,) the number of each word, one sentence after another.
+    any_word: the number of any word, which is the largest number.
+    rules: (R, 2) symbol and number of a word, in lexicographic order.
+    source: (R,) the leaf rule of the grammar whose vector each rule takes.
+    factor: (R,) the factor of the vector.
+    likely: (R,) whether the rule is likely enough for a chart.
+    """
+
+    word: IntArray
+    any_word: int
+    rules: IntArray
+    source: IntArray
+    factor: FloatArray
+    likely: BoolArray
+
+    def restrict(self, operators: ObservableOperators | CompactOperators) -> ObservableOperators:
+        """Make operators with only the leaf rules of these words.
+
+        operators: operators of the whole grammar; `source` has the numbers of their leaf rules.
+        """
+        return operators.with_leaves(self.rules, self.source, self.factor)
+
+
+def _divide(numbers: FloatArray, others: FloatArray) -> FloatArray:
+    """Divide numbers (n,) by others (n,); 0 if the other is 0, for example for a terminal that no tag emits."""
+    quotients: FloatArray = np.divide(numbers, others, out=np.zeros_like(numbers), where=others > 0.0)
+    return quotients
+
+
+class WordEncoder:
+    """Find the leaf rules of the words of sentences, under one grammar.
+
+    lexicon: the words; if it has no model of spelling, unseen words are replaced by their signatures.
+    coarse: operators with one state per symbol.
+    prior: (S,) the share of each symbol among the nodes of a treebank.
+    tag_of_symbol: (S,) the tag of each symbol over words.
+    least: the smallest probability of a tag of an unseen word; other tags are marked as unlikely, except the likeliest.
+    likely: (R0,) whether the rules of known words are likely enough for a chart; all are likely if not given.
+
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0], [0, 1], [1, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> coarse = ObservableOperators(
+    ...     rules, np.ones(2, int), np.ones((2, 1)), np.array([[0.5], [0.25], [1.0]]), np.empty((0, 1, 1)), [])
+    >>> encoder = WordEncoder(Lexicon(["the", "a"]), coarse, np.ones(2) / 2, np.array([0, 1]), least=0.0)
+    >>> found = encoder.encode([["a", "the", "a"]])
+    >>> found.word, found.rules.tolist(), found.restrict(coarse).leaf.ravel()
+    (array([1, 0, 1]), [[0, 0], [0, 1], [1, 1]], array([0.5 , 0.25, 1.  ]))
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        coarse: ObservableOperators,
+        prior: FloatArray,
+        tag_of_symbol: IntArray,
+        least: float,
+        likely: BoolArray | None = None,
+    ) -> None:
+        self.lexicon = lexicon
+        self.spelling = lexicon.spelling
+        self.least = least
+        self._symbol, terminal = coarse.rules.leaf.T
+        self._likely = np.ones(len(terminal), dtype=np.bool_) if likely is None else likely
+        tag = tag_of_symbol[self._symbol]
+        # Sort the rules by a key for each terminal and tag, so that they can be found by bisection; 0 means no tag.
+        self._n_tags = int(tag_of_symbol.max(initial=-1)) + 1 if self.spelling is None else self.spelling.n_symbols
+        key = self._key(terminal, tag)
+        self._order = np.argsort(key, kind="stable")
+        self._keys = key[self._order]
+        self._posteriors: tuple[dict[str, FloatArray], dict[str, FloatArray]] = ({}, {})  # False and True: does it open
+        if self.spelling is not None:
+            joint = coarse.leaf[:, 0] * prior[self._symbol]
+            of_tag = np.asarray(np.bincount(key, joint), dtype=np.float64)
+            of_all = np.asarray(np.bincount(terminal, joint), dtype=np.float64)
+            self._share = _divide(of_tag[key], of_all[terminal])
+            # The likeliest terminal of each tag is that of its first rule by falling probability.
+            order = np.lexsort((-joint, tag))
+            self._commonest = terminal[order[np.searchsorted(tag[order], np.arange(self._n_tags))]]
+
+    def _key(self, terminal: IntArray, tag: IntArray | int) -> IntArray:
+        """Compute the keys of terminals (n,) and tags (n,); tag -1 means no tag."""
+        key: IntArray = terminal * (self._n_tags + 1) + tag + 1
+        return key
+
+    def _rows_with(self, terminal: IntArray, tag: IntArray) -> tuple[IntArray, IntArray]:
+        """Find the first sorted rule of each terminal (n,) and tag (n,), and the rule after the last one."""
+        key = self._key(terminal, tag)
+        return np.searchsorted(self._keys, key, "left"), np.searchsorted(self._keys, key, "right")
+
+    def encode(self, sentences: Iterable[Sequence[str]], tags: IntArray | None = None) -> EncodedWords:
+        """Number the words of sentences, and find their leaf rules.
+
+        sentences: the sentences, with n words in all.
+        tags: (n,) the number of the only tag that each word may have, or -1 for any tag; a word that was never seen
+        with its tag counts as unseen.
+        """
+        sentences = [sentence for sentence in sentences if len(sentence)]
+        words = list(chain.from_iterable(sentences))
+        opening = set(accumulate(map(len, sentences), initial=0))
+        terminal = self.lexicon.terminals_of(words, opening)
+        tag = np.full(len(terminal), -1) if tags is None else tags
+        # Known words with the same terminal and tag share a number, and so do unseen words with the same spelling, tag
+        # and position (opening a sentence or not).
+        keys, which = np.unique(self._key(terminal, tag), return_inverse=True)
+        key_is_unseen = self._are_unseen(keys)
+        is_unseen = key_is_unseen[which]
+        keys = keys[~key_is_unseen]
+        word = (np.cumsum(~key_is_unseen) - 1)[which]
+        unseen: Vocabulary[_Unseen] = Vocabulary()
+        word[is_unseen] = [
+            len(keys) + unseen.add((words[at], at in opening, int(tag[at])))
+            for at in np.flatnonzero(is_unseen).tolist()
+        ]
+        any_word = len(keys) + len(unseen)
+        parts = [
+            self._rules_of_known(keys, np.arange(len(keys)), 1.0),
+            self._rules_of_known(self._key(np.array([self.lexicon.unknown]), -1), np.array([any_word]), _ANY),
+        ]
+        if len(unseen):
+            parts.append(self._rules_of_unseen(unseen.names, len(keys)))
+        number, source, factor, likely = (np.concatenate(column) for column in zip(*parts, strict=True))
+        symbol = self._symbol[source]
+        order = np.argsort(symbol * (any_word + 1) + number)
+        rules = np.stack([symbol, number], axis=1)[order]
+        return EncodedWords(word, any_word, rules, source[order], factor[order], likely[order])
+
+    def _are_unseen(self, keys: IntArray) -> BoolArray:
+        """Tell which keys (k,) are of signatures, or of words that were never seen with the key's tag."""
+        if self.spelling is None:
+            return np.zeros(len(keys), dtype=np.bool_)
+        terminal = keys // (self._n_tags + 1)
+        has_tag = keys % (self._n_tags + 1) > 0
+        has_rules = np.searchsorted(self._keys, keys, "left") < np.searchsorted(self._keys, keys, "right")
+        unseen: BoolArray = (terminal >= len(self.lexicon.known)) | (has_tag & ~has_rules)
+        return unseen
+
+    def _rules_of_known(self, keys: IntArray, number: IntArray, factor: float) -> _WordRules:
+        """List the rules of known words, given the keys (k,) and numbers (k,) of the words, and a factor."""
+        # Without a tag, a terminal has the rules of all tags.
+        width = np.where(keys % (self._n_tags + 1) == 0, self._n_tags + 1, 1)
+        row, which = ranges(np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys + width))
+        source = self._order[row]
+        return number[which], source, np.full(len(source), factor), self._likely[source]
+
+    def _rules_of_unseen(self, words: Sequence[_Unseen], number: int) -> _WordRules:
+        """Make the rules of unseen words, which get the numbers from `number` on."""
+        every_tag = np.arange(self._n_tags)
+        tag_of_word = np.array([tag for _, _, tag in words], dtype=np.int64)[:, None]
+        signature = np.array([self.lexicon.signature(name) for name, _, _ in words], dtype=np.int64)
+        # For each word and tag, (words, tags), take the rules of the word's signature.  Without a rule with this tag,
+        # take the rules of the signature that all words share.
+        signatures, which = np.unique(signature, return_inverse=True)
+        first, end = self._rows_with(signatures[:, None], every_tag)
+        first, end = np.where(first < end, [first, end], self._rows_with(np.array([[self.lexicon.unknown]]), every_tag))
+        first = first[which]
+        end = end[which]
+        p = self._posterior([(name, opens) for name, opens, _ in words])
+        # A word with a given tag has this tag at least with the probability _FLOOR, and has no other tag.
+        only = (tag_of_word == every_tag) & (tag_of_word >= 0)
+        p = np.where(only, np.maximum(p, _FLOOR), np.where(tag_of_word < 0, p, 0.0))
+        first, end = np.where((first < end) | ~only, [first, end], self._rows_with(self._commonest[None, :], every_tag))
+        p = np.where(first < end, p, 0.0)
+        is_likely = p >= np.minimum(self.least, p.max(axis=1, keepdims=True))
+        # Divide the probability of a tag among its symbols, in the ratio of the rules of the signature.
+        word, tag = np.nonzero(p > 0.0)
+        row, pair = ranges(first[word, tag], end[word, tag])
+        source = self._order[row]
+        factor = _divide(p[word, tag][pair], self._share[source])
+        return number + word[pair], source, factor, is_likely[word, tag][pair]
+
+    def _posterior(self, places: Sequence[tuple[str, bool]]) -> FloatArray:
+        """Compute P(f | x) (n, K) of words that open a sentence or not; the first _REMEMBERED results are kept."""
+        assert self.spelling is not None
+        known = {(word, opens): self._posteriors[opens].get(word) for word, opens in places}
+        if new := [place for place, row in known.items() if row is None]:
+            computed = dict(zip(new, self.spelling.posterior(*zip(*new, strict=True)), strict=True))
+            known |= computed
+            if sum(map(len, self._posteriors)) < _REMEMBERED:
+                for (word, opens), row in computed.items():
+                    self._posteriors[opens][word] = row
+        return np.stack([row for place in places if (row := known[place]) is not None])

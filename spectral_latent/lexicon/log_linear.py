@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from spectral_latent._compiled import compiled_exact_pass, exact_pass_part, place
+from spectral_latent._compiled import compiled_exact_pass, exact_pass_part, unsigned
 from spectral_latent.estimation import on_one_thread
 from spectral_latent.trees import FloatArray
 
@@ -95,11 +95,6 @@ def penalised_loss(examples: Examples, weights: FloatArray, penalty: float) -> t
     """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (P,).
 
     weights: (P,) the free weights.
-
-    >>> examples = Examples.of(scipy.sparse.csr_array([[1.0]]), scipy.sparse.csr_array([[1.0, 0.0]]), frequent=0.0)
-    >>> loss, gradient = penalised_loss(examples, np.zeros(2), 2.0)
-    >>> round(loss, 4), gradient.tolist()
-    (0.6931, [-0.5, 0.5])
     """
     size = len(examples.times)
     score = np.empty(examples.n_labels)
@@ -141,7 +136,7 @@ def _add_expected(
             end = first[feature[entry] + 1]
             if end - begin == len(score):  # all weights are free, so that the processor adds several at once
                 for a in range(len(score)):
-                    score[a] += value[entry] * weights[place(begin + a)]
+                    score[a] += value[entry] * weights[unsigned(begin + a)]
             else:
                 for weight in range(begin, end):
                     score[label[weight]] += value[entry] * weights[weight]
@@ -164,7 +159,7 @@ def _add_expected(
             end = first[feature[entry] + 1]
             if end - begin == len(score):
                 for a in range(len(score)):
-                    gradient[place(begin + a)] += value[entry] * score[a]
+                    gradient[unsigned(begin + a)] += value[entry] * score[a]
             else:
                 for weight in range(begin, end):
                     gradient[weight] += value[entry] * score[label[weight]]
@@ -185,7 +180,7 @@ def _exp_below_zero(x: float, powers: FloatArray) -> float:
     series = 1.0
     for n in range(12, 0, -1):
         series = 1.0 + series * (r * (1.0 / n))
-    return float(series * powers[place(k)])
+    return float(series * powers[unsigned(k)])
 
 
 def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, iterations: int) -> FloatArray:

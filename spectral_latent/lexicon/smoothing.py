@@ -24,7 +24,7 @@ import scipy
 
 from spectral_latent.estimation import LeafMoments
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
-from spectral_latent.lexicon.signatures import DEPTH
+from spectral_latent.lexicon.spelling import DEPTH
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, matches, ranges
 
 __all__ = ["smooth_emissions"]
@@ -42,15 +42,15 @@ class _Emissions(NamedTuple):
         """The count of each pair, (n,)."""
         return self.vectors[:, -1]
 
-    def selected(self, keep: IntArray | BoolArray) -> _Emissions:
+    def select(self, keep: IntArray | BoolArray) -> _Emissions:
         """Select pairs by index or mask."""
         return _Emissions(self.symbol[keep], self.terminal[keep], self.vectors[keep])
 
-    def scaled(self, weights: FloatArray | float) -> _Emissions:
+    def scale(self, weights: FloatArray | float) -> _Emissions:
         """Multiply each pair's vector by its weight (n,), or by one weight for all."""
         return self._replace(vectors=self.vectors * np.reshape(weights, (-1, 1)))
 
-    def merged(self, *others: _Emissions) -> _Emissions:
+    def merge(self, *others: _Emissions) -> _Emissions:
         """Add the emissions of equal pairs; the result is in order of symbol and terminal."""
         parts = (self, *others)
         pairs = np.concatenate([np.stack([part.symbol, part.terminal], axis=1) for part in parts])
@@ -62,7 +62,7 @@ class _Emissions(NamedTuple):
         members = scipy.sparse.csr_array((np.ones(len(order)), order, starts), shape=(len(distinct), len(pairs)))
         return _Emissions(distinct[:, 0], distinct[:, 1], members @ vectors)
 
-    def copied(self, source: IntArray, target: IntArray) -> _Emissions:
+    def copy_pairs(self, source: IntArray, target: IntArray) -> _Emissions:
         """Copy the pairs of each terminal source[i] to the terminal target[i]; source and target are (n,)."""
         order = np.argsort(self.terminal, kind="stable")
         rows, which = matches(self.terminal[order], source)
@@ -81,7 +81,7 @@ def _leaf_means(moments: LeafMoments) -> tuple[FloatArray, FloatArray]:
     return count, (total + average) / (count + 1.0)[:, None]
 
 
-def _observed(moments: LeafMoments, mean_strength: float) -> _Emissions:
+def _observe(moments: LeafMoments, mean_strength: float) -> _Emissions:
     """Compute v(a, x), in which the mean z of each rule is mixed with the mean z of its symbol.
 
     The mean of a rule with n nodes has the weight √n / (mean_strength + √n).
@@ -110,20 +110,18 @@ def _posteriors(rare: _Emissions, chains: IntArray, options: LexiconOptions) -> 
     back_off = max(options.back_off_strength, 1e-9)  # a signature without rare words always backs off
     for level in range(DEPTH):
         evidence = rare._replace(terminal=chains[rare.terminal, level])
-        evidence = evidence.selected(evidence.terminal >= 0).merged()
+        evidence = evidence.select(evidence.terminal >= 0).merge()
         if level:
             here = np.unique(chains[chains[:, level] >= 0, level])
-            evidence = evidence.merged(levels[-1].copied(chains[here, level - 1], here).scaled(back_off))
+            evidence = evidence.merge(levels[-1].copy_pairs(chains[here, level - 1], here).scale(back_off))
         total = np.bincount(evidence.terminal, evidence.tokens, minlength=len(chains))  # n(s) + K
-        posterior = evidence.scaled(1.0 / total[evidence.terminal])
+        posterior = evidence.scale(1.0 / total[evidence.terminal])
         keep = _worth_keeping(posterior.terminal, posterior.tokens, options.min_expected)
-        levels.append(posterior.selected(keep))
-    return levels[0].merged(*levels[1:])
+        levels.append(posterior.select(keep))
+    return levels[0].merge(*levels[1:])
 
 
-def _shared(
-    emissions: _Emissions, moments: LeafMoments, tag_of_symbol: IntArray, options: LexiconOptions
-) -> _Emissions:
+def _share(emissions: _Emissions, moments: LeafMoments, tag_of_symbol: IntArray, options: LexiconOptions) -> _Emissions:
     """Mix each symbol's emissions with C p(x | f) z̄_a, and keep the pairs that are likely enough.
 
     Every symbol could be paired with every word of its tag, but only the pairs that are kept are listed.  For each
@@ -135,7 +133,7 @@ def _shared(
     strength = options.tag_strength
     count, means = _leaf_means(moments)
     weight = np.divide(count, count + strength, out=np.zeros_like(count), where=count > 0)
-    pooled = emissions._replace(symbol=tag_of_symbol[emissions.symbol], vectors=emissions.vectors[:, -1:]).merged()
+    pooled = emissions._replace(symbol=tag_of_symbol[emissions.symbol], vectors=emissions.vectors[:, -1:]).merge()
     # The number C p(x | f) that each pair of a tag f and a word x lends to every symbol with this tag.
     lent = strength * pooled.tokens / np.bincount(pooled.symbol, pooled.tokens)[pooled.symbol]
     # Sort the symbols by tag, and the largest shares first within a tag.
@@ -195,7 +193,7 @@ def _count_at_least(falling: FloatArray, first: IntArray, end: IntArray, bound: 
     return low - first
 
 
-def _spelled(lent: _Emissions, lexicon: Lexicon, tag_of_symbol: IntArray) -> _Emissions:
+def _spell(lent: _Emissions, lexicon: Lexicon, tag_of_symbol: IntArray) -> _Emissions:
     """Convert Q(a, s(x)) of words to Q(a, x)."""
     if lexicon.spelling is None:
         return lent
@@ -204,7 +202,7 @@ def _spelled(lent: _Emissions, lexicon: Lexicon, tag_of_symbol: IntArray) -> _Em
     key = which * n_tags + tag_of_symbol[lent.symbol]
     share = np.bincount(key, lent.tokens, minlength=len(words) * n_tags)
     posterior = lexicon.spelling.posterior([lexicon.words[word] for word in words]).ravel()
-    return lent.scaled(posterior[key] / share[key])
+    return lent.scale(posterior[key] / share[key])
 
 
 def smooth_emissions(
@@ -229,21 +227,21 @@ def smooth_emissions(
     array([[ True]])
     """
     chains = lexicon.signature_chains()
-    observed = _observed(moments, options.mean_strength)
+    observed = _observe(moments, options.mean_strength)
     tokens = np.bincount(observed.terminal, observed.tokens, minlength=len(chains))
     # Words as rare as the rarest are always rare, so that signatures have some evidence.
     is_rare = (tokens > 0) & (tokens <= max(options.rare_count, tokens[tokens > 0].min()))
-    posterior = _posteriors(observed.selected(is_rare[observed.terminal]), chains, options)
+    posterior = _posteriors(observed.select(is_rare[observed.terminal]), chains, options)
     # Rare words get B Q(a, x) in addition, and words that were never seen get Q(a, x) alone.
     finest = chains[np.arange(len(chains)), (chains >= 0).sum(axis=1) - 1]
     rare = np.flatnonzero(is_rare)
     absent = np.flatnonzero(tokens[: len(lexicon.words)] == 0)
-    borrowed = _spelled(posterior.copied(finest[rare], rare), lexicon, tag_of_symbol)
-    known = observed.merged(borrowed.scaled(options.signature_strength))
+    borrowed = _spell(posterior.copy_pairs(finest[rare], rare), lexicon, tag_of_symbol)
+    known = observed.merge(borrowed.scale(options.signature_strength))
     trust = np.ones(len(tokens))
     trust[rare] = tokens[rare] / (tokens[rare] + options.signature_strength)
-    emissions = known.scaled(trust[known.terminal]).merged(
-        posterior, _spelled(posterior.copied(finest[absent], absent), lexicon, tag_of_symbol)
+    emissions = known.scale(trust[known.terminal]).merge(
+        posterior, _spell(posterior.copy_pairs(finest[absent], absent), lexicon, tag_of_symbol)
     )
-    mixed = _shared(emissions, moments, tag_of_symbol, options)
+    mixed = _share(emissions, moments, tag_of_symbol, options)
     return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]

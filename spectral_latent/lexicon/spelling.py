@@ -1,5 +1,7 @@
 """Predict the symbol of a word from its spelling, P(a | x), by a log-linear model trained on the words of a treebank.
 
+Words are counted under symbols, separately for words that open a sentence, and classified by signatures, in any script.
+
 | here | meaning |
 | --- | --- |
 | x | a word, and whether it opens a sentence |
@@ -21,7 +23,9 @@ start and for unknown words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Annotated, NamedTuple
@@ -34,11 +38,26 @@ from spectral_latent._compiled import check_range
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.files import Axes, Distinct, Given, Sorted, Text
 from spectral_latent.lexicon.log_linear import log_linear_weights
-from spectral_latent.lexicon.signatures import character_classes, without_runs
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary, ranges
 
-__all__ = ["SpellingModel", "SpellingOptions"]
+__all__ = [
+    "DEPTH",
+    "Signature",
+    "SpellingModel",
+    "SpellingOptions",
+    "WordCounts",
+    "character_class",
+    "character_classes",
+    "signatures",
+    "without_runs",
+]
 
+Signature = tuple[str, ...]
+
+_LONGEST_SUFFIX = 3
+DEPTH = _LONGEST_SUFFIX + 2  # the largest number of signatures of a word
+_LONGEST_SHAPE = 6
+_RUN = re.compile(r"(.)\1+", re.DOTALL)
 # The greatest lengths of suffixes, prefixes, shapes and words that features distinguish.
 _SUFFIX = 5
 _PREFIX = 4
@@ -47,6 +66,109 @@ _LENGTH = 12
 _ENDING = 2  # the most last characters in which relatives may differ
 _STEM = 3  # the fewest first characters in which relatives must agree
 _TINY = 1e-9  # a smaller share is the rounding error of a difference of equal numbers
+
+
+def character_class(character: str) -> str:
+    """Classify a character: `d` digit, `X` capital, `x` any other letter; other characters stand for themselves.
+
+    >>> [character_class(character) for character in "Ab-9"]
+    ['X', 'x', '-', 'd']
+    """
+    category = unicodedata.category(character)
+    if category[0] == "N":
+        return "d"
+    if category in ("Lu", "Lt"):
+        return "X"
+    return "x" if category[0] in "LM" else character
+
+
+class _Classes(dict[int, str]):
+    """The class of each character, for `str.translate`, looked up once."""
+
+    def __missing__(self, code: int) -> str:
+        return self.setdefault(code, character_class(chr(code)))
+
+
+_CLASSES = _Classes()
+
+
+def character_classes(word: str) -> str:
+    """Classify each character of a word; see `character_class`.
+
+    >>> character_classes("Trading")
+    'Xxxxxxx'
+    """
+    return word.translate(_CLASSES)
+
+
+@lru_cache(maxsize=1 << 12)
+def without_runs(classes: str) -> str:
+    """Shorten runs of equal classes to one class.
+
+    >>> without_runs("Xxxx-dd")
+    'Xx-d'
+    """
+    return _RUN.sub(r"\1", classes)
+
+
+def signatures(word: str) -> tuple[Signature, ...]:
+    """List a word's signatures, from shape with the longest suffix to the empty signature, which all words share.
+
+    The shape is the sequence of the word's character classes, with runs of a class shortened to one.  Words that begin
+    with a digit have no suffix.
+
+    word: the word, known or not.
+
+    >>> signatures("Trading")
+    (('Xx', 'ing'), ('Xx', 'ng'), ('Xx', 'g'), ('Xx',), ())
+    >>> signatures("1,000"), signatures("東京")[0]
+    ((('d,d',), ()), ('x', '東京'))
+    """
+    shape = without_runs(character_classes(word))[:_LONGEST_SHAPE]
+    if shape.startswith("d"):
+        return (shape,), ()
+    ending = word.lower()[-_LONGEST_SUFFIX:]
+    return (*((shape, ending[at:]) for at in range(len(ending))), (shape,), ())
+
+
+class WordCounts(NamedTuple):
+    """The n distinct triples of a symbol, a word and its position, and the count of each; all columns are (n,).
+
+    >>> seen = WordCounts.of(np.array([0, 0, 1]), np.array([7, 7, 8]), np.array([True, True, False]))
+    >>> seen.word, seen.opens, seen.times
+    (array([7, 8]), array([ True, False]), array([2., 1.]))
+    """
+
+    symbol: IntArray
+    word: IntArray
+    opens: BoolArray  # whether the word opens a sentence
+    times: FloatArray
+
+    @staticmethod
+    def of(symbol: IntArray, word: IntArray, opens: BoolArray, times: FloatArray | None = None) -> WordCounts:
+        """Count the triples of N tokens.
+
+        symbol: (N,) the symbol over each token.
+        word: (N,) the token's word.
+        opens: (N,) whether the token opens a sentence.
+        times: (N,) the weight of each token; 1 if not given.
+        """
+        return _add_equal(symbol, word, opens, np.ones(len(word)) if times is None else times)
+
+    @staticmethod
+    def total(parts: Iterable[WordCounts]) -> WordCounts:
+        """Add counts.
+
+        parts: the counts of several treebanks, in which symbols and words have the same numbers.
+        """
+        return _add_equal(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _add_equal(symbol: IntArray, word: IntArray, opens: BoolArray, count: FloatArray) -> WordCounts:
+    """Add the counts (N,) of equal triples."""
+    rows, which = Rules.distinct(np.stack([symbol, word, opens.astype(np.int64)], axis=1))
+    total = np.bincount(which, count, minlength=len(rows)).astype(float)
+    return WordCounts(rows[:, 0], rows[:, 1], rows[:, 2] == 1, total)
 
 
 @dataclass(frozen=True)
@@ -201,6 +323,7 @@ def _entries(words: Sequence[str], opens: Sequence[bool], known: _KnownWords, nu
         piece += map(number, pieces)
         length.append(len(pieces))
         relations += [(row, number(name), source, own) for name, source, own in known.relations(word, lower)]
+    # Pieces have the value 1 and no symbol; a relation has a value for each symbol of the relatives.
     rows = np.repeat(np.arange(len(words)), np.array(length, dtype=np.int64))
     row_of, name, source, own = np.array(relations, dtype=np.int64).reshape(-1, 4).T
     relative, symbol, share = known.mean_shares(source, own)

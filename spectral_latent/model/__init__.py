@@ -1,8 +1,16 @@
 """Hold the latent tree model that all formalisms share: what it is asked for, and what it answers."""
 
 from spectral_latent.model.latent_tree import LatentTreeModel, Member
-from spectral_latent.model.parses import Parse, Parses, Partial, complete
-from spectral_latent.model.requests import check_kind, check_sentences, check_trees, check_words
+from spectral_latent.model.parses import (
+    Parse,
+    Parses,
+    Partial,
+    check_kind,
+    check_sentences,
+    check_trees,
+    check_words,
+    complete,
+)
 from spectral_latent.model.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies
 
 __all__ = [

@@ -45,14 +45,6 @@ def map_sentences(
     With one process, an item is read when its answer is asked for; for several processes, see `map_batches`.
 
     Raises EstimationError if processes are killed again and again; see `parallel_map`.
-
-    >>> class Scale:
-    ...     def save(self, path): ...
-    ...     @staticmethod
-    ...     def load(path): return Scale()
-    ...     def weigh(self, item, factor): return factor * item
-    >>> list(map_sentences(Scale.weigh, Scale(), [1, 2, 3], 1, 10))
-    [10, 20, 30]
     """
     size = 1 if _n_processes(jobs) == 1 else BATCH_SIZE
     return map_batches(_each, model, items, jobs, function, args, size=size)
@@ -89,7 +81,8 @@ def map_batches(
         for batch in batches:
             yield from function(model, batch, *args)
         return
-    task = (function, type(model), _saved(model), args)
+    task = (function, type(model), _save(model), args)
+    # All answers to some batches are there before the first is given out, so that no process works between two answers.
     while some := list(islice(batches, max(_AHEAD // size, 1) * n_jobs)):
         answers = list(parallel_map(_map_batch, some, jobs, *task, prefer="processes"))
         yield from chain.from_iterable(answers)
@@ -99,7 +92,7 @@ def map_batches(
 _FILES: weakref.WeakKeyDictionary[StoredModel, tuple[str, int]] = weakref.WeakKeyDictionary()
 
 
-def _saved(model: StoredModel) -> str:
+def _save(model: StoredModel) -> str:
     """Save a model to a temporary file, unless this process has already saved it.  The file is removed with the model.
 
     The model is saved again if its file is gone: some systems remove old temporary files.
@@ -159,10 +152,10 @@ def _map_batch(
     batch: list[Item], function: Callable[..., list[Answer]], kind: type[StoredModel], file: str, args: tuple[Any, ...]
 ) -> list[Answer]:
     """Apply a function to a batch, in a process of its own."""
-    return function(_loaded(kind, file), batch, *args)
+    return function(_load(kind, file), batch, *args)
 
 
 @lru_cache(maxsize=1)
-def _loaded(kind: type[StoredModel], file: str) -> Any:
+def _load(kind: type[StoredModel], file: str) -> Any:
     """Read the model of a file, and keep it until another model is read."""
     return kind.load(file)

@@ -34,8 +34,7 @@ from spectral_latent.inference import (
 )
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.model.batches import batches_of, map_batches
-from spectral_latent.model.parses import Parse, Parses
-from spectral_latent.model.requests import check_kind
+from spectral_latent.model.parses import Parse, Parses, check_kind
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees
 
@@ -366,6 +365,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         drawn: list[tuple[int, Tree]] = []
         of_tree = rng.integers(len(self.members), size=checked("n", n, Count))
         for number, member in enumerate(self.members):
+            # Each member draws its trees together; `places` puts them back among those of the others.
             places = np.flatnonzero(of_tree == number)
             trees, states = sample_trees(member.drawn_operators, len(places), rng, max_nodes)
             of_each = np.split(states, trees.root + 1)

@@ -1,8 +1,7 @@
 """Hold observable operators, their tensors, and tables of rules."""
 
 from spectral_latent.operators.low_rank import low_rank_tensor
-from spectral_latent.operators.operators import ObservableOperators, PackedOperators
-from spectral_latent.operators.rule_table import Counts, ExpectedCounts, row_sums
+from spectral_latent.operators.operators import Counts, ExpectedCounts, ObservableOperators, PackedOperators, row_sums
 from spectral_latent.operators.tensors import Tensor, Tensors
 
 __all__ = [

@@ -60,13 +60,13 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
         raise ValueError("a tensor with negative numbers has no non-negative terms; use an estimator of probabilities")
     used = [dense.any(axis=others) for others in ((1, 2), (0, 2), (0, 1))]
     factors = [np.zeros((rank, m)) for m in dense.shape]
-    fitted = _climbed(dense[np.ix_(*used)], rank)
+    fitted = _fit_terms(dense[np.ix_(*used)], rank)
     for factor, indices, terms in zip(factors, used, fitted, strict=True):
         factor[: len(terms), indices] = terms
     return Tensor(*(factor[: len(fitted[0])] for factor in factors))
 
 
-def _climbed(dense: FloatArray, rank: int) -> list[FloatArray]:
+def _fit_terms(dense: FloatArray, rank: int) -> list[FloatArray]:
     """Find terms by cross approximation, and update all their legs in turn.
 
     dense: (m_a, m_b, m_c) the tensor T, with a positive number at every index of each leg.

@@ -120,19 +120,19 @@ class Tensor:
             return np.asarray(self.dense.sum(axis=(1, 2)))
         return np.asarray(self.first.T @ (self.second.sum(axis=1) * self.third.sum(axis=1)))
 
-    def applied_left(self, left: FloatArray) -> FloatArray:
+    def apply_left(self, left: FloatArray) -> FloatArray:
         """Fill in the left child's vector (m_b,); a matrix (m_a, m_c) remains.
 
         left: (m_b,) the vector of the left child.
 
-        >>> Tensor.of_dense(np.arange(4.0).reshape(1, 2, 2)).applied_left(np.array([0.0, 1.0]))
+        >>> Tensor.of_dense(np.arange(4.0).reshape(1, 2, 2)).apply_left(np.array([0.0, 1.0]))
         array([[2., 3.]])
         """
         if self.dense is not None:
             return np.asarray(np.einsum("abc,b->ac", self.dense, left))
         return np.asarray((self.first.T * (self.second @ left)) @ self.third)
 
-    def applied_right(self, right: FloatArray) -> FloatArray:
+    def apply_right(self, right: FloatArray) -> FloatArray:
         """Fill in the right child's vector (m_c,); a matrix (m_a, m_b) remains.
 
         right: (m_c,) the vector of the right child.

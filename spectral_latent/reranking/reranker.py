@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from spectral_latent._options import AtLeast, AtMost, Count, ShortRepr, checked, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel
-from spectral_latent.files import MAX_BYTES, Contents, Distinct, Given, ModelFileError, StoredModel, Text, opened_model
+from spectral_latent.files import MAX_BYTES, Contents, Distinct, Given, ModelFileError, StoredModel, Text, open_model
 from spectral_latent.model import Parses, check_kind
 from spectral_latent.reranking.candidates import NBest, Parser, check_formalism, parses_to_nbest
 from spectral_latent.reranking.features import BaseFeatures, FeatureTable, LatentFeatures
@@ -259,7 +259,7 @@ class Reranker(StoredModel):
 
         Raises ModelFileError if the file is not a whole reranker of this version, or if other models are given.
         """
-        with opened_model(path, cls.kind, max_bytes) as (arrays, settings):
+        with open_model(path, cls.kind, max_bytes) as (arrays, settings):
             given = dict(models or {})
             if parser is not None and LATENT in settings["models"]:
                 given.setdefault(LATENT, parser)

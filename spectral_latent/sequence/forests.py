@@ -28,7 +28,7 @@ from spectral_latent._compiled import (
     compiled_part,
     compiled_pass,
     pass_part,
-    place,
+    unsigned,
 )
 from spectral_latent.operators import ObservableOperators, PackedOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules
@@ -269,21 +269,21 @@ def _add_inner(
     for q in range(terms):
         of_emission = 0.0
         for j in range(m_b):
-            of_emission += data[place(second + q * m_b + j)] * leaf[rule, j]
+            of_emission += data[unsigned(second + q * m_b + j)] * leaf[rule, j]
         of_next = 0.0
         for k in range(m_c):
-            of_next += data[place(third + q * m_c + k)] * inner[d, k]
+            of_next += data[unsigned(third + q * m_c + k)] * inner[d, k]
         pair[q] = of_emission * of_next
     if terms == 0:
         for j in range(m_b):
             for k in range(m_c):
-                pair[place(j * m_c + k)] = leaf[rule, j] * inner[d, k]
+                pair[unsigned(j * m_c + k)] = leaf[rule, j] * inner[d, k]
     # The first factor is a matrix from pair space to the states of the spine.
     for h in range(m_a):
         row = at + h * width
         total = 0.0
         for q in range(width):
-            total += data[place(row + q)] * pair[q]
+            total += data[unsigned(row + q)] * pair[q]
         inner[c, h] += total
 
 
@@ -315,18 +315,18 @@ def _add_outer(
     for h in range(m_a):
         row = at + h * width
         for q in range(width):
-            pair[q] += outer[c, h] * data[place(row + q)]
+            pair[q] += outer[c, h] * data[unsigned(row + q)]
     # The other factors, with the emission filled in, map pair space to the next spine.
     for q in range(terms):
         of_emission = 0.0
         for j in range(m_b):
-            of_emission += data[place(second + q * m_b + j)] * leaf[rule, j]
+            of_emission += data[unsigned(second + q * m_b + j)] * leaf[rule, j]
         for k in range(m_c):
-            outer[d, k] += pair[q] * of_emission * data[place(third + q * m_c + k)]
+            outer[d, k] += pair[q] * of_emission * data[unsigned(third + q * m_c + k)]
     if terms == 0:
         for j in range(m_b):
             for k in range(m_c):
-                outer[d, k] += leaf[rule, j] * pair[place(j * m_c + k)]
+                outer[d, k] += leaf[rule, j] * pair[unsigned(j * m_c + k)]
 
 
 @compiled_pass

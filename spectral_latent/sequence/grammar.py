@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, Self, TypeVar
 import numpy as np
 
 from spectral_latent._options import Above, AtMost, counted
-from spectral_latent.files import Axes, Distinct, Probabilities, rounded_operators
+from spectral_latent.files import Axes, Distinct, Probabilities, round_operators
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon
 from spectral_latent.model import Member
@@ -176,4 +176,4 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
 
     def rounded(self) -> Self:
         """Round the numbers of the operators, so that a file holds most of them in two bytes."""
-        return replace(self, coarse=rounded_operators(self.coarse), latent=rounded_operators(self.latent))
+        return replace(self, coarse=round_operators(self.coarse), latent=round_operators(self.latent))

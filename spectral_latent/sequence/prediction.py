@@ -75,7 +75,7 @@ class _SequenceSums(NamedTuple):
         step = np.zeros((n_tags, m, n_tags, m))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
             m_a, m_b, m_c = tensor.shape
-            step[t, :m_a, spine - n_tags, :m_c] = tensor.applied_left(emitted[t, :m_b])
+            step[t, :m_a, spine - n_tags, :m_c] = tensor.apply_left(emitted[t, :m_b])
         matrix = step.reshape(n_tags * m, n_tags * m)
         if not np.abs(np.linalg.eigvals(matrix)).max(initial=0.0) < 1.0:
             raise ValueError("the model's sequences are infinitely long on average; train with fewer states")
@@ -86,7 +86,7 @@ class _SequenceSums(NamedTuple):
         going_on = np.zeros((n_tags, m, width))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
             m_a, m_b, m_c = tensor.shape
-            going_on[t, :m_a, :m_b] += tensor.applied_right(after.reshape(n_tags, m)[spine - n_tags, :m_c])
+            going_on[t, :m_a, :m_b] += tensor.apply_right(after.reshape(n_tags, m)[spine - n_tags, :m_c])
         events = [np.einsum("tij,txj->tix", part, leaf, optimize=True) for part in (going_on, last)]
         return _SequenceSums(after, np.concatenate(events, axis=2).reshape(n_tags * m, -1), average)
 

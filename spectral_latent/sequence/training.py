@@ -151,7 +151,7 @@ class _Fold:
 
     def log_likelihoods(self, part: slice, n_states: int, floor: float) -> FloatArray:
         """Compute the log-likelihoods of held-out sequences; -inf if sequences of the model may never end."""
-        moments = self.moments.truncated(np.minimum(self.moments.states, n_states))
+        moments = self.moments.truncate(np.minimum(self.moments.states, n_states))
         try:
             latent = operators_from_moments(moments, priors=self.priors)
             predictor = Predictor.of(latent, self.coarse, self.n_terminals, floor)

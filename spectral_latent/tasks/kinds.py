@@ -192,15 +192,15 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Model
     ...     load(file).tag(["dogs", "bark"])
     ['N', 'V']
     """
-    from spectral_latent.files import MAX_BYTES, opened_model
+    from spectral_latent.files import MAX_BYTES, open_model
 
-    with opened_model(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes) as (arrays, settings):
+    with open_model(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes) as (arrays, settings):
         model: Model = make_model(arrays, settings)
         return model
 
 
 def make_model(arrays: Mapping[str, NDArray[Any]], settings: Mapping[str, Any]) -> Any:
-    """Make a model from the contents of its file, which `opened_model` reads; the kind decides the class.
+    """Make a model from the contents of its file, which `open_model` reads; the kind decides the class.
 
     arrays: the arrays of the file by their names.
     settings: the settings of the file; the entry `kind` names the kind of the model.
@@ -231,9 +231,9 @@ def load_model(file: str, *kinds: str) -> Any:
     ...     load_model(file, "tagger").tags
     ['N', 'V']
     """
-    from spectral_latent.files import ModelFileError, opened_model
+    from spectral_latent.files import ModelFileError, open_model
 
-    with opened_model(file) as (arrays, settings):
+    with open_model(file) as (arrays, settings):
         kind = str(settings.get("kind"))
         if kind not in kinds:
             found = KINDS.get(kind, Kind("", "", f"a {kind} model", "train it again"))

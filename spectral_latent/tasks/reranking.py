@@ -14,7 +14,7 @@ from spectral_latent.tasks.watch import RequestError, users_errors
 
 if TYPE_CHECKING:
     from spectral_latent.corpora.nbest import NBestFormat
-    from spectral_latent.evaluation.candidates import CandidateScores
+    from spectral_latent.evaluation.reranking import CandidateScores
     from spectral_latent.reranking import LatentModels, NBest, Reranker
 
 __all__ = [
@@ -71,7 +71,7 @@ def score_lists(given: Lists, gold: Sequence[str]) -> CandidateScores:
     given: the n-best lists to score.
     gold: the sources of the right trees.
     """
-    from spectral_latent.evaluation.candidates import score_dependency_lists, score_phrase_lists
+    from spectral_latent.evaluation.reranking import score_dependency_lists, score_phrase_lists
 
     with users_errors():
         if given.has_heads:

@@ -5,6 +5,7 @@ A chart, a trellis and a single s-tree are all forests; an s-tree is a forest wi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from spectral_latent.trees.skeletal import SkeletalTrees
 from spectral_latent.trees.symbols import BoolArray, IntArray, Rules
 
-__all__ = ["Forest"]
+__all__ = ["Forest", "ForestBuilder"]
 
 
 class Forest(NamedTuple):
@@ -75,7 +76,7 @@ class Forest(NamedTuple):
         """The item that each edge derives, (E,)."""
         return np.repeat(np.arange(self.n_items), np.diff(self.start))
 
-    def restricted(self, keep: BoolArray) -> Forest:
+    def restrict(self, keep: BoolArray) -> Forest:
         """Leave out items, and all edges that derive them or have them as a child.
 
         keep: (I,) whether to keep each item; roots must be kept.
@@ -83,7 +84,7 @@ class Forest(NamedTuple):
         Raises ValueError if a root is left out, or if there is not one truth value for each item.
 
         >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
-        >>> forest = Forest.of_trees(tree, tree.rules).restricted(np.array([True, False, True]))
+        >>> forest = Forest.of_trees(tree, tree.rules).restrict(np.array([True, False, True]))
         >>> forest.symbol, forest.start, forest.root
         (array([0, 2]), array([0, 1, 1]), array([1]))
         """
@@ -111,3 +112,69 @@ class Forest(NamedTuple):
     def n_components(self) -> int:
         """The number of components."""
         return int(self.component[-1]) + 1 if len(self.component) else 0
+
+
+class ForestBuilder:
+    """Append the items of a forest, children before parents, with the rules of a table; see `Forest`.
+
+    It is meant for formalisms that are tried out; large charts are built by compiled code.
+
+    rules: the table of rules; an edge by a rule that it lacks has weight zero.
+
+    >>> none = np.empty((0, 2), dtype=np.int64)
+    >>> builder = ForestBuilder(Rules(np.array([[0, 5], [1, 6]]), none, np.array([[2, 0, 1]])))
+    >>> builder.end(builder.add(2, [(builder.leaf(0, 5), builder.leaf(1, 6))]))
+    >>> builder.forest().rule, builder.forest().left
+    (array([0, 1, 0]), array([-1, -1,  0]))
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        tables = (rules.leaf, rules.unary, rules.binary)
+        self._leaf, self._unary, self._binary = ({tuple(row): r for r, row in enumerate(t.tolist())} for t in tables)
+        self.symbol: list[int] = []
+        self._start = [0]
+        self._edges: list[tuple[int, int, int]] = []
+        self._roots: list[tuple[int, int]] = []
+        self._n_components = 0
+
+    def _append(self, symbol: int, edges: Iterable[tuple[int, int, int]]) -> int:
+        """Append an item with edges, each a rule and two children, and return its number."""
+        self.symbol.append(symbol)
+        self._edges += edges
+        self._start.append(len(self._edges))
+        return len(self.symbol) - 1
+
+    def leaf(self, symbol: int, terminal: int) -> int:
+        """Append an item that is a leaf, and return its number.
+
+        symbol: the symbol of the item.
+        terminal: the terminal that it observes.
+        """
+        return self._append(symbol, [(self._leaf.get((symbol, terminal), -1), -1, -1)])
+
+    def add(self, symbol: int, children: Iterable[tuple[int, ...]]) -> int:
+        """Append an item that has one or more derivations, and return its number.
+
+        symbol: the symbol of the item.
+        children: for each derivation, the items of its one or two children.
+        """
+        edges = []
+        for below in children:
+            rule = (symbol, *(self.symbol[child] for child in below))
+            number = (self._binary if len(below) == 2 else self._unary).get(rule, -1)
+            edges.append((number, below[0], below[1] if len(below) == 2 else -1))
+        return self._append(symbol, edges)
+
+    def end(self, *roots: int) -> None:
+        """End a component, such as that of an input.
+
+        roots: the items at the top of the component.
+        """
+        self._roots += ((root, self._n_components) for root in roots)
+        self._n_components += 1
+
+    def forest(self) -> Forest:
+        """Return the forest of all components."""
+        rule, left, right = np.array(self._edges, dtype=np.int64).reshape(-1, 3).T.copy()
+        root, component = np.array(self._roots, dtype=np.int64).reshape(-1, 2).T.copy()
+        return Forest(np.array(self.symbol), np.array(self._start), rule, left, right, root, component)

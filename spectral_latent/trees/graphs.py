@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from spectral_latent.trees.builder import TreeBuilder
-from spectral_latent.trees.skeletal import SkeletalTrees
+from spectral_latent.trees.skeletal import SkeletalTrees, TreeBuilder
 from spectral_latent.trees.symbols import Vocabulary
 
 if TYPE_CHECKING:  # importing networkx takes a quarter of a second
@@ -40,8 +39,8 @@ __all__ = [
     "Missing",
     "Part",
     "Symbol",
-    "checked_graphs",
-    "checked_name",
+    "check_graphs",
+    "check_name",
     "from_networkx",
     "to_networkx",
 ]
@@ -96,10 +95,10 @@ def _is_nan(value: Any) -> bool:
     return any(map(_is_nan, value)) if isinstance(value, tuple) else bool(value != value)
 
 
-def checked_name(value: Any, place: str, kind: str) -> Hashable:
+def check_name(value: Any, place: str, kind: str) -> Hashable:
     """Return the value if it can serve as a name; raise GraphError if it is unhashable or NaN.
 
-    >>> checked_name(("a", 1), "graph 1, node 0", "label")
+    >>> check_name(("a", 1), "graph 1, node 0", "label")
     ('a', 1)
     """
     try:
@@ -134,10 +133,10 @@ def _children(graph: nx.DiGraph, node: Hashable, place: str) -> list[Hashable]:
     return ordered
 
 
-def checked_graphs(graphs: Iterable[nx.DiGraph], first: int = 1) -> Iterator[nx.DiGraph]:
+def check_graphs(graphs: Iterable[nx.DiGraph], first: int = 1) -> Iterator[nx.DiGraph]:
     """Yield graphs after a check.  Raises GraphError for an object of another type, and for one graph without a list.
 
-    >>> list(checked_graphs([3]))
+    >>> list(check_graphs([3]))
     Traceback (most recent call last):
         ...
     spectral_latent.trees.graphs.GraphError: graph 1: a networkx.DiGraph is needed, not int
@@ -186,8 +185,8 @@ def _names(graph: nx.DiGraph, node: Hashable, place: str) -> tuple[Hashable, Has
     place = f"{place}, node {node!r}"
     if attributes.get("label") is None:
         raise GraphError(f"{place}: it has no `label`")
-    label = checked_name(attributes["label"], place, "label")
-    return label, checked_name(attributes.get("observation"), place, "observation")
+    label = check_name(attributes["label"], place, "label")
+    return label, check_name(attributes.get("observation"), place, "observation")
 
 
 def _append(builder: _Builder, graph: nx.DiGraph, place: str) -> None:
@@ -253,7 +252,7 @@ def from_networkx(
     (['one', 'two', 'three', 'top', 'top'], ['node', 'node', 'node', 'rest', 'node'])
     """
     builder = _Builder(Vocabulary(symbols), Vocabulary(terminals))
-    for number, graph in enumerate(checked_graphs(graphs, first), start=first):
+    for number, graph in enumerate(check_graphs(graphs, first), start=first):
         _append(builder, graph, f"graph {number}")
     trees, nodes = builder.trees()
     return GraphTrees(trees, builder.symbols.names, builder.terminals.names, nodes)

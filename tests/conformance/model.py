@@ -23,8 +23,7 @@ from safetensors.numpy import save
 
 from spectral_latent._options import Options, field_types
 from spectral_latent.files import ModelFileError
-from spectral_latent.files.compression import pack_arrays
-from spectral_latent.files.storage import _sealed
+from spectral_latent.files.storage import _seal, pack_arrays
 
 NONSENSE: list[Any] = [None, True, "nonsense", [], {}, [None], -1.5]
 Refused = Iterable[tuple[Callable[[], Any], type[Exception], str]]  # a call, its error, and a part of the message
@@ -102,7 +101,7 @@ def contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def write(path: Path, arrays: dict[str, Any], settings: dict[str, Any]) -> None:
     """Write a model file with the right digest, so that a reader can only refuse its contents."""
     stored, table = pack_arrays(arrays)
-    path.write_bytes(save(stored, {"model": _sealed({**settings, **table}, stored)}))
+    path.write_bytes(save(stored, {"model": _seal({**settings, **table}, stored)}))
 
 
 def damaged_arrays(array: Any) -> Iterator[Any]:

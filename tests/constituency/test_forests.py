@@ -28,6 +28,7 @@ from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import MarginalName
 from spectral_latent.inference import n_best_derivations, tree_weights
+from spectral_latent.trees import Forest
 
 TREES = """
 (S (A a) (B b) (A a) (B b)) (S (A a) (S (B b) (A a)) (B b)) (S (B b) (A a) (A a)) (S (A a) (B b))
@@ -54,8 +55,9 @@ def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
     operators, forest = sentence.latent, spans.forest
     total: dict[Phrase, float] = defaultdict(float)
     for derivation in n_best_derivations(forest, np.zeros(forest.n_edges), 100_000):
-        weight = tree_weights(operators, derivation.as_forest(forest))
-        tree = phrase_of(derivation.tree(forest, operators.rules), member.symbols, words)
+        s_tree = derivation.tree(forest, operators.rules)
+        weight = tree_weights(operators, Forest.of_trees(s_tree, operators.rules))
+        tree = phrase_of(s_tree, member.symbols, words)
         total[tree] += float(weight.sign[0] * np.exp(weight.log[0]))
     return total
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.dependency.floors import floored_weights
-from spectral_latent.grammar import mean_inside_vectors
-from spectral_latent.inference import SignedLog, collapse, tree_weights
+from spectral_latent.inference import SignedLog, collapse, mean_inside_vectors, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
 from tests.oracles import Lpcfg, Tree, all_rules, children, columns, kind_and_rule, random_lpcfg, random_numbers

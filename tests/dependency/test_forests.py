@@ -17,7 +17,7 @@ from spectral_latent.dependency.conversion import Side, heads_are_right, possibl
 from spectral_latent.dependency.decoding import arc_marginals, maximum_heads, n_best_heads
 from spectral_latent.dependency.forests import ArcForest, headed, projective
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
-from spectral_latent.grammar.forests import SpanForest, pruned_chart
+from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, n_best_derivations, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, Vocabulary
@@ -69,7 +69,7 @@ class Grammar(NamedTuple):
     def forest(self, terminals: np.ndarray) -> ArcForest:
         """Unpruned."""
         grammar = CoarseGrammar.of(self.coarse, np.ones(len(self.symbols)))
-        chart = pruned_chart(grammar, CoarseLeaves.of(self.coarse, terminals), beam=0.0, threshold=0.0)
+        chart = prune_chart(grammar, CoarseLeaves.of(self.coarse, terminals), beam=0.0, threshold=0.0)
         assert chart is not None
         spans = SpanForest.of([chart], np.array([0, len(terminals)]))
         is_right = heads_are_right(self.symbols.names, self.coarse.rules.binary)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.estimation import Moments
-from spectral_latent.estimation.choice import search_states
+from spectral_latent.evaluation.held_out import search_states
 from tests.oracles import columns, same_moments
 
 TREES = columns([(0, (1, 0), (0, (1, 1), (2, (0, 2)))), (0, (1, 0), (1, 1)), (0, 2), (1, (0, 2), (1, 0))] * 20)
@@ -20,7 +20,7 @@ def moments(states: list[int], seed: int = 0) -> Moments:
 
 @pytest.mark.parametrize("states", [[1, 4, 2], [1, 1, 1]])
 def test_truncated_moments_are_those_of_fewer_states(states: list[int]) -> None:
-    found, wanted = moments([6, 4, 5]).truncated(np.array(states)), moments(states)
+    found, wanted = moments([6, 4, 5]).truncate(np.array(states)), moments(states)
     same_moments(found, wanted, atol=1e-10)
 
 

@@ -21,9 +21,8 @@ from spectral_latent.estimation import (
     reestimate,
     relative_frequencies,
 )
-from spectral_latent.estimation._low_rank import low_rank_operators
-from spectral_latent.estimation._moments import moments_from_counts
-from spectral_latent.estimation._smoothing import operators_from_moments
+from spectral_latent.estimation._estimators import low_rank_operators
+from spectral_latent.estimation._moments import moments_from_counts, operators_from_moments
 from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.estimation.em import EMResult, random_counts, run_em, state_prior, towards_mean
 from spectral_latent.inference import tree_weights

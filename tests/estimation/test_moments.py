@@ -83,7 +83,7 @@ def test_moments_of_mapped_projections_are_mapped_moments(
         mapped[0, node, : onto[a]] = inside[a] @ y[node, : STATES[a]]
         mapped[1, node, : onto[a]] = outside[a] @ z[node, : STATES[a]]
     before = Moments.of_trees(skeletal, skeletal.rules, np.array(STATES), y, z)
-    found = before.transformed(np.array(onto), inside, outside)
+    found = before.transform_projections(np.array(onto), inside, outside)
     same_moments(found, moments_by_loops(skeletal, skeletal.rules, onto, *mapped), rtol=1e-8, atol=1e-8)
 
 
@@ -102,7 +102,7 @@ def random_counts(trees: SkeletalTrees, rng: np.random.Generator) -> Counts:
     total: Counts | None = None
     for weight in (1 / 3, 2 / 3):
         counts = state_counts(trees, trees.rules, states, rng.integers(states[trees.symbol]))
-        part = replace(counts, root=weight * counts.root).scaled(np.full(counts.root.shape, weight))
+        part = replace(counts, root=weight * counts.root).scale(np.full(counts.root.shape, weight))
         total = part if total is None else total + part
     assert total is not None
     return total

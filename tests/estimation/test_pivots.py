@@ -18,7 +18,7 @@ from spectral_latent.estimation import (
     outside_templates,
     spectral_moments,
 )
-from spectral_latent.estimation._pivots import feature_rows, pivot_counts, state_maps
+from spectral_latent.estimation._recovery import feature_rows, pivot_counts, state_maps
 from spectral_latent.inference import sample_trees, tree_weights
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees

@@ -20,7 +20,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.estimation._moments import moments_from_counts
 from spectral_latent.estimation._projections import Projection
-from spectral_latent.estimation._recovery import common_factor, recovered_counts, recovered_maps
+from spectral_latent.estimation._recovery import common_factor, recover_counts, recover_maps
 from spectral_latent.inference import collapse, mean_node_counts
 from spectral_latent.operators import Counts, ObservableOperators
 from tests.estimation.test_pivots import check, shard_of, treebank_of
@@ -83,7 +83,7 @@ POPULATIONS = {
 
 def expected_counts_of(model: ObservableOperators) -> ObservableOperators:
     """How often each rule occurs with each choice of states in one tree on average."""
-    return model.multiplied_out().scaled(mean_node_counts(model))
+    return model.multiplied_out().scale(mean_node_counts(model))
 
 
 def population_moments(model: ObservableOperators, rng: np.random.Generator) -> Moments:
@@ -98,11 +98,11 @@ def population_moments(model: ObservableOperators, rng: np.random.Generator) -> 
         1000.0 * counts.unary,
         [tensor.scale(1000.0) for tensor in counts.binary],
     )
-    occurs = plain.scaled(1000.0 * mean_node_counts(model).sum(axis=1, keepdims=True))
+    occurs = plain.scale(1000.0 * mean_node_counts(model).sum(axis=1, keepdims=True))
     observed = Counts(occurs.rules, occurs.states, 1000.0 * plain.root, occurs.leaf, occurs.unary, occurs.binary)
     bases = [rng.normal(size=(m, m)) for m in model.states]
     inverses = [np.linalg.inv(basis).T for basis in bases]
-    return moments_from_counts(thousand, observed).transformed(model.states, bases, inverses)
+    return moments_from_counts(thousand, observed).transform_projections(model.states, bases, inverses)
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
@@ -110,7 +110,7 @@ def test_the_parameters_of_a_population_are_recovered(name: str) -> None:
     model = POPULATIONS[name]
     moments = population_moments(model, np.random.default_rng(0))
     projection = Projection([], [Maps(np.ones(m)) for m in model.states], model.states, model.states)
-    counts = recovered_counts(moments, projection, EstimatorOptions(smoothing=None, cutoff=1e-6))
+    counts = recover_counts(moments, projection, EstimatorOptions(smoothing=None, cutoff=1e-6))
     assert total_variation(ObservableOperators.probabilities_of(counts), model) < 1e-5
 
 
@@ -133,7 +133,7 @@ def test_a_symbol_whose_shares_would_be_negative_gets_its_pivots() -> None:
     options = EstimatorOptions(n_states=4)
     projection = Projection.learn([shard], options)
     moments = spectral_moments(Treebank.of([shard]), projection)
-    for a, maps in enumerate(recovered_maps(moments, projection, options)):
+    for a, maps in enumerate(recover_maps(moments, projection, options)):
         assert maps.gamma.min() > 0
         assert maps.gamma.sum() == pytest.approx(1.0)
         assert maps.inside.shape == maps.outside.shape == (len(maps.gamma), projection.states[a])

@@ -36,12 +36,11 @@ def test_distances_are_those_of_enumeration(seed: int, k: int, d: int, noise: fl
     rng = np.random.default_rng(seed)
     corners = rng.normal(size=(k, d))
     points = rng.dirichlet(np.ones(k), size=4) @ corners + noise * rng.normal(size=(4, d))
-    weights, gap = convex_weights(points, corners)
+    weights = convex_weights(points, corners)
     wanted = [by_enumeration(point, corners) for point in points]
     assert (weights >= 0).all()
     assert weights.sum(axis=1) == pytest.approx(np.ones(4), abs=1e-14)
     assert distances(points, weights, corners) == pytest.approx(wanted, rel=1e-9, abs=1e-11)
-    assert gap.max() <= 1e-11 * (1 + noise) ** 2
 
 
 @given(seeds, st.integers(1, 40), st.integers(1, 50), st.sampled_from([0.0, 0.1, 1.0, 100.0]))
@@ -50,23 +49,20 @@ def test_kuhn_tucker_conditions_hold(seed: int, k: int, d: int, noise: float) ->
     rng = np.random.default_rng(seed)
     corners = rng.normal(size=(k, d))
     points = rng.dirichlet(np.full(k, 0.3), size=20) @ corners + noise * rng.normal(size=(20, d))
-    weights, gap = convex_weights(points, corners)
+    weights = convex_weights(points, corners)
     gradient = 2 * (weights @ corners - points) @ corners.T
     excess = gradient - gradient.min(axis=1, keepdims=True)
     scale = (corners**2).sum(axis=1).max() + np.abs(points @ corners.T).max()
     assert (weights * excess).max() <= 1e-11 * scale
-    assert gap == pytest.approx((weights * excess).sum(axis=1), abs=1e-11 * scale)
-    assert gap.max() <= 1e-11 * scale
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e140])
 def test_any_magnitude(size: float) -> None:
     rng = np.random.default_rng(0)
     corners, points = rng.normal(size=(6, 5)), rng.normal(size=(30, 5))
-    weights, gap = convex_weights(points, corners)
+    weights = convex_weights(points, corners)
     scaled = convex_weights(points * size, corners * size)
-    assert scaled.weights == pytest.approx(weights, abs=1e-12)
-    assert scaled.gap / size / size == pytest.approx(gap, abs=1e-12)
+    assert scaled == pytest.approx(weights, abs=1e-12)
 
 
 def test_what_cannot_be_mixed() -> None:
@@ -75,7 +71,7 @@ def test_what_cannot_be_mixed() -> None:
     for points, corners in ((np.full((1, 2), np.nan), np.eye(2)), (np.zeros((1, 2)), np.full((2, 2), np.inf))):
         with pytest.raises(ValueError, match="finite"), np.errstate(invalid="ignore"):
             convex_weights(points, corners)
-    assert convex_weights(np.zeros((0, 3)), np.eye(3)).weights.shape == (0, 3)
+    assert convex_weights(np.zeros((0, 3)), np.eye(3)).shape == (0, 3)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

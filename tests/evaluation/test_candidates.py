@@ -7,7 +7,7 @@ from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import GoldTree
-from spectral_latent.evaluation.candidates import score_dependency_lists, score_phrase_lists
+from spectral_latent.evaluation.reranking import score_dependency_lists, score_phrase_lists
 from spectral_latent.reranking import Candidate, NBest
 
 

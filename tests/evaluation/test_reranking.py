@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from spectral_latent.evaluation.reranking import Difference, evaluate_reranking, paired_bootstrap
-from spectral_latent.evaluation.tagging import TaggingScore
+from spectral_latent.evaluation.scores import TaggingScore
 
 
 def accuracy(score: TaggingScore) -> float:

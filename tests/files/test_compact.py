@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.files import CompactOperators, rounded_operators
+from spectral_latent.files import CompactOperators, round_operators
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Rules
 
@@ -32,7 +32,7 @@ def with_factors(given_factors: list[float], seed: int) -> ObservableOperators:
 @given(factors, seeds, st.booleans())
 def test_operators_come_back_bit_for_bit(given_factors: list[float], seed: int, is_rounded: bool) -> None:
     operators = with_factors(given_factors, seed)
-    operators = rounded_operators(operators) if is_rounded else operators
+    operators = round_operators(operators) if is_rounded else operators
     compact = CompactOperators.of(operators)
     again = compact.operators
     assert compact.rules.equals(operators.rules) and again.rules.equals(operators.rules)
@@ -58,7 +58,7 @@ def test_every_vector_is_kept_once(given_factors: list[float], seed: int) -> Non
 
 @given(factors, seeds, st.data())
 def test_leaves_are_multiples_of_the_same_rules(given_factors: list[float], seed: int, data: st.DataObject) -> None:
-    operators = rounded_operators(with_factors(given_factors, seed))
+    operators = round_operators(with_factors(given_factors, seed))
     source = np.array(data.draw(st.lists(st.integers(0, len(given_factors) - 1), max_size=9)), dtype=np.int64)
     factor = np.linspace(0.3, 2.0, len(source))
     rules = np.stack([operators.rules.leaf[source, 0], np.arange(len(source))], axis=1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.files import read, rounded_operators, write
+from spectral_latent.files import read, round_operators, write
 from spectral_latent.operators import ObservableOperators
 from tests.oracles import Lpcfg, random_numbers, rules_of, tree_strategy
 
@@ -24,7 +24,7 @@ def random_model(trees: list[tuple], seed: int) -> Lpcfg:
 def test_arrays_of_files_lose_nothing(trees: list[tuple], seed: int, is_rounded: bool) -> None:
     model = random_model(trees, seed)
     operators = model.operators()
-    operators = rounded_operators(operators) if is_rounded else operators
+    operators = round_operators(operators) if is_rounded else operators
     packed = operators.packed
     again = read(ObservableOperators, *write(operators))
     assert again.n_symbols == len(STATES)
@@ -42,13 +42,13 @@ def test_arrays_of_files_lose_nothing(trees: list[tuple], seed: int, is_rounded:
 @given(treebanks, seeds)
 def test_rounding_keeps_three_digits_and_is_done_once(trees: list[tuple], seed: int) -> None:
     operators = random_model(trees, seed).operators()
-    rounded = rounded_operators(operators)
+    rounded = round_operators(operators)
     np.testing.assert_allclose(
         rounded.leaf, operators.leaf, rtol=2**-11, atol=1e-7 * np.abs(operators.leaf).max(initial=0)
     )
     largest = np.abs(operators.binary.data).max(initial=0)
     np.testing.assert_allclose(rounded.binary.data, operators.binary.data, rtol=2**-11, atol=1e-7 * largest)
-    again = rounded_operators(rounded)
+    again = round_operators(rounded)
     assert again.leaf.tobytes() == rounded.leaf.tobytes()
     assert again.binary.data.tobytes() == rounded.binary.data.tobytes()
     for name in ("root", "unary"):

@@ -22,9 +22,9 @@ from spectral_latent.files import (
     CompactOperators,
     ModelFileError,
     load_model,
-    opened_model,
+    open_model,
     read,
-    rounded_operators,
+    round_operators,
     save_model,
     write,
 )
@@ -263,7 +263,7 @@ def test_permissions_are_those_of_any_new_file_or_of_the_old_one(tmp_path: Path)
 def check(path: Path) -> bool:
     """Load and use a file; False if it is refused with ModelFileError.  Whatever else happens is a failure."""
     try:
-        with opened_model(path, "toy") as (arrays, _):
+        with open_model(path, "toy") as (arrays, _):
             operators = operators_from(arrays).operators
     except ModelFileError:
         return False
@@ -405,7 +405,7 @@ def test_a_model_may_be_as_large_as_its_reader_allows(tmp_path: Path) -> None:
 def test_rules_that_are_no_distribution_are_refused(name: str, factor: float, tmp_path: Path) -> None:
     rules = {"leaf": [(0, 0), (1, 1), (2, 2)], "unary": [(1, 2)], "binary": [(0, 1, 2), (2, 2, 1)]}
     operators = replace(random_lpcfg(np.random.default_rng(0), STATES, rules).operators(), probabilities=True)
-    arrays, _ = write(Toy(CompactOperators.of(rounded_operators(operators))))
+    arrays, _ = write(Toy(CompactOperators.of(round_operators(operators))))
     assert operators_from(arrays, probabilities=True).operators.probabilities
     changed = {**arrays, f"latent.{name}": arrays[f"latent.{name}"] * factor}
     with pytest.raises(ValueError, match="do not sum to one"):
@@ -450,14 +450,14 @@ def test_what_is_no_model_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [KeyError, OverflowError, RecursionError, MemoryError])
 def test_what_goes_wrong_with_the_parts_names_the_file(kind: type[Exception], tmp_path: Path) -> None:
     path = saved(tmp_path / "m")
-    with pytest.raises(ModelFileError) as raised, opened_model(path, "toy") as parts:
+    with pytest.raises(ModelFileError) as raised, open_model(path, "toy") as parts:
         assert parts[1]["words"] == SETTINGS["words"]
         raise kind("odd")
     assert str(raised.value).startswith(f"{path}: the model is damaged")
 
 
 def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), opened_model(saved(tmp_path / "m"), "toy"):
+    with pytest.raises(ZeroDivisionError), open_model(saved(tmp_path / "m"), "toy"):
         _ = 1 // 0
 
 

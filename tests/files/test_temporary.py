@@ -16,7 +16,7 @@ KILLED = """
 import os, signal
 import numpy as np
 from spectral_latent.estimation._treebank import ColumnStore
-from spectral_latent.model.batches import _saved
+from spectral_latent.model.batches import _save
 
 class Model:
     def save(self, path):
@@ -24,7 +24,7 @@ class Model:
 
 model, store = Model(), ColumnStore(memory=0)
 store.append({"a": np.arange(3)})
-_saved(model)
+_save(model)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

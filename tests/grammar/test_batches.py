@@ -12,7 +12,7 @@ from typing import Any
 import joblib
 import pytest
 
-from spectral_latent.model.batches import _saved, map_batches, map_sentences
+from spectral_latent.model.batches import _save, map_batches, map_sentences
 
 MOST_AHEAD = 1200  # items that two processes may have read without having given an answer
 
@@ -129,15 +129,15 @@ def test_a_model_is_saved_once_and_its_file_is_gone_with_it(threads: None) -> No
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX only")
 def test_a_forked_process_leaves_the_file_to_its_parent() -> None:
     model = Scale(3)
-    file = _saved(model)
+    file = _save(model)
     child = os.fork()
     if child == 0:
-        own = _saved(model)
+        own = _save(model)
         del model
         gc.collect()
         os._exit(0 if own != file and not Path(own).exists() else 1)
     assert os.waitpid(child, 0)[1] == 0
-    assert _saved(model) == file
+    assert _save(model) == file
     assert Path(file).exists()
 
 

@@ -6,10 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Permits
 from spectral_latent.grammar._inside_chart import InsideChart, LimitError, inside_chart
-from spectral_latent.grammar.forests import SpanForest, pruned_chart
-from spectral_latent.grammar.permits import Permits
+from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, marginals, outside, total_weight
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, IntArray, Rules
@@ -77,7 +76,7 @@ def posteriors(operators: ObservableOperators, forest: Forest) -> tuple[np.ndarr
 
 def spans_of(operators: ObservableOperators, terminals: IntArray, beam: float, threshold: float) -> SpanForest | None:
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
-    chart = pruned_chart(grammar, CoarseLeaves.of(operators, terminals), beam, threshold)
+    chart = prune_chart(grammar, CoarseLeaves.of(operators, terminals), beam, threshold)
     return None if chart is None else SpanForest.of([chart], np.array([0, len(terminals)]))
 
 
@@ -205,7 +204,7 @@ def scores_of(chart: InsideChart, n: int) -> dict[tuple[int, int, int], float]:
     return {
         (int(chart.symbol[row]), i, j): float(np.ldexp(chart.inside[place], chart.exponent[j * (j - 1) // 2 + i]))
         for j in range(1, n + 1)
-        for row in range(int(chart.of_end[j]), int(chart.of_end[j + 1]))
+        for row in range(int(chart.end_ptr[j]), int(chart.end_ptr[j + 1]))
         for place, i in enumerate(range(int(chart.first[row]), int(chart.end[row])), start=int(chart.start[row]))
         if chart.inside[place] > 0.0
     }
@@ -245,7 +244,7 @@ def test_leaf_rules_that_are_not_used_are_as_if_they_were_not_there() -> None:
     used = rng.random(len(operators.leaf)) < 0.8
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
     fewer = operators.with_leaf_rules(operators.rules.leaf[used], operators.leaf[used])
-    chart = pruned_chart(grammar, CoarseLeaves.of(operators, terminals, used), 0.0, 0.0)
+    chart = prune_chart(grammar, CoarseLeaves.of(operators, terminals, used), 0.0, 0.0)
     other = spans_of(fewer, terminals, beam=0.0, threshold=0.0)
     assert chart is not None and other is not None
     one = SpanForest.of([chart], np.array([0, len(terminals)]))
@@ -302,8 +301,8 @@ def test_a_chart_that_would_be_too_large_is_given_up() -> None:
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
     size = len(inside_chart(grammar, leaves, 0.0, 1 << 20).inside)
     with pytest.raises(LimitError, match=rf"40 words under 5 symbols has more than {size // 2} items"):
-        pruned_chart(grammar, leaves, 0.0, 1e-3, most=size // 2)
-    assert pruned_chart(grammar, leaves, 0.0, 1e-3, most=size) is not None
+        prune_chart(grammar, leaves, 0.0, 1e-3, most=size // 2)
+    assert prune_chart(grammar, leaves, 0.0, 1e-3, most=size) is not None
 
 
 def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +313,7 @@ def test_a_chart_that_memory_does_not_hold_is_given_up(monkeypatch: pytest.Monke
     operators = random_grammar(np.random.default_rng(0))
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
     with pytest.raises(LimitError, match="2 words under 5 symbols is larger than memory"):
-        pruned_chart(grammar, CoarseLeaves.of(operators, np.zeros(2, dtype=np.int64)), 0.0, 0.0)
+        prune_chart(grammar, CoarseLeaves.of(operators, np.zeros(2, dtype=np.int64)), 0.0, 0.0)
 
 
 def test_a_chart_that_is_not_done_at_its_deadline_is_given_up() -> None:
@@ -322,8 +321,8 @@ def test_a_chart_that_is_not_done_at_its_deadline_is_given_up() -> None:
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 40)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
     with pytest.raises(LimitError, match="40 words under 5 symbols takes too long"):
-        pruned_chart(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time())
-    assert pruned_chart(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time() + 60.0) is not None
+        prune_chart(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time())
+    assert prune_chart(grammar, leaves, 0.0, 1e-3, deadline=time.thread_time() + 60.0) is not None
 
 
 def test_cells_are_filled_alike_however_many_words_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,9 +339,9 @@ def test_edges_are_the_same_however_little_room_there_is_at_first(monkeypatch: p
     operators = random_grammar(np.random.default_rng(7))
     terminals = np.random.default_rng(8).integers(0, N_TERMINALS, 12)
     grammar, leaves = CoarseGrammar.of(operators, np.ones(N_SYMBOLS)), CoarseLeaves.of(operators, terminals)
-    expected = pruned_chart(grammar, leaves, 0.0, 1e-6)
+    expected = prune_chart(grammar, leaves, 0.0, 1e-6)
     monkeypatch.setattr("spectral_latent.grammar._likely_edges._ROOM", 1)
-    found = pruned_chart(grammar, leaves, 0.0, 1e-6)
+    found = prune_chart(grammar, leaves, 0.0, 1e-6)
     assert expected is not None and found is not None
     assert len(found.edges) > 1000
     for column, wanted in zip(found, expected, strict=True):
@@ -367,7 +366,7 @@ def test_permits_leave_the_derivations_of_what_they_permit(seed: int) -> None:
         score[item] += weights[edge] * own
     wanted = sum(score[root] * operators.root[full.symbol[root], 0] for root in full.root)
     grammar = CoarseGrammar.of(operators, np.ones(N_SYMBOLS))
-    chart = pruned_chart(grammar, CoarseLeaves.of(operators, terminals), 0.0, 0.0, permits=permits)
+    chart = prune_chart(grammar, CoarseLeaves.of(operators, terminals), 0.0, 0.0, permits=permits)
     if chart is None:
         assert wanted == 0.0
     else:
@@ -385,7 +384,7 @@ def test_permits_of_other_words_are_refused() -> None:
     beyond = Permits(np.full(6, 1), np.ones((1, N_SYMBOLS), dtype=bool))
     for permits in (few, narrow, beyond):
         with pytest.raises(ValueError, match="permits"):
-            pruned_chart(grammar, leaves, 0.0, 0.0, permits=permits)
+            prune_chart(grammar, leaves, 0.0, 0.0, permits=permits)
 
 
 def test_time_grows_with_the_rules_of_symbols_not_with_the_pairs_that_meet() -> None:

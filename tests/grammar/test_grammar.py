@@ -236,7 +236,7 @@ def test_where_a_narrow_beam_loses_a_long_sentence_the_usual_beam_is_next(
     """Before charts without a beam, which take longest."""
     beams: list[float] = []
     module = "spectral_latent.grammar.latent_grammar"
-    monkeypatch.setattr(f"{module}.pruned_chart", lambda rules, leaves, beam, *rest: beams.append(beam))
+    monkeypatch.setattr(f"{module}.prune_chart", lambda rules, leaves, beam, *rest: beams.append(beam))
     usual = grammar.options.beam
     assert usual > 0.0
     for n, expected in ((100, [usual, 0.0]), (150, [usual * 1.5**5, usual, 0.0])):

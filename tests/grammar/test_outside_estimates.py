@@ -6,11 +6,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from spectral_latent.grammar import _outside_estimates
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar import _coarse
+from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Neighbours, OutsideEstimates
 from spectral_latent.grammar._inside_chart import inside_chart
-from spectral_latent.grammar._outside_estimates import Neighbours, OutsideEstimates
-from spectral_latent.grammar.forests import SpanForest, pruned_chart
+from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, marginals, outside
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Rules
@@ -81,7 +80,7 @@ def counts_of_neighbours() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_neighbours_are_those_of_all_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_outside_estimates, "_ANY", 0.0)
+    monkeypatch.setattr(_coarse, "_ANY", 0.0)
     prior, before, after = counts_of_neighbours()
     found = Neighbours.compute(finite_grammar(), prior, TAGS)
     assert found.before == pytest.approx(before, rel=1e-6)
@@ -127,13 +126,13 @@ def chain(rng: np.random.Generator, n_tags: int, n_words: int) -> tuple[Observab
 @pytest.mark.parametrize("n", [1, 300])
 def test_estimates_are_exact_where_tags_are_a_markov_chain(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The posteriors of a chain by the estimates are those of the engine; 300 words need exponents."""
-    monkeypatch.setattr(_outside_estimates, "_ANY", 0.0)
+    monkeypatch.setattr(_coarse, "_ANY", 0.0)
     rng = np.random.default_rng(n)
     operators, prior, tags = chain(rng, 3, 4)
     terminals = rng.integers(0, 4, n)
     grammar, leaves = CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, terminals)
     estimates = OutsideEstimates.compute(Neighbours.compute(operators, prior, tags), leaves, 1.0)
-    chart = pruned_chart(grammar, leaves, 0.0, 0.0)
+    chart = prune_chart(grammar, leaves, 0.0, 0.0)
     assert chart is not None
     forest, first, end = SpanForest.of([chart], np.array([0, n]))
     vectors = inside(operators, forest)

@@ -280,8 +280,6 @@ def test_decoders_refuse_a_forest_or_agree_with_plain_python(
     has_rules = verdict(lambda: Passes(operators, forest)) is not None  # rules may be anything to a decoder
     for derivation in [*first, *ranked]:
         assert weights[derivation.edges].sum() == pytest.approx(derivation.score)
-        single = derivation.as_forest(forest)
-        check_forest(single)
         if has_rules:
             assert derivation.tree(forest, operators.rules).n_nodes == len(derivation.edges)
 
@@ -303,8 +301,7 @@ def test_a_derivation_is_a_tree_of_its_forest_or_refused(
     except ValueError:
         return
     # What is not refused is a tree of the forest: its own forest is one, of the forest's items and rules.
-    single = Derivation(edges, 0.0).as_forest(forest)
-    Passes(operators, single)
+    Passes(operators, Forest.of_trees(tree, operators.rules))
     assert tree.symbol.tolist() == forest.symbol[forest.item[edges]].tolist()
 
 

@@ -176,7 +176,7 @@ def test_a_forest_without_some_items_sums_over_the_trees_that_have_none_of_them(
     trees = derivations(model, sentence)
     weights = [figure_4(model, tree) for tree in trees]
     wanted = sum(weight for tree, weight in zip(trees, weights, strict=True) if left_out.isdisjoint(spans(tree)))
-    found = values(tree_weights(model.operators(), forest.restricted(keep)))
+    found = values(tree_weights(model.operators(), forest.restrict(keep)))
     assert abs(found.sum() - wanted) <= 1e-10 * np.abs(weights).sum()
 
 
@@ -193,9 +193,9 @@ def test_factors_are_numbers_above_zero_one_for_each_item(wrong: float) -> None:
 def test_roots_cannot_be_left_out() -> None:
     forest = cky_forest(ambiguous(np.random.default_rng(0), positive=True), [[0, 1]]).forest
     with pytest.raises(ValueError, match="roots of a forest cannot be left out"):
-        forest.restricted(np.zeros(forest.n_items, dtype=bool))
+        forest.restrict(np.zeros(forest.n_items, dtype=bool))
     with pytest.raises(ValueError, match="one truth value for each"):
-        forest.restricted(np.ones(1, dtype=bool))
+        forest.restrict(np.ones(1, dtype=bool))
 
 
 def test_components_are_worth_what_each_is_worth_alone() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.lexicon import Lexicon, signatures
-from spectral_latent.lexicon.signatures import DEPTH
+from spectral_latent.lexicon.spelling import DEPTH
 
 words = st.one_of(
     st.text(max_size=8),

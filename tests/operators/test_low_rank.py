@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.estimation._low_rank import low_rank_operators
+from spectral_latent.estimation._estimators import low_rank_operators
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import ObservableOperators, Tensor, low_rank_tensor
 from spectral_latent.trees import Forest

@@ -121,14 +121,14 @@ def test_trees_have_the_same_weight_under_their_own_rules(trees: list[tuple], se
         terminal=np.array([terminal_of[number] for number in part.terminal.tolist()]),
     )
     sigma = np.arange(5.0 * len(operators.states)).reshape(-1, 5)
-    few = replace(operators, singular_values=sigma).restricted(renumbered.rules, symbols, terminals)
+    few = replace(operators, singular_values=sigma).restrict(renumbered.rules, symbols, terminals)
     np.testing.assert_array_equal(few.singular_values, sigma[symbols])
     found = tree_weights(few, Forest.of_trees(renumbered, few.rules))
     expected = tree_weights(operators, Forest.of_trees(part, operators.rules))
     assert found.log == pytest.approx(expected.log)
     assert found.sign == expected.sign
     with pytest.raises(ValueError, match="rules that they lack"):
-        operators.restricted(renumbered.rules, symbols, terminals + 100)
+        operators.restrict(renumbered.rules, symbols, terminals + 100)
 
 
 @given(treebanks, seeds, st.sampled_from([(2, 5), (3, 4), (3,), ()]))

@@ -55,7 +55,7 @@ def test_scaling_multiplies_every_rule_by_the_factor_of_its_parents_state(trees:
         else array * factors[rule[0], : len(array)].reshape(-1, *([1] * (array.ndim - 1)))
         for (kind, rule), array in before.items()
     }
-    scaled = table.scaled(factors)
+    scaled = table.scale(factors)
     same_numbers(numbers_of(scaled), expected, atol=1e-12)
     assert scaled.binary.terms.tolist() == table.binary.terms.tolist()
     same_numbers(numbers_of(table), before)

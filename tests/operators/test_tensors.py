@@ -86,8 +86,8 @@ def test_filling_in_a_child_leaves_a_matrix(seed: int, shape: tuple[int, int, in
     tensor, full = random_tensor(rng, shape, n, dense)
     left = rng.normal(size=shape[1])
     right = rng.normal(size=shape[2])
-    assert tensor.applied_left(left) == pytest.approx(np.einsum("abc,b->ac", full, left), **CLOSE)
-    assert tensor.applied_right(right) == pytest.approx(np.einsum("abc,c->ab", full, right), **CLOSE)
+    assert tensor.apply_left(left) == pytest.approx(np.einsum("abc,b->ac", full, left), **CLOSE)
+    assert tensor.apply_right(right) == pytest.approx(np.einsum("abc,c->ab", full, right), **CLOSE)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

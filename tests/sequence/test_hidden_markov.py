@@ -128,7 +128,7 @@ def test_operators_are_those_of_hsu_kakade_and_zhang() -> None:
     operators = model.operators()
     for x, leaf in enumerate(operators.leaf):
         expected = np.diag((1 - model.stop) * model.emission[:, x]) @ model.transition
-        np.testing.assert_allclose(operators.binary[0].applied_left(leaf), expected, rtol=1e-15)
+        np.testing.assert_allclose(operators.binary[0].apply_left(leaf), expected, rtol=1e-15)
         np.testing.assert_allclose(operators.unary[0] @ leaf, model.stop * model.emission[:, x], rtol=1e-15)
     assert operators.binary[0].n_terms == 4 and operators.probabilities
 

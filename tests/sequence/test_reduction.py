@@ -76,7 +76,7 @@ def features(sequences: Sequences) -> FeatureColumns:
 def of_library(operators: ObservableOperators) -> Observable:
     """C(x, ·) transposed, for it maps rows."""
     (tensor,), (last,) = operators.binary, operators.unary
-    b_x = np.array([tensor.applied_left(leaf[: tensor.shape[1]]).T for leaf in operators.leaf])
+    b_x = np.array([tensor.apply_left(leaf[: tensor.shape[1]]).T for leaf in operators.leaf])
     b_end = np.array([(last @ leaf)[: tensor.shape[0]] for leaf in operators.leaf])
     return Observable(operators.root[1, : tensor.shape[0]], b_x, b_end)
 
@@ -132,7 +132,7 @@ def test_operators_of_a_sample_are_theirs(m: int) -> None:
     assert projection.states.tolist() == [n, n]
     trees, y, z = projection.project(shard)
     moments = Moments.of_trees(trees, trees.rules, projection.states, y, z)
-    operators = operators_from_moments(moments.truncated(np.array([n, m])), None)
+    operators = operators_from_moments(moments.truncate(np.array([n, m])), None)
     emitted = operators.leaf @ y[sequences.emission].T  # (n, N)
     np.testing.assert_allclose(emitted, np.arange(n)[:, None] == sequences.terminal, atol=1e-9)
 

@@ -26,7 +26,7 @@ from spectral_latent.estimation import (
     operators_from_moments,
     outside_templates,
 )
-from spectral_latent.estimation._options import LoweredStates
+from spectral_latent.estimation.progress import LoweredStates
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.inference import collapse, inside, marginals, outside, sample_trees, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators

@@ -20,9 +20,7 @@ from spectral_latent.trees import (
     SkeletalTrees,
     Symbol,
     from_networkx,
-    s_trees_to_networkx,
     to_networkx,
-    tree_layout,
 )
 from tests.oracles import columns, nested, tree_strategy
 
@@ -291,40 +289,6 @@ def test_s_trees_are_refused_exactly_when_they_come_from_no_graph(tree: tuple, s
     else:
         with pytest.raises(ValueError, match="stands where a graph has no such part"):
             to_networkx(trees, symbols, terminals)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Graphs to look at
-
-
-@given(tree_strategy())
-def test_an_s_tree_drawn_is_that_s_tree(tree: tuple) -> None:
-    trees = columns([tree])
-    read = from_networkx(s_trees_to_networkx(trees))
-    names = [symbol.label for symbol in read.symbols]
-    assert [names[a] for a in read.trees.symbol] == trees.symbol.tolist()
-    assert [-1 if x < 0 else read.terminals[x] for x in read.trees.terminal] == trees.terminal.tolist()
-    assert (read.trees.left == trees.left).all()
-    assert (read.trees.right == trees.right).all()
-
-
-def test_parts_of_nodes_are_nodes_of_a_drawn_s_tree() -> None:
-    read = from_networkx([planted(Plant("A", "x", (Plant("B", None), Plant("B", None))), [0, 1, 2])])
-    (graph,) = s_trees_to_networkx(read.trees, read.symbols, read.terminals)
-    assert [data["label"].part for _, data in graph.nodes(data=True)].count("rest") == 1
-    assert len(graph) == 5
-
-
-@given(plants)
-def test_a_layout_keeps_children_in_order_below_their_parents(plant: Plant) -> None:
-    graph = planted(plant, list(range(100)))
-    place = tree_layout(graph)
-    assert len(set(place.values())) == len(graph)
-    for node in graph:
-        below = [place[child] for child in graph.successors(node)]
-        assert below == sorted(below)
-        assert all(y == place[node][1] - 1 for _, y in below)
-        assert not below or below[0][0] <= place[node][0] <= below[-1][0]
 
 
 def test_networkx_is_imported_only_when_it_is_needed() -> None:

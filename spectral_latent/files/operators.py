@@ -1,0 +1,351 @@
+"""Store operators: leaf rules share vectors, and numbers are factors times shares, of two bytes.
+
+Smoothing gives rare terminals a mean vector, so that the vectors of most leaf rules of a symbol are multiples of a few
+vectors: c∞ of leaf rule r is `factor[r] * shares[vector[r]]`.  Operators of this form take a tenth of the memory.
+
+Numbers are rounded to digits that are the same on all kinds of processors:
+
+| here | type in a file | meaning |
+| --- | --- | --- |
+| group | - | numbers of similar size, such as the entries of one vector |
+| `factor` | float32 | the largest absolute value of a group; float64 if it is too small for a float32 |
+| `share` | float16 | a number divided by the factor of its group, between -1 and 1 |
+
+A share has 11 binary digits: a number keeps three decimal digits, or 3e-8 of the largest number of its group.  The
+product of factor and share has 35 binary digits, so that double precision holds it exactly.
+
+Code for another kind of processor adds up numbers in another order, which changes the last of the 53 binary digits of a
+sum, and more digits after many sums.  The digits that rounding keeps are the same, unless a number lies in the middle
+between two rounded numbers.
+
+An array that does not fit the other arrays is refused: rules must be in order, and the sizes of tensors must add up.
+The owner of operators knows the names of terminals, and checks that there are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spectral_latent._compiled import read_only
+from spectral_latent._options import AtLeast
+from spectral_latent.files.codec import Axes, Index, Shares, Sorted, array_fault, register
+from spectral_latent.operators import ObservableOperators, Tensors, row_sums
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
+
+__all__ = ["CompactOperators", "StoredOperators", "divide_groups", "round_digits", "round_groups", "round_operators"]
+
+_DIGITS = 24  # binary digits of a factor
+_ROUNDING = 2.0**-9  # a number of a tensor is a product of three shares, each of 11 binary digits
+_COARSE = 2.0**10
+_MOST_NUMBERS = 1 << 28  # the largest table of vectors, padded to one length
+
+
+def round_digits(numbers: FloatArray, digits: int = _DIGITS) -> FloatArray:
+    """Round numbers to some binary digits.
+
+    numbers: (n,) the numbers, or an array of any other shape.
+
+    >>> round_digits(np.array([0.1, 0.25, 0.0]), digits=2).tolist()
+    [0.09375, 0.25, 0.0]
+    """
+    mantissa, exponent = np.frexp(numbers)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, digits)), exponent - digits), dtype=np.float64)
+
+
+def _round_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Compute the factor of each group (n,) and the share of each number (N,), rounded.
+
+    numbers: (N,) n groups, one after another.
+    lengths: (n,) the size of each group.
+    """
+    if not len(lengths):
+        return np.zeros(0), np.zeros(0)
+    largest = np.maximum.reduceat(np.abs(numbers), np.cumsum(lengths) - lengths)
+    factor = round_digits(largest)
+    divisor = np.repeat(np.where(factor > 0.0, factor, np.inf), lengths)
+    return factor, (numbers / divisor).astype(np.float16).astype(np.float64)
+
+
+def round_groups(numbers: FloatArray, lengths: IntArray) -> FloatArray:
+    """Round numbers (N,) to the nearest products of a factor and a share.
+
+    The largest number of a group keeps 24 binary digits.  Rounding a second time changes nothing.
+
+    numbers: (N,) n groups, one after another.
+    lengths: (n,) the number of numbers in each group, at least 1.
+
+    >>> round_groups(np.array([1.0, 0.33333333]), np.array([2])).tolist()
+    [1.0, 0.333251953125]
+    """
+    factor, share = _round_parts(numbers, lengths)
+    return share * np.repeat(factor, lengths)
+
+
+def divide_groups(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Divide numbers (N,) exactly into the factors of their groups (n,) and shares (N,).
+
+    If any number was not rounded, all factors are 1.
+
+    numbers: (N,) n groups, one after another.
+    lengths: (n,) the number of numbers in each group, at least 1.
+    """
+    factor, share = _round_parts(numbers, lengths)
+    if np.array_equal(share * np.repeat(factor, lengths), numbers):
+        return factor, share
+    return np.ones(len(lengths)), numbers
+
+
+def round_operators(operators: ObservableOperators) -> ObservableOperators:
+    """Round all numbers of operators, so that a file holds most of them in two bytes.
+
+    The vector of a leaf rule is a group of numbers, and so is each part of a tensor.  The numbers of roots and of unary
+    rules have 24 binary digits.
+
+    operators: any operators.
+
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> leaf = np.array([[0.75, 0.1]])
+    >>> operators = ObservableOperators(
+    ...     rules, np.array([2]), np.array([[0.5, 0.5]]), leaf, np.empty((0, 2, 2)), [])
+    >>> round_operators(operators).leaf.tolist()
+    [[0.75, 0.0999755859375]]
+    """
+    leaf = operators.leaf.copy()
+    states = operators.states[operators.rules.leaf[:, 0]]
+    is_state = np.arange(leaf.shape[1]) < states[:, None]
+    leaf[is_state] = round_groups(leaf[is_state], states)
+    sigma = operators.singular_values
+    return replace(
+        operators,
+        root=round_digits(operators.root),
+        leaf=leaf,
+        unary=round_digits(operators.unary),
+        binary=operators.binary.with_data(round_groups(operators.binary.data, operators.binary.parts)),
+        singular_values=None if sigma is None else round_digits(sigma, 11),
+    )
+
+
+def _smallest(shares: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Convert vectors (V, M) to two bytes a number if no digit is lost."""
+    with np.errstate(over="ignore"):
+        small = shares.astype(np.float16)
+    return small if np.array_equal(small, shares) else shares
+
+
+def _named(symbol: IntArray, shares: NDArray[np.floating]) -> Iterator[tuple[int, bytes]]:
+    """Name each of the vectors (R, M) of symbols (R,) by its symbol and its bytes."""
+    return zip(symbol.tolist(), map(np.ndarray.tobytes, shares), strict=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompactOperators:
+    """Operators in the form of files: the vectors of R leaf rules are multiples of V vectors.
+
+    rest: the operators without leaf rules.
+    leaf_rules: (R, 2) the symbol and the terminal of each leaf rule.
+    vector: (R,) the number of each leaf rule's vector; only rules of the same symbol share a vector.
+    factor: (R,) the factor of the vector.
+    shares: (V, M) the vectors; in two bytes a number if no digit is lost, as for rounded operators.
+
+    >>> rules = Rules(np.array([[0, 5], [0, 7]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> operators = ObservableOperators(rules, np.array([2]), np.array([[0.5, 0.5]]),
+    ...     np.array([[0.5, 0.25], [1.0, 0.5]]), np.empty((0, 2, 2)), [])
+    >>> compact = CompactOperators.of(operators)
+    >>> compact.factor, compact.vector, compact.shares
+    (array([0.5, 1. ]), array([0, 0]), array([[1. , 0.5]], dtype=float16))
+    """
+
+    rest: ObservableOperators
+    leaf_rules: IntArray
+    vector: IntArray
+    factor: FloatArray
+    shares: NDArray[np.floating]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "leaf_rules", read_only(self.leaf_rules))
+        object.__setattr__(self, "shares", _smallest(self.shares))
+
+    @staticmethod
+    def of(operators: ObservableOperators) -> CompactOperators:
+        """Find the vectors that leaf rules share; they are few if the operators were rounded.
+
+        operators: any operators.
+        """
+        rules = operators.rules.leaf
+        leaf = operators.leaf
+        factor, share = divide_groups(leaf.ravel(), np.full(len(leaf), leaf.shape[1]))
+        shares = _smallest(share.reshape(leaf.shape))
+        vector = Vocabulary(_named(rules[:, 0], shares)).numbers(_named(rules[:, 0], shares))
+        first = np.unique(vector, return_index=True)[1]
+        rest = operators.with_leaf_rules(rules[:0], np.empty((0, leaf.shape[1])))
+        return CompactOperators(rest, rules, vector, factor, shares[first])
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the operators."""
+        return Rules(self.leaf_rules, self.rest.rules.unary, self.rest.rules.binary)
+
+    @property
+    def operators(self) -> ObservableOperators:
+        """The operators with the vectors of all leaf rules, which are computed at each access."""
+        return self.rest.with_leaf_rules(self.leaf_rules, self.shares[self.vector] * self.factor[:, None])
+
+    def with_leaves(self, rules: IntArray, source: IntArray, factor: FloatArray) -> ObservableOperators:
+        """Make operators with leaf rules that are multiples of present ones; see `ObservableOperators.with_leaves`.
+
+        rules: (n, 2) symbol and terminal of each new rule.
+        source: (n,) the present leaf rule whose vector each new rule takes.
+        factor: (n,) the factor of this vector.
+        """
+        leaf = self.shares[self.vector[source]] * self.factor[source, None]
+        return self.rest.with_leaf_rules(rules, leaf * factor[:, None])
+
+
+def _are_states(vector: IntArray, symbol: IntArray, states: IntArray, m: int) -> BoolArray:
+    """Tell which numbers (V, m) of the vectors of leaf rules belong to states; the other numbers are padding.
+
+    vector: (R,) the vector of each leaf rule.
+    symbol: (R,) the symbol of each leaf rule.
+    states: (S,) the numbers of states.
+    Raises ValueError if a vector has no rule, or rules of several symbols.
+    """
+    parent = np.full(int(vector.max(initial=-1)) + 1, -1, dtype=np.int64)
+    parent[vector] = symbol
+    if (parent < 0).any() or (parent[vector] != symbol).any():
+        raise ValueError("the vectors do not fit the leaf rules")
+    are_states: BoolArray = np.arange(m) < states[parent, None]
+    return are_states
+
+
+def _check_sums(sums: FloatArray, states: IntArray) -> None:
+    """Check that the rules of each state are a distribution, given their sums (S, M); raise ValueError if not.
+
+    Rounding changes a sum by less than _ROUNDING.  Coarse probabilities, of one state a symbol, smooth each emission by
+    itself, so that their sums only have the size of one.
+    """
+    is_state = np.arange(sums.shape[1]) < states[:, None]
+    low, high = (1 / _COARSE, _COARSE) if (states == 1).all() else (1.0 - _ROUNDING, 1.0 + _ROUNDING)
+    if not ((sums >= low) & (sums <= high))[is_state].all():
+        raise ValueError("the rules of a state do not sum to one")
+
+
+@dataclass(frozen=True, eq=False)
+class StoredOperators:
+    """The arrays of operators in a file.
+
+    The parts of tensors are divided into factors and shares, like the vectors of leaf rules.
+
+    probabilities: whether the numbers are probabilities: no number is negative, and the rules of each state are a
+        distribution.
+    """
+
+    probabilities: bool
+    states: Annotated[IntArray, Axes("S"), AtLeast(1)]
+    root: Annotated[FloatArray, Axes("S", "M")]
+    leaf_rules: Annotated[IntArray, Axes("L", 2), AtLeast(0), Sorted()]
+    unary_rules: Annotated[IntArray, Axes("U", 2), Index("S"), Sorted()]
+    binary_rules: Annotated[IntArray, Axes("B", 3), Index("S"), Sorted()]
+    unary: Annotated[FloatArray, Axes("U", "M", "M")]
+    terms: Annotated[IntArray, Axes("B"), AtLeast(0)]
+    data_factor: Annotated[FloatArray, Axes("P")]
+    data_share: Annotated[FloatArray, Axes("N")]
+    leaf_factor: Annotated[FloatArray, Axes("L"), AtLeast(0.0)]
+    leaf_vector: Annotated[IntArray, Axes("L"), Index("L")]
+    leaf_share: Annotated[FloatArray, Axes("V")]
+    singular_values: Annotated[FloatArray, Axes("S", "K"), AtLeast(0.0)] | None = None
+
+    @staticmethod
+    def of(operators: ObservableOperators | CompactOperators) -> StoredOperators:
+        """Divide the numbers of operators into factors and shares.
+
+        operators: the operators to store.
+        """
+        compact = operators if isinstance(operators, CompactOperators) else CompactOperators.of(operators)
+        rest, rules = compact.rest, compact.rules
+        is_state = _are_states(compact.vector, rules.leaf[:, 0], rest.states, rest.root.shape[1])
+        return StoredOperators(
+            rest.probabilities,
+            rest.states,
+            rest.root,
+            rules.leaf,
+            rules.unary,
+            rules.binary,
+            rest.unary,
+            rest.binary.terms,
+            *divide_groups(rest.binary.data, rest.binary.parts),
+            compact.factor,
+            compact.vector,
+            compact.shares[is_state].astype(np.float64),
+            rest.singular_values,
+        )
+
+    def compact(self) -> CompactOperators:
+        """Make operators whose leaf rules share vectors.  Raises ValueError if the arrays do not fit together."""
+        rules = Rules(self.leaf_rules, self.unary_rules, self.binary_rules)
+        for rows in (rules.leaf, rules.unary, rules.binary):
+            rows.setflags(write=False)  # so that operators need no copy
+        shapes = self.states[rules.binary]
+        Tensors.check_sizes(shapes, self.terms, len(self.data_share))
+        parts = Tensors.parts_of(shapes, self.terms)
+        if len(self.data_factor) != len(parts):
+            raise ValueError(f"{len(self.data_factor)} factors of {len(parts)} parts of tensors")
+        m = self.root.shape[1]
+        if self.root[np.arange(m) >= self.states[:, None]].any():
+            raise ValueError("a root has numbers beyond its states")
+        if (int(self.leaf_vector.max(initial=0)) + 1) * m > _MOST_NUMBERS:
+            raise ValueError("the vectors of leaf rules are too large")
+        is_state = _are_states(self.leaf_vector, rules.leaf[:, 0], self.states, m)
+        shares = np.zeros(is_state.shape)
+        shares[is_state] = self.leaf_share  # an error if there are not as many numbers
+        data = self.data_share * np.repeat(self.data_factor, parts)
+        for product in (self.leaf_share * self.leaf_factor.max(initial=0.0), data):
+            if fault := array_fault(product, np.float64, (None,)):
+                raise ValueError(f"a product {fault}")
+        rest = ObservableOperators(
+            replace(rules, leaf=rules.leaf[:0]),
+            self.states,
+            self.root,
+            np.empty((0, m)),
+            self.unary,
+            Tensors(shapes, self.terms, data),
+            self.probabilities,
+            self.singular_values,
+        )
+        made = CompactOperators(rest, rules.leaf, self.leaf_vector, self.leaf_factor, shares)
+        if self.probabilities:
+            self._check_probabilities(made, shares)
+        return made
+
+    def _check_probabilities(self, compact: CompactOperators, shares: FloatArray) -> None:
+        """Raise ValueError unless no number is negative, and roots and rules are distributions.
+
+        shares: (V, M) the vectors of leaf rules.
+        """
+        numbers = (self.root, self.unary, self.data_factor, self.data_share, self.leaf_share)
+        if any((array < 0.0).any() for array in numbers):
+            raise ValueError("a probability is negative")
+        if not Shares().accepts(self.root.ravel()):
+            raise ValueError("the roots do not sum to one")
+        # Leaf rules that share a vector add up to the vector times the sum of their factors.
+        n, rest, rules = len(self.states), compact.rest, compact.rules
+        symbol = np.zeros(len(shares), dtype=np.int64)
+        symbol[self.leaf_vector] = rules.leaf[:, 0]
+        leaves = shares * np.bincount(self.leaf_vector, self.leaf_factor, minlength=len(shares))[:, None]
+        sums = row_sums(symbol, leaves, n) + row_sums(rules.unary[:, 0], rest.unary.sum(axis=2), n)
+        tensor, state, of_state = rest.binary.row_sums()
+        np.add.at(sums, (rules.binary[tensor, 0], state), of_state)
+        _check_sums(sums, self.states)
+
+    def operators(self) -> ObservableOperators:
+        """Make operators with the vectors of all leaf rules.  Raises ValueError as `compact` does."""
+        return self.compact().operators
+
+
+register(CompactOperators, StoredOperators, StoredOperators.of, StoredOperators.compact)
+register(ObservableOperators, StoredOperators, StoredOperators.of, StoredOperators.operators)

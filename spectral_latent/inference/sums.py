@@ -1,0 +1,357 @@
+"""Compute exact sums over the trees of a model: mean counts of nodes, and the probabilities of beginnings of trees.
+
+| here | long paper | meaning |
+| --- | --- | --- |
+| `counts[a, h]` | - | the mean number of nodes with symbol a in state h in a tree |
+| B[(a, h), (b, i)] | - | the mean number of children (b, i) of a node (a, h) |
+| `counts` = π + `counts` · B | - | the nodes are the roots and the children of nodes |
+
+Forward vectors predict the nodes that may begin at each terminal, given the terminals before:
+
+| here | meaning |
+| --- | --- |
+| Z, (S, M) | the probability that the tree below a symbol in a state is finite; 1 for most grammars |
+| P, (S·M, S·M) | from a node to its left child: P[(a, h), (b, h')] = Σ_c,h'' t(a → b c, h', h'' \\| a, h) Z(c, h'') |
+| R = (I - P)⁻¹ | from a node to all nodes that begin with it: I + P + P² + ... (Jelinek and Lafferty 1991) |
+| α_ij, (S, M) | the inside vectors of terminals i ... j-1 |
+| f_j, (S, M) | the probability of terminals 0 ... j-1 and a node (a, h) after them, summed over such nodes |
+
+A node begins at terminal 0 if it is the root or a left descendant of the root.  It begins at terminal j > 0 if it is
+the right child of a node whose left child ends there, or a left descendant of that child (Stolcke 1995):
+
+f_0 = root R and f_j = (Σ_i Σ_{a → b c} f_i[a] · t(a → b c) · α_ij[b]) R.
+
+Exactly one of the nodes that begin at a terminal is a leaf.  Therefore f_j times the leaf rules of terminal j is the
+probability of all trees whose leaves begin with the terminals 0 ... j.
+
+The sum of the inside vectors of all trees below a symbol is 1 in every state, in the basis of the states:
+
+| here | meaning |
+| --- | --- |
+| ζ_a = Σ_x c∞_{a→x} + Σ C^{a→b c}(ζ_b, ζ_c) | the sum of a symbol's inside vectors; scaled to c¹_a · ζ_a = p(a) |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from spectral_latent._compiled import ZERO, check_column, check_range, compiled_pass, unsigned
+from spectral_latent.inference._kernels import Workspace, block_of, multiply, multiply_transposed, parent_to_pair
+from spectral_latent.operators import ObservableOperators, PackedOperators, Tensors, row_sums
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["LeftCorners", "collapse", "factorise", "mean_children", "mean_inside_vectors", "mean_node_counts"]
+
+_INFINITE = "the grammar's trees are infinite on average"
+_ROUNDING = 1e-12  # the largest rounding error of a count of zero, as a share of the largest count
+_STEPS = 100  # the largest number of steps of Newton's method, which needs about ten
+_PRECISE = 1e-14  # the largest change in the last step
+_ROUNDS = 20  # iterations of the equation
+
+
+def mean_children(
+    operators: ObservableOperators, total: FloatArray
+) -> tuple[scipy.sparse.csc_array, scipy.sparse.csc_array]:
+    """Compute the mean numbers of left and of right children by binary rules, (S·M, S·M) each.
+
+    Only children whose sibling has a finite tree are counted.
+
+    total: (S, M) the probability that the tree below a state is finite; ones to count all children.
+    """
+    n_symbols, m = total.shape
+    states = operators.states
+    blocks = []
+    # One parent at a time, so that only the rows of this parent are dense.
+    for a in range(n_symbols):
+        children = np.zeros((2, m, n_symbols, m))
+        for r in np.flatnonzero(operators.rules.binary[:, 0] == a).tolist():
+            _, b, c = operators.rules.binary[r]
+            tensor = operators.binary[r]
+            children[0, : states[a], b, : states[b]] += tensor.apply_right(total[c, : states[c]])
+            children[1, : states[a], c, : states[c]] += tensor.apply_left(total[b, : states[b]])
+        blocks.append([scipy.sparse.csc_array(rows.reshape(m, -1)) for rows in children])
+    to_left, to_right = (scipy.sparse.csc_array(scipy.sparse.vstack(rows)) for rows in zip(*blocks, strict=True))
+    return to_left, to_right
+
+
+def factorise(equations: scipy.sparse.csc_array) -> scipy.sparse.linalg.SuperLU:
+    """Factorise linear equations (n, n) about a grammar, for its `solve`.
+
+    Raises ValueError if the equations are singular.
+    """
+    try:
+        return scipy.sparse.linalg.splu(equations)
+    except RuntimeError:
+        raise ValueError(_INFINITE) from None
+
+
+def _only_children(operators: ObservableOperators) -> scipy.sparse.coo_array:
+    """Compute the mean numbers of children by unary rules, (S·M, S·M)."""
+    n = operators.root.size
+    m = operators.root.shape[1]
+    # State h of symbol a has the number a · m + h: the numbers of each rule fill a block of m rows and m columns.
+    first = operators.rules.unary[:, :, None, None] * m
+    row, column = np.broadcast_arrays(first[:, 0] + np.arange(m)[:, None], first[:, 1] + np.arange(m))
+    return scipy.sparse.coo_array((operators.unary.ravel(), (row.ravel(), column.ravel())), shape=(n, n))
+
+
+def mean_node_counts(operators: ObservableOperators) -> FloatArray:
+    """Compute the mean number of nodes of each symbol in each state in one tree, (S, M).
+
+    operators: probabilities of S symbols with up to M states.
+
+    Raises ValueError if the operators are not probabilities, or if trees are infinite on average.
+
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
+    >>> branching = ObservableOperators(
+    ...     rules, states=np.array([1]), root=np.array([[1.0]]), leaf=np.array([[0.6]]), unary=np.empty((0, 1, 1)),
+    ...     binary=Tensors.scalars(np.array([0.4])), probabilities=True)
+    >>> mean_node_counts(branching)
+    array([[5.]])
+    """
+    if not operators.probabilities:
+        raise ValueError("only operators that are probabilities generate trees, not those of another basis")
+    to_left, to_right = mean_children(operators, np.ones(operators.root.shape))
+    to_child = (to_left + to_right + _only_children(operators)).T.tocsr()
+    root = operators.root.ravel()
+    # Find the symbols and states that trees reach; all others would make the equations singular.
+    seen = root > 0
+    while not np.array_equal(grown := seen | (to_child @ seen > 0), seen):
+        seen = grown
+    # Solve counts = π + counts · B.  If trees are infinite on average, there is no solution without negative numbers.
+    counts = np.zeros(len(root))
+    equations = scipy.sparse.csc_array(scipy.sparse.eye_array(seen.sum()) - to_child[seen][:, seen])
+    counts[seen] = factorise(equations).solve(root[seen])
+    if not counts.min() >= -_ROUNDING * counts.max():
+        raise ValueError(_INFINITE)
+    return np.maximum(counts, 0.0).reshape(operators.root.shape)
+
+
+def collapse(operators: ObservableOperators) -> ObservableOperators:
+    """Compute the one-state grammar with the same mean counts of rules.
+
+    Its weights are the limits of relative frequencies of rules in trees that the model generates.  Rules of symbols
+    that no tree contains have weight zero.
+
+    operators: probabilities of any numbers of states.
+
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> hidden = ObservableOperators(
+    ...     rules, states=np.array([2]), root=np.array([[0.5, 0.5]]), leaf=np.array([[1.0, 0.2], [0.0, 0.8]]),
+    ...     unary=np.empty((0, 2, 2)), binary=[], probabilities=True)
+    >>> collapse(hidden).leaf.ravel()
+    array([0.6, 0.4])
+    """
+    counts = mean_node_counts(operators)
+    total = counts.sum(axis=1, keepdims=True)
+    share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)  # p(h | a)
+    rules = operators.rules
+    weights = [
+        share[a, : operators.states[a]] @ tensor.multiplied_out().sum(axis=(1, 2))
+        for a, tensor in zip(rules.binary[:, 0], operators.binary, strict=True)
+    ]
+    return ObservableOperators(
+        rules,
+        states=np.ones_like(operators.states),
+        root=operators.root.sum(axis=1, keepdims=True),
+        leaf=(share[rules.leaf[:, 0]] * operators.leaf).sum(axis=1, keepdims=True),
+        unary=np.einsum("rh,rhi->r", share[rules.unary[:, 0]], operators.unary)[:, None, None],
+        binary=Tensors.scalars(np.array(weights, dtype=np.float64)),
+        probabilities=True,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LeftCorners:
+    """The nodes that may begin where a node begins, under a grammar.
+
+    operators: the grammar, whose numbers are probabilities.
+    leaf_total: (S, M) the sum of the leaf rules of each state.
+    total: (S, M) the sums Z over all trees of each state.
+    first: (S, M) the forward vector f_0, before the first terminal.
+    factors: the factors of the transpose of I - P.
+    by_left: (R2,) the binary rules, sorted by left child.
+    left_ptr: (S + 1,) the rules with left child b are by_left[left_ptr[b]] ... by_left[left_ptr[b+1] - 1].
+    """
+
+    operators: ObservableOperators
+    leaf_total: FloatArray
+    total: FloatArray
+    first: FloatArray
+    factors: scipy.sparse.linalg.SuperLU
+    by_left: IntArray
+    left_ptr: IntArray
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the operators alone, because the factors of SciPy cannot be pickled; a copy computes them again."""
+        return LeftCorners.compute, (self.operators,)
+
+    @staticmethod
+    def compute(operators: ObservableOperators) -> LeftCorners:
+        """Compute the left corners of a grammar.
+
+        operators: the grammar; the rules of each state must sum to one, as in `normalised` operators.
+
+        Raises ValueError if the numbers are not probabilities, or if there are unary rules.
+
+        >>> from spectral_latent.operators import Counts
+        >>> from spectral_latent.trees import Rules
+        >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.array([[0, 0, 0]]))
+        >>> counts = Counts.of_rules(rules, np.ones(1), np.array([1.0]), np.zeros(0), np.array([4.0]))
+        >>> corners = LeftCorners.compute(ObservableOperators.probabilities_of(counts))
+        >>> corners.total.round(12), corners.first.round(12)
+        (array([[0.25]]), array([[1.25]]))
+        """
+        if not operators.probabilities:
+            raise ValueError("left corners are those of probabilities, and the operators are none")
+        if len(operators.rules.unary):
+            raise ValueError("left corners are those of binary rules, and there are unary rules")
+        leaf_total = row_sums(operators.rules.leaf[:, 0], operators.leaf, operators.n_symbols)
+        total = _finite(operators, leaf_total)
+        to_left, _ = mean_children(operators, total)
+        factors = factorise(scipy.sparse.csc_array((scipy.sparse.eye_array(total.size) - to_left).T))
+        first = factors.solve(operators.root.ravel()).reshape(total.shape)
+        left = operators.rules.binary[:, 1]
+        by_left = np.argsort(left, kind="stable")
+        left_ptr = np.searchsorted(left[by_left], np.arange(operators.n_symbols + 1))
+        return LeftCorners(operators, leaf_total, total, first, factors, by_left, left_ptr)
+
+    def after(self, forward: FloatArray, first: IntArray, symbol: IntArray, inside: FloatArray) -> FloatArray:
+        """Compute f_j, (S, M), from all K items that end before terminal j.
+
+        forward: (n, S, M) f_0 ... f_j-1; further rows are not read.
+        first: (K,) the first terminal i of each item.
+        symbol: (K,) the symbol b of each item.
+        inside: (K, M) the inside vector α_ij[b] of each item.
+        """
+        k = len(symbol)
+        check_column("forward vectors", forward, (len(forward), *self.first.shape), np.float64)
+        check_column("first terminals of items", first, (k,), np.int64)
+        check_range("first terminals of items", first, 0, len(forward))
+        check_column("symbols of items", symbol, (k,), np.int64)
+        check_range("symbols of items", symbol, 0, self.operators.n_symbols)
+        check_column("inside vectors of items", inside, (k, self.first.shape[1]), np.float64)
+        by_symbol = np.argsort(symbol, kind="stable")
+        items = (first[by_symbol], symbol[by_symbol], inside[by_symbol])
+        packed = self.operators.packed
+        pair, _ = Workspace.allocate(packed)
+        right = np.zeros_like(self.first)
+        rows = np.ascontiguousarray(forward).reshape(-1, self.first.shape[1])
+        total = np.empty((2, pair.shape[1]))
+        _add_right_children(packed, self.by_left, self.left_ptr, rows, *items, pair, total, right)
+        predicted: FloatArray = self.factors.solve(right.ravel()).reshape(self.first.shape)
+        return predicted
+
+
+def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArray:
+    """Find Z, the least solution of Z(a, h) = leaf_total(a, h) + Σ t(a → b c) Z(b) Z(c), by Newton's method."""
+    total = np.zeros(leaf_total.size)
+    unit = scipy.sparse.eye_array(total.size, format="csc")
+    # From zero, every step increases Z, and no step goes beyond the solution (Etessami and Yannakakis 2009).
+    for _ in range(_STEPS):
+        to_left, to_right = mean_children(operators, total.reshape(leaf_total.shape))
+        missing = leaf_total.ravel() + to_left @ total - total
+        step = factorise(unit - to_left - to_right).solve(missing)
+        total += step
+        if np.abs(step).max() < _PRECISE:
+            break
+    return total.reshape(leaf_total.shape)
+
+
+@compiled_pass
+def _add_right_children(
+    operators: PackedOperators,
+    by_left: IntArray,
+    left_ptr: IntArray,
+    forward: FloatArray,
+    first: IntArray,
+    symbol: IntArray,
+    inside: FloatArray,
+    pair: FloatArray,
+    total: FloatArray,
+    out: FloatArray,
+) -> None:
+    """Add f_i[a] · t(a → b c) · α_ij[b] to out[c], summed over items and rules; items are sorted by symbol.
+
+    forward: (n S, M) f_i[a] is row i S + a.
+    pair: (3, Q) room for vectors in pair space.
+    total: (2, Q) room for a sum over the items of a symbol, and for a vector of states.
+    out: (S, M) gets the sums.
+    """
+    n_symbols = len(operators.states)
+    end = ZERO
+    while end < len(symbol):
+        # The items of one symbol b are left children of the same rules.
+        begin = end
+        b = symbol[begin]
+        while end < len(symbol) and symbol[end] == b:
+            end += 1
+        for at in range(left_ptr[b], left_ptr[b + 1]):
+            r = by_left[at]
+            a, c = operators.binary_rules[r, 0], operators.binary_rules[r, 2]
+            block = block_of(operators, r)
+            terms, m_c = block.terms, block.m_c
+            for q in range(max(terms, m_c)):
+                total[0, q] = 0.0
+            for item in range(begin, end):
+                # Map f_i[a], over the parent's states, to the rule's pair space.
+                parent_to_pair(block, forward, first[item] * n_symbols + a, pair)
+                # Apply α_ij[b]: a factored tensor leaves a number for each term, another one for each state of c.
+                if terms:
+                    multiply(block.data, block.second, terms, block.m_b, inside, item, pair, 1)
+                    for q in range(terms):
+                        total[0, q] += pair[0, q] * pair[1, q]
+                else:
+                    for j in range(block.m_b):
+                        for k in range(m_c):
+                            total[0, k] += inside[item, j] * pair[0, unsigned(j * m_c + k)]
+            # Apply the third factor once for all items.
+            if terms:
+                multiply_transposed(block.data, block.third, terms, m_c, total, 0, total, 1)
+            for k in range(m_c):
+                out[c, k] += total[1 if terms else 0, k]
+
+
+def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperators) -> FloatArray:
+    """Compute ζ (S, M) of a latent grammar; zero for a symbol with c¹ · ζ ≤ 0.
+
+    The equation is iterated, from the sums of the leaves' vectors.
+
+    operators: latent operators of S symbols with up to M states.
+    coarse: operators over the same rules with one state a symbol; their root weights are p(a).
+
+    >>> from spectral_latent.operators import Tensor
+    >>> from spectral_latent.trees import Rules
+    >>> rules = Rules(np.array([[0, 0], [0, 1]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    >>> operators = ObservableOperators(
+    ...     rules, np.array([1]), np.array([[0.5]]), np.array([[0.2], [0.3]]), np.empty((0, 1, 1)), [])
+    >>> mean_inside_vectors(operators, operators)
+    array([[1.]])
+    """
+    leaves = np.zeros_like(operators.root)
+    np.add.at(leaves, operators.rules.leaf[:, 0], operators.leaf)
+
+    def scale(vectors: FloatArray) -> FloatArray:
+        """Scale the vectors (S, M) of symbols a to c¹_a · ζ_a = the coarse root weight of a."""
+        weight = (operators.root * vectors).sum(axis=1)
+        scale = np.divide(coarse.root[:, 0], weight, out=np.zeros(len(weight)), where=weight > 0)
+        rows: FloatArray = vectors * scale[:, None]
+        return rows
+
+    m = operators.states.tolist()
+    binary = list(zip(operators.binary, operators.rules.binary.tolist(), strict=True))
+    means = scale(leaves)
+    for _ in range(_ROUNDS):
+        sums = leaves.copy()
+        for tensor, (a, b, c) in binary:
+            sums[a, : m[a]] += tensor.apply_left(means[b, : m[b]]) @ means[c, : m[c]]
+        for matrix, (a, b) in zip(operators.unary, operators.rules.unary, strict=True):
+            sums[a] += matrix @ means[b]
+        means = scale(sums)
+    return means
