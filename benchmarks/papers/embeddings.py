@@ -3,14 +3,14 @@
 | here | meaning |
 | --- | --- |
 | W (n, V) | indicators of the word at each of n positions |
-| L, R (n, h (V + 1)) | indicators of the h words before and after it, with their place; also of the sentence's ends |
+| L, R (n, V + 1) | indicators of the words before and after it; also of the sentence's ends |
 | κ | `smoothing`: indicator x is scaled by √(n / (#x + κ)), so that WᵀW / n, LᵀL / n and RᵀR / n are nearly diagonal |
 | Φ_L, Φ_R | the k canonical directions of L and R |
 | S = [L Φ_L, R Φ_R] | the directions that both contexts of a position have in common, (n, 2k) |
 | row x of U | the canonical variates of word x |
 
-Canonical correlations of W with [L, R] are the one-step version; of W with S, the two-step version (Dhillon, Rodu,
-Foster and Ungar, Two step CCA, ICML 2012).  Nothing is centred: the first direction is nearly the same for all words.
+Canonical correlations of W with S are two-step CCA (Dhillon, Rodu, Foster and Ungar, ICML 2012).  Nothing is centred:
+the first direction is nearly the same for all words.
 
 LR-MVL (Dhillon, Foster and Ungar, NIPS 2011), which the dependency paper used, has no window.  Its contexts are the
 embeddings A of the words before and after, smoothed exponentially at several rates α, from which A is made anew:
@@ -26,7 +26,6 @@ embeddings A of the words before and after, smoothed exponentially at several ra
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -64,13 +63,7 @@ def embed_by_arcs(observations: Observations, k: int) -> FloatArray:
 
 
 def embed_by_contexts(
-    sentences: Iterable[Iterable[int]],
-    n_words: int,
-    k: int,
-    *,
-    steps: Literal[1, 2] = 2,
-    window: int = 1,
-    smoothing: float = 50.0,
+    sentences: Iterable[Iterable[int]], n_words: int, k: int, *, smoothing: float = 50.0
 ) -> FloatArray:
     """Compute U (V, k) by canonical correlations of words with the words before and after them.
 
@@ -85,20 +78,12 @@ def embed_by_contexts(
     >>> bool(np.allclose(u[names["dogs"]], u[names["cats"]])), u.shape
     (True, (4, 3))
     """
-    _check_positive(k=k, window=window)
-    if steps not in (1, 2) or not 0 <= smoothing < np.inf:
-        raise ValueError(f"steps must be 1 or 2, and smoothing finite and not negative; not {steps} and {smoothing}")
+    _check_positive(k=k)
+    if not 0 <= smoothing < np.inf:
+        raise ValueError(f"smoothing must be finite and not negative, not {smoothing}")
     sequences, word = _words(sentences, n_words)
-    distances = range(1, window + 1)
-    before = np.stack([sequences.shift(word, -d) for d in distances], axis=1)
-    after = np.stack([sequences.shift(word, d) for d in distances], axis=1)
-    indicators, left, right = (_indicators(columns) for columns in (word[:, None], before, after))
-    if steps == 1:
-        contexts = sparse.csr_array(sparse.hstack([left, right], format="csr"))
-        u, sigma, _ = _correlate(indicators, contexts, k, smoothing)
-        directions = _nonzero(u, sigma)
-    else:
-        directions = _two_step(indicators, left, right, k, smoothing)
+    before, after = (sequences.shift(word, offset) for offset in (-1, 1))
+    directions = _two_step(_indicators(word), _indicators(before), _indicators(after), k, smoothing)
     seen, count = np.unique(word, return_counts=True)
     rows = np.zeros((n_words + 1, directions.shape[1]))
     rows[seen] = np.sqrt(len(word) / (count + smoothing))[:, None] * directions
@@ -201,33 +186,19 @@ def _words(sentences: Iterable[Iterable[int]], n_words: int) -> tuple[Sequences,
     return sequences, np.where(sequences.terminal < 0, n_words, sequences.terminal)
 
 
-def _indicators(columns: IntArray) -> sparse.csr_array:
-    """Make the indicators (n, d) of the values in columns (n, h); every column has values of its own."""
-    n, width = columns.shape
-    indices = np.empty((n, width), dtype=np.int64)
-    size = 0
-    for place in range(width):
-        values, which = np.unique(columns[:, place], return_inverse=True)
-        indices[:, place] = size + which
-        size += len(values)
-    starts = np.arange(0, n * width + 1, width)
-    return sparse.csr_array((np.ones(n * width), indices.ravel(), starts), shape=(n, size))
-
-
-def _correlate(
-    left: sparse.csr_array, right: sparse.csr_array, k: int, smoothing: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find the k canonical directions of indicators (n, d) and (n, d'), and their correlations."""
-    counts = sparse.csr_array(left.T @ right)
-    totals = (left.sum(axis=0).astype(float), right.sum(axis=0).astype(float))
-    return canonical_svd(counts, totals, k, smoothing=smoothing)
+def _indicators(column: IntArray) -> sparse.csr_array:
+    """Make the indicators (n, d) of the values in a column (n,)."""
+    values, which = np.unique(column, return_inverse=True)
+    starts = np.arange(len(column) + 1)
+    return sparse.csr_array((np.ones(len(column)), which, starts), shape=(len(column), len(values)))
 
 
 def _two_step(
     word: sparse.csr_array, left: sparse.csr_array, right: sparse.csr_array, k: int, smoothing: float
 ) -> FloatArray:
     """Find the canonical directions (d, k) of words with S, the directions that their contexts have in common."""
-    to_left, correlation, to_right = _correlate(left, right, k, smoothing)
+    totals = (left.sum(axis=0).astype(float), right.sum(axis=0).astype(float))
+    to_left, correlation, to_right = canonical_svd(sparse.csr_array(left.T @ right), totals, k, smoothing=smoothing)
     word, left, right = (_scaled(side, smoothing) for side in (word, left, right))
     common = np.hstack([left @ _nonzero(to_left, correlation), right @ _nonzero(to_right, correlation)])
     u, sigma, _ = np.linalg.svd(word.T @ orth(common), full_matrices=False)

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from benchmarks.papers.embeddings import embed_by_arcs, embed_by_contexts, embed_by_smoothed_contexts
 from benchmarks.papers.observations import Observations
-from spectral_latent.anchors import HullOptions, WordTypes
-from spectral_latent.anchors.hulls import build_hull
 from tests.dependency.trees import random_tree
 from tests.sequence.hmms import draw_strings, random_hmm
 
@@ -101,7 +99,7 @@ def test_there_are_no_more_columns_than_the_counts_have_dimensions() -> None:
 
 
 cases = pytest.mark.parametrize(
-    ("v", "window", "smoothing"), [(6, 1, 0.0), (6, 1, 5.0), (6, 2, 0.0), (6, 2, 5.0), (450, 1, 5.0)]
+    ("v", "smoothing"), [(6, 0.0), (6, 5.0), (450, 5.0)]
 )  # more than some hundred words are decomposed iteratively
 
 
@@ -148,73 +146,45 @@ def beyond(sentences: list[list[int]], v: int) -> list[list[int]]:
 
 
 @cases
-def test_one_step_is_a_dense_decomposition(v: int, window: int, smoothing: float) -> None:
-    sentences = beyond(text(0, v + 1, n=50 + 4 * v), v)
-    offsets = [o for d in range(1, window + 1) for o in (-d, d)]
-    word = scaled(contexts(sentences, [0], v), smoothing)
-    near = scaled(contexts(sentences, offsets, v), smoothing)
-    wanted = (word.max(axis=0)[:, None] * leading(word.T @ near, 3))[1:-1]
-    found = embed_by_contexts(sentences, v, 3, steps=1, window=window, smoothing=smoothing)
-    assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-8)
-
-
-@cases
-def test_two_steps_are_two_dense_decompositions(v: int, window: int, smoothing: float) -> None:
+def test_two_steps_are_two_dense_decompositions(v: int, smoothing: float) -> None:
     sentences = beyond(text(1, v + 1, n=50 + 4 * v), v)
     word = scaled(contexts(sentences, [0], v), smoothing)
-    left, right = (
-        scaled(contexts(sentences, [side * d for d in range(1, window + 1)], v), smoothing) for side in (-1, 1)
-    )
+    left, right = (scaled(contexts(sentences, [side], v), smoothing) for side in (-1, 1))
     common = np.hstack([left @ leading(left.T @ right, 3), right @ leading(right.T @ left, 3)])
     u = leading(word.T @ common @ inverse_root(common.T @ common), 3)
     wanted = (word.max(axis=0)[:, None] * u)[1:-1]
-    found = embed_by_contexts(sentences, v, 3, steps=2, window=window, smoothing=smoothing)
+    found = embed_by_contexts(sentences, v, 3, smoothing=smoothing)
     assert found @ found.T == pytest.approx(wanted @ wanted.T, abs=1e-8)
 
 
-def test_one_step_is_the_canonical_correlation_of_hulls() -> None:
-    """Their rows are ours but for the scale of each column."""
-    names = "abcdefgh"
-    types = WordTypes.of([[names[x] for x in row] for row in text(2, 8)])
-    hull = build_hull(types, 3, HullOptions(construction="cca", smoothing=7.0, spelling="none", prior=0.0)).points
-    sentences = np.split(types.sequences.terminal, types.sequences.start[1:-1])
-    ratio = embed_by_contexts(sentences, len(hull), 3, steps=1, smoothing=7.0) / hull
-    assert ratio == pytest.approx(np.tile(ratio[0], (len(hull), 1)), rel=1e-7)
-
-
-@pytest.mark.parametrize("steps", [1, 2])
-def test_words_in_the_same_contexts_have_the_same_row(steps: Any) -> None:
+def test_words_in_the_same_contexts_have_the_same_row() -> None:
     sentences = [[a, b, c] for a in (0, 1) for b in (2, 3, 4) for c in (5, 6)] + [[2], [3]]
-    rows = embed_by_contexts(sentences, 8, 3, steps=steps, smoothing=1.0)
+    rows = embed_by_contexts(sentences, 8, 3, smoothing=1.0)
     assert rows[2] == pytest.approx(rows[3], abs=1e-12)
     assert rows[2] != pytest.approx(rows[0], abs=1e-3)
     assert rows[7].tolist() == [0.0] * rows.shape[1]  # never seen
 
 
-@pytest.mark.parametrize("steps", [1, 2])
-def test_words_beyond_the_vocabulary_are_one_word(steps: Any) -> None:
+def test_words_beyond_the_vocabulary_are_one_word() -> None:
     sentences = text(4, 6)
-    known = embed_by_contexts(sentences, 6, 3, steps=steps)
-    renamed = embed_by_contexts([[x - 1 for x in row] for row in sentences], 5, 3, steps=steps)
-    further = embed_by_contexts([[x if x else -7 for x in row] for row in sentences], 6, 3, steps=steps)
+    known = embed_by_contexts(sentences, 6, 3)
+    renamed = embed_by_contexts([[x - 1 for x in row] for row in sentences], 5, 3)
+    further = embed_by_contexts([[x if x else -7 for x in row] for row in sentences], 6, 3)
     assert renamed @ renamed.T == pytest.approx(known[1:] @ known[1:].T, abs=1e-9)
     assert further[1:] @ further[1:].T == pytest.approx(known[1:] @ known[1:].T, abs=1e-9)
     assert not further[0].any()
 
 
-@pytest.mark.parametrize("steps", [1, 2])
-def test_the_same_bytes_for_the_same_text(steps: Any) -> None:
+def test_the_same_bytes_for_the_same_text() -> None:
     sentences = text(5, 450, n=1500)
-    one, two = (embed_by_contexts(sentences, 450, 4, steps=steps) for _ in range(2))
+    one, two = (embed_by_contexts(sentences, 450, 4) for _ in range(2))
     assert one.tobytes() == two.tobytes()
 
 
 @settings(max_examples=60)
-@given(texts, st.integers(1, 8), st.sampled_from([1, 2]), st.integers(1, 3), st.sampled_from([0.0, 1.0, 50.0]))
-def test_rows_are_finite_whatever_the_text(
-    sentences: list[list[int]], k: int, steps: Any, window: int, smoothing: float
-) -> None:
-    rows = embed_by_contexts(sentences, 5, k, steps=steps, window=window, smoothing=smoothing)
+@given(texts, st.integers(1, 8), st.sampled_from([0.0, 1.0, 50.0]))
+def test_rows_are_finite_whatever_the_text(sentences: list[list[int]], k: int, smoothing: float) -> None:
+    rows = embed_by_contexts(sentences, 5, k, smoothing=smoothing)
     assert rows.shape[0] == 5
     assert 1 <= rows.shape[1] <= k
     assert np.isfinite(rows).all()
@@ -230,9 +200,7 @@ def test_rows_are_finite_whatever_the_text(
     ("wrong", "message"),
     [
         ({"k": 0}, "k must be at least 1, not 0"),
-        ({"window": 0}, "window must be at least 1, not 0"),
-        *(({"steps": steps}, "steps must be 1 or 2") for steps in (0, 3)),
-        *(({"smoothing": number}, "smoothing finite and not negative") for number in (-1.0, np.nan, np.inf)),
+        *(({"smoothing": number}, "smoothing must be finite and not negative") for number in (-1.0, np.nan, np.inf)),
         ({"sentences": []}, "no sentences to learn embeddings from"),
         ({"sentences": [[0], []]}, "sequence 2 is empty"),
         ({"sentences": [[0, 3]]}, "observation 3 is not below the number of words, 3"),
