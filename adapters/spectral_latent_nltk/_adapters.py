@@ -69,9 +69,6 @@ def choose_options(of_preset: Callable[[Any], _Options], preset: str | None, opt
     """Choose the options of a preset, unless other options are given.
 
     Raises ValueError for a preset that does not exist, and if both are given.
-
-    >>> choose_options({"fast": 1, "accurate": 2}.__getitem__, "accurate", None)
-    2
     """
     if options is None:
         return of_preset(preset or "fast")
@@ -98,32 +95,20 @@ _Example = TypeVar("_Example")
 
 
 def tokens_of(sentence: Iterable[str]) -> list[str]:
-    """List the tokens of a sentence.  Raises TypeError for a string, and for a token that is not a string.
-
-    >>> tokens_of(token for token in ("It", "rains"))
-    ['It', 'rains']
-    """
+    """List the tokens of a sentence.  Raises TypeError for a string, and for a token that is not a string."""
     tokens: Any = sentence if isinstance(sentence, Collection) else list(sentence)
     return list(check_words(tokens))
 
 
 def raw_text(text: str) -> str:
-    """Return a raw text.  Raises TypeError for anything but a string.
-
-    >>> raw_text("It rains.")
-    'It rains.'
-    """
+    """Return a raw text.  Raises TypeError for anything but a string."""
     if not isinstance(text, str):
         raise TypeError(f"expected a string of raw text, got {text!r:.60}; for a list of tokens, call parse")
     return text
 
 
 def raw_texts(sentences: Iterable[str]) -> Iterable[str]:
-    """Return the raw texts of sentences.  Raises TypeError for a single string.
-
-    >>> raw_texts(["It rains."])
-    ['It rains.']
-    """
+    """Return the raw texts of sentences.  Raises TypeError for a single string."""
     if isinstance(sentences, str | bytes):
         raise TypeError(f"expected an iterable of sentences, got {sentences!r:.60}; for a text, call parse_text")
     return sentences

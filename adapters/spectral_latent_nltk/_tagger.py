@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,6 @@ from spectral_latent_nltk._adapters import Tag, TaggerAdapter, choose_options, e
 __all__ = ["AnchorTagger", "LatentHMMTagger"]
 
 _LEAST = 1e-300  # replaces a probability of zero, which adds nothing to an entropy
-
-
-class _Random(Protocol):
-    def random(self) -> float: ...
 
 
 class LatentHMMTagger(TaggerAdapter):
@@ -208,7 +204,7 @@ class LatentHMMTagger(TaggerAdapter):
     def reset_cache(self) -> None:
         """Do nothing: NLTK's tagger clears a cache of words here, and this tagger has no such cache."""
 
-    def random_sample(self, rng: _Random, length: int) -> list[tuple[str, Any]]:
+    def random_sample(self, rng: Any, length: int) -> list[tuple[str, Any]]:
         """Draw a tagged sentence of a given length; its words are words seen in training.
 
         rng: a `random.Random`, or anything else whose method `random` gives numbers between 0 and 1.

@@ -227,10 +227,7 @@ class SpellingFeatures:
         return self.index.names
 
     def matrix(self, words: Sequence[str], capital: FloatArray) -> scipy.sparse.csr_array:
-        """Compute the features (n, s) of n words; features that are not among the names are left out.
-
-        capital: (n,) the share of each word's tokens that are capitalised.
-        """
+        """Compute the features (n, s) of n words; features that are not among the names are left out; capital: (n,)."""
         rows = [[self.index.get(name) for name in _feature_names(word)] for word in words]
         row = np.repeat(np.arange(len(words)), [len(columns) for columns in rows])
         column = np.array([c for columns in rows for c in columns], dtype=np.int64)
@@ -265,10 +262,7 @@ class SpellingRegression(NamedTuple):
     weights: Annotated[FloatArray, Axes("s", "d")]
 
     def predict(self, words: Sequence[str], capital: FloatArray) -> FloatArray:
-        """Predict the points (n, d) of n words.
-
-        capital: (n,) the share of each word's tokens that are capitalised.
-        """
+        """Predict the points (n, d) of n words; capital: (n,)."""
         if self.features is None:
             return np.tile(self.mean, (len(words), 1))
         return np.asarray(self.features.matrix(words, capital) @ self.weights + self.mean)
@@ -302,13 +296,7 @@ def build_hull(types: WordTypes, dimensions: int, options: HullOptions) -> Hull:
 
 
 def to_unit_length(rows: FloatArray) -> FloatArray:
-    """Scale rows (n, d) to length one.
-
-    rows: (n, d) the rows; no row is zero.
-
-    >>> to_unit_length(np.array([[3.0, 4.0]]))
-    array([[0.6, 0.8]])
-    """
+    """Scale rows (n, d) to length one; rows: (n, d)."""
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY))
 
 

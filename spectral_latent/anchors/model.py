@@ -333,21 +333,13 @@ class AnchorPlane(NamedTuple):
 
 
 def anchor_names(model: AnchorHMM) -> list[str]:
-    """Name each state by its anchor in capitals, or by its unchanged anchor if two names would be the same.
-
-    >>> anchor_names(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))
-    ['IT', 'RAINS']
-    """
+    """Name each state by its anchor in capitals, or by its unchanged anchor if two names would be the same."""
     capitals = [word.upper() for word in model.anchors]
     return capitals if len(set(capitals)) == len(capitals) else list(model.anchors)
 
 
 def anchor_rows(model: AnchorHMM, top: int = 10) -> list[AnchorRow]:
-    """List the states in their order.
-
-    >>> [row.anchor for row in anchor_rows(AnchorHMM.train([["It", "rains"], ["it", "snows"]] * 3))]
-    ['it', 'rains']
-    """
+    """List the states in their order."""
     labels: tuple[Hashable, ...] = model.labels or (None,) * model.n_states
     columns = zip(model.anchors, labels, model.state_prior.tolist(), model.top_words(top), strict=True)
     return [AnchorRow(state, *column) for state, column in enumerate(columns)]

@@ -45,7 +45,7 @@ import scipy
 from spectral_latent.estimation.svd import truncated_svd
 from spectral_latent.trees import FloatArray
 
-__all__ = ["Balanced", "Basis", "Counted", "Factorisation", "Hankel", "counts_of", "forward_factor", "strings_up_to"]
+__all__ = ["Basis", "Counted", "Factorisation", "Hankel", "balance", "counts_of", "forward_factor", "strings_up_to"]
 
 Counted = Literal["strings", "prefixes", "suffixes", "factors"]
 _String = tuple[int, ...]
@@ -243,45 +243,22 @@ def forward_factor(automaton: Factorisation) -> FloatArray:
     raise ValueError("the sum of f(x)² over all strings is infinite, or converges too slowly")
 
 
-class Balanced(NamedTuple):
-    """An automaton, its singular values, and the change to the basis in which both Gramians are diagonal.
+def balance(automaton: Factorisation) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Find the singular values (k,) that are not zero, the largest first, and L (k, m) and R (m, k).
 
-    automaton: the numbers of an automaton with m states.
-    singular_values: (k,) the singular values of the Hankel matrix that are not zero, the largest first; k ≤ m.
-    left: (k, m) the matrix L, which leads to the new basis.
-    right: (m, k) the matrix R, which leads back.
+    Raises ValueError if the sum of f(x)² over all strings is infinite.
+
+    >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
+    >>> balance(half)[0].round(6)
+    array([0.666667])
     """
-
-    automaton: Factorisation
-    singular_values: FloatArray
-    left: FloatArray
-    right: FloatArray
-
-    @staticmethod
-    def compute(automaton: Factorisation) -> Balanced:
-        """Balance an automaton.  Raises ValueError if the sum of f(x)² over all strings is infinite.
-
-        >>> half = Factorisation(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
-        >>> Balanced.compute(half).singular_values.round(6)
-        array([0.666667])
-        """
-        # The backward vectors of strings are the forward vectors of the mirrored strings.
-        mirrored = Factorisation(automaton.final, automaton.step.transpose(0, 2, 1), automaton.initial)
-        forward = forward_factor(automaton)
-        backward = forward_factor(mirrored)
-        u, s, vt = np.linalg.svd(forward @ backward.T, full_matrices=False)
-        rank = max(int((s > _ZERO_BALANCED * s[0]).sum()), 1)
-        root = np.sqrt(np.divide(1.0, s[:rank], out=np.zeros(rank), where=s[:rank] > 0))
-        left = root[:, None] * (u[:, :rank].T @ forward)
-        right = (backward.T @ vt[:rank].T) * root
-        return Balanced(automaton, s[:rank], left, right)
-
-    def truncate(self, n_states: int) -> Factorisation:
-        """Keep the states of the largest singular values; see `WeightedAutomaton.minimise` for the error."""
-        left = self.left[:n_states]
-        right = self.right[:, :n_states]
-        return Factorisation(
-            initial=self.automaton.initial @ right,
-            step=left @ self.automaton.step @ right,
-            final=left @ self.automaton.final,
-        )
+    # The backward vectors of strings are the forward vectors of the mirrored strings.
+    mirrored = Factorisation(automaton.final, automaton.step.transpose(0, 2, 1), automaton.initial)
+    forward = forward_factor(automaton)
+    backward = forward_factor(mirrored)
+    u, s, vt = np.linalg.svd(forward @ backward.T, full_matrices=False)
+    rank = max(int((s > _ZERO_BALANCED * s[0]).sum()), 1)
+    root = np.sqrt(np.divide(1.0, s[:rank], out=np.zeros(rank), where=s[:rank] > 0))
+    left = root[:, None] * (u[:, :rank].T @ forward)
+    right = (backward.T @ vt[:rank].T) * root
+    return s[:rank], left, right

@@ -12,7 +12,7 @@ import scipy
 
 from spectral_latent._compiled import check_column
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Count, Options, checked, counted, given_or
-from spectral_latent.automata.hankel import Balanced, Basis, Counted, Factorisation, Hankel, counts_of, forward_factor
+from spectral_latent.automata.hankel import Basis, Counted, Factorisation, Hankel, balance, counts_of, forward_factor
 from spectral_latent.estimation import EstimationError
 from spectral_latent.files import Axes, StoredModel
 from spectral_latent.inference import SignedLog
@@ -99,11 +99,6 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     def sizes(self) -> str:
         """The sizes of the automaton."""
         return f"{counted(self.n_states, 'state')}, {counted(len(self.observations.known), 'symbol')}"
-
-    @property
-    def _numbers(self) -> Factorisation:
-        """The numbers without the names of symbols."""
-        return Factorisation(self.initial, self.step, self.final)
 
     @staticmethod
     def train(strings: Iterable[Iterable[Hashable]], options: AutomatonOptions | None = None) -> WeightedAutomaton:
@@ -248,8 +243,8 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return (self.options or AutomatonOptions()).floor
 
     @cached_property
-    def _balanced(self) -> Balanced:
-        return Balanced.compute(self._numbers)
+    def _balanced(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return balance(Factorisation(self.initial, self.step, self.final))
 
     @property
     def singular_values(self) -> FloatArray:
@@ -257,7 +252,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
 
         Raises ValueError if the sum of f(x)² over all strings is infinite.
         """
-        return self._balanced.singular_values
+        return self._balanced[0]
 
     def minimise(self, n_states: int | None = None) -> WeightedAutomaton:
         """Make an automaton of fewer states: a singular value automaton (Balle, Panangaden and Precup 2015), truncated.
@@ -278,8 +273,10 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         """
         n_states = len(self.singular_values) if n_states is None else n_states
         checked("n_states", n_states, Count)
-        numbers = self._balanced.truncate(n_states)
-        return replace(self, **numbers._asdict())
+        _, left, right = self._balanced
+        left, right = left[:n_states], right[:, :n_states]
+        initial, final = self.initial @ right, left @ self.final
+        return replace(self, initial=initial, step=left @ self.step @ right, final=final)
 
     def distance(self, other: WeightedAutomaton) -> float:
         """Compute the root of the sum of (f(x) - g(x))² over all strings.

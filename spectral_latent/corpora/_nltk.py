@@ -46,11 +46,8 @@ def items_of_corpus(
 ) -> Iterator[_T]:
     """Read a corpus, file by file in sorted order.
 
-    source: `nltk:NAME`, or a part of the corpus: `nltk:NAME:train`, `:dev`, `:test`.  The sorted files, or the items
-        if there is one file, are numbered from 1.  Those whose number ends in 9 are test, those whose number ends in 8
-        are dev, all others are train.
-    items_of_file: the function that reads the items of a file, given the reader, the name of the corpus and the name
-        of the file.
+    source: `nltk:NAME`, or a part of the corpus; see `constituency_trees`.
+    items_of_file: reads the items of a file, given the reader, the name of the corpus and the name of the file.
 
     Raises `CorpusError`, at the call, for a name that NLTK does not know or whose reader lacks the method, for a corpus
     that is not installed, and for a part that does not exist or has no files.

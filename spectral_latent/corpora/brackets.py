@@ -54,15 +54,6 @@ def read_brackets(path: str | os.PathLike[str], changes: Changes | None = None) 
     file and the line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "two.mrg")
-    ...     _ = file.write_text("( (NP (NNS dogs)) )\\n( (NP (NNS cats)) )")
-    ...     for tree in read_brackets(file):
-    ...         print(tree.bracketed())
-    (NP (NNS dogs))
-    (NP (NNS cats))
     """
     return parse_brackets(read_text(path), os.fspath(path), changes)
 
@@ -198,11 +189,7 @@ def _form(word: str) -> str:
 
 
 def without_outer_bracket(phrase: Phrase) -> Phrase:
-    """Return the only child of a phrase without a label; return any other phrase unchanged.
-
-    >>> without_outer_bracket(Phrase("", (Phrase("UH", ("Yes",)),)))
-    <Phrase: (UH Yes)>
-    """
+    """Return the only child of a phrase without a label; return any other phrase unchanged."""
     match phrase:
         case Phrase("", (Phrase() as only,)):
             return only

@@ -58,13 +58,6 @@ def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
     the file and the line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "one.conllu")
-    ...     _ = file.write_text("1\\tYes\\tyes\\tINTJ\\tUH\\t_\\t0\\troot\\t_\\t_\\n")
-    ...     [sentence.forms for sentence in read_conllu(file)]
-    [('Yes',)]
     """
     return parse_conllu(read_text(path), os.fspath(path))
 

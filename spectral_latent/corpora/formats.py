@@ -99,13 +99,6 @@ def items_of_files(
         and a further .gz make no difference.
 
     Raises `CorpusError` if there are no such files in the folder.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name in ("b.txt", "a.TXT", ".hidden.tagged"):
-    ...         Path(folder, name).touch()
-    ...     list(items_of_files(folder, "text", lambda file: iter([file.name]), (".tagged",), (".txt",)))
-    ['a.TXT', 'b.txt']
     """
     folder = Path(name)
     if not folder.is_dir():

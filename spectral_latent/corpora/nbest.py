@@ -197,31 +197,19 @@ def _json_candidate(entry: Any, sentence: DependencySentence | None, line: Line)
 
 
 def comment_key(comment: str) -> str:
-    """Return the name in a comment `name = value`; an empty string for any other comment.
-
-    >>> comment_key("sent_id = 7"), comment_key("by hand")
-    ('sent_id', '')
-    """
+    """Return the name in a comment `name = value`; an empty string for any other comment."""
     match = _COMMENT.fullmatch(comment)
     return match[1] if match else ""
 
 
 def comment_value(sentence: DependencySentence, key: str) -> str | None:
-    """Return the value of a sentence's first comment of this name, or None.
-
-    >>> comment_value(DependencySentence.of(["Yes"])._replace(comments=("sent_id = 7",)), "sent_id")
-    '7'
-    """
+    """Return the value of a sentence's first comment of this name, or None."""
     comment = next((comment for comment in sentence.comments if comment_key(comment) == key), None)
     return None if comment is None else comment.partition("=")[2].strip()
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a number as formats write scores.
-
-    >>> [is_number(text) for text in ("-1.5e3", "7", "-Infinity", "nan", "1_0")]
-    [True, True, True, False, False]
-    """
+    """Tell whether a text is a number as formats write scores."""
     return _NUMBER.fullmatch(text) is not None
 
 
@@ -283,13 +271,6 @@ def read_nbest(path: str | os.PathLike[str], form: NBestFormat | None = None) ->
 
     The call reads the file; each list is parsed when the iterator comes to it.  Raises `CorpusError`, which names the
     file and the line, also for a missing file and for bytes that are not UTF-8.
-
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "one.trees")
-    ...     _ = file.write_text("-1.5\\t( (NP (NN run)) )\\n-2.0\\t( (VP (VB run)) )\\n")
-    ...     [[candidate.score for candidate in nbest.candidates] for nbest in read_nbest(file)]
-    [[-1.5, -2.0]]
     """
     return parse_nbest(read_text(path), os.fspath(path), form)
 

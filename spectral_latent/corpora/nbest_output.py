@@ -104,11 +104,7 @@ def svmlight(table: FeatureTable, gains: ArrayLike | None = None) -> Iterator[st
 
 
 def feature_map(table: FeatureTable) -> Iterator[str]:
-    """Write the names of the features of `svmlight`, each on a line: number, tab, name.
-
-    >>> list(feature_map(FeatureTable.measures({"base:rank": [0, 1]}, sizes=[2], ids=["1"])))
-    ['1\\tbase:rank\\n']
-    """
+    """Write the names of the features of `svmlight`, each on a line: number, tab, name."""
     return (f"{number}\t{_in_line(name)}\n" for number, name in enumerate(table.names, start=1))
 
 

@@ -58,9 +58,7 @@ def dependency_trees(source: str | os.PathLike[str], changes: Changes | None = N
     - a file in CoNLL-U, CoNLL-X or Malt-TAB; `sniff_format` tells which;
     - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp or .tab and are not
       hidden;
-    - `nltk:NAME`, a dependency treebank of NLTK, or a part of the treebank: `nltk:NAME:train`, `:dev`, `:test`.
-      The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
-      test, those whose number ends in 8 are dev, all others are train.
+    - `nltk:NAME`, a dependency treebank of NLTK, or a part of it; see `constituency_trees`.
 
     Several words may have the head 0, as in many treebanks in CoNLL-X; `DependencySentence.roots` tells which.
 

@@ -96,9 +96,8 @@ def tagged_sentences(
       the formats apart;
     - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp, .tab, .pos or .tagged
       and are not hidden;
-    - `nltk:NAME`, a corpus of NLTK that has `tagged_sents`, or a part of one: `nltk:NAME:train`, `:dev`, `:test`.
-      The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
-      test, those whose number ends in 8 are dev, all others are train.  Empty elements (`is_empty`) are left out.
+    - `nltk:NAME`, a corpus of NLTK that has `tagged_sents`, or a part of one; see `constituency_trees`.
+      Empty elements (`is_empty`) are left out.
 
     column: the tags to read: `upos` or `xpos` of a table; `universal` for the universal tags that NLTK makes of a
         corpus's own tags.  If not given, the default decides.

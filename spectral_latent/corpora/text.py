@@ -65,13 +65,6 @@ def read_text(path: str | os.PathLike[str]) -> str:
     """Read a file as text, without a byte order mark.
 
     Raises `CorpusError` if the file cannot be opened, or is not such text.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "hello.txt")
-    ...     _ = file.write_text("¡hola!", encoding="utf-8")
-    ...     print(read_text(file))
-    ¡hola!
     """
     try:
         content = Path(path).read_bytes()
@@ -101,11 +94,7 @@ def decode_all(chunks: Iterable[bytes], source: str) -> str:
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:
-    """Return the ending of a file's name in lower case, without a further .gz.
-
-    >>> ending_of("dev.CONLLU.gz")
-    '.conllu'
-    """
+    """Return the ending of a file's name in lower case, without a further .gz."""
     return PurePath(os.fspath(path).lower().removesuffix(".gz")).suffix
 
 

@@ -129,10 +129,7 @@ class GraphFormalism:
         return 2 * len(graph)
 
     def columns(self, graphs: Sequence[nx.DiGraph], weight: FloatArray) -> Columns:
-        """Make the s-trees and features of graphs.
-
-        weight: (T,) the weight of each tree.
-        """
+        """Make the s-trees and features of graphs; weight: (T,)."""
         first = self._n_read + 1
         self._n_read += len(graphs)
         encoded = from_networkx(graphs, self.symbols, self.terminals, first=first)

@@ -47,11 +47,7 @@ __all__ = ["BaseFeatures", "FeatureTable", "LatentFeatures", "finite_scores", "g
 
 
 def group_of(name: str) -> str:
-    """Return the group of a feature.
-
-    >>> group_of("base:score")
-    'base'
-    """
+    """Return the group of a feature."""
     return name.partition(":")[0]
 
 
@@ -264,10 +260,6 @@ def measure_table(names: Sequence[str], blocks: Iterable[FloatArray], lists: Seq
 
     names: (d,) the names of the features.
     blocks: the features (n, d) of each list that has candidates.
-
-    >>> nbest = NBest.of([], id="7")
-    >>> measure_table(["a", "b"], [], [nbest]).values.shape
-    (0, 2)
     """
     values = np.concatenate([np.zeros((0, len(names))), *blocks])
     columns = dict(zip(names, values.T, strict=True))

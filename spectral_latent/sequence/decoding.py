@@ -51,11 +51,7 @@ _T = TypeVar("_T")
 
 
 def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
-    """Divide rows into batches of a few thousand positions; empty rows are left out.
-
-    >>> list(batches([[1, 2], [], [3]]))
-    [[[1, 2], [3]]]
-    """
+    """Divide rows into batches of a few thousand positions; empty rows are left out."""
     batch: list[_Row] = []
     size = 0
     for row in rows:
@@ -71,11 +67,7 @@ def batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
 
 
 def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]]) -> list[list[_T]]:
-    """Apply a function to rows batch by batch, and return a list of results for each row.
-
-    >>> in_batches([[1, 2], [], [3]], lambda batch: [-x for row in batch for x in row])
-    [[-1, -2], [], [-3]]
-    """
+    """Apply a function to rows batch by batch, and return a list of results for each row."""
     results = chain.from_iterable(map(find, batches(rows)))
     return [list(islice(results, len(row))) for row in rows]
 
@@ -189,10 +181,7 @@ class Decoder:
         return [(Sequences.of_trees(path.tree(forest, self.latent.rules)).tag, path.score) for path in best]
 
     def draw(self, terminal: IntArray, rng: np.random.Generator) -> IntArray:
-        """Draw the tags (n,) of one sequence from the chain of this module.
-
-        terminal: (n,) the terminal of each position of one sequence.
-        """
+        """Draw the tags (n,) of one sequence from the chain of this module; terminal: (n,)."""
         forest, log = self._chain(terminal)
         p = np.exp(log)
         tags: list[int] = []
@@ -212,6 +201,8 @@ SENTENCES = 256
 
 class Tagger(ABC):
     """Base of models that give each observation of a sequence a tag.
+
+    All methods raise TypeError for an object that is not a sequence, such as a string in the place of words.
 
     tags: the K tags.
     """
@@ -233,16 +224,12 @@ class Tagger(ABC):
         Sequences are read and tagged in batches, which takes less time than one by one.
 
         sequences: the observations of each sequence.
-
-        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
 
     def tag(self, sequence: Sequence[Any]) -> list[Any]:
         """Find the tag with the largest posterior at every position of a sequence; an empty sequence has no tags.
 
         sequence: the observations.
-
-        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
         (tags,) = self._tags_of([sequence])
         return tags
@@ -260,8 +247,6 @@ class Tagger(ABC):
         """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
 
         sequence: the n observations of a sequence.
-
-        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
         self._check(sequence)
         return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
@@ -310,7 +295,7 @@ class TaggingModel(Tagger):
         sequence: the observations of a sequence.
         n_best: the largest number of paths.
 
-        Raises ValueError if n_best < 1, and TypeError for an object that is not a sequence.
+        Raises ValueError if n_best < 1.
         """
         checked("n_best", n_best, Count)
         self._check(sequence)
@@ -323,8 +308,6 @@ class TaggingModel(Tagger):
         """Draw the tags of a sequence from the Markov chain that scores `paths`.
 
         sequence: the observations of a sequence.
-
-        Raises TypeError for an object that is not a sequence, such as a string in the place of words.
         """
         checked("rng", rng, np.random.Generator)
         self._check(sequence)

@@ -54,10 +54,7 @@ class Candidates(NamedTuple):
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
     def where(self, keep: BoolArray) -> Candidates:
-        """Select some of the candidates.
-
-        keep: (C,) whether to keep each candidate.
-        """
+        """Select some of the candidates; keep: (C,)."""
         return Candidates(np.concatenate([[0], np.cumsum(keep)])[self.start], self.tag[keep], self.rule[keep])
 
 
@@ -186,10 +183,7 @@ class TrellisBuilder:
         self.following[rules.binary[:, 1], rules.binary[:, 2] - n_tags] = np.arange(len(rules.binary))
 
     def candidates(self, terminal: IntArray) -> Candidates:
-        """List all tags that may emit the terminals (N,).
-
-        terminal: (N,) the terminal of each position.
-        """
+        """List all tags that may emit the terminals (N,); terminal: (N,)."""
         first = np.searchsorted(self.terminals, terminal, "left")
         count = np.searchsorted(self.terminals, terminal, "right") - first
         start = np.concatenate([[0], np.cumsum(count)])
@@ -209,10 +203,7 @@ class TrellisBuilder:
         return Trellis(Forest(*columns), emission, spine)
 
     def check(self, ends: IntArray, candidates: Candidates) -> None:
-        """Raise ValueError unless candidates fit sequences and tags, or if a sequence is empty.
-
-        ends: (T + 1,) the first position of each sequence, and N.
-        """
+        """Raise ValueError unless candidates fit sequences and tags, or if a sequence is empty; ends: (T + 1,)."""
         start, tag, rule = candidates
         check_starts("starts of candidates", start, np.size(tag))
         check_starts("starts of sequences", ends, len(start) - 1)

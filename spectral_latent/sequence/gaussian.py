@@ -67,10 +67,7 @@ class GaussianMarkov:
     covars: FloatArray
 
     def log_densities(self, x: FloatArray) -> FloatArray:
-        """Compute the natural logarithms (N, m) of the densities of observations in each state.
-
-        x: (N, d) the observations of all sequences.
-        """
+        """Compute the natural logarithms (N, m) of the densities of observations in each state; x: (N, d)."""
         d = x.shape[1]
         columns = []
         for mean, covar in zip(self.means, self.covars, strict=True):

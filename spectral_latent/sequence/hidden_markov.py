@@ -59,14 +59,7 @@ def _shares(table: FloatArray, pseudo: float) -> FloatArray:
 
 
 def draw_states(initial: FloatArray, transition: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
-    """Draw the states (n,) of a sequence of a given length.
-
-    initial: (m,) the probability that a sequence begins in each state.
-    transition: (m, m) the probability of each next state.
-
-    >>> draw_states(np.array([0.0, 1.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), 3, np.random.default_rng(0))
-    array([1, 0, 1])
-    """
+    """Draw the states (n,) of a sequence of a given length; initial: (m,), transition: (m, m)."""
     state = np.empty(n, dtype=np.int64)
     state[0] = rng.choice(len(initial), p=initial)
     for i in range(1, n):

@@ -165,12 +165,7 @@ class Predictor:
         return np.divide(own, total, out=np.zeros_like(own), where=total > 0)
 
     def _next(self, state: FloatArray, estimate: FloatArray, event: IntArray) -> FloatArray:
-        """Compute f_{i+1} of each sequence, (T, K·M), up to a factor.
-
-        state: (T, K·M) the states f_i.
-        estimate: (T,) the estimates p̂ of the events.
-        event: (T,) the event at position i of each sequence, which is not its last position.
-        """
+        """Compute f_{i+1} of each sequence, (T, K·M), up to a factor; state: (T, K·M), estimate: (T,), event: (T,)."""
         was_raised = estimate <= self.least[event]
         state = np.where(was_raised[:, None], self.sums.average, state)
         n_tags, width, m = _sizes(self.operators)
@@ -252,10 +247,7 @@ class Predictor:
         return float(weight[self.builder.candidates(terminal).tag].sum() / max(weight.sum(), TINY))
 
     def prefixes(self, row: IntArray) -> Prefixes:
-        """Compute the probabilities of all prefixes of a sequence of n observations.
-
-        row: (n,) the terminals of the sequence.
-        """
+        """Compute the probabilities of all prefixes of a sequence of n observations; row: (n,)."""
         n = len(row)
         words = np.zeros(n + 1)
         tags = np.zeros(n)

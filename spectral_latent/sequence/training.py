@@ -168,11 +168,7 @@ def _projections(options: HMMOptions) -> ProjectionOptions:
 
 
 def folds_of(n: int) -> IntArray:
-    """Draw the fold (n,) of each of n sequences, always in the same way; the sequences may have an order that repeats.
-
-    >>> np.bincount(folds_of(23)).tolist()
-    [3, 3, 3, 2, 2, 2, 2, 2, 2, 2]
-    """
+    """Draw the fold (n,) of each of n sequences, always in the same way; their order may repeat itself."""
     return np.random.default_rng(0).permutation(np.arange(n) % _FOLDS)
 
 
