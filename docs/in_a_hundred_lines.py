@@ -2,7 +2,7 @@
 The method in a hundred lines
 =============================
 
-A spectral latent-variable PCFG is learnt from trees, and parses sentences, with nothing but NumPy.  Every step names
+A spectral latent-variable PCFG is trained on trees and parses sentences, with nothing but NumPy.  Every step names
 its equation in Cohen, Stratos, Collins, Foster and Ungar, "Spectral Learning of Latent-Variable PCFGs" (the long
 version, called LP here).  The library does the same with sparse matrices, factored tensors and pruned charts; a test
 compares both, tree by tree.
@@ -17,10 +17,10 @@ Run it with ``python docs/in_a_hundred_lines.py``.
 """
 
 # %%
-# Trees to learn from
-# -------------------
+# Training trees
+# --------------
 # A toy language hides something from its symbols.  ``of`` belongs to nouns and ``with`` to verbs, but both are a P in a
-# PP: the state of a PP says where it belongs.  A plain PCFG cannot know it.  A tree is ``(symbol, word)`` or
+# PP: the state of a PP says where it belongs.  A plain PCFG can't know it.  A tree is ``(symbol, word)`` or
 # ``(symbol, left, right)``; what follows the dot in a symbol below is the hidden part, which is cut off.
 
 from collections import Counter, defaultdict
@@ -256,11 +256,11 @@ def parse(model, sentence):
 
 
 # %%
-# What it has learnt
-# ------------------
+# What it has found
+# -----------------
 # A P and a PP have two large singular values: one for the symbol, and one for where it belongs.  Other symbols have
 # one, and very small ones that are noise.  A plain PCFG cannot tell ``of`` from ``with``.  No parser can know where
-# ``in`` belongs, so that no parser is always right.
+# ``in`` belongs, so no parser is always right.
 
 
 def brackets(tree, start=0):
