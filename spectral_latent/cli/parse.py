@@ -81,7 +81,7 @@ def parse(
       spectral-latent parse wsj.model sentences.txt --n-best 5 -o trees.txt
       echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.model --partial
     """
-    _check(wanted, n_best, form, is_partial, non_projective, rerank, candidates, models, page, picture)
+    _check(wanted, **click.get_current_context().params)
     from spectral_latent.tasks.answers import Search
     from spectral_latent.tasks.answers import parse as parse_sentences
     from spectral_latent.tasks.evaluation import warn_of_unknown_tags
@@ -92,12 +92,12 @@ def parse(
     console = Console(wanted.quiet)
     parser: Any = with_limits(load_parser(model), max_words=max_words, seconds=seconds, megabytes=memory)
     kind = KINDS[parser.kind]
-    is_dependency = parser.kind == "dependency"
+    is_dependency = kind.trees == "conllu"
     if non_projective and not is_dependency:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
-    assert kind.partial is not None and kind.write is not None  # of all parsers
+    assert kind.partial and kind.write and kind.trees  # of all parsers
     if is_partial:
-        console.awaits(file, FORMATS["conllu" if is_dependency else "brackets"].awaited)
+        console.awaits(file, FORMATS[kind.trees].awaited)
         given = kind.partial(file, parser, not non_projective)
     else:
         console.awaits(file, FORMATS[form or "tokens"].awaited)
@@ -133,26 +133,16 @@ def parse(
         warn_of_unknown_tags(parser, unknown_tags, console)
 
 
-def _check(
-    wanted: AnswerRequest,
-    n_best: int,
-    form: Format | None,
-    is_partial: bool,
-    non_projective: bool,
-    rerank: str | None,
-    candidates: int | None,
-    models: tuple[str, ...],
-    page: Path | None,
-    picture: Path | None,
-) -> None:
+def _check(wanted: AnswerRequest, **given: Any) -> None:
     """Raise UsageError for options that do not go together."""
-    if rerank is None and (candidates or models):
-        raise click.UsageError(f"{'--candidates' if candidates else '--model'} goes with --rerank")
-    if non_projective and (rerank is not None or n_best > 1):
-        raise click.UsageError(f"--non-projective finds one tree; leave out {'--n-best' if n_best > 1 else '--rerank'}")
-    if is_partial and (rerank is not None or form is not None):
+    several, rerank = given["n_best"] > 1, given["rerank"]
+    if not rerank and (given["candidates"] or given["models"]):
+        raise click.UsageError(f"{'--candidates' if given['candidates'] else '--model'} goes with --rerank")
+    if given["non_projective"] and (rerank or several):
+        raise click.UsageError(f"--non-projective finds one tree; leave out {'--n-best' if several else '--rerank'}")
+    if given["is_partial"] and (rerank or given["form"]):
         raise click.UsageError(f"--partial goes without {'--rerank' if rerank else '--format and --text'}")
-    if page is not None and picture is not None:
+    if given["page"] and given["picture"]:
         raise click.UsageError("--html and --svg both draw the trees; leave out one of them")
-    if (page or picture) and (wanted.as_json or wanted.output):
-        raise click.UsageError(f"{'--html' if page else '--svg'} draws trees; leave out --json and --output")
+    if (given["page"] or given["picture"]) and (wanted.as_json or wanted.output):
+        raise click.UsageError(f"{'--html' if given['page'] else '--svg'} draws trees; leave out --json and --output")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -257,12 +258,12 @@ def lists(
       spectral-latent rerank lists wsj.model dev.mrg -o dev.nbest
     """
     from spectral_latent.corpora.nbest_output import write_nbest
-    from spectral_latent.tasks.kinds import load_parser
+    from spectral_latent.tasks.kinds import KINDS, load_parser
     from spectral_latent.tasks.reranking import nbest_lists
 
     parser = load_parser(model)
     nbest, length = nbest_lists(parser, sources, n_best, folds, jobs)
+    form: Literal["conllu", "trees"] = "conllu" if KINDS[parser.kind].trees == "conllu" else "trees"
     with results(output) as write:
-        shown = Console(quiet).bar(nbest, "Parsing", length)
-        for text in write_nbest(shown, "conllu" if parser.kind == "dependency" else "trees"):
+        for text in write_nbest(Console(quiet).bar(nbest, "Parsing", length), form):
             write(text)

@@ -43,8 +43,8 @@ def score(model: str, file: str, jobs: int, as_json: bool, output: Path | None, 
     console = Console(quiet)
     parser: Any = load_parser(model)
     kind = KINDS[parser.kind]
-    assert kind.to_score is not None
-    console.awaits(file, FORMATS["conllu" if parser.kind == "dependency" else "brackets"].awaited)
+    assert kind.to_score and kind.trees  # of all parsers
+    console.awaits(file, FORMATS[kind.trees].awaited)
     trees = kind.to_score(file)
     with results(output) as write:
         scores = console.beside_output.bar(score_trees(parser, trees, jobs), "Scoring", len(trees))

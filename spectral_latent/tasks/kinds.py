@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from spectral_latent.tasks.evaluation import (
     Figures,
@@ -78,6 +78,7 @@ class Kind(NamedTuple):
     command: the command of `train`, and the name of the kind in records.
     train: the function that trains.
     first: the command to try first with a model.
+    trees: the format of its trees.
     item: the function from a sentence of an input to a sentence as the model takes it.
     partial: the reader of sentences whose trees are partly known.
     write: the writer of the trees of a sentence.
@@ -93,6 +94,7 @@ class Kind(NamedTuple):
     command: str = ""
     train: Callable[..., Any] | None = None
     first: str = ""
+    trees: Literal["brackets", "conllu"] | None = None
     item: Callable[[InputSentence], Any] = given_words
     partial: Callable[[str, Any, bool], Input] | None = None
     write: Callable[..., str] | None = None
@@ -113,6 +115,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             command="constituency",
             train=train_constituency,
             first=f"{_ECHO} parse {{}}",
+            trees="brackets",
             partial=partial_trees,
             write=phrase_text,
             to_score=phrases_to_score,
@@ -126,6 +129,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             command="dependency",
             train=train_dependency,
             first=f"{_ECHO} parse {{}}",
+            trees="conllu",
             item=given_sentence,
             partial=partial_sentences,
             write=conllu_text,

@@ -107,6 +107,13 @@ ANSWERS = [
     Answer("train parser trees.mrg -o new", 2, r"No such command 'parser'. Give one of constituency, dependency"),
     Answer("prase wsj", 2, r"No such command 'prase'. Did you mean parse"),
     Answer("train constituency nltk:treebnk -o new", 1, r"NLTK has no such treebank; did you mean nltk:treebank\?"),
+    Answer("score wsj unbalanced.mrg", 1, r"unbalanced.mrg, line 1: the bracket that opens here is never closed"),
+    Answer("score wsj empty.txt", 1, r"empty.txt: no trees"),
+    Answer("evaluate wsj unbalanced.mrg", 1, r"unbalanced.mrg, line 1: the bracket that opens here is never closed"),
+    Answer("evaluate wsj latin.txt", 1, r"latin.txt, line 1, byte 4: 0xe9 is not UTF-8"),
+    Answer("evaluate deps table.conllu --column upos", 2, r"--column is for taggers, and deps is a parser"),
+    Answer("parse wsj sentences.txt --non-projective", 2, r"is for dependency parsers, and wsj is not one"),
+    Answer("evaluate wsj trees.mrg --non-projective", 2, r"is for dependency parsers, and wsj is not one"),
     # output
     Answer("train constituency trees.mrg -o nofolder/new", 2, r"nofolder/new: the folder does not exist; create it"),
     Answer("train constituency trees.mrg -o trees.mrg", 1, r"trees.mrg: a file to read, which would be lost"),

@@ -223,25 +223,6 @@ def test_heads_that_are_there_do_not_matter(run: Run, parser: Path, trees: Path)
     assert (heads_of(result.stdout), "wrong" in result.stdout) == ([HEADS] * 8, False)
 
 
-def test_malt_tab(run: Run, parser: Path, tmp_path: Path) -> None:
-    text = "\n".join("".join(f"{w}\t{t}\t0\n" for w, t in zip(tree.forms, tree.upos, strict=True)) for tree in gold())
-    (tmp_path / "a.dp").write_text(text)
-    result = run("parse", parser, tmp_path / "a.dp")
-    assert heads_of(result.stdout) == [HEADS] * 8
-    assert run("parse", parser, "--format", "malt-tab", stdin=text).stdout == result.stdout
-
-
-def test_format_by_name(run: Run, parser: Path, tmp_path: Path) -> None:
-    (found,) = parse_conllu(run("parse", parser, "--format", "tokens", stdin="and/or n/a").stdout)
-    assert found.forms == ("and/or", "n/a") and "_" not in found.upos
-    (found,) = parse_conllu(run("parse", parser, stdin="and/or n/a").stdout)
-    assert (found.forms, found.upos) == (("and", "n"), ("or", "a"))
-    (tmp_path / "a.conllu").write_text("dogs see")
-    result = run("parse", parser, tmp_path / "a.conllu")
-    assert (result.exit_code, "a.conllu, line 1: 1 column where CoNLL-U has 10" in result.stderr) == (1, True)
-    assert run("parse", parser, tmp_path / "a.conllu", "--format", "tokens").exit_code == 0
-
-
 @pytest.mark.parametrize("format", ["conllu", "malt-tab", "tagged", "tokens", None])
 def test_nothing(run: Run, parser: Path, format: str | None) -> None:
     options = [] if format is None else ["--format", format]
@@ -299,11 +280,6 @@ def test_several_processes_give_the_same(run: Run, parser: Path, trees: Path, op
         assert len(heads_of(one.stdout)) >= 8
 
 
-def test_a_wrong_line_is_told_of_on_several_processes(run: Run, parser: Path) -> None:
-    result = run("parse", parser, "--jobs", "2", stdin=CONLLU + "1\tYes\n")
-    assert (result.exit_code, "columns where CoNLL-U has 10" in result.stderr) == (1, True)
-
-
 def test_evaluation_on_several_processes(run: Run, parser: Path, trees: Path) -> None:
     found = [json.loads(run("evaluate", parser, trees, "--json", "--jobs", jobs).stdout) for jobs in ("1", "2")]
     assert all(each.pop("sentences_per_second") > 0 for each in found)
@@ -356,17 +332,6 @@ def test_texts_that_cannot_be_parsed(
     (tmp_path / "text").write_bytes(text)
     result = run("parse", parser, tmp_path / "text", *options)
     assert (result.exit_code, f"{tmp_path / 'text'}, {message}" in result.stderr) == (1, True)
-
-
-def test_options_of_other_parsers(run: Run, model: Path, parser: Path, treebank: Path, trees: Path) -> None:
-    result = run("parse", model, "--non-projective", stdin="They see it .")
-    assert (result.exit_code, f"is for dependency parsers, and {model} is not one" in result.stderr) == (2, True)
-    assert run("parse", parser, "--format", "xml").exit_code == 2
-    assert run("evaluate", model, treebank, "--non-projective").exit_code == 2
-    result = run("evaluate", parser, trees, "--column", "upos")
-    assert (result.exit_code, "--column is for taggers" in result.stderr) == (2, True)
-    for command in ("parse", "score", "evaluate"):
-        assert run(command, parser.parent / "none", trees).exit_code == 1
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -112,18 +112,6 @@ def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
     assert '"fallbacks": 1' in run("evaluate", model, tmp_path / "gold", "--json").stdout
 
 
-def test_text_that_is_not_utf8(run: Run, model: Path, tmp_path: Path) -> None:
-    text = "They see it .\nThey see café .\n".encode("latin-1")
-    result = run("parse", model, stdin=text)
-    assert (result.exit_code, len(result.stdout.splitlines())) == (1, 1)
-    assert "standard input, line 2, byte 13: 0xe9 is not UTF-8" in result.stderr
-    (tmp_path / "text").write_bytes(text)
-    for command in COMMANDS:
-        result = run(command, model, tmp_path / "text")
-        assert result.exit_code == 1
-        assert f"{tmp_path / 'text'}, line 2, byte 13" in result.stderr
-
-
 def test_scores(run: Run, model: Path, treebank: Path) -> None:
     text = treebank.read_text() + "(S (NEW (PRP They)) (VBP see))"
     weight = ConstituencyModel.load(model).score(parse_brackets(text))
@@ -133,21 +121,6 @@ def test_scores(run: Run, model: Path, treebank: Path) -> None:
     assert expected[-1] == "-inf\t0"
     assert run("score", model, treebank).stdout.splitlines() == expected[:-1]
     assert run("score", model, treebank, "--jobs", "2").stdout.splitlines() == expected[:-1]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("(S (NN dog)", "standard input, line 1: the bracket that opens here is never closed"),
-        ("", "standard input: no trees"),
-        ("(S (NN dog))\n(S (-NONE- *))", "standard input, line 2: the tree that begins here has no words"),
-        ("They see it .", "standard input, line 1: 'They' stands outside brackets"),
-    ],
-)
-def test_trees_that_cannot_be_scored(run: Run, model: Path, text: str, message: str) -> None:
-    result = run("score", model, stdin=text)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert message in result.stderr
 
 
 @pytest.mark.parametrize("command", COMMANDS)

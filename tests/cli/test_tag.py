@@ -113,11 +113,6 @@ def test_the_column_of_training_is_filled(
     assert run("tag", tmp_path / "model", stdin="it").stdout == "it/PRP\n"
 
 
-def test_text_in_a_file_named_conllu(run: Run, tagger: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.conllu").write_text("it\n")
-    assert run("tag", tagger, tmp_path / "a.conllu", "--format", "tokens").stdout == "it/PRP\n"
-
-
 def test_conllu_longer_than_what_is_read_at_once(run: Run, tagger: Path, tmp_path: Path) -> None:
     text = f"{CONLLU}\n" * 500
     tags = list(chain.from_iterable(LatentTagger.load(tagger).tag_all(SENTENCES)))
@@ -143,14 +138,7 @@ def test_text_that_is_not_utf8(run: Run, tagger: Path, tmp_path: Path) -> None:
     assert f"{tmp_path / 'text'}, line 10001, byte 13" in result.stderr
 
 
-def test_models_of_another_kind(run: Run, model: Path, tagger: Path, tmp_path: Path) -> None:
-    result = run("tag", model, stdin="They see it .")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert f"{model}: a parser, where a tagger is needed; use it with `spectral-latent parse`" in result.stderr
-    for command in ("parse", "score"):
-        result = run(command, tagger, stdin="They see it .")
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert f"{tagger}: a tagger, where a parser is needed; use it with `spectral-latent tag`" in result.stderr
+def test_a_model_of_sequences_without_tags_is_no_tagger(run: Run, tmp_path: Path) -> None:
     LatentHMM.train(["abc", "abd"] * 5).save(tmp_path / "untagged")
     for command in ("parse", "tag", "evaluate"):
         result = run(command, tmp_path / "untagged", tmp_path / "untagged")
