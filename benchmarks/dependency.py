@@ -46,7 +46,7 @@ def parsing(train: Sentences, dev: Sentences, options: DependencyOptions) -> Non
     print("| --- | ---: " + "| ---: " * 8 + "|")
     lengths = np.array([len(sentence.forms) for sentence in dev])
     rows: list[tuple[str, int, Callable[[], DependencyModel]]] = [
-        ("one state", 1, lambda: prepare(train, options).coarse),
+        ("one state", 1, lambda: DependencyModel((prepare(train, [options])[0].coarse,))),
     ]
     for name, states in (("spectral", 10), ("spectral", 16), ("clustering", 16), ("EM", 16), ("clusters-em", 16)):
         own = replace(options, estimator=ESTIMATORS[name].with_settings(n_states=states))

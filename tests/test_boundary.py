@@ -19,19 +19,24 @@ from scipy import sparse
 from benchmarks.papers.brown import find_brown_clusters
 from spectral_latent._compiled import check_starts
 from spectral_latent.constituency import PhraseSymbol
-from spectral_latent.constituency.columns import PhraseColumns
-from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.decoding import bracketings
-from spectral_latent.constituency.forests import DerivationBuilder
+from spectral_latent.constituency.forests import DerivationBuilder, PhraseColumns
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import skeletal_trees
-from spectral_latent.dependency.decoding import arc_marginals, maximum_heads, n_best_heads
-from spectral_latent.dependency.forests import ArcForest, headed, projective
+from spectral_latent.dependency.decoding import (
+    ArcForest,
+    arc_posteriors,
+    headed,
+    maximum_heads,
+    n_best_heads,
+    projective,
+)
 from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard
 from spectral_latent.estimation.simplex import anchors, convex_weights
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import check_forest
+from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.reranking.features import FeatureTable
 from spectral_latent.sequence import HiddenMarkov, Sequences
@@ -146,8 +151,8 @@ def test_forests_by_head_words(columns: dict[str, Any], n: int) -> None:
 def test_marginals_of_arcs(columns: dict[str, Any], head: dict[str, Any], n: int) -> None:
     *forest, governor, dependant = columns.values()
     arcs = ArcForest(Forest(*forest), governor, dependant, head["head"])
-    found = unless_refused(lambda: arc_marginals(arc_operators(), arcs, n))
-    assert found is None or found.arcs.shape == (n + 1, n)
+    found = unless_refused(lambda: arc_posteriors(arc_operators(), arcs, n))
+    assert found is None or found.arcs.begin.max(initial=0) <= n >= found.arcs.end.max(initial=0)
 
 
 @given(spoilt({"weights": np.array([[0.9, 0.1, 0.1], [0.0, 0.9, 0.2], [0.1, 0.0, 0.3], [0.2, 0.3, 0.0]])}))
@@ -191,7 +196,7 @@ CONSTITUENTS = {
 @settings(max_examples=120)
 def test_trees_of_constituents(columns: dict[str, Any], n: int) -> None:
     first, end, chain, gain = columns.values()
-    found = Constituents(first, end, chain, np.ones(5))
+    found = Parts(np.zeros(5, dtype=np.int64), first, end, chain, np.ones(5))
     trees = unless_refused(lambda: bracketings(found, gain, [("A",), ("B",), ("C",)], ["w"] * n, np.array([0, n])))
     if trees is not None:
         check_forest(trees.forest)

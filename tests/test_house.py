@@ -179,6 +179,39 @@ def test_data_is_never_executed() -> None:
         assert unsafe == [], module
 
 
+ROLES = {
+    "tree": (),
+    "conversion": ("skeletal_trees",),
+    "constraints": ("ANY_TREE",),
+    "options": ("GrammarOptions", "check_together", "preset"),
+    "grammar": ("LatentGrammar",),
+    "decoding": ("Parts",),
+    "training": ("prepare",),
+    "model": ("Parser", "average"),
+}  # the files of a room of parsers, and names that each of them defines, inherits or uses
+
+
+def test_parsers_have_the_same_files_for_the_same_roles() -> None:
+    for room in ("constituency", "dependency"):
+        for role, names in ROLES.items():
+            nodes = _nodes(f"spectral_latent.{room}.{role}")
+            found = {node.id for node in nodes if isinstance(node, ast.Name)}
+            found |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+            assert set(names) <= found, f"{room}/{role}.py has no {set(names) - found}"
+
+
+def test_every_judge_has_a_file_of_its_own() -> None:
+    judges = [
+        (module, node.name)
+        for module in IN_ROOMS
+        for node in _nodes(module)
+        if isinstance(node, ast.ClassDef) and not any("Protocol" in ast.unparse(base) for base in node.bases)
+        if any(isinstance(part, ast.FunctionDef) and part.name == "judge" for part in node.body)
+    ]
+    assert len(judges) > 2
+    assert len({module for module, _ in judges}) == len(judges), judges
+
+
 def test_the_makefile_names_tests_that_exist() -> None:
     named = re.findall(r"tests/[\w/]+\.py", (ROOT / "Makefile").read_text(encoding="utf-8"))
     assert named

@@ -292,7 +292,7 @@ def test_the_command_accepts_what_options_accept(
 
 @pytest.mark.parametrize("command", ["constituency", "dependency", "tagger"])
 def test_the_command_and_the_library_have_the_same_presets(command: str) -> None:
-    (kind,) = (known.type for known in train.commands[command].params if known.name == "preset_name")
+    (kind,) = (known.type for known in train.commands[command].params if known.name == "preset")
     assert isinstance(kind, click.Choice)
     of_preset: Any = {"constituency": constituency, "dependency": dependency, "tagger": sequence}[command].preset
     assert all(of_preset(name) for name in kind.choices)

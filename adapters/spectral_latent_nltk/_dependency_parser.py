@@ -6,7 +6,7 @@ import copy
 import math
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -129,7 +129,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         progress: bool | None = None,
         weights: Iterable[float] | None = None,
         jobs: int | None = 1,
-        options: DependencyOptions | None = None,
+        options: DependencyOptions | Sequence[DependencyOptions] | None = None,
     ) -> SpectralDependencyParser:
         """Learn from dependency graphs, projective or not.  The same graphs give the same parser.
 
@@ -142,7 +142,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         `spectral_latent.dependency.preset`.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
         does not depend on it.
-        options: the settings, in the place of a preset.
+        options: the settings of one grammar or of each of several, in the place of a preset.
 
         Raises TypeError or ValueError for an object that is not a dependency graph, ValueError for a preset that does
         not exist or is given together with options, and EstimationError, a ValueError, if a graph is not a tree with
@@ -150,12 +150,13 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
         """
         if isinstance(graphs, DependencyGraph):
             raise TypeError("expected an iterable of graphs, got one graph; give [graph]")
-        options = choose_options(options_of_preset, preset, options)
+        several = [options] if isinstance(options, DependencyOptions) else options
+        several = choose_options(options_of_preset, preset, None if several is None else tuple(several))
         if n_states is not None:
-            options = replace(options, estimator=options.estimator.with_settings(n_states=n_states))
+            several = tuple(replace(own, estimator=own.estimator.with_settings(n_states=n_states)) for own in several)
         sentences = each(graphs, sentence_from_nltk, "graph")
         with shown(progress) as listener:
-            return cls(DependencyModel.train(sentences, options, weights=weights, jobs=jobs, listener=listener))
+            return cls(DependencyModel.train(sentences, several, weights=weights, jobs=jobs, listener=listener))
 
     def _sentences(self, sents: Iterable[_Words | DependencyGraph]) -> Iterator[DependencySentence]:
         """Convert sentences to those of the model, with a warning for each tag that the parser does not know."""
@@ -166,7 +167,7 @@ class SpectralDependencyParser(ParserAdapter[_Words | DependencyGraph, Dependenc
                 warned.update(unknown)
                 warnings.warn(
                     f"the parser does not know the tags {unknown}, and does not use them; its own are "
-                    f"{', '.join(self.model.grammar.tags[:_NAMED])} and the like",
+                    f"{', '.join(self.model.tags[:_NAMED])} and the like",
                     stacklevel=2,
                 )
             yield sentence

@@ -14,7 +14,7 @@ from spacy.tokens import Doc, Token
 
 from spectral_latent.anchors import AnchorHMM
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.dependency.sentence import BLANK
+from spectral_latent.dependency.tree import BLANK
 from spectral_latent.sequence import LatentTagger
 from spectral_latent_spacy._component import Component
 

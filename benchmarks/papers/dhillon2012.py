@@ -36,7 +36,7 @@ from spectral_latent.dependency import (
     prepare,
 )
 from spectral_latent.dependency.conversion import skeletal_trees
-from spectral_latent.dependency.sentence import TagColumn
+from spectral_latent.dependency.tree import TagColumn
 from spectral_latent.estimation import EM, Clusters, EstimationError, Estimator, Random, Spectral
 from spectral_latent.evaluation.reranking import score_dependency_lists
 from spectral_latent.inference import SignedLog, tree_weights
@@ -181,7 +181,7 @@ def read_treebank(train: str, evaluate: str, column: TagColumn) -> tuple[Observe
 
 def print_scores(treebank: ObservedTreebank, gold: Sentences, states: Sequence[int], n_best: int) -> None:
     """Print how the estimators score gold trees, and which of the n best trees they prefer."""
-    base, seconds = timed(lambda: prepare(treebank.trees, _options(treebank.column)).coarse)
+    base, seconds = timed(lambda: DependencyModel((prepare(treebank.trees, [_options(treebank.column)])[0].coarse,)))
     lists = list(parser_nbest(base, gold, n_best))
     scores = score_dependency_lists(lists, gold)
     candidates = [tree for nbest in lists for tree, *_ in nbest.candidates if isinstance(tree, DependencySentence)]

@@ -62,7 +62,7 @@ class ListsOfPart(NamedTuple):
     @staticmethod
     def parse(treebank: ObservedTreebank, gold: Sentences, states: Sequence[int], n_best: int) -> ListsOfPart:
         """Parse new sentences by a parser that learns from a treebank, as p̂ does."""
-        parser = DependencyModel.train(treebank.trees, replace(preset("fast"), tags=treebank.column))
+        parser = DependencyModel.train(treebank.trees, replace(preset("fast")[0], tags=treebank.column))
         lists = list(parser_nbest(parser, gold, n_best))
         trees = [tree for nbest in lists for tree, *_ in nbest.candidates if isinstance(tree, DependencySentence)]
         log = {}

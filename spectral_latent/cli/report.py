@@ -86,7 +86,7 @@ def _beside(gold: Any, found: Any) -> Callable[[], Drawings]:
 
 def _span_labels(tree: Any) -> dict[tuple[int, int, bool], list[str]]:
     """List the labels of each span of a tree; tags are listed apart from the labels of phrases."""
-    from spectral_latent.constituency.constituents import constituents_of
+    from spectral_latent.constituency.tree import constituents_of
 
     labels: dict[tuple[int, int, bool], list[str]] = defaultdict(list)
     for part in constituents_of(tree):

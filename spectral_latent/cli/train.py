@@ -81,13 +81,11 @@ def constituency(**given: Any) -> None:
 )
 @click.option(
     "--first",
-    default="right",
-    show_default=True,
     type=click.Choice(["left", "right"]),
-    help="The side of a head whose words the grammar attaches first.",
+    help="The side of a head whose words every grammar attaches first.  [default: that of the preset]",
 )
 def dependency(**given: Any) -> None:
-    """Train a dependency parser, a latent dependency grammar, on dependency trees.
+    """Train a dependency parser, one or more latent dependency grammars, on dependency trees.
 
     Each tree has one root; its arcs may cross.  MODEL is written whole when training has succeeded, or not at all.
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from spectral_latent._options import checked
-from spectral_latent.constituency.phrase import Phrase, inner_first
+from spectral_latent.constituency.tree import Phrase, inner_first
 from spectral_latent.estimation import EstimationError
 
 __all__ = [

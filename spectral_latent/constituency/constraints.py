@@ -16,7 +16,7 @@ import numpy as np
 
 from spectral_latent.constituency.cleaning import TOPS, base_label, is_empty
 from spectral_latent.constituency.conversion import PhraseSymbol
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.tree import Phrase
 from spectral_latent.grammar import Permits, crossed_cells
 from spectral_latent.model import Partial, check_words
 from spectral_latent.trees import BoolArray

@@ -5,6 +5,14 @@ A phrase X over children c_1 ... c_n with head c_h becomes
     X → c_1 @X,   @X → c_2 @X,   ...,   @X → @X c_n,   ...,   @X → c_h c_{h+1}
 
 where the left children hang above the right ones.  Binarisation to the left or right is the case h = 1 or h = n.
+
+Heads are found by rules.  For Penn Treebank labels, the rules are the table of Collins (1999, Appendix A), with the
+labels that later English treebanks added.  The head of a phrase with another label is its last child that is neither
+punctuation nor a bracket.  This rule is not made for a certain language, but it is consistent.  On Spanish and Dutch,
+parsers with heads learnt from the treebank were no better; see docs/accuracy.md.
+
+The features of s-trees are the templates of slides 18 and 19.  The core computes those that need only the tree; this
+module adds the two templates that use heads.
 """
 
 from __future__ import annotations
@@ -18,18 +26,97 @@ import numpy as np
 
 from spectral_latent._options import AtLeast, Options
 from spectral_latent.constituency.cleaning import base_label
-from spectral_latent.constituency.heads import head_child
-from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.trees import BoolArray, SkeletalTrees, TreeBuilder, Vocabulary
+from spectral_latent.constituency.tree import Phrase
+from spectral_latent.estimation import FeatureColumns, inside_templates, outside_templates
+from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, TreeBuilder, Vocabulary
 
 __all__ = [
     "Binarisation",
+    "FeatureSet",
     "PhraseSymbol",
     "PhraseTrees",
     "build_phrase",
+    "constituency_features",
+    "head_child",
     "phrase_of",
     "skeletal_trees",
 ]
+
+_LEFT, _RIGHT = 1, -1
+
+# label: (where to start, candidate labels in order of priority)
+_RULES: dict[str, tuple[int, str]] = {
+    "ADJP": (_LEFT, "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),
+    "ADVP": (_RIGHT, "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),
+    "CONJP": (_RIGHT, "CC RB IN"),
+    "FRAG": (_RIGHT, ""),
+    "INTJ": (_LEFT, ""),
+    "LST": (_RIGHT, "LS :"),
+    "NAC": (_LEFT, "NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW"),
+    "PP": (_RIGHT, "IN TO VBG VBN RP FW"),
+    "PRN": (_LEFT, ""),
+    "PRT": (_RIGHT, "RP"),
+    "QP": (_LEFT, "$ IN NNS NN JJ RB DT CD NCD QP JJR JJS"),
+    "RRC": (_RIGHT, "VP NP ADVP ADJP PP"),
+    "S": (_LEFT, "TO IN VP S SBAR ADJP UCP NP"),
+    "SBAR": (_LEFT, "WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG"),
+    "SBARQ": (_LEFT, "SQ S SINV SBARQ FRAG"),
+    "SINV": (_LEFT, "VBZ VBD VBP VB MD VP S SINV ADJP NP"),
+    "SQ": (_LEFT, "VBZ VBD VBP VB MD VP SQ"),
+    "UCP": (_RIGHT, ""),
+    "VP": (_LEFT, "TO VBD VBN MD VBZ VB VBG VBP VP ADJP NN NNS NP"),
+    "WHADJP": (_LEFT, "CC WRB JJ ADJP"),
+    "WHADVP": (_RIGHT, "CC WRB"),
+    "WHNP": (_LEFT, "WDT WP WP$ WHADJP WHPP WHNP"),
+    "WHPP": (_RIGHT, "IN TO FW"),
+}
+_PRIORITIES = {label: (start, names.split()) for label, (start, names) in _RULES.items()}
+_NOUN_LIKE = frozenset({"NP", "NX", "NML"})
+_NOUN_STEPS: tuple[tuple[int, frozenset[str]], ...] = (
+    (_RIGHT, frozenset(["NN", "NNP", "NNPS", "NNS", "NX", "NML", "POS", "JJR"])),
+    (_LEFT, frozenset({"NP"})),
+    (_RIGHT, frozenset(["$", "ADJP", "PRN"])),
+    (_RIGHT, frozenset({"CD"})),
+    (_RIGHT, frozenset(["JJ", "JJS", "RB", "QP"])),
+)
+
+
+def _is_punctuation(label: str) -> bool:
+    return not any(character.isalnum() or character == "$" for character in label) or label in {"-LRB-", "-RRB-"}
+
+
+def _scan(children: Sequence[str], start: int, wanted: frozenset[str]) -> int:
+    """Find the first child, counted from the side `start`, with one of some labels; -1 if there is none."""
+    positions = range(len(children)) if start == _LEFT else range(len(children) - 1, -1, -1)
+    return next((at for at in positions if children[at] in wanted), -1)
+
+
+def _chosen(label: str, children: Sequence[str]) -> int:
+    """Find the head by the table, or by the rule for other labels, before coordination is treated."""
+    if label in _NOUN_LIKE:
+        if children[-1] == "POS":
+            return len(children) - 1
+        for start, wanted in _NOUN_STEPS:
+            if (at := _scan(children, start, wanted)) >= 0:
+                return at
+    start, priorities = _PRIORITIES.get(label, (_RIGHT, []))
+    for name in priorities:
+        if (at := _scan(children, start, frozenset({name}))) >= 0:
+            return at
+    content = frozenset(child for child in children if not _is_punctuation(child))
+    return max(_scan(children, start, content), 0)
+
+
+def head_child(label: str, children: Sequence[str]) -> int:
+    """Find the position of the head among the children of a phrase, from 0.
+
+    >>> head_child("S", ["NP", "VP", "."]), head_child("NP", ["DT", "JJ", "NN"]), head_child("XP", ["A", "B", ","])
+    (1, 2, 1)
+    """
+    head = _chosen(label, children)
+    if head >= 2 and children[head - 1] == "CC" and not _is_punctuation(children[head - 2]):
+        return head - 2  # X CC Y is headed by X
+    return head
 
 
 class PhraseSymbol(NamedTuple):
@@ -229,3 +316,33 @@ def phrase_of(tree: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Itera
     chains = [() if symbol.bar else symbol.chain for symbol in named]
     chains[-1] = named[-1].chain
     return build_phrase(chains, np.where(tree.left < 0, 0, 2).tolist(), words)
+
+
+FeatureSet = Literal["all", "simple"]
+
+
+def _head_tags(converted: PhraseTrees, tags: IntArray) -> tuple[IntArray, IntArray]:
+    """Find the tag of each node's head, and the tag of its governor: the next other head above; -1 if there is none."""
+    trees, head_is_right = converted
+    head_child = np.where(trees.is_leaf, -1, np.where(head_is_right, trees.right, trees.left))
+    head = trees.follow(head_child)
+    # Follow each node up while it has the head of its parent; above the last such node is the governor.
+    is_head = head[trees.parent] == head
+    projection = trees.follow(np.where((trees.parent >= 0) & is_head, trees.parent, -1))
+    governor = trees.parent[projection]
+    tag = tags[trees.symbol[head]]
+    return tag, np.where(governor >= 0, tag[governor], -1)
+
+
+def constituency_features(converted: PhraseTrees, tags: IntArray, which: FeatureSet = "all") -> FeatureColumns:
+    """Compute all templates of slides 18 and 19, or the two simple templates of slide 28: rule below and rule above.
+
+    tags: (S,) the number of the last label of each symbol; at a leaf, this label is a tag.
+    """
+    trees = converted.trees
+    inner = inside_templates(trees)
+    outer = outside_templates(trees)
+    if which == "simple":
+        return FeatureColumns.of({"rule": inner["rule"]}, {"above": outer["above"]})
+    own, governor = _head_tags(converted, tags)
+    return FeatureColumns.of(inner | {"head": own}, outer | {"governor": governor})

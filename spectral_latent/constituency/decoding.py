@@ -24,9 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column, check_range, check_starts, compiled, compiled_part
-from spectral_latent.constituency.columns import PhraseColumns
-from spectral_latent.constituency.constituents import Chain, Constituents
+from spectral_latent.constituency.forests import PhraseColumns
+from spectral_latent.constituency.tree import Chain
 from spectral_latent.inference import Derivations
+from spectral_latent.model.parts import Parts
 from spectral_latent.trees import FloatArray, Forest, IntArray, range_of
 
 __all__ = ["PhraseForest", "bracketings"]
@@ -223,7 +224,7 @@ class PhraseForest(NamedTuple):
 
 
 def bracketings(
-    constituents: Constituents, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str], start: IntArray
+    constituents: Parts, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str], start: IntArray
 ) -> PhraseForest:
     """Build the forest of all trees that consist of given constituents; a sentence without a tree has no root.
 
@@ -233,7 +234,7 @@ def bracketings(
 
     >>> from spectral_latent.inference import n_best_derivations
     >>> spans = np.array([[0, 1], [1, 2], [2, 3], [0, 2], [0, 3]]).T
-    >>> constituents = Constituents(*spans, np.array([0, 0, 0, 1, 2]), np.ones(5))
+    >>> constituents = Parts(np.zeros(5, dtype=np.int64), *spans, np.array([0, 0, 0, 1, 2]), np.ones(5))
     >>> for gain in (0.5, -0.5):
     ...     gains = np.array([0.0, 0.0, 0.0, gain, 0.9])
     ...     trees = bracketings(constituents, gains, [("N",), ("NP",), ("S",)], ["a", "b", "c"], np.array([0, 3]))
@@ -242,29 +243,29 @@ def bracketings(
     (S (NP (N a) (N b)) (N c))
     (S (N a) (N b) (N c))
     """
-    first, end, chain, _ = constituents
+    sentence, begin, end, chain, _ = constituents
     check_starts("starts of sentences", start, len(words))
-    for name, column in (("first", first), ("end", end), ("chain", chain)):
-        check_column(f"values of `{name}` of constituents", column, (np.size(first),), np.int64)
-    check_column("gains of constituents", gain, (len(first),), np.float64)
-    check_range("first words of constituents", first, 0, len(words))
+    for name, column in zip(Parts._fields, constituents[:4], strict=False):
+        check_column(f"values of `{name}` of constituents", column, (np.size(sentence),), np.int64)
+    check_column("gains of constituents", gain, (len(sentence),), np.float64)
+    check_range("sentences of constituents", sentence, 0, len(start) - 1)
     check_range("chains of constituents", chain, 0, len(chains))
-    sentence = range_of(start, first)
-    for k in np.flatnonzero((first >= end) | (end > start[sentence + 1]))[:1]:
-        raise ValueError(f"constituent {k} is over the words {first[k]} ... {end[k] - 1}")
     length = np.diff(start)
-    width = end - first
+    for k in np.flatnonzero((begin < 0) | (begin >= end) | (end > length[sentence]))[:1]:
+        raise ValueError(f"constituent {k} is over the words {begin[k]} ... {end[k] - 1}")
+    first = begin + start[sentence]
+    width = end - begin
     # A sentence without a constituent over all of its words has no tree, and gets no cells.
     is_top = width == length[sentence]
     has_trees = np.bincount(sentence[is_top], minlength=len(length)) > 0
     of_sentence = np.append(0, np.cumsum(np.where(has_trees, length * length, 0)))
     # Sort the constituents by cell: by sentence, then by length, then by first word.
     used = np.flatnonzero(has_trees[sentence])
-    cell = (of_sentence[sentence] + (width - 1) * length[sentence] + first - start[sentence])[used]
+    cell = (of_sentence[sentence] + (width - 1) * length[sentence] + begin)[used]
     order = used[np.argsort(cell, kind="stable")]
     of_cell = np.append(0, np.cumsum(np.bincount(cell, minlength=of_sentence[-1])))
     last = np.full(len(words), -1, dtype=np.int64)
-    np.maximum.at(last, first[width > 1], end[width > 1])
+    np.maximum.at(last, first[width > 1], (first + width)[width > 1])
     charted = length[has_trees]
     most = int(charted.max(initial=0))
     phrase, row = np.empty((2, most + 1, most + 1), dtype=np.int64)

@@ -16,10 +16,10 @@ from functools import cached_property
 import numpy as np
 
 from spectral_latent.constituency.cleaning import base_label
-from spectral_latent.constituency.constituents import ChainLabels, Constituent, Constituents, constituents_of
 from spectral_latent.constituency.grammar import PhraseGrammar
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.tree import ChainLabels, Constituent, Phrase, constituents_of
 from spectral_latent.grammar import Permits, cells, crossed_cells
+from spectral_latent.model.parts import Parts
 
 __all__ = ["FunctionLabeller"]
 
@@ -37,7 +37,7 @@ class FunctionLabeller:
     >>> def tree(label): return Phrase("S", (Phrase(label, (Phrase("NN", ("rain",)),)), Phrase("VB", ("falls",))))
     >>> (training,) = prepare([tree("NP-SBJ")], [ConstituencyOptions(function_labels=True)])
     >>> labeller = FunctionLabeller(training.estimate())
-    >>> sentence = Constituents(*np.array([[0, 1, 0], [1, 2, 2], [0, 1, 2]]), np.ones(3))
+    >>> sentence = Parts(*np.array([[0, 0, 0], [0, 1, 0], [1, 2, 2], [0, 1, 2]]), np.ones(3))
     >>> labeller.label([tree("NP")], ["rain", "falls"], sentence)[0].bracketed(), labeller.names
     ('(S (NP-SBJ (NN rain)) (VB falls))', ['NP-SBJ'])
     """
@@ -54,7 +54,7 @@ class FunctionLabeller:
         tags = frozenset(self.grammar.tags)
         return [label for label in self._labels.names if label != base_label(label) and label not in tags]
 
-    def label(self, trees: Sequence[Phrase], words: Sequence[str], constituents: Constituents) -> list[Phrase]:
+    def label(self, trees: Sequence[Phrase], words: Sequence[str], constituents: Parts) -> list[Phrase]:
         """Add function labels to trees of one sentence.
 
         A constituent that the grammar does not find in the sentence gets no function label.
@@ -62,10 +62,10 @@ class FunctionLabeller:
         best = self._best(words, constituents)
         return [_relabelled(tree, best, words) for tree in trees]
 
-    def _permits(self, constituents: Constituents, n: int) -> Permits:
+    def _permits(self, constituents: Parts, n: int) -> Permits:
         """Permit the symbols over each span of n words: all where constituents may be, and parts of them elsewhere."""
         first, end = cells(n)
-        cell = constituents.end * (constituents.end - 1) // 2 + constituents.first
+        cell = constituents.end * (constituents.end - 1) // 2 + constituents.begin
         posterior = np.bincount(cell, constituents.posterior, minlength=len(end))
         is_certain = posterior > _CERTAIN
         crossed = crossed_cells(n, zip(first[is_certain].tolist(), end[is_certain].tolist(), strict=True))
@@ -74,12 +74,12 @@ class FunctionLabeller:
         everything = np.ones_like(self.grammar.is_bar)
         return Permits(row, np.stack([everything, self.grammar.is_bar, ~everything]))
 
-    def _best(self, words: Sequence[str], constituents: Constituents) -> dict[Constituent, str]:
+    def _best(self, words: Sequence[str], constituents: Parts) -> dict[Constituent, str]:
         """Find the likeliest label for the category of each constituent that the grammar finds."""
         permits = self._permits(constituents, len(words))
         charts = self.grammar.charts([words], permits=[permits])
-        parts = self._labels.split(self.grammar.items(charts).constituents())
-        pairs = zip(parts.posterior.tolist(), parts.named(self._labels.names), strict=True)
+        parts = self._labels.split(self.grammar.items(charts).constituents()).parts
+        pairs = zip(parts.posterior.tolist(), self._labels.named(parts), strict=True)
         rising = sorted(pairs, key=lambda pair: pair[0])
         # Of several labels of one category, the dictionary keeps the last one, which is the likeliest.
         phrases = (part for _, part in rising if not part.is_tag)

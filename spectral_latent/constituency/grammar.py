@@ -1,30 +1,211 @@
-"""Hold a latent PCFG of phrases: the meaning of its symbols, and its operators over words."""
+"""Hold a latent PCFG of phrases: the meaning of its symbols, its operators over words, and what its charts find.
+
+**Rows** let every phrase have any children, so that no tree of known labels and words is impossible.  The rules of a
+grammar allow only children that were seen together.  Therefore a phrase may also have a row of children that are drawn
+one by one.  The row is a further symbol, with one state:
+
+| rule | weight | |
+| --- | --- | --- |
+| X → row | 2 ε / (1 - ε), in every state of X | ε is `ConstituencyOptions.rows` |
+| row → c | q(c) / 2 | the first child |
+| row → row c | q(c) / 2 | the next child |
+
+q(c) is the share of c among the constituents of the treebank.  The states of c have the weights of a root, because c is
+a tree of its own (`GrammarOptions.fragments`).  The weight of a tree is multiplied by 1 - ε for each of its phrases.
+So a phrase has the row of the children c_1 ... c_n, n ≥ 2, with probability ε 2^(1-n) Π q(c_i).  All rows together have
+probability ε, and all other rules 1 - ε, so that the probabilities of all trees still sum to one.
+
+**Subtrees** have probabilities, each given the label at its top (`SubtreeGrammar`).
+
+| here | meaning |
+| --- | --- |
+| n(a, h) | the expected number of nodes of symbol a in state h in a tree; see `mean_node_counts` |
+| X | the label of a phrase; if the phrase is an only child, X includes the labels of the parents above it |
+| n(X) = Σ_a Σ_h n(a, h) | the expected number of phrases X; the sum is over the symbols a whose chain begins with X |
+| p(t \\| X) = Σ_a Σ_h n(a, h) α_h(t) / n(X) | the probability that a phrase X is t |
+
+In a grammar without latent states, p(t \\| X) is the product of the probabilities of the rules of t: the inside
+probability of the subtree.  With states, p(t \\| X) is a mean over all contexts of a phrase X.  Each phrase of t
+multiplies the product by 1 - ε, because it may have a row of children instead.  n(a, h) is computed from trees without
+rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from spectral_latent._options import counted
-from spectral_latent.constituency.columns import PhraseColumns
 from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints
 from spectral_latent.constituency.conversion import PhraseSymbol, phrase_of
-from spectral_latent.constituency.forests import DerivationBuilder
-from spectral_latent.constituency.items import PhraseItems
-from spectral_latent.constituency.options import ConstituencyOptions
-from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.constituency.rows import with_rows
+from spectral_latent.constituency.forests import DerivationBuilder, PhraseColumns
+from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions
+from spectral_latent.constituency.tree import ChainLabels, LabelledParts, Phrase
 from spectral_latent.files import Distinct
-from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
+from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, SentenceGrammar
+from spectral_latent.inference import (
+    SignedLog,
+    inside,
+    marginals,
+    mean_inside_vectors,
+    mean_node_counts,
+    outside,
+    total_weight,
+)
 from spectral_latent.model.latent_tree import WeighedForest
-from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
+from spectral_latent.model.parts import Parts
+from spectral_latent.operators import ObservableOperators, Tensors
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, Vocabulary
 
-__all__ = ["PhraseGrammar"]
+__all__ = ["PhraseEvidence", "PhraseGrammar", "PhraseItems", "SubtreeGrammar", "chains_of", "with_rows"]
+
+_LEAST = 1e-6  # constituents with smaller posteriors are left out
+
+
+class PhraseItems(NamedTuple):
+    """The items of the charts of sentences under one grammar.
+
+    options: the settings of the grammar, which choose the signs of posteriors.
+    forest: the I items, with a component for each of the T sentences.
+    parts: the span of each item with the number of its chain of labels; the label is -1 for a bar, which is a part of a
+    phrase.  All items of a sentence that the grammar does not derive have the posterior 0.
+    is_derived: (T,) whether the grammar derives each sentence: whether the weights of its derivations do not sum to 0.
+    """
+
+    options: GrammarOptions
+    operators: ObservableOperators
+    forest: Forest
+    parts: Parts
+    is_derived: BoolArray
+
+    def likely(self, least: float) -> PhraseItems:
+        """Keep the roots and the items whose posterior is above a limit, and the derivations from kept items alone."""
+        keep = np.abs(self.parts.posterior) > least
+        keep[self.forest.root] = True
+        return self._replace(forest=self.forest.restrict(keep), parts=self.parts.take(keep))
+
+    def constituents(self) -> Parts:
+        """List the constituents with their posteriors; a chain may occur several times over the same words."""
+        return self.parts.take(np.flatnonzero((self.parts.label >= 0) & (self.parts.posterior > _LEAST)))
+
+    def reweigh(self, chains: Parts, factors: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Compute the posteriors of constituents after each derivation is multiplied by the factors of its
+        constituents: p(t) Π_{c in t} f(c).
+
+        A factor of one constituent changes the posteriors of all.  If it is above 1, the posteriors of constituents
+        that often occur with this one rise, and the posteriors of constituents that cross it fall.
+
+        factors: (K,) the factor of each constituent; other items have the factor 1.
+        Returns the posteriors (K,), and whether the items derive each sentence, (T,).
+        """
+        row = chains.find(self.parts)
+        of_item, is_derived = _posteriors(
+            self.options, self.operators, self.forest, self.parts.sentence, np.append(factors, 1.0)[row]
+        )
+        known = np.flatnonzero(row >= 0)
+        posterior = np.bincount(row[known], of_item[known], minlength=len(factors))
+        return posterior.astype(float), is_derived
+
+
+class PhraseEvidence(NamedTuple):
+    """What the grammars of a parser find in T sentences, from which judges re-weigh the labelled constituents.
+
+    words: the words of all sentences.
+    start: (T + 1,) the first word of each sentence, and the number of all words.
+    items: the items of the charts under each grammar; all grammars number the chains alike.
+    chains: the constituents with chains of labels; their posteriors are means over the grammars.
+    labels: the labels of these chains.
+    labelled: the labelled constituents, with the sums of these posteriors.
+    options: the settings of the model of spans.
+    """
+
+    words: Sequence[str]
+    start: IntArray
+    items: list[PhraseItems]
+    chains: Parts
+    labels: ChainLabels
+    labelled: LabelledParts
+    options: SpanOptions
+
+
+def _posteriors(
+    options: GrammarOptions,
+    operators: ObservableOperators,
+    forest: Forest,
+    sentence: IntArray,
+    factors: FloatArray | None = None,
+) -> tuple[FloatArray, BoolArray]:
+    """Compute the posteriors of the items of T sentences, (I,), and whether each sentence has a derivation, (T,).
+
+    factors: (I,) the factor of each item, as in `inference.inside`; None if all factors are 1.
+    """
+    inside_vectors = inside(operators, forest, factors)
+    outside_vectors = outside(operators, forest, inside_vectors, factors)
+    mu = marginals(operators, forest, inside_vectors, outside_vectors, factors)
+    sign = total_weight(operators, forest, inside_vectors).sign
+    return options.with_signs(mu, sign[sentence]), sign != 0
+
+
+def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatArray:
+    """Sum the weights of the binary rules of every symbol, (S, M), over all trees below them: 1 for most phrases.
+
+    whole: (S, M) the sum of each symbol's inside vectors.
+    """
+    m = operators.states
+    sums = np.zeros_like(operators.root)
+    for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
+        sums[a, : m[a]] += tensor.apply_left(whole[b, : m[b]]) @ whole[c, : m[c]]
+    return sums
+
+
+def with_rows(grammar: LatentGrammar[Any, Any, Any, Any, Any], is_bar: BoolArray, rows: float) -> ObservableOperators:
+    """Add the symbol of rows and its rules to the latent operators of a grammar, without leaf rules.
+
+    The symbol of rows comes after all others.
+
+    is_bar: (S,) whether each symbol is a bar.
+    """
+    operators = grammar.latent.rest
+    rules = operators.rules
+    n, width = operators.root.shape
+    if operators.probabilities:
+        whole = (np.arange(width) < operators.states[:, None]).astype(float)
+    else:
+        whole = mean_inside_vectors(grammar.operators, grammar.coarse)
+    # The weights of a constituent that is drawn for a row, and of a phrase whose rules a row replaces.
+    weight = (operators.root * whole).sum(axis=1, keepdims=True)
+    alone = np.divide(operators.root, weight, out=np.zeros_like(operators.root), where=weight > 0.0)
+    share = np.where(is_bar, 0.0, grammar.prior)
+    drawn = alone * (share / share.sum() / 2.0)[:, None]
+    replaced = _sums_of_rules(operators, whole) * (2.0 * rows / (1.0 - rows))
+    children = np.flatnonzero(drawn.any(axis=1))
+    phrases = np.flatnonzero(~is_bar & replaced.any(axis=1))
+    # These rules come after all others in lexicographic order, because the symbol of rows has the largest number.
+    row = np.full(n, n)
+    unary = np.concatenate([np.stack([phrases, row[phrases]], axis=1), np.stack([row[children], children], axis=1)])
+    matrices = np.zeros((len(unary), width, width))
+    matrices[: len(phrases), :, 0] = replaced[phrases]
+    matrices[len(phrases) :, 0, :] = drawn[children]
+    binary = np.stack([row[children], row[children], children], axis=1)
+    states = np.append(operators.states, 1)
+    shapes = np.concatenate([operators.binary.shapes, states[binary]])
+    terms = np.append(operators.binary.terms, np.zeros_like(children))
+    is_state = np.arange(width) < states[children, None]
+    data = np.append(operators.binary.data, drawn[children][is_state])
+    return replace(
+        operators,
+        rules=Rules(rules.leaf, unary, np.concatenate([rules.binary, binary])),
+        states=states,
+        root=np.append(operators.root, np.zeros((1, width)), axis=0),
+        unary=matrices,
+        binary=Tensors(shapes, terms, data),
+        singular_values=None,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,8 +259,11 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         """
         forest, first, end = charts.joined()
         sentence = charts.grammar.sentence_of(first)
+        start = charts.grammar.start[sentence]
         chain = np.where(self._are_parts(charts, forest, first, end), -1, self._chain_of[forest.symbol])
-        return PhraseItems.compute(self.options, charts.grammar.latent, forest, sentence, first, end, chain)
+        posterior, is_derived = _posteriors(self.options, charts.grammar.latent, forest, sentence)
+        parts = Parts(sentence, first - start, end - start, chain, posterior)
+        return PhraseItems(self.options, charts.grammar.latent, forest, parts, is_derived)
 
     def most_frequent_tags(self, sentence: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.
@@ -167,3 +351,61 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         symbol: the meaning of a symbol.
         """
         return symbol.name
+
+
+def chains_of(tree: Phrase) -> list[tuple[Phrase, tuple[str, ...]]]:
+    """List for each phrase the uppermost phrase of its chain of only children, and the labels from there down to it.
+
+    >>> tree = Phrase("S", (Phrase("VP", (Phrase("VB", ("go",)),)),))
+    >>> [(top.label, labels) for top, labels in chains_of(tree)]
+    [('S', ('S',)), ('S', ('S', 'VP')), ('S', ('S', 'VP', 'VB'))]
+    """
+    chains: list[tuple[Phrase, tuple[str, ...]]] = []
+    above: tuple[Phrase, tuple[str, ...]] | None = None  # the chain of the parent whose only child comes next
+    for node in tree.nodes():
+        if isinstance(node, Phrase):
+            top, labels = (node, ()) if above is None else above
+            chains.append((top, (*labels, node.label)))
+            above = chains[-1] if len(node.children) == 1 else None
+        else:
+            above = None
+    return chains
+
+
+class SubtreeGrammar(NamedTuple):
+    """A grammar that computes the probabilities of subtrees.
+
+    grammar: a grammar of probabilities.
+    nodes: (S, M) n(a, h), which replaces the root weights; zero for a bar @X, which is a part of a phrase.
+    n_phrases: the number n(X) of phrases with each label X.
+    """
+
+    grammar: PhraseGrammar
+    nodes: FloatArray
+    n_phrases: Mapping[tuple[str, ...], float]
+
+    @staticmethod
+    def of(grammar: PhraseGrammar) -> SubtreeGrammar:
+        """Compute the expected numbers of phrases; a bar @X is not a phrase.
+
+        Raises ValueError for a grammar whose numbers are not probabilities, and if trees are infinite on average.
+        """
+        nodes = mean_node_counts(grammar.operators)
+        nodes[grammar.is_bar] = 0.0
+        n_phrases: dict[tuple[str, ...], float] = defaultdict(float)
+        for symbol, count in zip(grammar.symbols, nodes.sum(axis=1).tolist(), strict=True):
+            for end in range(1, len(symbol.chain) + 1):
+                n_phrases[symbol.chain[:end]] += count
+        return SubtreeGrammar(grammar, nodes, dict(n_phrases))
+
+    def weights(self, tree: Phrase) -> SignedLog:
+        """Compute p(t | X) of each of n phrases t of a tree, in the order of `nodes`."""
+        chains = chains_of(tree)
+        tops = [top for top, _ in chains]
+        words = self.grammar.for_sentences([list(top.words()) for top in tops])
+        columns = PhraseColumns.of([[top] for top in tops], words.start.tolist())
+        of_tops = self.grammar.weighed(columns, words, root=self.nodes).weight()
+        n_phrases = np.array([self.n_phrases.get(labels, 0.0) for _, labels in chains])
+        known = n_phrases > 0.0
+        log = np.where(known, of_tops.log - np.log(np.where(known, n_phrases, 1.0)), -np.inf)
+        return SignedLog(np.where(known, of_tops.sign, 0), log)

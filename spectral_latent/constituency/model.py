@@ -1,41 +1,82 @@
-"""Parse phrases with one latent PCFG, or with the averaged posteriors of several."""
+"""Parse phrases with one latent PCFG, or with the averaged posteriors of several.
+
+Sentences are parsed in batches.  To save time, these steps are done for all sentences of a batch at once: the lookup of
+words, the passes over charts, the average over grammars, and the probabilities of trees.
+
+Self-training (`self_train`) only helps if a second model judges the trees, so that they are better than the trees of
+the grammars alone: a reranker (McClosky, Charniak and Johnson 2006), or here the model of spans.  Both learn from the
+treebank alone.  The second parser keeps the model of spans.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, ClassVar
+from functools import cached_property
+from itertools import chain, groupby, repeat
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 
+from spectral_latent._options import AtLeast, checked, counted
+from spectral_latent.constituency.agreement import Agreement
 from spectral_latent.constituency.cleaning import Changes, cleaned, without_functions
-from spectral_latent.constituency.constituents import Constituent
-from spectral_latent.constituency.constraints import unknown_phrase
+from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints, unknown_phrase
+from spectral_latent.constituency.decoding import PhraseForest, bracketings
+from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.constituency.functions import FunctionLabeller
-from spectral_latent.constituency.grammar import PhraseGrammar
-from spectral_latent.constituency.options import ConstituencyOptions, check_together
-from spectral_latent.constituency.parsing import PhraseParser, by_words
-from spectral_latent.constituency.phrase import Phrase
-from spectral_latent.constituency.presets import preset
-from spectral_latent.constituency.spans import SpanExamples, SpanModel, SpanOptions
-from spectral_latent.constituency.subtrees import SubtreeGrammar
-from spectral_latent.constituency.training import train_parser
-from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import Limits
-from spectral_latent.inference import SignedLog
-from spectral_latent.model import (
-    check_kind,
-    check_trees,
-)
+from spectral_latent.constituency.grammar import PhraseEvidence, PhraseGrammar, PhraseItems, SubtreeGrammar
+from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions, check_together, preset
+from spectral_latent.constituency.spans import SpanExamples, SpanModel
+from spectral_latent.constituency.training import prepare
+from spectral_latent.constituency.tree import ChainLabels, Constituent, FlatPhrases, Phrase, constituents_of
+from spectral_latent.estimation import Listener, Progress, silent
+from spectral_latent.grammar import Charts, Limits, SentenceGrammar
+from spectral_latent.grammar.parser import Parser, estimate_again, estimate_all
+from spectral_latent.inference import SignedLog, n_best_derivations
+from spectral_latent.model import Parse, Parses, Partial, check_kind, check_sentences, check_trees, complete
 from spectral_latent.model.batches import batches_of, map_batches
-from spectral_latent.trees import FloatArray
+from spectral_latent.model.parts import Judge, Parts, average, jackknife
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
-__all__ = ["ConstituencyModel"]
+__all__ = ["FALLBACK", "ConstituencyModel", "by_words", "self_train"]
+
+FALLBACK = "FALLBACK"
+"""The label of the flat tree of a sentence that no grammar derives."""
+
+_REQUIRED = 1e3  # the additional gain of a required constituent, far above the sum of all other gains
+
+
+class ParsesOfBatch(list[Parses[Phrase]]):
+    """The parses of several sentences, whose pickle has each phrase once."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the trees of all sentences together."""
+        flat = FlatPhrases.of([parse.tree for parses in self for parse in parses])
+        return _parses_of_batch, (flat, [[tuple(parse[1:]) for parse in parses] for parses in self])
+
+
+def _parses_of_batch(flat: FlatPhrases, rest: list[list[tuple[Any, ...]]]) -> ParsesOfBatch:
+    """Make parses from flat trees and the other fields of each parse."""
+    trees = iter(flat.trees())
+    return ParsesOfBatch(Parses(Parse(next(trees), *each) for each in of_sentence) for of_sentence in rest)
+
+
+def by_words(trees: Iterable[Phrase]) -> list[list[Phrase]]:
+    """Divide trees into lists: a list holds trees that follow one another and have the same words."""
+    return [list(of_sentence) for _, of_sentence in groupby(trees, key=lambda tree: tuple(tree.words()))]
+
+
+def _obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
+    """Tell whether a tree has all constituents that constraints require."""
+    if not constraints.brackets:
+        return True
+    labelled_spans = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
+    return all(tuple(bracket) in labelled_spans for bracket in constraints.required)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConstituencyModel(PhraseParser):
+class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phrase]):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
 
     members: the grammars; all have the same `span_penalty`, `spans` and `function_labels`; others may differ.
@@ -45,9 +86,9 @@ class ConstituencyModel(PhraseParser):
     and posteriors are those of trees without function labels.
 
     `score` cleans trees as training does.  A phrase may have any children, but children that rules allow are likelier;
-    see `rows`.  A tree has p̂ = 0 if a label or a chain of labels was never seen, or if a frequent word never had its
+    see `grammar`.  A tree has p̂ = 0 if a label or a chain of labels was never seen, or if a frequent word never had its
     tag.  `log_probabilities` is a lower bound: it sums over the derivations in pruned charts, which lack the rules of
-    `rows`; it is -inf if some word must have a tag that it never had.  A word that was never seen is replaced by its
+    rows; it is -inf if some word must have a tag that it never had.  A word that was never seen is replaced by its
     signature, with the probabilities of tags that follow from its spelling.
 
     >>> def leaf(tag, word): return Phrase(tag, (word,))
@@ -59,6 +100,11 @@ class ConstituencyModel(PhraseParser):
     """
 
     kind: ClassVar[str] = "constituency"
+    any_tree = ANY_TREE
+
+    members: tuple[PhraseGrammar, ...]
+    spans: SpanModel | None = None
+    functions: FunctionLabeller | None = None
 
     @property
     def sizes(self) -> str:
@@ -106,19 +152,23 @@ class ConstituencyModel(PhraseParser):
         """
         options = preset("fast") if options is None else options
         several = list(options) if isinstance(options, Iterable) else [options]
-        find = partial(_span_examples, jobs=jobs)
-        return ConstituencyModel(
-            *train_parser(
-                phrases,
-                several,
-                find,
-                weights=weights,
-                spans=spans,
-                jobs=jobs,
-                listener=listener,
-                changes=changes,
-            )
-        )
+        check_together(several)
+        if spans is not None and several[0].spans is None:
+            raise ValueError("the options have no `spans`; a model of spans is used with the settings that they have")
+        to_learn = several[0].spans if spans is None else None
+        labelling = several[:1] if several[0].function_labels else []
+        several = [replace(settings, function_labels=False) for settings in several]
+        if to_learn is not None:  # the trees are read again, fold by fold
+            phrases = list(phrases)
+            weights = None if weights is None else list(weights)
+        trainings = prepare(phrases, [*several, *labelling], weights=weights, jobs=jobs, changes=changes)
+        grammars = estimate_all(trainings, jobs, listener)
+        members = grammars[: len(several)]
+        if to_learn is not None:
+            times = repeat(1.0) if weights is None else weights
+            weighted = [(tree, weight) for tree, weight in zip(phrases, times, strict=False) if weight > 0.0]
+            spans = _learn_spans(weighted, members, to_learn, jobs, listener)
+        return ConstituencyModel(members, spans, FunctionLabeller(grammars[-1]) if labelling else None)
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
         """Replace the limits of the cost of a sentence under each grammar.
@@ -137,9 +187,8 @@ class ConstituencyModel(PhraseParser):
 
         Raises ValueError if there is no word.
         """
-        charts = self.charts([unknown_phrase(words)])
-        parts = self.found(charts, words).labelled
-        return dict(zip(parts.named(self.labels.names), parts.posterior.tolist(), strict=True))
+        _, parts = self.find_parts(self.charts([unknown_phrase(words)]), words)
+        return dict(zip(self.labels.named(parts), parts.posterior.tolist(), strict=True))
 
     def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
         """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
@@ -187,14 +236,299 @@ class ConstituencyModel(PhraseParser):
             facts["objective"] = objectives
         return super().description | facts
 
+    def _input(self, given: Sequence[str] | PartialPhrase) -> PartialPhrase:
+        return cast(PartialPhrase, given) if isinstance(given, Partial) else unknown_phrase(given)
 
-def _span_examples(
-    members: tuple[PhraseGrammar, ...], trees: Iterable[Phrase], options: SpanOptions, *, jobs: int | None
-) -> Iterator[SpanExamples]:
-    """List the constituents that grammars find in the sentence of each cleaned tree."""
-    return map_batches(_examples_of, ConstituencyModel(members), trees, jobs, options)
+    def _is_empty(self, given: PartialPhrase) -> bool:
+        return not given.sentence
+
+    def _sentence(self, words: Sequence[str]) -> tuple[str, ...]:
+        return tuple(words)
+
+    @cached_property
+    def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
+        """List the chains of all members, and for each member the numbers of its own chains in this list."""
+        chains = Vocabulary(chain for member in self.members for chain in member.chains)
+        return chains.names, [chains.numbers(member.chains) for member in self.members]
+
+    @cached_property
+    def labels(self) -> ChainLabels:
+        """The labels in the chains of all members."""
+        return ChainLabels(self._chains[0])
+
+    def checked(self, words: Sequence[str], constraints: PhraseConstraints) -> PhraseConstraints:
+        """Check constraints, and turn their brackets over tags into tags.
+
+        constraints: the constraints on its tree.
+
+        Raises TypeError for constraints on dependency trees, and ValueError for constraints that do not fit the
+        sentence and the grammars.
+        """
+        check_kind(constraints, PhraseConstraints)
+        if constraints == ANY_TREE:
+            return constraints
+        tags = frozenset(tag for member in self.members for tag in member.tags)
+        labels = frozenset(label for chain in self._chains[0] for label in chain)
+        constraints = constraints.with_tags_apart(tags)
+        constraints.check(len(words), labels - tags, tags)
+        return constraints
+
+    def charts(self, sentences: Sequence[PartialPhrase]) -> list[Charts]:
+        """Build each grammar's pruned charts of sentences.
+
+        sentences: the sentences with their constraints.
+        Raises ValueError if a sentence is empty, or if its constraints do not fit the sentence and the grammars.
+        """
+        known = [Partial(sentence.sentence, self.checked(*sentence)) for sentence in sentences]
+        return [member.charts_of(known) for member in self.members]
+
+    def _items(self, charts: Sequence[Charts]) -> list[PhraseItems]:
+        """Compute the posteriors of the items of each grammar's charts; all grammars number the chains alike."""
+        items_of_members = []
+        for member, charts_of, number in zip(self.members, charts, self._chains[1], strict=True):
+            items = member.items(charts_of)
+            parts = items.parts._replace(label=np.append(number, -1)[items.parts.label])
+            items_of_members.append(items._replace(parts=parts))
+        return items_of_members
+
+    @staticmethod
+    def _average(items: Sequence[PhraseItems]) -> Parts:
+        """Average the posteriors of constituents with chains over the grammars that derive their sentence.
+
+        A sentence has no constituents if no grammar derives it.  A grammar does not derive a sentence if the weights of
+        its derivations sum to 0.
+        """
+        n_grammars = np.sum([of_grammar.is_derived for of_grammar in items], axis=0)
+        return average([of_grammar.constituents() for of_grammar in items], n_grammars)
+
+    @property
+    def judges(self) -> list[Judge[PhraseEvidence]]:
+        """The judges of labelled constituents, in the order in which they judge."""
+        options = self.options.spans
+        if self.spans is None or options is None:
+            return []
+        return [self.spans, Agreement()] if options.step > 0.0 else [self.spans]
+
+    def find_parts(self, charts: Sequence[Charts], words: Sequence[str]) -> tuple[PhraseEvidence, Parts]:
+        """Find the constituents of sentences, and let the judges re-weigh those with single labels.
+
+        charts: the charts of T sentences under each grammar.
+        words: the words of all sentences.
+        """
+        items = self._items(charts)
+        chains = self._average(items)
+        labelled = self.labels.split(chains)
+        start = charts[0].grammar.start
+        evidence = PhraseEvidence(words, start, items, chains, self.labels, labelled, self.options.spans)
+        parts = labelled.parts
+        for judge in self.judges:
+            parts = judge.judge(parts, evidence)
+        return evidence, parts
+
+    def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
+        """List the constituents that the grammars find in each tree's sentence; none if no grammar derives it.
+
+        trees: cleaned trees, whose constituents are the correct ones.
+        options: the settings of the model of spans.
+        """
+        chains = self._average(self._items(self.charts([unknown_phrase(tuple(tree.words())) for tree in trees])))
+        examples = []
+        for at, tree in enumerate(trees):
+            parts = self.labels.split(chains.of_sentence(at)).parts
+            in_tree = set(constituents_of(tree))
+            correct = np.array([part in in_tree for part in self.labels.named(parts)], dtype=np.bool_)
+            words = list(tree.words())
+            judged = options.judged(parts)
+            examples.append(SpanExamples.of(parts, self.labels, words, np.array([0, len(words)]), judged, correct))
+        return examples
+
+    def find(
+        self, inputs: Iterable[Sequence[str] | PartialPhrase], n_best: int, **settings: Any
+    ) -> list[Parses[Phrase]]:
+        """Find the best trees of each sentence of a batch, in a list that processes exchange cheaply.
+
+        inputs: the words of each sentence, or the words with constraints on the tree.
+        settings: `charts`, the charts of the sentences under each grammar; `scored`, whether to weigh the trees.
+        """
+        return ParsesOfBatch(super().find(inputs, n_best, **settings))
+
+    def _find(
+        self,
+        sentences: Sequence[PartialPhrase],
+        n_best: int,
+        *,
+        charts: Sequence[Charts] | None = None,
+        scored: bool = True,
+    ) -> list[Parses[Phrase]]:
+        """Find up to `n_best` different trees of each sentence, by falling gain."""
+        if charts is None:
+            charts = self.charts(sentences)
+        if len(charts) != len(self.members):
+            raise ValueError(
+                f"charts of {counted(len(charts), 'grammar')} for a parser of {len(self.members)}; give the charts of "
+                f"each grammar"
+            )
+        for charts_of in charts:
+            if len(charts_of.pruned) != len(sentences):
+                raise ValueError(
+                    f"charts of {counted(len(charts_of.pruned), 'sentence')} for {len(sentences)}; give the charts of "
+                    f"each sentence"
+                )
+        grammars = [charts_of.grammar for charts_of in charts]
+        words = list(chain.from_iterable(tree.sentence for tree in sentences))
+        evidence, parts = self.find_parts(charts, words)
+        trees = self._bracketings(sentences, evidence, parts, n_best)
+        derivations = n_best_derivations(trees.forest, trees.weight, n_best)
+        columns = trees.columns(derivations)
+        weight = self._weight(columns, grammars) if scored else SignedLog.unknown(len(derivations))
+        # Sort the trees by sentence, without trees that lack a required bracket.
+        known = [self.checked(*sentence) for sentence in sentences]
+        obedient: list[list[Parse[Phrase]]] = [[] for _ in sentences]
+        weighed = map(Parse, columns.trees(trees.words), weight.sign.tolist(), weight.log.tolist())
+        for at, parse in zip(trees.sentence[derivations.component].tolist(), weighed, strict=True):
+            if _obeys(parse.tree, known[at]):
+                obedient[at].append(parse)
+        # Add function labels; a sentence without a tree gets the fallback.
+        parses: list[Parses[Phrase]] = []
+        for at, (sentence, of_sentence) in enumerate(zip(sentences, obedient, strict=True)):
+            if of_sentence and self.functions is not None:
+                plain = [parse.tree for parse in of_sentence]
+                labelled = self.functions.label(plain, sentence.sentence, evidence.chains.of_sentence(at))
+                of_sentence = [parse._replace(tree=tree) for parse, tree in zip(of_sentence, labelled, strict=True)]
+            parses.append(Parses(of_sentence or [self._fallback(sentence, grammars[0], at)]))
+        return parses
+
+    def _bracketings(
+        self, sentences: Sequence[PartialPhrase], evidence: PhraseEvidence, parts: Parts, n_best: int
+    ) -> PhraseForest:
+        """Build the forest of all trees that consist of the found constituents, with the gains of the constituents."""
+        chains = evidence.chains
+        gain = self.labels.gains(parts, evidence.labelled, self.options.span_penalty)
+        gain += _REQUIRED * self._is_required(chains, sentences)
+        if n_best == 1:  # the best tree has no constituents without a gain, except words and the top
+            width = chains.end - chains.begin
+            keep = (gain > 0.0) | (width == np.diff(evidence.start)[chains.sentence]) | (width == 1)
+            chains = chains.take(keep)
+            gain = gain[keep]
+        return bracketings(chains, gain, self._chains[0], evidence.words, evidence.start)
+
+    def _is_required(self, chains: Parts, sentences: Sequence[PartialPhrase]) -> BoolArray:
+        """Tell which constituents (K,) are required: all chains over a required span that have its label, if any."""
+        required = np.zeros(len(chains.label), dtype=np.bool_)
+        for at, (_, constraints) in enumerate(sentences):
+            for bracket in constraints.required:
+                fits = [bracket.label is None or bracket.label in chain for chain in self._chains[0]]
+                is_over = (chains.sentence == at) & (chains.begin == bracket.first) & (chains.end == bracket.end)
+                required |= is_over & np.array(fits)[chains.label]
+        return required
+
+    def _trees(self, trees: Iterable[Phrase]) -> list[Phrase]:
+        return list(cleaned(check_trees(trees, Phrase)))
+
+    def _weigh(self, trees: list[Phrase]) -> SignedLog:
+        """Compute p̂ of cleaned trees; parts that neighbouring trees of one sentence share are computed once."""
+        lists = by_words(trees)
+        sentences = [list(of_sentence[0].words()) for of_sentence in lists]
+        grammars = [member.for_sentences(sentences) for member in self.members]
+        return self._weight(PhraseColumns.of(lists, grammars[0].start.tolist()), grammars)
+
+    def score_with_parts(self, lists: Sequence[Sequence[Phrase]]) -> tuple[SignedLog, list[FloatArray]]:
+        """Score the trees of sentences, and compute the posteriors of their labelled constituents, tags included.
+
+        lists: for each sentence of a batch, one or more cleaned trees over its words.
+        """
+        sentences = [unknown_phrase(tuple(trees[0].words())) for trees in lists]
+        charts = self.charts(sentences)
+        start = charts[0].grammar.start
+        columns = PhraseColumns.of(lists, start.tolist())
+        _, parts = self.find_parts(charts, list(chain.from_iterable(tree.sentence for tree in sentences)))
+        weight = self._weight(columns, [charts_of.grammar for charts_of in charts])
+        return weight, columns.values(parts, self.labels, start)
+
+    def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> SignedLog:
+        """Average the probabilities of trees under each grammar of their sentences."""
+        pairs = zip(self.members, grammars, strict=True)
+        return SignedLog.mean([member.weighed(columns, grammar).weight() for member, grammar in pairs])
+
+    def _fallback(self, sentence: PartialPhrase, grammar: SentenceGrammar, at: int) -> Parse[Phrase]:
+        """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag."""
+        alone = grammar.of_sentences(np.array([at]))
+        tags = self.members[0].most_frequent_tags(alone)
+        leaves = [Phrase(tag, (word,)) for tag, word in zip(tags, sentence.sentence, strict=True)]
+        return Parse(self.checked(*sentence).alone(leaves, FALLBACK), 0, -np.inf, is_fallback=True)
+
+
+def _learn_spans(
+    weighted: Sequence[tuple[Phrase, float]],
+    grammars: Sequence[PhraseGrammar],
+    options: SpanOptions,
+    jobs: int | None,
+    listener: Listener,
+) -> SpanModel:
+    """Train a model of spans on the constituents that grammars find in sentences that are new to them."""
+    alone = [replace(grammar.options, spans=None) for grammar in grammars]
+
+    def learn(trees: list[Phrase], weights: list[float]) -> ConstituencyModel:
+        """Train the grammars of a fold, which have no model of spans."""
+        trainings = prepare(trees, alone, weights=weights, jobs=jobs)
+        if options.anew:
+            return ConstituencyModel(tuple(training.estimate(jobs=jobs) for training in trainings))
+        pairs = zip(grammars, trainings, strict=True)
+        return ConstituencyModel(tuple(estimate_again(training, whole, jobs) for whole, training in pairs))
+
+    examples: list[SpanExamples] = []
+    for model, held_out, weights in jackknife(weighted, options.folds, learn, listener):
+        of_fold = map_batches(_examples_of, model, cleaned(held_out), jobs, options)
+        examples += (each.weighted(weight) for each, weight in zip(of_fold, weights, strict=True))
+    return SpanModel.train(examples, options)
 
 
 def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
     """List the constituents that the grammars of a model find in the sentence of each cleaned tree."""
     return model.span_examples(trees, options)
+
+
+def self_train(
+    phrases: Iterable[Phrase],
+    sentences: Iterable[Sequence[str]],
+    options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
+    *,
+    weight: float = 0.25,
+    weights: Iterable[float] | None = None,
+    jobs: int | None = 1,
+    listener: Listener = silent,
+    changes: Changes | None = None,
+) -> ConstituencyModel:
+    """Learn from trees, parse sentences without trees, and learn once more from both.
+
+    The second parser keeps the model of spans of the first parser, if there is one.  Trees and sentences are kept in
+    memory.  A sentence is left out if it has no words, or if no grammar derives it.
+
+    phrases: the trees of the treebank.
+    sentences: the words of each sentence, spelt as the trees spell them.
+    options: the options of both parsers, as `ConstituencyModel.train` takes them.
+    weight: the weight of the tree of a sentence: it counts as this many trees; at least 0.
+    weights: the weight of each of `phrases`; 1 if not given.
+    jobs: the number of threads, and of processes that parse; the result does not depend on it.
+    changes: the counts to which the cleaning of `phrases` adds; None to count nothing.
+    Raises ValueError for a weight below 0 or not finite, and TypeError for a string in place of a sentence, both before
+    training; and the errors of `ConstituencyModel.train`.
+
+    >>> from spectral_latent.corpora.embedded import embedded_treebank
+    >>> text = ["the dog saw a cat in the garden".split()]
+    >>> self_train(embedded_treebank(60), text).parse(text[0]).is_fallback
+    False
+    """
+    checked("weight", weight, Annotated[float, AtLeast(0.0)])
+    trees = list(phrases)
+    sentences = list(check_sentences(sentences))
+    times = [1.0] * len(trees) if weights is None else list(weights)
+    teacher = ConstituencyModel.train(trees, options, weights=times, jobs=jobs, listener=listener, changes=changes)
+    unknown = [unknown_phrase(tuple(words)) for words in sentences if len(words)]
+    listener(Progress("sentences without trees", 0, len(unknown)))
+    parsed = teacher.parse_all(unknown, scored=False, jobs=jobs)
+    for number, (tree, share) in enumerate(complete(parsed), start=1):
+        trees.append(tree)
+        times.append(weight * share)
+        listener(Progress("sentences without trees", number, len(unknown)))
+    return ConstituencyModel.train(trees, options, weights=times, spans=teacher.spans, jobs=jobs, listener=listener)

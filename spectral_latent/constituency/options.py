@@ -1,18 +1,66 @@
-"""Settings of latent PCFGs of phrases."""
+"""Hold the settings of latent PCFGs of phrases, and presets of settings that go well together.
+
+Of the presets, `fast` is a single grammar, `best` averages six, and the others three.
+
+`accurate` and `best` have a model of spans (see `spans`), which is learnt on held-out folds.  `best` trains the
+grammars of each fold from the beginning.  The grammars of a preset have different binarisations, because the mean of
+posteriors is best if the errors of the grammars differ: a symbol that remembers its parent has other information than a
+symbol that remembers a sibling.
+
+`spectral` finds its grammars by moments and linear algebra.  Only its log-linear model of spelling is found by
+iteration, and its loss is convex: no part of the training has local optima.  The grammars of all other presets are
+trained by EM, which starts from clusters.
+
+docs/accuracy.md has the gain of each step.  The options were chosen on the dev splits of NLTK's treebank sample, alpino
+and cess_esp with several seeds, the binarisations on the first two treebanks with one seed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from spectral_latent._options import AtLeast, Below, checked
-from spectral_latent.constituency.conversion import Binarisation
-from spectral_latent.constituency.features import FeatureSet
-from spectral_latent.constituency.spans import SpanOptions
-from spectral_latent.grammar import GrammarOptions
+import numpy as np
 
-__all__ = ["ConstituencyOptions", "check_together"]
+from spectral_latent._names import AnyPresetName
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, checked, of_preset
+from spectral_latent.constituency.conversion import Binarisation, FeatureSet
+from spectral_latent.estimation import Estimator, Spectral
+from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clusters_then_em
+from spectral_latent.model.parts import Parts
+from spectral_latent.trees import IntArray
+
+__all__ = ["ConstituencyOptions", "SpanOptions", "check_together", "preset"]
+
+
+@dataclass(frozen=True)
+class SpanOptions(Options):
+    """Settings of a model of spans.
+
+    folds: the number of parts of the training trees; each part is parsed by grammars of the other parts.
+    anew: whether the grammars of a fold are trained from the beginning, which takes as long as training on all trees.
+    Otherwise, they are one iteration of EM from the grammars of all trees, if these have probabilities.
+    penalty: λ, the weight of the squared norm of the weights.
+    iterations: the largest number of iterations of L-BFGS.
+    least: constituents with a smaller posterior are not judged, and keep their posteriors.
+    step: γ, the amount by which judgements change the posteriors of other constituents; see `agreement`.  With 0, each
+    constituent is judged alone.
+    """
+
+    folds: Annotated[int, AtLeast(2)] = 4
+    anew: bool = False
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 30.0
+    iterations: Annotated[int, AtLeast(1)] = 60
+    least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
+    step: Annotated[float, AtLeast(0.0), AtMost(100.0)] = 3.5
+
+    def judged(self, parts: Parts) -> IntArray:
+        """List the numbers (n,) of the constituents that the model judges; other constituents keep their posteriors.
+
+        parts: the labelled constituents of sentences, with their posteriors.
+        """
+        return np.flatnonzero(parts.posterior > self.least)
 
 
 @dataclass(frozen=True)
@@ -24,7 +72,7 @@ class ConstituencyOptions(GrammarOptions):
     span_penalty: the gain of a constituent is its posterior less this number.  A larger number gives trees with fewer
     constituents, and a larger share of them is right.
     rows: the probability that the children of a phrase are drawn one by one, so that any children may occur together;
-    see the module `rows`.
+    see the module `grammar`.
     function_labels: whether symbols keep function labels, such as SBJ; a model learns them with one more grammar.
     spans: the settings of a model of spans, which judges constituents by the words around them; None for no such model.
     """
@@ -60,3 +108,49 @@ def check_together(options: Sequence[ConstituencyOptions]) -> None:
         raise ValueError(f"the grammars of one parser must have the same spans, not {first} and {others[0]}")
     if len({settings.function_labels for settings in options}) > 1:
         raise ValueError("the grammars of one parser must have the same function_labels, not True and False")
+
+
+def _grammar(estimator: Estimator, binarisation: Binarisation) -> ConstituencyOptions:
+    """Make the options of a grammar with tightly pruned charts."""
+    return ConstituencyOptions(estimator=estimator, beam=BEAM, threshold=THRESHOLD, binarisation=binarisation)
+
+
+_WAYS = (Binarisation("last"), Binarisation("first", siblings=1), Binarisation(parents=1))
+_MORE_WAYS = (Binarisation("last", siblings=1), Binarisation("first"), Binarisation("first", parents=1))
+
+
+def _n_states(most: int, binarisation: Binarisation) -> int:
+    """Choose the largest number of states of a symbol; it is smaller if symbols remember parents, and are more."""
+    return 12 if binarisation.parents else most
+
+
+def _with_spans(spans: SpanOptions, *binarisations: Binarisation) -> tuple[ConstituencyOptions, ...]:
+    """Make the options of a grammar for each binarisation, with a model of spans."""
+    grammars = [_grammar(clusters_then_em(_n_states(28, each), 3, 16), each) for each in binarisations]
+    return tuple(replace(grammar, spans=spans) for grammar in grammars)
+
+
+def _spectral(binarisation: Binarisation) -> ConstituencyOptions:
+    """Make the options of a grammar with the spectral estimator."""
+    return _grammar(Spectral(_n_states(16, binarisation)), binarisation)
+
+
+_PRESETS: dict[AnyPresetName, tuple[ConstituencyOptions, ...]] = {
+    "fast": (_grammar(clusters_then_em(24, 2, 8), Binarisation()),),
+    "accurate": _with_spans(SpanOptions(), *_WAYS),
+    "best": _with_spans(SpanOptions(anew=True), *_WAYS, *_MORE_WAYS),
+    "spectral": tuple(map(_spectral, _WAYS)),
+}
+
+
+def preset(name: AnyPresetName) -> tuple[ConstituencyOptions, ...]:
+    """Return the options of each grammar of a parser, for `ConstituencyModel.train`.
+
+    name: the name of the preset.
+
+    Raises ValueError for another name.
+
+    >>> [options.estimator.states.n_states for options in preset("accurate")]
+    [28, 28, 12]
+    """
+    return of_preset(_PRESETS, name)

@@ -1,4 +1,4 @@
-"""Compute the probabilities of labelled constituents by a log-linear model of their spans.
+"""Judge labelled constituents by a log-linear model of their spans.
 
 | here | meaning |
 | --- | --- |
@@ -16,57 +16,351 @@ and w = 0, P(c) is μ(c).
 P(c) is the *judgement* of c.  It is computed for each constituent alone.  The grammars make the judgements agree
 (`agreement`), and the decoder finds the tree with the largest gain.  The sentences to learn from must be new to the
 grammars, because a grammar has too good posteriors on the sentences of its own training.
+
+A feature is the label of a constituent with up to four values of `_VALUES`; `_TEMPLATES` lists the combinations.
+Features are hashed to buckets, so that a model needs no list of features.
+
+| values | meaning |
+| --- | --- |
+| `word before` ... | the word, tag, signature or last letters at a place at an end of the span |
+| `length` ... | classes of the length and of the odds, and all tags or words of short spans |
+| `parent`, `left`, ... | labels of the likely constituents around the span and in it |
+| `word at last part` ... | the words where the last part of the span begins, and where the first part ends |
+
+Constituents are likely if their posterior is above a half; no two likely constituents cross.  The first and the last
+part are the longest likely constituents in the span that begin or end with it.  If, for example, the last part of a
+verb phrase is a prepositional phrase, the features have the verb and the preposition.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, NamedTuple
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
-from spectral_latent._compiled import check_column, check_range, check_starts, compiled
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
-from spectral_latent.constituency.constituents import LabelledConstituents
-from spectral_latent.constituency.span_features import N_BUCKETS, BucketArray, span_features
+from spectral_latent._compiled import check_column, check_range, check_starts, compiled, compiled_part
+from spectral_latent.constituency.grammar import PhraseEvidence
+from spectral_latent.constituency.options import SpanOptions
+from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.files import Axes
+from spectral_latent.lexicon import signatures
 from spectral_latent.lexicon.log_linear import minimise
+from spectral_latent.model.parts import Parts
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["SpanExamples", "SpanModel", "SpanOptions", "span_loss"]
+__all__ = ["N_BUCKETS", "BucketArray", "SpanExamples", "SpanModel", "SpanOptions", "span_features", "span_loss"]
+
+HashArray = NDArray[np.uint64]
+BucketArray = NDArray[np.int32]
+
+N_BUCKETS = 1 << 18
+_PAD = 2  # places without a word before and after a sentence
+_KINDS = ("word", "tag", "form", "ending")  # attributes of a word
+_PLACES = {  # places of words: 0 and a step from the first word of a span, or 1 and a step from the word after its last
+    "before": (0, -1),
+    "first": (0, 0),
+    "last": (1, -1),
+    "after": (1, 0),
+    "second before": (0, -2),
+    "second": (0, 1),
+    "last but one": (1, -2),
+    "second after": (1, 1),
+}
+_ENDS = ("before", "first", "last", "after")
+_PAIRS = (("before", "first"), ("last", "after"), ("before", "after"), ("first", "last"))
+_OF_SPANS = ("length", "odds", "best odds", "edges", "tags", "words")
+_LIKELY = ("parent", "left", "right", "first part", "last part", "same span")  # likely constituents by their place
+_SPLITS = ("before last part", "at last part", "after first part")  # places inside a span
+_VALUES = (
+    "label",
+    *(f"{kind} {place}" for kind in _KINDS for place in _PLACES),
+    *_OF_SPANS,
+    *_LIKELY,
+    "ends of parent",
+    *(f"{kind} {place}" for kind in ("word", "tag") for place in _SPLITS),
+)
+_TEMPLATES: tuple[tuple[str, ...], ...] = (  # the values of each feature, besides the label
+    (),
+    ("length",),
+    ("odds",),
+    ("odds", "best odds"),
+    ("edges",),
+    ("tags", "length"),
+    ("words", "length"),
+    *((f"{kind} {place}",) for kind in _KINDS for place in _ENDS),
+    *((f"tag {place}",) for place in _PLACES if place not in _ENDS),
+    *((f"{kind} {place}", "length") for kind in ("word", "tag") for place in _ENDS),
+    *(
+        (f"{kind} {place}", f"{other_kind} {other}")
+        for place, other in _PAIRS
+        for kind in ("word", "tag")
+        for other_kind in ("word", "tag")
+    ),
+    ("tag before", "tag first", "tag after"),
+    ("tag first", "tag last", "tag after"),
+    ("tag before", "tag first", "tag last", "tag after"),
+    ("tag second before", "tag before", "tag first"),
+    ("tag last", "tag after", "tag second after"),
+    ("parent", "ends of parent"),
+    ("parent", "ends of parent", "left", "right"),
+    ("left", "right"),
+    ("first part", "last part"),
+    *((place,) for place in ("left", "right", "first part", "last part", "same span")),
+    *(("parent", place) for place in ("first part", "last part", "same span")),
+    *(
+        template
+        for kind in ("word", "tag")
+        for template in (
+            (f"{kind} before last part", f"{kind} at last part"),
+            (f"{kind} first", f"{kind} at last part"),
+            (f"{kind} first", f"{kind} before last part", f"{kind} at last part"),
+            (f"{kind} after first part",),
+            (f"{kind} first", f"{kind} after first part"),
+        )
+    ),
+    ("word first", "tag at last part"),
+    ("tag first", "word at last part"),
+    ("word before last part", "tag at last part"),
+    ("tag before last part", "word at last part"),
+    ("word at last part",),
+    ("word at last part", "word last"),
+    ("word first", "word at last part", "word last"),
+)
+_LENGTHS = np.array([2, 3, 4, 5, 6, 8, 11, 16, 26])  # the least length of each class, after the first class
+_TAGS = 6  # the longest span of which all tags are a feature
+_WORDS = 4  # the longest span of which all words are a feature
+_LEAST = 0.5  # constituents with larger posteriors are likely
+
+
+def _columns() -> IntArray:
+    """List the columns of `_VALUES` of each template, (T, 4), filled up with -1."""
+    table = np.full((len(_TEMPLATES), 4), -1, dtype=np.int64)
+    for row, template in enumerate(_TEMPLATES):
+        table[row, : len(template)] = [_VALUES.index(name) for name in template]
+    return table
+
+
+_COLUMNS = _columns()
+
+
+@lru_cache(1 << 16)
+def _hash(name: str) -> int:
+    """Hash a name to a number that is the same in every process."""
+    return zlib.crc32(name.encode()) + 1
+
+
+@lru_cache(1 << 16)
+def _hashes_of_word(word: str) -> tuple[int, int, int]:
+    """Hash a word, its finest signature, and its last two letters."""
+    return _hash(word), _hash(repr(signatures(word)[0])), _hash(word.lower()[-2:])
+
+
+def _best_tags(parts: Parts, is_tag: BoolArray, first: IntArray, name: IntArray, n: int) -> IntArray:
+    """Find the name (n,) of the likeliest tag of each word; -1 if none has a posterior.
+
+    is_tag, first, name: (L,) whether a constituent is a tag, its first word among all words, and its name.
+    """
+    rows = np.flatnonzero(is_tag)
+    rows = rows[np.argsort(parts.posterior[rows], kind="stable")]
+    tag = np.full(n, -1)
+    tag[first[rows]] = name[rows]  # of several tags for a word, the last and likeliest stays
+    return tag
+
+
+@compiled
+def _likely_places(
+    first: IntArray, end: IntArray, sentence: IntArray, likely: IntArray, of_sentence: IntArray, judged: IntArray
+) -> IntArray:
+    """Find the likely constituents around each of n spans and in it, (n, 6), as `_LIKELY` names them; -1 for none.
+
+    first: (L,) the first word of each constituent.
+    end: (L,) the word after its last word.
+    sentence: (L,) the sentence of each constituent.
+    likely: (K,) the likely constituents, sorted by sentence, and short ones first within a sentence.
+    of_sentence: (S + 1,) the first of them in each sentence, and K.
+    judged: (n,) the constituents with the n spans.
+    """
+    places = np.full((len(judged), 6), -1)
+    for row in range(len(judged)):
+        own = judged[row]
+        i = first[own]
+        j = end[own]
+        for k in range(of_sentence[sentence[own]], of_sentence[sentence[own] + 1]):
+            f = first[likely[k]]
+            e = end[likely[k]]
+            # The likely constituents f ... e-1 come by rising length.  So the first one that holds the span i ... j-1
+            # is its shortest parent; for neighbours and parts, longer ones replace shorter ones.
+            if f <= i and j <= e and j - i < e - f and places[row, 0] < 0:
+                places[row, 0] = likely[k]
+            if e == i:
+                places[row, 1] = likely[k]
+            if f == j:
+                places[row, 2] = likely[k]
+            if f == i and e < j:
+                places[row, 3] = likely[k]
+            if f > i and e == j:
+                places[row, 4] = likely[k]
+            if f == i and e == j and likely[k] != own:
+                places[row, 5] = likely[k]
+    return places
+
+
+def _context(
+    parts: Parts, first: IntArray, end: IntArray, label: HashArray, atoms: Sequence[HashArray], judged: IntArray
+) -> list[HashArray]:
+    """Compute the columns of `_VALUES` from `parent` on, for n of L constituents, from the likely constituents.
+
+    first, end: (L,) the first word of each constituent among all words, and the word after its last one.
+    label: (L,) the hash of each label.
+    judged: (n,) the numbers of the n constituents.
+    """
+    likely = np.flatnonzero(parts.posterior > _LEAST)
+    sentence = parts.sentence
+    likely = likely[np.lexsort(((end - first)[likely], sentence[likely]))]
+    of_sentence = np.searchsorted(sentence[likely], np.arange(sentence.max(initial=0) + 2))
+    places = _likely_places(first, end, sentence, likely, of_sentence, judged)
+    columns = [np.where(at < 0, 0, label[at]) for at in places.T]
+    parent, _, _, first_part, last_part, _ = places.T
+    # Whether the span begins and ends with its parent, as a number from 1 to 4.
+    begins = first[parent] == first[judged]
+    ends = end[parent] == end[judged]
+    columns.append(np.where(parent < 0, 0, 1 + begins + 2 * ends))
+    # The words where the last part begins and where the first part ends.
+    split = first[last_part]
+    for atom in atoms:
+        after = np.append(atom, 0)[end[first_part]]
+        columns += [
+            np.where(last_part < 0, 0, atom[split - 1]),
+            np.where(last_part < 0, 0, atom[split]),
+            np.where(first_part < 0, 0, after),
+        ]
+    return [column.astype(np.uint64) for column in columns]
+
+
+def _values(
+    parts: Parts,
+    odds: FloatArray,
+    labels: ChainLabels,
+    words: Sequence[str],
+    start: IntArray,
+    judged: IntArray,
+) -> HashArray:
+    """Compute the values that `_VALUES` names for n constituents, (n, V); see `span_features`."""
+    first_of_all = parts.begin + start[parts.sentence]
+    end_of_all = parts.end + start[parts.sentence]
+    first = first_of_all[judged]
+    end = end_of_all[judged]
+    sentence_of = parts.sentence[judged]
+    name = parts.label % len(labels.names)
+    is_tag = labels.are_tags(parts)
+    hash_of_label = np.array([*map(_hash, labels.names), 0], dtype=np.uint64)
+    word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
+    tag = hash_of_label[_best_tags(parts, is_tag, first_of_all, name, len(words))]
+    label = hash_of_label[name] * np.uint64(2) + is_tag.astype(np.uint64)
+    columns = [label[judged]]
+    # Put places without a word before each sentence and after the last sentence.
+    shift = _PAD * np.arange(1, len(start))
+    bounds = first + shift[sentence_of], end + shift[sentence_of]
+    of_word = np.arange(len(words)) + np.repeat(shift, np.diff(start))
+    padded = np.zeros(len(words) + _PAD * len(start), dtype=np.uint64)
+    for atom in (word, tag, form, ending):
+        padded[of_word] = atom
+        columns += [padded[bounds[side] + step] for side, step in _PLACES.values()]
+    # Find the best odds of any label over the same words.
+    _, span = np.unique((first_of_all * (len(words) + 1) + end_of_all) * 2 + is_tag, return_inverse=True)
+    best = np.full(len(odds), -np.inf)
+    np.maximum.at(best, span, odds)
+    columns += [
+        np.searchsorted(_LENGTHS, end - first, side="right").astype(np.uint64),
+        _class_of(odds[judged] * 1.5, 12),
+        _class_of(best[span[judged]], 8),
+        ((first == start[sentence_of]) + 2 * (end == start[sentence_of + 1])).astype(np.uint64),
+        _sequences(tag, first, end, _TAGS),
+        _sequences(np.ascontiguousarray(word), first, end, _WORDS),
+        *_context(parts, first_of_all, end_of_all, label, (word, tag), judged),
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _class_of(numbers: FloatArray, most: int) -> HashArray:
+    """Round numbers down to integers from -most to most, and add `most`, so that the smallest is zero."""
+    return (np.clip(np.floor(numbers), -most, most) + most).astype(np.uint64)
+
+
+@compiled_part
+def _mixed(state: np.uint64, value: np.uint64) -> np.uint64:
+    """Mix a value into a hash."""
+    product = (state ^ value) * np.uint64(0x9E3779B97F4A7C15)
+    return product ^ (product >> np.uint64(29))
+
+
+@compiled
+def _sequences(atom: HashArray, first: IntArray, end: IntArray, longest: int) -> HashArray:
+    """Hash the values of the words first ... end - 1 of each span, (L,); 0 for spans of more than `longest` words.
+
+    atom: (n,) the value of each word.
+    """
+    hashes = np.zeros(len(first), dtype=np.uint64)
+    for row in range(len(first)):
+        if end[row] - first[row] <= longest:
+            state = np.uint64(1)
+            for place in range(first[row], end[row]):
+                state = _mixed(state, atom[place])
+            hashes[row] = state
+    return hashes
+
+
+@compiled
+def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArray:
+    """Hash the label of each constituent with the values of each template, (L, T).
+
+    values: (L, V) the values of each constituent; the first is the label.
+    templates: (T, 4) the columns of the values of each template, filled up with -1.
+    """
+    buckets = np.empty((len(values), len(templates)), dtype=np.int32)
+    mask = np.uint64(n_buckets - 1)
+    for row in range(len(values)):
+        for template in range(len(templates)):
+            # Begin with the number of the template, so that equal values in different templates have different hashes.
+            state = _mixed(np.uint64(template + 1), values[row, 0])
+            for place in range(templates.shape[1]):
+                if templates[template, place] >= 0:
+                    state = _mixed(state, values[row, templates[template, place]])
+            # Take middle bits of the product, because they depend on all bits of the values.
+            buckets[row, template] = np.int32((state >> np.uint64(20)) & mask)
+    return buckets
+
+
+def span_features(
+    parts: Parts,
+    odds: FloatArray,
+    labels: ChainLabels,
+    words: Sequence[str],
+    start: IntArray,
+    judged: IntArray,
+) -> BucketArray:
+    """Compute the bucket of each feature of some of the labelled constituents of sentences, (n, T).
+
+    odds: (L,) the logarithm of the odds of their posteriors.
+    start: (S + 1,) the first word of each sentence, and the number of all words.
+    judged: (n,) the numbers of the constituents to describe.
+
+    >>> labels = ChainLabels([("NN",), ("NP",)])
+    >>> chains = Parts(*np.array([[0, 0, 0], [0, 1, 0], [1, 2, 2], [0, 0, 1]]), np.full(3, 0.75))
+    >>> parts = labels.split(chains).parts
+    >>> span_features(parts, np.ones(3), labels, ["guard", "dogs"], np.array([0, 2]), np.array([2])).shape[0]
+    1
+    """
+    return _hashed(_values(parts, odds, labels, words, start, judged), _COLUMNS, N_BUCKETS)
+
 
 _LARGEST = 1.0 - 1e-6  # posteriors are cut to at most this number before their odds are computed
-
-
-@dataclass(frozen=True)
-class SpanOptions(Options):
-    """Settings of a model of spans.
-
-    folds: the number of parts of the training trees; each part is parsed by grammars of the other parts.
-    anew: whether the grammars of a fold are trained from the beginning, which takes as long as training on all trees.
-    Otherwise, they are one iteration of EM from the grammars of all trees, if these have probabilities.
-    penalty: λ, the weight of the squared norm of the weights.
-    iterations: the largest number of iterations of L-BFGS.
-    least: constituents with a smaller posterior are not judged, and keep their posteriors.
-    step: γ, the amount by which judgements change the posteriors of other constituents; see `agreement`.  With 0, each
-    constituent is judged alone.
-    """
-
-    folds: Annotated[int, AtLeast(2)] = 4
-    anew: bool = False
-    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 30.0
-    iterations: Annotated[int, AtLeast(1)] = 60
-    least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
-    step: Annotated[float, AtLeast(0.0), AtMost(100.0)] = 3.5
-
-    def judged(self, parts: LabelledConstituents) -> IntArray:
-        """List the numbers (n,) of the constituents that the model judges; other constituents keep their posteriors.
-
-        parts: the labelled constituents of sentences.
-        """
-        return np.flatnonzero(parts.posterior > self.least)
 
 
 class SpanExamples(NamedTuple):
@@ -85,8 +379,8 @@ class SpanExamples(NamedTuple):
 
     @staticmethod
     def of(
-        parts: LabelledConstituents,
-        labels: Sequence[str],
+        parts: Parts,
+        labels: ChainLabels,
         words: Sequence[str],
         start: IntArray,
         judged: IntArray,
@@ -100,8 +394,9 @@ class SpanExamples(NamedTuple):
         Raises ValueError if a constituent is not within the words.
         """
         check_starts("starts of sentences", start, len(words))
-        check_range("first words of constituents", parts.first, 0, len(words))
-        check_range("ends of constituents", parts.end, 1, len(words) + 1)
+        check_range("sentences of constituents", parts.sentence, 0, len(start) - 1)
+        check_range("first words of constituents", parts.begin + start[parts.sentence], 0, len(words))
+        check_range("ends of constituents", parts.end + start[parts.sentence], 1, len(words) + 1)
         odds = scipy.special.logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
         buckets = span_features(parts, odds, labels, words, start, judged)
         correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
@@ -164,9 +459,10 @@ class SpanModel:
     weights: (B,) w, the weight of each bucket.
     Raises ValueError for weights of another number or type.
 
-    >>> n = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0, 1, 0])
-    >>> parts = LabelledConstituents(*n, np.array([True, False, True]), np.array([1.0, 0.25, 1.0]), *n[:2])
-    >>> examples = SpanExamples.of(parts, ["N", "NP"], ["guard", "dogs"], np.array([0, 2]), np.arange(3))
+    >>> labels = ChainLabels([("N",), ("NP",)])
+    >>> chains = Parts(*np.array([[0, 0, 0], [0, 0, 1], [1, 2, 2], [0, 1, 0]]), np.array([1.0, 0.25, 1.0]))
+    >>> parts = labels.split(chains).parts
+    >>> examples = SpanExamples.of(parts, labels, ["guard", "dogs"], np.array([0, 2]), np.arange(3))
     >>> SpanModel.plain().probabilities(examples).round(4)
     array([1.  , 0.25, 1.  ])
     """
@@ -181,6 +477,14 @@ class SpanModel:
     def plain() -> SpanModel:
         """Make the model whose probabilities are the posteriors."""
         return SpanModel(1.0, np.zeros(N_BUCKETS))
+
+    def judge(self, parts: Parts, evidence: PhraseEvidence) -> Parts:
+        """Replace the posteriors of L labelled constituents by their probabilities; small posteriors stay."""
+        judged = evidence.options.judged(parts)
+        examples = SpanExamples.of(parts, evidence.labels, evidence.words, evidence.start, judged)
+        judgement = parts.posterior.copy()
+        judgement[judged] = self.probabilities(examples)
+        return parts._replace(posterior=judgement)
 
     @staticmethod
     def train(examples: Sequence[SpanExamples], options: SpanOptions) -> SpanModel:

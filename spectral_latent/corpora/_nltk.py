@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 from spectral_latent.constituency.cleaning import Changes, is_empty, tagged_words
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora.brackets import LEMMAS, parse_brackets
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk
 from spectral_latent.corpora.text import CorpusError

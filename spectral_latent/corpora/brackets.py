@@ -21,7 +21,7 @@ from sys import intern  # one string per distinct label and word
 
 from spectral_latent.constituency import PartialPhrase, partial_phrase
 from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, tagged_words
-from spectral_latent.constituency.phrase import Phrase, inner_first
+from spectral_latent.constituency.tree import Phrase, inner_first
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 
 __all__ = [

@@ -21,7 +21,7 @@ from spectral_latent._options import counted
 from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencyConstraints, DependencySentence, PartialDependencies
-from spectral_latent.dependency.sentence import BLANK
+from spectral_latent.dependency.tree import BLANK
 from spectral_latent.model import Partial
 
 __all__ = [

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spectral_latent.constituency.cleaning import Changes
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora._nltk import items_of_corpus, phrases_of_file
 from spectral_latent.corpora.brackets import read_brackets
 from spectral_latent.corpora.conllu import count_no_words

@@ -30,8 +30,7 @@ from spectral_latent.corpora.conllu import count_no_words
 from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, Format, items_of_files, sniff_format
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.dependency.sentence import TagColumn
-from spectral_latent.dependency.tag_columns import choose_column, with_all_tags
+from spectral_latent.dependency.tree import TagColumn, choose_column, with_all_tags
 
 __all__ = [
     "UNIVERSAL_TAGS",

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from spectral_latent.dependency.sentence import DependencySentence
+from spectral_latent.dependency.tree import DependencySentence
 from spectral_latent.grammar import Permits, cells
 from spectral_latent.model import Partial
 from spectral_latent.trees import BoolArray, IntArray

@@ -1,7 +1,9 @@
-"""Find the best dependency trees, given the posteriors of arcs.
+"""Build forests of dependency trees, in which edges stand for arcs, and find the best trees in them.
 
 | here | meaning |
 | --- | --- |
+| `headed` | the pruned chart of a grammar, with its items split by head word |
+| `projective` | all projective trees over given arcs: Eisner's (1996) chart, O(n³) |
 | `weights[g, m]` | the weight of the arc from word g, where 0 is the root, to word m + 1 |
 | weight of a tree | the sum of the weights of its arcs |
 """
@@ -12,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range
-from spectral_latent.dependency.forests import ArcForest, projective
+from spectral_latent._compiled import check_column, check_range, compiled
 from spectral_latent.inference import (
     Derivations,
+    check_forest,
     edge_marginals,
     inside,
     marginals,
@@ -23,27 +25,259 @@ from spectral_latent.inference import (
     outside,
     total_weight,
 )
+from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["ArcMarginals", "arc_marginals", "maximum_heads", "n_best_heads"]
+__all__ = [
+    "ArcForest",
+    "ArcPosteriors",
+    "arc_matrix",
+    "arc_posteriors",
+    "headed",
+    "maximum_heads",
+    "n_best_heads",
+    "projective",
+]
 
 
-class ArcMarginals(NamedTuple):
-    """Posteriors of the arcs and symbols of a sentence of n words, which may be negative.
+class ArcForest(NamedTuple):
+    """A forest of one sentence of n words, with the arc of each edge.
 
-    arcs: (n + 1, n) the posterior of the arc from each word, where 0 is the root, to word m + 1.
-    symbols: (n, S) the posterior of each symbol over each word.
+    forest: the items and edges.
+    governor: (E,) the governor of each edge's arc, 1 ... n, or 0 for the root; -1 for an edge without an arc.
+    dependant: (E,) the dependant of each edge's arc, 1 ... n; -1 for an edge without an arc.
+    head: (I,) the head word of each item, 1 ... n; 0 for an item without a head.
+    """
+
+    forest: Forest
+    governor: IntArray
+    dependant: IntArray
+    head: IntArray
+
+
+@compiled
+def _possible_heads(forest: Forest, head_is_right: BoolArray, position: IntArray, n: int) -> IntArray:
+    """Number the pairs (I, n) of an item and a word that may be its head, in the order of items; other pairs are -1.
+
+    head_is_right: (R2,) whether the head of each binary rule is in the right child.
+    position: (I,) the word of every item over one word.
+    """
+    pair = np.full((len(forest.symbol), n), -1, dtype=np.int64)
+    count = 0
+    for item in range(len(forest.symbol)):
+        for e in range(forest.start[item], forest.start[item + 1]):
+            # The head of a word is the word itself; a longer item may have any head of the child that has its head.
+            if forest.left[e] < 0:
+                pair[item, position[item]] = 0
+            else:
+                child = forest.right[e] if head_is_right[forest.rule[e]] else forest.left[e]
+                for h in range(n):
+                    if pair[child, h] >= 0:
+                        pair[item, h] = 0
+        # Number the pairs of this item that are possible.
+        for h in range(n):
+            if pair[item, h] >= 0:
+                pair[item, h] = count
+                count += 1
+    return pair
+
+
+@compiled
+def _split_edges(
+    forest: Forest,
+    head_is_right: BoolArray,
+    allowed: BoolArray,
+    is_root: BoolArray,
+    pair: IntArray,
+    start: IntArray,
+    edges: IntArray,
+) -> None:
+    """Fill the columns of the forest whose items are pairs of an item and its head word.
+
+    head_is_right: (R2,) whether the head of each binary rule is in the right child.
+    allowed: (n + 1, n) the allowed arcs; a root of the forest has no edges if the arc to its head is not allowed.
+    is_root: (I,) whether an item is a root of the forest.
+    pair: (I, n) the numbers of `_possible_heads`; there are I' pairs.
+    start: (I' + 1,) gets the first edge of each pair, and E'.
+    edges: (E', 5), all -1; gets rule, left, right, governor, dependant.  If it has no rows, only `start` is filled.
+    """
+    n_edges = 0
+    item_number = 0
+    for item in range(len(forest.symbol)):
+        for h in range(pair.shape[1]):
+            if pair[item, h] < 0:
+                continue
+            # Split every edge of the item by the words that may be the head of the other child.
+            n_of_item = 0 if is_root[item] and not allowed[0, h] else forest.start[item + 1] - forest.start[item]
+            for e in range(forest.start[item], forest.start[item] + n_of_item):
+                r = forest.rule[e]
+                left = forest.left[e]
+                right = forest.right[e]
+                # The edge of a single word has no arc.
+                if left < 0:
+                    if len(edges):
+                        edges[n_edges, 0] = r
+                    n_edges += 1
+                    continue
+                if pair[right if head_is_right[r] else left, h] < 0:
+                    continue
+                # Make an edge with an arc h → d for each word d that may be the head of the dependant's child.
+                for d in range(pair.shape[1]):
+                    if allowed[h + 1, d] and pair[left if head_is_right[r] else right, d] >= 0:
+                        if len(edges):
+                            on_left, on_right = (d, h) if head_is_right[r] else (h, d)
+                            edges[n_edges, 0] = r
+                            edges[n_edges, 1], edges[n_edges, 2] = pair[left, on_left], pair[right, on_right]
+                            edges[n_edges, 3], edges[n_edges, 4] = h + 1, d + 1
+                        n_edges += 1
+            item_number += 1
+            start[item_number] = n_edges
+
+
+def headed(
+    forest: Forest, head_is_right: BoolArray, position: IntArray, n: int, allowed: BoolArray | None = None
+) -> ArcForest:
+    """Split the items of a forest over n words by the head words that they may have.
+
+    head_is_right: (R2,) whether the head of each binary rule is in the right child.
+    position: (I,) the word, from 0, of every item over one word.
+    allowed: (n + 1, n) whether trees may have the arc from each word, where 0 is the root, to word m + 1; None to allow
+    all arcs.
+    Raises ValueError if the forest is not valid or has unary rules, or if the columns do not fit it.
+    """
+    check_forest(forest)
+    for edge in np.flatnonzero((forest.left >= 0) & (forest.right < 0))[:1]:
+        raise ValueError(f"edge {edge} of the forest applies a unary rule, and dependency trees have none")
+    is_binary = forest.left >= 0
+    check_column("sides of heads", head_is_right, (np.size(head_is_right),), np.bool_)
+    check_range("binary rules of the forest", forest.rule[is_binary], 0, len(head_is_right))
+    check_column("positions of the forest's items", position, (forest.n_items,), np.int64)
+    check_range("words of the forest's leaves", position[forest.item[~is_binary]], 0, n)
+    if allowed is None:
+        allowed = np.ones((n + 1, n), dtype=np.bool_)
+    check_column("allowed arcs", allowed, (n + 1, n), np.bool_)
+    is_root = np.zeros(forest.n_items, dtype=np.bool_)
+    is_root[forest.root] = True
+    # Number the pairs of an item and a head, count their edges, and then fill the edges.
+    pair = _possible_heads(forest, head_is_right, position, n)
+    item, head = np.nonzero(pair >= 0)
+    start = np.zeros(len(item) + 1, dtype=np.int64)
+    _split_edges(forest, head_is_right, allowed, is_root, pair, start, np.empty((0, 5), dtype=np.int64))
+    edges = np.full((start[-1], 5), -1, dtype=np.int64)
+    _split_edges(forest, head_is_right, allowed, is_root, pair, start, edges)
+    rule, left, right, governor, dependant = np.ascontiguousarray(edges.T)
+    root = np.flatnonzero(np.isin(item, forest.root))
+    split = Forest(forest.symbol[item], start, rule, left, right, root, np.zeros(len(root), dtype=np.int64))
+    return ArcForest(split, governor, dependant, head + 1)
+
+
+@compiled
+def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntArray) -> tuple[int, int]:
+    """Count the items and edges of Eisner's chart, and fill its columns if `edges` has rows.
+
+    Items over the words i ... j have four kinds.  Kind 0: the words after i are below i.  Kind 1: the words before j
+    are below j.  Kind 2: as kind 0, and i governs j, which may get further children on its right.  Kind 3: as kind 1,
+    and j governs i, which may get further children on its left.
+
+    allowed: (n + 1, n) the allowed arcs.
+    item_of: (4, n, n) gets the number of the item of each kind over the words i ... j; -1 if it cannot be derived.
+    edges: (E, 4), all -1; gets left and right child, governor, dependant.  If it has no rows, edges are only counted.
+    start: (I + 1,) gets the first edge of each item, if `edges` has rows.
+    """
+    n = allowed.shape[1]
+    n_items = 0
+    n_edges = 0
+    for width in range(n):
+        for i in range(n - width):
+            j = i + width
+            # Kinds 2 and 3 come first, because kinds 0 and 1 over the same words are made of them.
+            for kind in (2, 3, 0, 1):
+                before = n_edges
+                # A single word is an item of the kinds 0 and 1, by an edge without children.
+                if width == 0 and kind < 2:
+                    n_edges += 1
+                # Kinds 2 and 3 join items of the kinds 0 and 1 side by side, by the arc g → d.  Kinds 0 and 1 join the
+                # item of an arc with the other children of its dependant.
+                for q in range(i, j):
+                    left = -1
+                    right = -1
+                    g = -1
+                    d = -1
+                    if kind >= 2:
+                        g, d = (i, j) if kind == 2 else (j, i)
+                        if allowed[g + 1, d]:
+                            left, right = item_of[0, i, q], item_of[1, q + 1, j]
+                    elif kind == 0:
+                        left, right = item_of[2, i, q + 1], item_of[0, q + 1, j]
+                    else:
+                        left, right = item_of[1, i, q], item_of[3, q, j]
+                    if left >= 0 and right >= 0:
+                        if len(edges):
+                            edges[n_edges, 0], edges[n_edges, 1] = left, right
+                            if kind >= 2:
+                                edges[n_edges, 2], edges[n_edges, 3] = g + 1, d + 1
+                        n_edges += 1
+                # Number the item, if it has an edge.
+                item_of[kind, i, j] = -1
+                if n_edges > before:
+                    item_of[kind, i, j] = n_items
+                    n_items += 1
+                    if len(edges):
+                        start[n_items] = n_edges
+    # The last item is the whole sentence: word r, with its children on both sides, is below the root.
+    for r in range(n):
+        left, right = item_of[1, 0, r], item_of[0, r, n - 1]
+        if allowed[0, r] and left >= 0 and right >= 0:
+            if len(edges):
+                edges[n_edges, 0], edges[n_edges, 1] = left, right
+                edges[n_edges, 2], edges[n_edges, 3] = 0, r + 1
+            n_edges += 1
+    return n_items, n_edges
+
+
+def projective(allowed: BoolArray) -> ArcForest:
+    """Build the forest of all projective trees with one root; each tree has one derivation.
+
+    allowed: (n + 1, n) whether trees may have the arc from each word, where 0 is the root, to word m + 1.
+    Raises ValueError if the array has another shape.
+
+    >>> from spectral_latent.inference import n_best_derivations
+    >>> arcs = projective(np.ones((4, 3), dtype=bool))
+    >>> len(n_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 100))
+    7
+    """
+    n = np.shape(allowed)[-1] if np.ndim(allowed) else 0
+    check_column("allowed arcs", allowed, (n + 1, n), np.bool_)
+    item_of = np.full((4, n, n), -1, dtype=np.int64)
+    n_items, n_edges = _eisner(allowed, item_of, np.empty((0, 4), dtype=np.int64), np.empty(0, dtype=np.int64))
+    edges = np.full((n_edges, 4), -1, dtype=np.int64)
+    start = np.zeros(n_items + 2, dtype=np.int64)
+    item_of.fill(-1)
+    _eisner(allowed, item_of, edges, start)
+    start[-1] = n_edges
+    left, right, governor, dependant = np.ascontiguousarray(edges.T)
+    nothing = np.zeros(n_items + 1, dtype=np.int64)
+    rule = np.zeros(n_edges, dtype=np.int64)
+    forest = Forest(nothing, start, rule, left, right, np.array([n_items]), np.zeros(1, dtype=np.int64))
+    return ArcForest(forest, governor, dependant, nothing)
+
+
+class ArcPosteriors(NamedTuple):
+    """The parts of the trees of a sentence, with posteriors that may be negative.
+
+    arcs: the arcs, sorted by head and dependent.
+    leaves: the symbols over words, which may occur several times.
     sign: (1,) the sign of the estimate of the sentence.
     """
 
-    arcs: FloatArray
-    symbols: FloatArray
+    arcs: Parts
+    leaves: Parts
     sign: IntArray
 
 
-def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcMarginals:
-    """Compute the posteriors of the arcs and symbols of a sentence.
+def arc_posteriors(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcPosteriors:
+    """Compute the posteriors of the arcs of a sentence of n words, and of the symbols over its words.
 
     Raises ValueError if the arcs do not fit the forest and n, and the errors of `inference.inside`.
     """
@@ -59,16 +293,28 @@ def arc_marginals(operators: ObservableOperators, arcs: ArcForest, n: int) -> Ar
     outer = outside(operators, forest, inner)
     by_edge = edge_marginals(operators, forest, inner, outer)
     # The posterior of an arc is the sum over its edges; for arcs from the root it is the sum over the roots.
-    mu = np.zeros((n + 1, n))
-    symbols = np.zeros((n, operators.n_symbols))
-    has_arc = arcs.governor >= 0
-    leaf = np.flatnonzero(forest.left < 0)
-    np.add.at(mu, (arcs.governor[has_arc], arcs.dependant[has_arc] - 1), by_edge[has_arc])
+    has_arc = (arcs.governor > 0) & (arcs.dependant > 0)
+    place = (arcs.governor * n + arcs.dependant - 1)[has_arc]
+    mu = np.bincount(place, by_edge[has_arc], minlength=(n + 1) * n).astype(float)
     of_roots = marginals(operators, forest, inner, outer)[forest.root]
-    mu[0] = np.bincount(arcs.head[forest.root] - 1, of_roots, minlength=n)
+    mu[:n] = np.bincount(arcs.head[forest.root] - 1, of_roots, minlength=n)
+    found = np.flatnonzero(mu)
+    nothing = np.zeros_like(found)
+    leaf = np.flatnonzero(forest.left < 0)
     item = forest.item[leaf]
-    np.add.at(symbols, (arcs.head[item] - 1, forest.symbol[item]), by_edge[leaf])
-    return ArcMarginals(mu, symbols, total_weight(operators, forest, inner).sign)
+    word = arcs.head[item]
+    return ArcPosteriors(
+        Parts(nothing, found // n, found % n + 1, nothing, mu[found]),
+        Parts(np.zeros_like(word), word, word, forest.symbol[item], by_edge[leaf]),
+        total_weight(operators, forest, inner).sign,
+    )
+
+
+def arc_matrix(arcs: Parts, n: int) -> FloatArray:
+    """Make the matrix (n + 1, n) of the posteriors of arcs from each word, where 0 is the root, to word m + 1."""
+    matrix = np.zeros((n + 1, n))
+    matrix[arcs.begin, arcs.end - 1] = arcs.posterior
+    return matrix
 
 
 def _heads(arcs: ArcForest, derivations: Derivations, n: int) -> list[tuple[int, ...]]:

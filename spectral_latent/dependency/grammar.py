@@ -1,4 +1,19 @@
-"""Hold a latent dependency grammar: the meaning of its symbols, and its operators over words."""
+"""Hold a latent dependency grammar: the meaning of its symbols, and its operators over words.
+
+The weights of trees are never negative: coarse estimates replace failed latent estimates of subtrees.  A spectral
+estimate of a subtree may be negative; then the estimates of all trees with this subtree are wrong.  The estimate of
+every node i, with symbol a, is therefore compared with the estimate of the coarse grammar:
+
+| here | meaning |
+| --- | --- |
+| c¹_a · α_i | the estimate of the subtree as a tree of its own; see `GrammarOptions.fragments` |
+| p_i | the estimate of the same subtree in the coarse grammar |
+| ζ_a | the sum of a symbol's inside vectors; see `inference.mean_inside_vectors` |
+
+An estimate *fails* if it is below a share of p_i.  From the leaves up, the inside vector of a failed node is replaced
+by ζ_a times the inside weight of the coarse grammar.  The nodes above then depend on the symbol and the coarse
+probability of the subtree.  If the estimate of a whole tree fails, the tree gets the coarse weight.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +21,117 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies
 from spectral_latent.dependency.conversion import HeadSymbol, heads_are_right, skeletal_trees
-from spectral_latent.dependency.decoding import ArcMarginals, arc_marginals
-from spectral_latent.dependency.floors import floored_weights
-from spectral_latent.dependency.forests import headed
+from spectral_latent.dependency.decoding import ArcPosteriors, arc_posteriors, headed
 from spectral_latent.dependency.options import DependencyOptions
-from spectral_latent.dependency.sentence import DependencySentence
+from spectral_latent.dependency.tree import DependencySentence
 from spectral_latent.files import Distinct
 from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
-from spectral_latent.inference import SignedLog, mean_inside_vectors, tree_weights
+from spectral_latent.inference import ScaledVectors, SignedLog, inside, mean_inside_vectors, total_weight, tree_weights
 from spectral_latent.model.latent_tree import WeighedForest
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
+from spectral_latent.model.parts import Parts
+from spectral_latent.operators import ObservableOperators
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["DependencyGrammar"]
+__all__ = ["DependencyGrammar", "floored_weights"]
+
+
+def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> SignedLog:
+    """Compute c¹ · α of every item, (I,): its weight as a tree of its own."""
+    product = (operators.root[forest.symbol] * inside_vectors.vectors).sum(axis=1)
+    return SignedLog.from_scaled(product, inside_vectors.exponents)
+
+
+def _subtree_sums(values: BoolArray | FloatArray, size: IntArray) -> FloatArray:
+    """Sum values (N,) of nodes in post-order over the subtree of each node; size: (N,) the nodes of the subtree."""
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    sums: FloatArray = total[1:] - total[np.arange(1, len(total)) - size]
+    return sums
+
+
+def _strictly_below(cut: BoolArray, size: IntArray) -> BoolArray:
+    """Tell whether each node in post-order, (N,), is strictly below a cut node; size: (N,) the nodes of its subtree."""
+    nodes = np.flatnonzero(cut)
+    change = np.zeros(len(cut) + 1, dtype=np.int64)
+    np.add.at(change, nodes + 1 - size[nodes], 1)
+    np.add.at(change, nodes, -1)
+    below: BoolArray = np.cumsum(change[:-1]) > 0
+    return below
+
+
+def floored_weights(
+    operators: ObservableOperators,
+    coarse: ObservableOperators,
+    trees: SkeletalTrees,
+    forest: Forest,
+    stand_in: FloatArray,
+    floor: float,
+) -> SignedLog:
+    """Compute the weights of T trees, after failed subtrees are replaced.
+
+    stand_in: (S, M) ζ of each symbol; see `inference.mean_inside_vectors`.
+    """
+    # In post-order, the nodes of a subtree are the nodes from its first leaf to its top.
+    size = np.arange(trees.n_nodes) - trees.follow(trees.left) + 1
+    by_coarse = inside(coarse, forest)
+    least = _subtree_weights(coarse, forest, by_coarse)
+    below_by_coarse = SignedLog.from_scaled(by_coarse.vectors[:, 0], by_coarse.exponents).log
+    # To cut a subtree, its top becomes a leaf, with one of S further leaf rules, whose vectors are ζ.
+    n_rules = len(operators.rules.leaf)
+    symbols = np.arange(len(stand_in))
+    cuts = np.stack([symbols, np.full(len(symbols), -1)], axis=1)
+    extended = operators.with_leaf_rules(
+        np.concatenate([operators.rules.leaf, cuts]), np.concatenate([operators.leaf, stand_in])
+    )
+    cut = np.zeros(trees.n_nodes, dtype=bool)
+    while True:
+        inside_vectors = inside(extended, forest)
+        weight = _subtree_weights(extended, forest, inside_vectors)
+        factors = np.where(cut, below_by_coarse, 0.0)
+        fails = (weight.sign <= 0) | (weight.log + _subtree_sums(factors, size) < least.log + np.log(floor))
+        fails &= (least.sign > 0) & ~cut & ~_strictly_below(cut, size)
+        # Cut the lowest nodes that fail, because the nodes above may be right after that.
+        nodes = np.flatnonzero(fails & (_subtree_sums(fails, size) == 1))
+        if not len(nodes):
+            break
+        cut[nodes] = True
+        cut &= ~_strictly_below(cut, size)
+        rule = forest.rule.copy()
+        left = forest.left.copy()
+        right = forest.right.copy()
+        rule[nodes] = n_rules + forest.symbol[nodes]
+        left[nodes] = -1
+        right[nodes] = -1
+        forest = forest._replace(rule=rule, left=left, right=right)
+    total = total_weight(extended, forest, inside_vectors)
+    top = trees.root
+    log = total.log + np.bincount(trees.tree, factors, minlength=len(top))
+    return SignedLog(np.where(cut[top], least.sign[top], total.sign), np.where(cut[top], least.log[top], log))
+
+
+class FoundArcs(NamedTuple):
+    """What a grammar finds in T sentences.
+
+    grammar: the grammar over the words of the sentences.
+    arcs: the arcs that their trees may have.
+    leaves: the symbols over their words, which may occur several times.
+    is_derived: (T,) whether the grammar derives each sentence.
+    """
+
+    grammar: SentenceGrammar
+    arcs: Parts
+    leaves: Parts
+    is_derived: BoolArray
+
+
+_NONE = np.empty(0, dtype=np.int64)
+_NO_PARTS = Parts(_NONE, _NONE, _NONE, _NONE, np.empty(0))
+_NOTHING = ArcPosteriors(_NO_PARTS, _NO_PARTS, np.zeros(1, dtype=np.int64))  # of a sentence without a derivation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,33 +187,42 @@ class DependencyGrammar(
         sentences = [given.sentence for given in inputs]
         return self.charts(list(map(self.options.words_of, sentences)), self.tags_of_words(sentences), permits)
 
-    def arcs(self, trees: Sequence[PartialDependencies]) -> tuple[SentenceGrammar, list[ArcMarginals | None]]:
-        """Compute the posteriors of the arcs of sentences, and the grammar over all their words.
-
-        A sentence has no posteriors if the grammar does not derive it.
+    def find_parts(self, trees: Sequence[PartialDependencies]) -> FoundArcs:
+        """Find the arcs of sentences, with the signs that the options ask for, and the symbols over their words.
 
         trees: the sentences with their constraints.
         Raises ValueError if a sentence is empty.
         """
         charts = self.charts_of(trees)
-        posteriors = self._marginals(charts, trees)
+        found = self._posteriors(charts, trees)
         # A chart is pruned without regard to heads, and may have lost all trees that obey the constraints.
         for at, tree in enumerate(trees):
-            if posteriors[at] is None and tree.constraints != ANY_TREE:
-                (posteriors[at],) = self._marginals(self._unpruned.charts_of([tree]), [tree])
-        return charts.grammar, posteriors
+            if not found[at].sign.any() and tree.constraints != ANY_TREE:
+                (found[at],) = self._posteriors(self._unpruned.charts_of([tree]), [tree])
+        arcs = [each.arcs._replace(posterior=self.options.with_signs(each.arcs.posterior, each.sign)) for each in found]
+        leaves = Parts.join([each.leaves for each in found])
+        return FoundArcs(charts.grammar, Parts.join(arcs), leaves, np.array([each.sign.any() for each in found]))
 
-    def _marginals(self, charts: Charts, trees: Sequence[PartialDependencies]) -> list[ArcMarginals | None]:
-        """Compute the posteriors of arcs in the charts of sentences; None for a chart without an allowed tree."""
-        posteriors: list[ArcMarginals | None] = []
+    def tags_over(self, leaves: Parts) -> Parts:
+        """Sum the absolute posteriors of the symbols over each word that have the same tag.
+
+        leaves: the symbols over words.
+        """
+        symbols = leaves.merge()
+        tag = self.tag_of_symbol[symbols.label]
+        return symbols._replace(label=tag, posterior=np.abs(symbols.posterior)).merge()
+
+    def _posteriors(self, charts: Charts, trees: Sequence[PartialDependencies]) -> list[ArcPosteriors]:
+        """Compute the posteriors of arcs in the charts of sentences; none for a chart without an allowed tree."""
+        posteriors: list[ArcPosteriors] = []
         for spans, (sentence, constraints) in zip(charts.spans, trees, strict=True):
             n = len(sentence.forms)
-            marginals = None
+            found = _NOTHING
             if spans is not None:
                 allowed = None if constraints == ANY_TREE else constraints.allowed(n)
                 arcs = headed(spans.forest, self._head_is_right, spans.first, n, allowed)
-                marginals = arc_marginals(charts.grammar.latent, arcs, n)
-            posteriors.append(marginals if marginals is not None and marginals.sign.any() else None)
+                found = arc_posteriors(charts.grammar.latent, arcs, n)
+            posteriors.append(found if found.sign.any() else _NOTHING)
         return posteriors
 
     def forest(self, inputs: Sequence[PartialDependencies]) -> WeighedForest:

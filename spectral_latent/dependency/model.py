@@ -1,35 +1,45 @@
-"""Parse dependency trees with a latent dependency grammar and a model of relations."""
+"""Parse dependency trees with latent dependency grammars and a model of relations.
+
+Sentences are parsed in batches.  To save time, these steps are done for all sentences of a batch at once: the lookup of
+words, the choice of relations, and the probabilities of trees.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 
-from spectral_latent._options import Count, checked, given_or
-from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies
+from spectral_latent._options import Count, checked
+from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import require_heads
-from spectral_latent.dependency.options import DependencyOptions
-from spectral_latent.dependency.parsing import DependencyParser
-from spectral_latent.dependency.presets import preset
-from spectral_latent.dependency.sentence import BLANK, DependencySentence, check_sentence
-from spectral_latent.dependency.training import prepare_parts
+from spectral_latent.dependency.decoding import arc_matrix, maximum_heads, n_best_heads
+from spectral_latent.dependency.grammar import DependencyGrammar, FoundArcs
+from spectral_latent.dependency.options import DependencyOptions, check_together, preset
+from spectral_latent.dependency.relations import RelationModel
+from spectral_latent.dependency.training import prepare_all
+from spectral_latent.dependency.tree import BLANK, DependencySentence, check_sentence
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar import Training
-from spectral_latent.model import Parse, Parses, Partial, check_trees
+from spectral_latent.grammar.parser import Parser, estimate_all
+from spectral_latent.inference import SignedLog
+from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
 from spectral_latent.model.batches import batches_of
-from spectral_latent.trees import FloatArray
+from spectral_latent.model.parts import Parts, average
+from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["DependencyModel", "prepare"]
+__all__ = ["DependencyModel"]
+
+_LEAST = 1e-8  # trees have no arcs with smaller marginals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DependencyModel(DependencyParser):
+class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyConstraints, DependencySentence]):
     """A latent dependency grammar, which scores trees, and parses words with or without tags.
 
-    members: the grammar, with the options.
+    members: the grammars, whose posteriors of arcs are averaged; all have the same tags and columns of words and tags.
     relations: the model of the relations of arcs; None if arcs have no relations.
 
     `score` estimates p̂ of trees with one root, projective or not; a tree with a tag that was never seen has p̂ = 0.
@@ -46,11 +56,26 @@ class DependencyModel(DependencyParser):
     """
 
     kind: ClassVar[str] = "dependency"
+    any_tree = ANY_TREE
+
+    members: tuple[DependencyGrammar, ...]
+    relations: RelationModel | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_together([member.options for member in self.members])
+        if any(member.tags != self.tags for member in self.members):
+            raise ValueError("the grammars of one parser must have the same tags")
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags of words."""
+        return self.members[0].tags
 
     @staticmethod
     def train(
         sentences: Iterable[DependencySentence],
-        options: DependencyOptions | None = None,
+        options: DependencyOptions | Sequence[DependencyOptions] | None = None,
         *,
         weights: Iterable[float] | None = None,
         jobs: int | None = 1,
@@ -61,14 +86,18 @@ class DependencyModel(DependencyParser):
         Words without a tag in the column of tags get a tag, and a warning counts these words; see `with_all_tags`.
 
         sentences: the trees, which are read once.
-        options: the settings; None for the preset `fast`, see `presets`.
+        options: the options of one grammar, or of each of several, whose posteriors are averaged; None for those of the
+        preset `fast`, see `options`.
         weights: the weight of each tree: it counts as this many trees, a number of at least 0; 1 if not given.
         jobs: the number of threads; None for all workers of the engine that `joblib.parallel_config` names.  The result
         does not depend on it.
         Raises EstimationError if there are no sentences, or if a sentence is not a tree with one root.
         """
-        training = prepare(sentences, options, weights=weights, jobs=jobs)
-        return training.estimate(jobs=jobs, listener=listener)
+        options = preset("fast") if options is None else options
+        several = list(options) if isinstance(options, Iterable) else [options]
+        check_together(several)
+        trainings, relations = prepare_all(sentences, several, weights=weights, jobs=jobs)
+        return DependencyModel(estimate_all(trainings, jobs, listener), relations)
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
         """List the tags of a sentence that the model does not know; words with these tags may have any tag.
@@ -80,12 +109,10 @@ class DependencyModel(DependencyParser):
         ['INTJ']
         """
         check_sentence(sentence)
-        if not self.grammar.options.attachment.symbols_have_tags:
+        if not self.options.attachment.symbols_have_tags:
             return []
         return [
-            tag
-            for tag in self.grammar.options.tags_of(sentence)
-            if tag != BLANK and tag not in self.grammar.tag_numbers
+            tag for tag in self.options.tags_of(sentence) if tag != BLANK and tag not in self.members[0].tag_numbers
         ]
 
     def posteriors(self, sentence: DependencySentence) -> FloatArray:
@@ -111,7 +138,7 @@ class DependencyModel(DependencyParser):
         trees = list(check_trees(trees, DependencySentence))
         for number, tree in enumerate(trees, start=1):
             require_heads(tree, number)
-        options = self.grammar.options
+        options = self.options
         keys = [(options.words_of(tree), options.tags_of(tree)) for tree in trees]
         sentences = dict(zip(keys, trees, strict=True))
         posteriors = dict(zip(sentences, self._posteriors(list(sentences.values())), strict=True))
@@ -124,12 +151,9 @@ class DependencyModel(DependencyParser):
         """Compute the posteriors (n + 1, n) of the arcs of each sentence of n words."""
         posteriors: list[FloatArray] = []
         for batch in batches_of(map(self._input, sentences)):
-            for tree, marginals in zip(batch, self.grammar.arcs(batch)[1], strict=True):
-                n = len(tree.sentence.forms)
-                if marginals is None:
-                    posteriors.append(np.zeros((n + 1, n)))
-                else:
-                    posteriors.append(self.grammar.options.with_signs(marginals.arcs, marginals.sign))
+            found, n_members = self._found(batch)
+            arcs = average([each.arcs for each in found], n_members)
+            posteriors += (arc_matrix(arcs.of_sentence(at), len(tree.sentence.forms)) for at, tree in enumerate(batch))
         return posteriors
 
     def parse(
@@ -187,23 +211,155 @@ class DependencyModel(DependencyParser):
     def description(self) -> dict[str, Any]:
         """The facts about the model, its tags and relations among them."""
         relations = None if self.relations is None else self.relations.names
-        tags = {"tags": self.grammar.tags, "column": self.options.tags}
+        tags = {"tags": self.tags, "column": self.options.tags}
         return super().description | tags | {"relations": relations}
 
+    def _input(self, given: DependencySentence | PartialDependencies) -> PartialDependencies:
+        tree = given if isinstance(given, Partial) else unknown_tree(given)
+        check_sentence(tree.sentence)
+        return tree
 
-def prepare(
-    sentences: Iterable[DependencySentence],
-    options: DependencyOptions | None = None,
-    *,
-    weights: Iterable[float] | None = None,
-    jobs: int | None = 1,
-) -> Training[DependencyModel]:
-    """Make a treebank and a model without latent states of dependency trees; their `estimate` gives the latent model.
+    def _is_empty(self, given: PartialDependencies) -> bool:
+        return not given.sentence.forms
 
-    sentences: the trees, which are read once.
-    options: the settings; None for the preset `fast`.
-    weights: the weight of each tree; see `DependencyModel.train`.
-    Raises the errors of `DependencyModel.train`.
-    """
-    training, relations = prepare_parts(sentences, given_or(preset("fast"), options), weights=weights, jobs=jobs)
-    return Training(DependencyModel((training.coarse,), relations), training.treebank)
+    def _sentence(self, words: Sequence[str]) -> DependencySentence:
+        return DependencySentence.of(words)
+
+    def _words(self, sentence: DependencySentence) -> Sequence[str]:
+        words: Sequence[str] = self.options.words_of(sentence)
+        return words
+
+    def _tags(self, sentence: DependencySentence) -> IntArray:
+        return self.members[0].tags_of_words([sentence])
+
+    def _trees(self, trees: Iterable[DependencySentence]) -> list[DependencySentence]:
+        return list(check_trees(trees, DependencySentence))
+
+    def check(self, tree: PartialDependencies, *, projective: bool = True) -> None:
+        """Raise TypeError for constraints on phrases, and ValueError if they do not fit a sentence and the parser.
+
+        tree: the sentence with its constraints.
+        projective: whether known arcs must not cross.
+        """
+        sentence, constraints = tree
+        check_sentence(sentence)
+        if constraints == ANY_TREE:
+            return
+        check_kind(constraints, DependencyConstraints)
+        if self.members[0].is_too_long(sentence.forms):
+            raise ValueError(
+                f"a sentence of {len(sentence.forms)} words has constraints, and is longer than the "
+                f"{self.options.limits.max_words} of its limit; divide it, raise the limit, or leave out "
+                f"constraints"
+            )
+        constraints.check(len(sentence.forms), [] if self.relations is None else self.relations.names)
+        if projective and (arcs := constraints.crossing()):
+            (head, word), (other_head, other_word) = arcs
+            raise ValueError(
+                f"the arcs {head} → {word} and {other_head} → {other_word} cross; ask for trees that need not be "
+                f"projective"
+            )
+
+    def _find(
+        self, trees: Sequence[PartialDependencies], n_best: int, *, projective: bool = True, scored: bool = True
+    ) -> list[Parses[DependencySentence]]:
+        """Find up to `n_best` trees of each sentence; n_best must be 1 if trees need not be projective."""
+        for tree in trees:
+            self.check(tree, projective=projective)
+        # Charts have only projective trees, so that constraints with crossing arcs are left out here.
+        charted = [Partial(tree.sentence, ANY_TREE) if tree.constraints.crossing() else tree for tree in trees]
+        found, n_members = self._found(charted)
+        arcs = average([each.arcs for each in found], n_members)
+        given = [tree.sentence for tree in trees]
+        sentences = self._with_tags(given, found, n_members)
+        unlabelled: list[list[DependencySentence]] = []
+        for at, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
+            heads = self._heads(arcs.of_sentence(at), tree, n_best, projective) if n_members[at] else []
+            unlabelled.append([sentence.with_heads(each) for each in heads])
+        labelled = iter(self.labelled(list(chain.from_iterable(unlabelled))))
+        known = [
+            [tree.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
+            for tree, of_sentence in zip(trees, unlabelled, strict=True)
+        ]
+        every = list(chain.from_iterable(known))
+        weight = SignedLog.unknown(len(every))
+        if scored and every:
+            weight = self._weigh(every)
+            # Unless tags were filled in, the words need not be looked up again.
+            if all(sentence is before for sentence, before in zip(sentences, given, strict=True)):
+                sentence_of = np.repeat(np.arange(len(known)), [len(of_sentence) for of_sentence in known])
+                grammars = [each.grammar.of_sentences(sentence_of) for each in found]
+                weight = SignedLog.mean(
+                    [member.weigh(every, grammar) for member, grammar in zip(self.members, grammars, strict=True)]
+                )
+        weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
+        return [
+            Parses([Parse(each, *next(weights)) for each in of_sentence] or [self._fallback(tree)])
+            for tree, of_sentence in zip(trees, known, strict=True)
+        ]
+
+    def _found(self, trees: Sequence[PartialDependencies]) -> tuple[list[FoundArcs], IntArray]:
+        """Find what each grammar finds in T sentences, and count the grammars that derive each of them, (T,)."""
+        found = [member.find_parts(trees) for member in self.members]
+        return found, np.sum([each.is_derived for each in found], axis=0)
+
+    def _heads(self, arcs: Parts, tree: PartialDependencies, n_best: int, projective: bool) -> list[tuple[int, ...]]:
+        """Find the heads of the trees with the largest sums of posteriors, without arcs whose posterior is near
+        zero."""
+        n = len(tree.sentence.forms)
+        weights = arc_matrix(arcs.take(arcs.posterior > _LEAST), n)
+        if projective:
+            return n_best_heads(weights, n_best)
+        if tree.constraints.crossing():  # the posteriors were computed without the constraints
+            weights = np.where(tree.constraints.allowed(n), weights, 0.0)
+            for word, head in tree.constraints.heads.items():
+                weights[head, word - 1] = 1.0
+        heads = maximum_heads(weights)
+        return [] if heads is None else [heads]
+
+    def _with_tags(
+        self, sentences: Sequence[DependencySentence], found: Sequence[FoundArcs], n_members: IntArray
+    ) -> list[DependencySentence]:
+        """Give every word without a tag the likeliest one, in sentences that some grammar derives."""
+        column = self.options.tags
+        lacking = [at for at, each in enumerate(sentences) if n_members[at] and BLANK in getattr(each, column)]
+        tagged = list(sentences)
+        if not lacking or not self.options.attachment.symbols_have_tags:
+            return tagged
+        of_members = [member.tags_over(each.leaves) for member, each in zip(self.members, found, strict=True)]
+        tags = average(of_members, n_members)
+        for at in lacking:
+            _, word, _, tag, posterior = tags.of_sentence(at)
+            by_tag = np.zeros((len(sentences[at].forms), len(self.tags)))
+            by_tag[word - 1, tag] = posterior
+            likeliest = [self.tags[number] for number in by_tag.argmax(axis=1).tolist()]
+            old: tuple[str, ...] = getattr(sentences[at], column)
+            filled = tuple(new if tag == BLANK else tag for tag, new in zip(old, likeliest, strict=True))
+            tagged[at] = sentences[at].with_tags(column, filled)
+        return tagged
+
+    def _fallback(self, tree: PartialDependencies) -> Parse[DependencySentence]:
+        """Make a tree that is flat below the first word, except for required and forbidden arcs."""
+        sentence, constraints = tree
+        heads: tuple[int, ...] | None = (0, *[1] * (len(sentence.forms) - 1))
+        if constraints != ANY_TREE:
+            weights = constraints.allowed(len(sentence.forms)).astype(float)
+            weights[1] *= 2.0
+            weights[0, 0] *= 2.0
+            projective_heads = n_best_heads(weights, 1)
+            heads = projective_heads[0] if projective_heads else maximum_heads(weights)
+        if heads is None:
+            raise ValueError("every tree has a forbidden arc; allow some of these arcs")
+        (flat,) = self.labelled([sentence.with_heads(heads)])
+        return Parse(constraints.with_known_relations(flat), 0, -np.inf, is_fallback=True)
+
+    def labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
+        """Give trees the likeliest relations; `_` if the model has no relations.
+
+        trees: the trees of the sentences.
+        """
+        trees = list(check_trees(trees, DependencySentence))
+        if self.relations is None:
+            return [tree.with_heads(tree.heads, (BLANK,) * len(tree.forms)) for tree in trees]
+        relations_of_each = self.relations.relations([self.options.tagged_tree(tree) for tree in trees])
+        return [tree.with_heads(tree.heads, names) for tree, names in zip(trees, relations_of_each, strict=True)]

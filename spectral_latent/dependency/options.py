@@ -1,18 +1,23 @@
-"""Settings of latent dependency grammars."""
+"""Hold the settings of latent dependency grammars, and presets of settings that go well together.
+
+The options of presets were chosen on the dev splits of treebanks of four languages; docs/accuracy.md has their figures.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
-from spectral_latent._options import Above, AtLeast, AtMost, Below
-from spectral_latent.dependency.arc_features import TaggedTree
-from spectral_latent.dependency.conversion import Attachment
-from spectral_latent.dependency.sentence import DependencySentence, TagColumn
-from spectral_latent.grammar import GrammarOptions
+from spectral_latent._names import PresetName
+from spectral_latent._options import Above, AtLeast, AtMost, Below, checked, of_preset
+from spectral_latent.dependency.conversion import Attachment, Side
+from spectral_latent.dependency.relations import TaggedTree
+from spectral_latent.dependency.tree import DependencySentence, TagColumn
+from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clusters_then_em
 from spectral_latent.lexicon import LexiconOptions
 
-__all__ = ["DependencyOptions"]
+__all__ = ["DependencyOptions", "check_together", "preset"]
 
 
 @dataclass(frozen=True)
@@ -58,3 +63,55 @@ class DependencyOptions(GrammarOptions):
         sentence: a sentence with heads.
         """
         return TaggedTree(self.words_of(sentence), self.tags_of(sentence), sentence.heads or ())
+
+
+def check_together(options: Sequence[DependencyOptions]) -> None:
+    """Raise ValueError unless grammars with these options can belong to one parser.
+
+    The parser as a whole has one column of tags and one of words, and symbols with tags or without.  Each grammar uses
+    its own of all other options, such as the side whose children are attached first.
+
+    >>> check_together([DependencyOptions(), DependencyOptions(tags="xpos")])
+    Traceback (most recent call last):
+    ValueError: the grammars of one parser must have the same tags, not 'upos' and 'xpos'
+    """
+    for settings in options:
+        checked("options", settings, DependencyOptions)
+    if not options:
+        raise ValueError("the options are empty; a parser needs those of at least one grammar")
+    for name, values in (
+        ("tags", [settings.tags for settings in options]),
+        ("words", [settings.words for settings in options]),
+        ("symbols_have_tags", [settings.attachment.symbols_have_tags for settings in options]),
+    ):
+        first, *others = dict.fromkeys(values)
+        if others:
+            raise ValueError(f"the grammars of one parser must have the same {name}, not {first!r} and {others[0]!r}")
+
+
+def _grammar(n_states: int, iterations: int, rank: int, first_side: Side = "right", seed: int = 0) -> DependencyOptions:
+    """Make the options of a grammar with tightly pruned charts."""
+    estimator = clusters_then_em(n_states, iterations, rank)
+    estimator = replace(estimator, start=replace(estimator.start, seed=seed))
+    return DependencyOptions(estimator=estimator, beam=BEAM, threshold=THRESHOLD, attachment=Attachment(first_side))
+
+
+_SIDES: tuple[Side, ...] = ("right", "left")
+_PRESETS: dict[PresetName, tuple[DependencyOptions, ...]] = {
+    "fast": (_grammar(16, 2, 8),),
+    "accurate": tuple(_grammar(28, 3, 16, side, seed) for seed in range(2) for side in _SIDES),
+    "spectral": (DependencyOptions(),),
+}
+
+
+def preset(name: PresetName) -> tuple[DependencyOptions, ...]:
+    """Return the options of each grammar of a dependency parser, for `DependencyModel.train`.
+
+    name: the name of the preset.
+
+    Raises ValueError for another name.
+
+    >>> [options.attachment.first_side for options in preset("accurate")]
+    ['right', 'left', 'right', 'left']
+    """
+    return of_preset(_PRESETS, name)

@@ -1,26 +1,25 @@
-"""Make the treebank of dependency trees, and the coarse grammar, which has no latent states."""
+"""Make the treebanks of dependency trees under several grammars, and the coarse grammars without latent states."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent.dependency.arc_features import TaggedTree
 from spectral_latent.dependency.conversion import (
     HeadSymbol,
+    dependency_features,
     heads_are_right,
     possible_rules,
     skeletal_trees,
 )
-from spectral_latent.dependency.features import dependency_features
 from spectral_latent.dependency.grammar import DependencyGrammar
-from spectral_latent.dependency.options import DependencyOptions
-from spectral_latent.dependency.relations import RelationModel
-from spectral_latent.dependency.sentence import DependencySentence
-from spectral_latent.dependency.tag_columns import choose_column, with_all_tags
+from spectral_latent.dependency.options import DependencyOptions, check_together
+from spectral_latent.dependency.relations import RelationModel, TaggedTree
+from spectral_latent.dependency.tree import DependencySentence, TagColumn, choose_column, with_all_tags
 from spectral_latent.estimation import Columns, Shard, read_treebanks
 from spectral_latent.grammar import Training, prepare_grammar, spelling_of
 from spectral_latent.lexicon import Lexicon, WordCounts
@@ -28,28 +27,39 @@ from spectral_latent.model import check_trees
 from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["prepare_parts"]
+__all__ = ["prepare", "prepare_all"]
+
+
+class _ArcExamples(NamedTuple):
+    """The arcs of the trees of a treebank, from which a model of relations learns.
+
+    trees: the words, tags and heads of each sentence.
+    relations: the relations of each sentence.
+    weights: the weight of each sentence.
+    """
+
+    trees: list[TaggedTree]
+    relations: list[tuple[str, ...]]
+    weights: list[float]
 
 
 class _DependencyFormalism:
-    """The conversion of dependency trees (`estimation.Formalism`).
+    """The conversion of dependency trees by one attachment (`estimation.Formalism`).
 
     symbols: the symbols in the order of their numbers.
     terminals: the words in the order of their numbers.
     words: for every shard, the number of times that each symbol is above each word.
-    tagged: the words, tags and heads of every sentence.
-    relations: the relations of every sentence.
-    weights: the weight of every sentence.
+    n_sentences: the number of sentences that were converted.
+    arcs: gets the arcs of all sentences, unless it is None.
     """
 
-    def __init__(self, options: DependencyOptions) -> None:
+    def __init__(self, options: DependencyOptions, terminals: Vocabulary[str]) -> None:
         self.options = options
         self.symbols = Vocabulary[HeadSymbol]()
-        self.terminals = Vocabulary[str]()
+        self.terminals = terminals
         self.words: list[WordCounts] = []
-        self.tagged: list[TaggedTree] = []
-        self.relations: list[tuple[str, ...]] = []
-        self.weights: list[float] = []
+        self.n_sentences = 0
+        self.arcs: _ArcExamples | None = None
         self._tags = Vocabulary[str]()
 
     def n_nodes(self, sentence: DependencySentence) -> int:
@@ -60,7 +70,7 @@ class _DependencyFormalism:
         """Convert sentences to s-trees, and compute their features."""
         options = self.options
         tags = [options.tags_of(sentence) for sentence in sentences]
-        converted = skeletal_trees(sentences, tags, options.attachment, self.symbols, first=len(self.tagged) + 1)
+        converted = skeletal_trees(sentences, tags, options.attachment, self.symbols, first=self.n_sentences + 1)
         word = _numbers(self.terminals, chain.from_iterable(map(options.words_of, sentences)))
         tag = _numbers(self._tags, chain.from_iterable(tags))
         features = dependency_features(converted, tag, word)
@@ -73,9 +83,11 @@ class _DependencyFormalism:
         times = weight[converted.trees.tree[leaf]]
         self.words.append(WordCounts.of(converted.trees.symbol[leaf], word[place], opens[place], times))
 
-        self.tagged += map(options.tagged_tree, sentences)
-        self.relations += (sentence.relations for sentence in sentences)
-        self.weights += weight.tolist()
+        self.n_sentences += len(sentences)
+        if self.arcs is not None:
+            self.arcs.trees.extend(map(options.tagged_tree, sentences))
+            self.arcs.relations.extend(sentence.relations for sentence in sentences)
+            self.arcs.weights.extend(weight.tolist())
         return Shard.of(converted.over(word), features, weight).columns
 
     def shard(self, columns: Columns) -> Shard:
@@ -83,47 +95,69 @@ class _DependencyFormalism:
         return Shard(columns)
 
 
-def prepare_parts(
+def prepare_all(
     sentences: Iterable[DependencySentence],
-    options: DependencyOptions,
+    options: Sequence[DependencyOptions],
     *,
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
-) -> tuple[Training[DependencyGrammar], RelationModel | None]:
-    """Make the treebank, the coarse grammar and the model of relations of dependency trees, which are read once.
+) -> tuple[list[Training[DependencyGrammar]], RelationModel | None]:
+    """Make a treebank and a coarse grammar for each of several options, as `prepare` does, and the model of relations.
 
     There is no model of relations if the treebank has no relations.  Relations are learnt in memory, from words, tags
     and heads alone.
-
-    Raises EstimationError if there are no sentences, or if a sentence is not a tree with one root; TypeError for an
-    object that is not a DependencySentence.
     """
-    tagged, options = _with_tags(check_trees(sentences, DependencySentence), options)
-    formalism = _DependencyFormalism(options)
-    (treebank,) = read_treebanks(tagged, [formalism], weights=weights, jobs=jobs)
-    symbols = formalism.symbols.names
-    tags = sorted({symbol.tag for symbol in symbols})
-    tag_of_symbol = Vocabulary(tags).numbers(symbol.tag for symbol in symbols)
-    words = formalism.terminals.names
-    spelling = spelling_of(words, WordCounts.total(formalism.words), tag_of_symbol, len(tags))
-    lexicon = Lexicon(words, spelling)
-    unseen = _unseen_rules(treebank.counts, symbols, options)
-    training = prepare_grammar(DependencyGrammar, symbols, treebank, lexicon, tags, options, unseen)
-    relations = RelationModel.train(formalism.tagged, formalism.relations, weights=formalism.weights)
-    return training, relations
+    check_together(options)
+    column, tagged = _with_tags(check_trees(sentences, DependencySentence), options[0].tags)
+    options = [replace(settings, tags=column) for settings in options]
+    terminals = Vocabulary[str]()
+    arcs = _ArcExamples([], [], [])
+    formalisms = {settings.attachment: _DependencyFormalism(settings, terminals) for settings in options}
+    first = formalisms[options[0].attachment]
+    first.arcs = arcs
+    read = read_treebanks(tagged, [*formalisms.values()], weights=weights, jobs=jobs)
+    treebanks = dict(zip(formalisms, read, strict=True))
+    # Learn the spelling model once: tags are the same under every attachment.
+    tags = sorted({symbol.tag for symbol in first.symbols})
+    tag_of_symbol = Vocabulary(tags).numbers(symbol.tag for symbol in first.symbols)
+    spelling = spelling_of(terminals.names, WordCounts.total(first.words), tag_of_symbol, len(tags))
+    lexicon = Lexicon(terminals.names, spelling)
+    trainings = []
+    for settings in options:
+        symbols = formalisms[settings.attachment].symbols.names
+        treebank = treebanks[settings.attachment]
+        unseen = _unseen_rules(treebank.counts, symbols, settings)
+        trainings.append(prepare_grammar(DependencyGrammar, symbols, treebank, lexicon, tags, settings, unseen))
+    return trainings, RelationModel.train(arcs.trees, arcs.relations, weights=arcs.weights)
+
+
+def prepare(
+    sentences: Iterable[DependencySentence],
+    options: Sequence[DependencyOptions],
+    *,
+    weights: Iterable[float] | None = None,
+    jobs: int | None = 1,
+) -> list[Training[DependencyGrammar]]:
+    """Make a treebank and a coarse grammar for each of several options, from dependency trees that are read once.
+
+    Grammars with the same attachment share a treebank.  All grammars share the spelling model.
+
+    sentences: the trees.
+    options: the options of each grammar.
+    weights: the weight of each tree; see `DependencyModel.train`.
+    Raises the errors of `DependencyModel.train`.
+    """
+    return prepare_all(sentences, options, weights=weights, jobs=jobs)[0]
 
 
 def _with_tags(
-    sentences: Iterable[DependencySentence], options: DependencyOptions
-) -> tuple[Iterator[DependencySentence], DependencyOptions]:
-    """Choose the column of tags, and give every word a tag there; a treebank without tags is not changed.
-
-    Returns the sentences, and the options with this column.
-    """
-    column, chosen = choose_column(sentences, options.tags)
+    sentences: Iterable[DependencySentence], preferred: TagColumn
+) -> tuple[TagColumn, Iterator[DependencySentence]]:
+    """Choose the column of tags, and give every word a tag there; a treebank without tags is not changed."""
+    column, chosen = choose_column(sentences, preferred)
     if column is None:
-        return chosen, options
-    return with_all_tags(chosen, column), replace(options, tags=column)
+        return preferred, chosen
+    return column, with_all_tags(chosen, column)
 
 
 def _unseen_rules(counts: Counts, symbols: Sequence[HeadSymbol], options: DependencyOptions) -> Counts:

@@ -35,7 +35,7 @@ import numpy as np
 import scipy
 
 from spectral_latent.constituency.cleaning import function_label, is_empty
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.tree import Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.trees import IntArray, Vocabulary
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from spectral_latent._options import checked
-from spectral_latent.grammar.latent_grammar import LatentGrammar
+from spectral_latent.estimation import Listener, Progress
+from spectral_latent.grammar.latent_grammar import LatentGrammar, Training
 from spectral_latent.grammar.options import Limits
 from spectral_latent.model import (
     LatentTreeModel,
@@ -22,9 +23,9 @@ from spectral_latent.model import (
     entropies,
 )
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
-__all__ = ["Parser"]
+__all__ = ["Parser", "estimate_again", "estimate_all"]
 
 Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])
 Sentence = TypeVar("Sentence")
@@ -169,3 +170,31 @@ class Parser(
         sentences = self.tokenisation.sentences(text)
         words = ([token.word for token in tokens] for tokens in sentences)
         return self.parse_all(map(self._sentence, words), n_best, jobs=jobs)
+
+
+def estimate_all(trainings: Sequence[Training[Grammar]], jobs: int | None, listener: Listener) -> tuple[Grammar, ...]:
+    """Estimate the latent grammar of each of several prepared treebanks."""
+    grammars = []
+    for number, training in enumerate(trainings, start=1):
+        of_all = f"grammar {number} of {len(trainings)}, " if len(trainings) > 1 else ""
+        grammars.append(training.estimate(jobs=jobs, listener=partial(_tell, listener, of_all)))
+    return tuple(grammars)
+
+
+def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
+    """Tell a listener the progress of one of several grammars."""
+    listener(progress._replace(stage=prefix + progress.stage))
+
+
+def estimate_again(training: Training[Grammar], whole: Grammar, jobs: int | None = 1) -> Grammar:
+    """Estimate the latent grammar of some of the trees of another grammar, by one iteration of EM from the other.
+
+    All counts, rules and words come from these trees; only the states were found on all trees.  A grammar without
+    probabilities is estimated from the beginning.
+    """
+    if not whole.probabilities:
+        return training.estimate(jobs=jobs)
+    symbol = Vocabulary(whole.symbols).numbers(training.coarse.symbols)
+    word = Vocabulary(whole.lexicon.words).numbers(training.coarse.lexicon.words)
+    operators = whole.operators.restrict(training.treebank.counts.rules, symbol, word)
+    return training.reestimate(operators, jobs=jobs)

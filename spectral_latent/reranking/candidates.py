@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from spectral_latent._options import counted
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.constituency.cleaning import clean_together, tagged_words
-from spectral_latent.constituency.phrase import FlatPhrases
+from spectral_latent.constituency.tree import FlatPhrases
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.drawing import Html, captioned_html
 from spectral_latent.model import Parse, check_kind
@@ -361,4 +361,4 @@ def _train_like(model: Parser, trees: Sequence[Tree], jobs: int | None) -> Parse
         options = [member.options for member in model.members]
         return ConstituencyModel.train((tree for tree in trees if isinstance(tree, Phrase)), options, jobs=jobs)
     sentences = (tree for tree in trees if isinstance(tree, DependencySentence))
-    return DependencyModel.train(sentences, model.options, jobs=jobs)
+    return DependencyModel.train(sentences, [member.options for member in model.members], jobs=jobs)

@@ -25,7 +25,7 @@ import numpy as np
 import scipy
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.heads import head_child
+from spectral_latent.constituency.conversion import head_child
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import FeatureTable

@@ -176,7 +176,7 @@ def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
 def warn_of_unknown_tags(parser: DependencyModel, unknown: Counter[str], watch: Watch) -> None:
     """Give a warning if words have tags that a parser does not know."""
     if unknown:
-        own = ", ".join(parser.grammar.tags[:_NAMED])
+        own = ", ".join(parser.tags[:_NAMED])
         names = ", ".join(name for name, _ in unknown.most_common(_NAMED))
         watch.message(
             f"Warning: the parser does not know the tags of {unknown.total()} words, such as {names}, and does not use "

@@ -224,6 +224,8 @@ def _estimator(default: Estimator, name: EstimatorName | None, n_states: int | N
     from spectral_latent.estimation import ESTIMATORS
 
     n_states = n_states or getattr(default.states, "n_states", None)
+    # Grammars of one preset may differ in their seeds alone.
+    seed += getattr(default.states, "seed", 0)
     return (ESTIMATORS[name] if name else default).with_settings(n_states=n_states, seed=seed)
 
 
@@ -298,15 +300,21 @@ def train_dependency(
     weights: Sequence[float] = (),
     seed: int = 0,
     column: Literal["upos", "xpos"] = "upos",
-    first: Literal["left", "right"] = "right",
+    first: Literal["left", "right"] | None = None,
 ) -> DependencyModel:
     """Train a dependency parser on trees with one root each."""
-    from spectral_latent.dependency import Attachment, DependencyModel
+    from spectral_latent.dependency import DependencyModel
     from spectral_latent.dependency import preset as options_of
 
-    options = options_of(_preset(preset, estimator))
-    chosen = _estimator(options.estimator, estimator, n_states, seed)
-    options = replace(options, tags=column, attachment=Attachment(first), estimator=chosen)
+    options = tuple(
+        replace(
+            own,
+            tags=column,
+            attachment=replace(own.attachment, first_side=first or own.attachment.first_side),
+            estimator=_estimator(own.estimator, estimator, n_states, seed),
+        )
+        for own in options_of(_preset(preset, estimator))
+    )
     trees, weight_of_each = run.examples("trees", partial(rooted_sentences, changes=run.changes), weights)
     return DependencyModel.train(trees, options, weights=weight_of_each, jobs=run.jobs, listener=run.watch.on_progress)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spectral_latent.constituency import Phrase
     from spectral_latent.corpora import Format
     from spectral_latent.dependency import DependencySentence
-    from spectral_latent.dependency.sentence import TagColumn
+    from spectral_latent.dependency.tree import TagColumn
     from spectral_latent.model import Parse, Parses, Surprisal
 
 __all__ = [

@@ -9,7 +9,6 @@ import pytest
 from safetensors import safe_open
 
 from spectral_latent.constituency import ConstituencyModel, Phrase, clean
-from spectral_latent.constituency.parsing import PhraseParser
 from spectral_latent.corpora import parse_brackets, read_brackets
 from spectral_latent.files import storage
 
@@ -48,13 +47,13 @@ def test_probabilities_are_computed_only_where_they_are_shown(
     run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scored: list[bool] = []
-    compute = PhraseParser._find
+    compute = ConstituencyModel._find
 
     def parses(*args: Any, **options: Any) -> Any:
         scored.append(options["scored"])
         return compute(*args, **options)
 
-    monkeypatch.setattr(PhraseParser, "_find", parses)
+    monkeypatch.setattr(ConstituencyModel, "_find", parses)
     (first,) = run("parse", model, stdin="They left it .").stdout.splitlines()
     (best, *_) = run("parse", model, "--n-best", "2", stdin="They left it .").stdout.splitlines()
     (row,) = run("parse", model, "--json", stdin="They left it .").stdout.splitlines()

@@ -73,7 +73,7 @@ class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
 class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
     model_class = DependencyModel
     without_effect = LIMITS | SVD_SEED
-    defaults = dependency_preset("fast")
+    defaults = dependency_preset("fast")[0]
     settings = (
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         DependencyOptions(estimator=Spectral(20, smoothing=None, cutoff=0.01), floor=None),

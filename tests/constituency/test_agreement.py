@@ -8,10 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, SpanOptions
-from spectral_latent.constituency.agreement import agreed
-from spectral_latent.constituency.constituents import ChainLabels, Constituent, constituents_of
-from spectral_latent.constituency.items import PhraseItems
+from spectral_latent.constituency.agreement import Agreement
+from spectral_latent.constituency.grammar import PhraseEvidence, PhraseItems
 from spectral_latent.constituency.spans import SpanModel
+from spectral_latent.constituency.tree import ChainLabels, Constituent, constituents_of
+from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, Rules
 from tests.constituency.test_forests import BINARISATIONS, derived, options, trees
@@ -100,16 +101,20 @@ def items_of_weights(*weights: float) -> PhraseItems:
     )
     none, zeros = np.full(n, -1), np.zeros(n, dtype=int)
     forest = Forest(np.arange(n), np.arange(n + 1), np.arange(n), none, none, np.arange(n), zeros)
-    return PhraseItems.compute(ConstituencyOptions(), operators, forest, zeros, zeros, zeros + 1, np.arange(n))
+    shares = np.abs(np.array(weights) / sum(weights))
+    parts = Parts(zeros, zeros, zeros + 1, np.arange(n), shares)
+    return PhraseItems(ConstituencyOptions(), operators, forest, parts, np.array([True]))
 
 
 def test_posteriors_above_one_are_judged_as_one() -> None:
     """Derivations of the weights 1.5 and -0.5: a judgement near 1 does not speak against a posterior of 1.5."""
     items = items_of_weights(1.5, -0.5)
-    constituents = items.constituents()
-    np.testing.assert_allclose(constituents.posterior, [1.5, 0.5])
-    parts = ChainLabels([("A",), ("B",)]).split(constituents)
+    chains = items.constituents()
+    labels = ChainLabels([("A",), ("B",)])
+    labelled = labels.split(chains)
+    np.testing.assert_allclose(labelled.parts.posterior, [1.5, 0.5])
     judgement = np.array([0.99, 0.2])
-    found = agreed([items], constituents, parts, judgement, np.array([0, 1]), EVERYTHING)
+    evidence = PhraseEvidence(["a"], np.array([0, 1]), [items], chains, labels, labelled, EVERYTHING)
+    found = Agreement().judge(labelled.parts._replace(posterior=judgement), evidence).posterior
     weights = np.exp(3.5 * np.array([-0.01, -0.3])) * [1.5, -0.5]
     np.testing.assert_allclose(found, (judgement + np.minimum(np.abs(weights / weights.sum()), 1.0)) / 2)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spectral_latent.constituency import Changes, Phrase, clean
 from spectral_latent.constituency.cleaning import clean_together, is_empty, without_functions
-from spectral_latent.constituency.phrase import FlatPhrases
+from spectral_latent.constituency.tree import FlatPhrases
 from spectral_latent.corpora import constituency_trees, parse_brackets
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Binarisation, Phrase, PhraseSymbol, clean
-from spectral_latent.constituency.conversion import phrase_of, skeletal_trees
-from spectral_latent.constituency.heads import head_child
+from spectral_latent.constituency.conversion import head_child, phrase_of, skeletal_trees
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.trees import SkeletalTrees, Vocabulary
 

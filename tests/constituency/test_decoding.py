@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.columns import PhraseColumns
-from spectral_latent.constituency.constituents import Constituents
 from spectral_latent.constituency.decoding import PhraseForest, bracketings
+from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.inference import n_best_derivations
+from spectral_latent.model.parts import Parts
 
 CHAINS = [("A",), ("B",), ("C", "D")]
 
 
-def constituents(rows: list[tuple[int, int, int]]) -> Constituents:
+def constituents(rows: list[tuple[int, int, int]]) -> Parts:
     first, end, chain = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return Constituents(first, end, chain, np.ones(len(rows)))
+    return Parts(np.zeros_like(first), first, end, chain, np.ones(len(rows)))
 
 
 def best_trees(trees: PhraseForest, k: int) -> list[Phrase]:
@@ -81,10 +81,10 @@ def test_the_trees_of_a_sentence_do_not_depend_on_its_batch(
     cases: list[tuple[list[str], dict[tuple[int, int, int], float]]], k: int
 ) -> None:
     start = np.cumsum([0, *(len(words) for words, _ in cases)])
-    batch = [(at + i, at + j, c) for (_, gains), at in zip(cases, start.tolist(), strict=False) for i, j, c in gains]
+    batch = Parts.join([constituents(list(gains)) for _, gains in cases])
     gain = np.array([gain for _, gains in cases for gain in gains.values()])
     words = [word for words, _ in cases for word in words]
-    forest = bracketings(constituents(batch), gain, CHAINS, words, start)
+    forest = bracketings(batch, gain, CHAINS, words, start)
     found = n_best_derivations(forest.forest, forest.weight, k)
     columns = forest.columns(found)
     columns.check()
@@ -109,9 +109,9 @@ def test_long_sentences_have_room_for_all_edges() -> None:
     rows = [(i, i + 1, 0) for i in range(n)] + [(i, j, 1) for i in range(n) for j in range(i + 2, min(i + 12, n + 1))]
     rows.append((0, n, 2))
     found = constituents(rows)
-    width = found.end - found.first
+    width = found.end - found.begin
     words = [str(i) for i in range(n)]
-    gain = np.where((width == 2) & (found.first % 2 == 0), 1.0, -1.0)
+    gain = np.where((width == 2) & (found.begin % 2 == 0), 1.0, -1.0)
     (tree,) = best_trees(bracketings(found, gain, CHAINS, words, np.array([0, len(words)])), 1)
     assert tree.bracketed().count("(B") == n // 2
     assert list(tree.words()) == words

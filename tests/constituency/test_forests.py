@@ -15,19 +15,18 @@ from spectral_latent.constituency import (
     Phrase,
     PhraseGrammar,
 )
-from spectral_latent.constituency.columns import PhraseColumns
-from spectral_latent.constituency.constituents import (
+from spectral_latent.constituency.conversion import phrase_of
+from spectral_latent.constituency.forests import PhraseColumns
+from spectral_latent.constituency.tree import (
     ChainLabels,
     Constituent,
-    Constituents,
-    LabelledConstituents,
     constituents_of,
 )
-from spectral_latent.constituency.conversion import phrase_of
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import MarginalName
 from spectral_latent.inference import n_best_derivations, tree_weights
+from spectral_latent.model.parts import Parts
 from spectral_latent.trees import Forest
 
 TREES = """
@@ -130,7 +129,7 @@ def test_marginals_have_the_signs_that_options_ask_for(name: MarginalName) -> No
                 mu[chain] += {"absolute": 1, "divided": np.sign(total), "undivided": 1}[name] * weight / abs(total)
         wanted = {chain: abs(m) if name == "absolute" else m for chain, m in mu.items()}
         constituents = member.items(chart).constituents()
-        keys = zip(constituents.first, constituents.end, (member.chains[i] for i in constituents.chain), strict=True)
+        keys = zip(constituents.begin, constituents.end, (member.chains[i] for i in constituents.label), strict=True)
         found = dict(zip(keys, constituents.posterior, strict=True))
         assert found == pytest.approx({chain: m for chain, m in wanted.items() if m > 1e-6}, rel=1e-6, abs=1e-6)
     assert n_negative > 0
@@ -161,14 +160,12 @@ def test_values_of_shared_constituents_are_those_of_each_tree() -> None:
     parts = [part for tree in some for part in constituents_of(tree)]
     value = {part: float(number) for number, part in enumerate(parts, start=1)}
     del value[Constituent(0, 1, "B", True)]
-    names = sorted({part.label for part in parts})[::-1]
-    rows = np.array([(part.first, part.end, names.index(part.label), part.is_tag) for part in value])
-    first, end, label, is_tag = rows[np.random.default_rng(0).permutation(len(rows))].T
-    posterior = [
-        value[Constituent(i, j, names[x], bool(tag))] for i, j, x, tag in zip(first, end, label, is_tag, strict=True)
-    ]
-    labelled = LabelledConstituents(first, end, label, is_tag > 0, np.array(posterior), first, end)
-    found = PhraseColumns.of([some, some[:1]], [0, 3]).values(labelled, names)
+    labels = ChainLabels([tuple({part.label for part in parts})])
+    size = len(labels.names)
+    rows = [(0, part.first, part.end, labels.names.index(part.label) + size * part.is_tag) for part in value]
+    order = np.random.default_rng(0).permutation(len(rows))
+    labelled = Parts(*np.array(rows)[order].T, np.array(list(value.values()))[order])
+    found = PhraseColumns.of([some, some[:1]], [0, 3]).values(labelled, labels, np.array([0, 3, 6]))
     for tree, row in zip(some, found, strict=False):
         assert row.tolist() == [value.get(part, 0.0) for part in constituents_of(tree)]
     assert not found[2].any()  # the words of another sentence
@@ -206,8 +203,10 @@ def test_the_best_tree_has_the_most_gain() -> None:
 
 def test_posteriors_of_a_chain_count_for_each_of_its_labels() -> None:
     labels = ChainLabels([("S",), ("S", "VP"), ("X", "A")])
-    found = Constituents(np.array([0, 0, 0]), np.array([2, 2, 1]), np.array([0, 1, 2]), np.array([0.5, 0.3, 0.9]))
-    parts = labels.split(found)
-    assert parts.gains(span_penalty=0.25) == pytest.approx([0.8 - 0.25, 0.8 + 0.3 - 0.5, 0.9 - 0.25 + 0.9])
-    posteriors = dict(zip(parts.named(labels.names), parts.posterior, strict=True))
+    found = Parts(*np.array([[0, 0, 0], [0, 0, 0], [2, 2, 1], [0, 1, 2]]), np.array([0.5, 0.3, 0.9]))
+    labelled = labels.split(found)
+    parts = labelled.parts
+    wanted = [0.8 - 0.25, 0.8 + 0.3 - 0.5, 0.9 - 0.25 + 0.9]
+    assert labels.gains(parts, labelled, span_penalty=0.25) == pytest.approx(wanted)
+    posteriors = dict(zip(labels.named(parts), parts.posterior, strict=True))
     assert posteriors[Constituent(0, 2, "S", False)] == pytest.approx(0.8)

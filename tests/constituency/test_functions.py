@@ -7,7 +7,7 @@ import pytest
 
 from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, base_label, clean
-from spectral_latent.constituency.constituents import constituents_of
+from spectral_latent.constituency.tree import constituents_of
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import GoldTree, evaluate_parser

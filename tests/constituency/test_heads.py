@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.constituency.heads import head_child
+from spectral_latent.constituency.conversion import head_child
 
 PUNCTUATION = st.sampled_from([",", ".", "``", "-LRB-", ":"])
 CHILDREN = st.lists(st.sampled_from(["sn", "S.F.C", "grup.nom.ms", "noun", "$"]) | PUNCTUATION, min_size=1, max_size=7)

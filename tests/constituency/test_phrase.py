@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.phrase import FlatPhrases
+from spectral_latent.constituency.tree import FlatPhrases
 
 NAMES = st.text("ab( é", max_size=2)  # few, so that phrases are often equal
 PHRASES = st.recursive(

@@ -3,8 +3,9 @@
 import numpy as np
 from scipy.special import logit
 
-from spectral_latent.constituency.constituents import ChainLabels, Constituents, LabelledConstituents
-from spectral_latent.constituency.span_features import _TEMPLATES, span_features
+from spectral_latent.constituency.spans import _TEMPLATES, span_features
+from spectral_latent.constituency.tree import ChainLabels
+from spectral_latent.model.parts import Parts
 
 LABELS = ChainLabels([("N",), ("V",), ("NP",), ("S", "VP")])
 WORDS = ["a", "b", "a", "c", "b", "d"]
@@ -19,18 +20,19 @@ TEMPLATES = {
 }
 
 
-def drawn_parts(rng: np.random.Generator) -> LabelledConstituents:
+def drawn_parts(rng: np.random.Generator) -> Parts:
     """Draw constituents, about half of them likely."""
     n = len(WORDS)
     rows = [(i, i + 1, int(rng.integers(2))) for i in range(n)]
     rows += [(i, j, chain) for i in range(n) for j in range(i + 2, n + 1) for chain in (2, 3) if rng.random() < 0.6]
     first, end, chain = np.array(rows).T
-    return LABELS.split(Constituents(first, end, chain, rng.uniform(0.05, 0.95, len(rows))))
+    chains = Parts(np.zeros_like(first), first, end, chain, rng.uniform(0.05, 0.95, len(rows)))
+    return LABELS.split(chains).parts
 
 
-def named_values(parts: LabelledConstituents, row: int) -> dict[str, object]:
+def named_values(parts: Parts, row: int) -> dict[str, object]:
     """The values of a constituent that the templates above ask for."""
-    every = list(zip(parts.named(LABELS.names), parts.posterior.tolist(), strict=True))
+    every = list(zip(LABELS.named(parts), parts.posterior.tolist(), strict=True))
     own, _ = every[row]
     i, j = own.first, own.end
     likely = sorted((c for c, p in every if p > 0.5), key=lambda c: c.end - c.first)
@@ -64,7 +66,7 @@ def test_two_constituents_share_a_feature_if_and_only_if_its_values_are_the_same
     assert len(set(_TEMPLATES)) == len(_TEMPLATES)
     parts = drawn_parts(np.random.default_rng(0))
     start = np.array([0, len(WORDS)])
-    buckets = span_features(parts, logit(parts.posterior), LABELS.names, WORDS, start, np.arange(len(parts.first)))
+    buckets = span_features(parts, logit(parts.posterior), LABELS, WORDS, start, np.arange(len(parts.label)))
     rows = [named_values(parts, row) for row in range(len(buckets))]
     assert set(_TEMPLATES) >= TEMPLATES
     for number, template in enumerate(_TEMPLATES):

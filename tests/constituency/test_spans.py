@@ -15,11 +15,13 @@ from spectral_latent.constituency import (
     PhraseGrammar,
     SpanOptions,
 )
-from spectral_latent.constituency.constituents import ChainLabels, Constituents, LabelledConstituents
 from spectral_latent.constituency.spans import SpanExamples, SpanModel, span_loss
-from spectral_latent.constituency.training import learnt_without, prepare
+from spectral_latent.constituency.training import prepare
+from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.grammar.parser import estimate_again
+from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
 
 SPANS = SpanOptions(folds=2, penalty=1.0, iterations=5)
@@ -27,17 +29,18 @@ OPTIONS = ConstituencyOptions(EstimatorOptions("clusters-em", n_states=2, iterat
 LABELS = ChainLabels([("N",), ("V",), ("NP",), ("S", "NP")])
 
 
-def random_parts(rng: np.random.Generator, n: int) -> LabelledConstituents:
+def random_parts(rng: np.random.Generator, n: int) -> Parts:
     """Draw constituents over n words, the tags N and V of each word among them."""
     rows = [(i, i + 1, tag) for i in range(n) for tag in (0, 1)]
     rows += [(i, j, chain) for i in range(n) for j in range(i + 2, n + 1) for chain in (2, 3) if rng.random() < 0.7]
     first, end, chain = np.array(rows).T
-    return LABELS.split(Constituents(first, end, chain, rng.uniform(0.01, 0.49, len(rows))))
+    chains = Parts(np.zeros_like(first), first, end, chain, rng.uniform(0.01, 0.49, len(rows)))
+    return LABELS.split(chains).parts
 
 
-def named_features(parts: LabelledConstituents, words: list[str], row: int) -> list[tuple[object, ...]]:
+def named_features(parts: Parts, words: list[str], row: int) -> list[tuple[object, ...]]:
     """Name some features of a constituent, in plain Python: in the order of the first templates, then of all words."""
-    every = list(zip(parts.named(LABELS.names), parts.posterior.tolist(), strict=True))
+    every = list(zip(LABELS.named(parts), parts.posterior.tolist(), strict=True))
     own, mu = every[row]
     tags: dict[int, str] = {}
     for other, _ in sorted(every, key=lambda pair: pair[1]):
@@ -66,8 +69,8 @@ def named_features(parts: LabelledConstituents, words: list[str], row: int) -> l
     ]
 
 
-def every(parts: LabelledConstituents) -> IntArray:
-    return np.arange(len(parts.first))
+def every(parts: Parts) -> IntArray:
+    return np.arange(len(parts.label))
 
 
 def whole(words: list[str]) -> IntArray:
@@ -79,7 +82,7 @@ def test_two_constituents_share_a_feature_if_and_only_if_its_name_is_the_same() 
     rng = np.random.default_rng(0)
     words = ["a", "b", "a", "c", "b", "a", "a", "b", "c"]
     parts = random_parts(rng, len(words))
-    buckets = SpanExamples.of(parts, LABELS.names, words, whole(words), every(parts)).buckets
+    buckets = SpanExamples.of(parts, LABELS, words, whole(words), every(parts)).buckets
     rows = [named_features(parts, words, row) for row in range(len(buckets))]
     for template in range(len(rows[0])):
         names = [row[template] for row in rows]
@@ -111,9 +114,7 @@ def test_training_finds_the_least_loss() -> None:
     rng = np.random.default_rng(2)
     words = ["a", "b", "c", "d"]
     parts = random_parts(rng, len(words))
-    examples = SpanExamples.of(
-        parts, LABELS.names, words, whole(words), every(parts), rng.random(len(parts.first)) < 0.5
-    )
+    examples = SpanExamples.of(parts, LABELS, words, whole(words), every(parts), rng.random(len(parts.label)) < 0.5)
     model = SpanModel.train([examples], SpanOptions(penalty=0.5, iterations=500))
     _, gradient = span_loss(examples, np.append(model.weights, model.slope), 0.5)
     assert abs(gradient).max() < 0.01  # weights are rounded to 11 binary digits
@@ -190,7 +191,7 @@ def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(trees: li
     (larger,) = ConstituencyModel.train([*trees, odd], options).members
     (rest,) = prepare(trees, [options])
     for start in (whole, larger):
-        member = learnt_without(start, rest)
+        member = estimate_again(rest, start)
         assert member.symbols == whole.symbols
         assert member.lexicon.words == whole.lexicon.words
         assert member.operators.rules.equals(whole.operators.rules)
@@ -202,9 +203,7 @@ def test_a_tree_that_stands_for_two_counts_as_two() -> None:
     rng = np.random.default_rng(5)
     words = ["a", "b", "c"]
     parts = random_parts(rng, len(words))
-    examples = SpanExamples.of(
-        parts, LABELS.names, words, whole(words), every(parts), rng.random(len(parts.first)) < 0.5
-    )
+    examples = SpanExamples.of(parts, LABELS, words, whole(words), every(parts), rng.random(len(parts.label)) < 0.5)
     point = rng.normal(size=(1 << 18) + 1)
     once, gradient = span_loss(SpanExamples.joined([examples, examples]), point, 1.0)
     twice, other = span_loss(examples.weighted(2.0), point, 1.0)

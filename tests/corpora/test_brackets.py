@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tree import Tree
 
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora import CorpusError, parse_brackets, phrase_from_nltk, read_brackets
 
 # NLTK separates tokens at any Unicode white space, and takes \( for a bracket within a word.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tree import ProbabilisticTree, Tree
 
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora import phrase_from_nltk, phrase_to_nltk
 
 TOKEN = st.text(min_size=1, max_size=5)

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from benchmarks.papers.weighted_nodes import estimate_from_nodes
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
-from spectral_latent.dependency.conversion import Side, skeletal_trees
-from spectral_latent.dependency.features import dependency_features
+from spectral_latent.dependency.conversion import Side, dependency_features, skeletal_trees
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.dependency.floors import floored_weights
+from spectral_latent.dependency.grammar import floored_weights
 from spectral_latent.inference import SignedLog, collapse, mean_inside_vectors, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees

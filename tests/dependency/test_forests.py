@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
 from spectral_latent.dependency.conversion import Side, heads_are_right, possible_rules, skeletal_trees
-from spectral_latent.dependency.decoding import arc_marginals, maximum_heads, n_best_heads
-from spectral_latent.dependency.forests import ArcForest, headed, projective
+from spectral_latent.dependency.decoding import (
+    ArcForest,
+    arc_matrix,
+    arc_posteriors,
+    headed,
+    maximum_heads,
+    n_best_heads,
+    projective,
+)
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, n_best_derivations, total_weight, tree_weights
@@ -98,7 +105,7 @@ def marginals_of(trees: list[Heads], weights: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("first", "refined", "proper"), [("right", True, True), ("left", False, False)])
-def test_arc_marginals_are_sums_over_all_trees(first: Side, refined: bool, proper: bool) -> None:
+def test_arc_posteriors_are_sums_over_all_trees(first: Side, refined: bool, proper: bool) -> None:
     """μ(g, m) of all arcs, those of the root with them, and the sentence's weight, for sentences of up to six words."""
     rng = np.random.default_rng(0)
     for n in range(1, 7):
@@ -106,7 +113,7 @@ def test_arc_marginals_are_sums_over_all_trees(first: Side, refined: bool, prope
         terminals = rng.integers(0, 3 if n < 6 else 2, n)
         arcs = grammar.forest(terminals)
         trees, weights = grammar.weights(terminals)
-        found = arc_marginals(grammar.latent, arcs, n).arcs
+        found = arc_matrix(arc_posteriors(grammar.latent, arcs, n).arcs, n)
         total, size = weights.sum(), np.abs(weights).sum()
         assert np.abs(found * total - marginals_of(trees, weights)).max() < 1e-10 * size
         np.testing.assert_allclose(found.sum(axis=0), 1.0, atol=1e-10 * size / abs(total))

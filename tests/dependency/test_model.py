@@ -281,7 +281,7 @@ def test_a_tree_with_a_tag_never_seen_has_weight_zero(model: DependencyModel) ->
 def test_arcs_never_seen_have_some_weight_unless_none_are_counted(trees: list[DependencySentence]) -> None:
     rare = read("Mary/NNP/2 sleeps/VBZ/0 Mary/NNP/2 ././2")
     for unseen, sign in ((0.5, 1), (0.0, 0)):
-        training = prepare(trees, DependencyOptions(estimator=EstimatorOptions(n_states=2), unseen=unseen))
+        (training,) = prepare(trees, [DependencyOptions(estimator=EstimatorOptions(n_states=2), unseen=unseen)])
         assert training.coarse.score(rare).sign.tolist() == [sign]
 
 
@@ -292,8 +292,8 @@ def test_rules_never_seen_are_counted_as_a_loop_over_nodes_counts_them(
     """Counts are of rules, of all shards; the loop looks at the label and side of every dependant."""
     make_shards(monkeypatch, 60, in_files=False)
     options = DependencyOptions(attachment=attachment, unseen=0.75)
-    training = prepare(random_treebank(3), options)
-    labels, found = training.coarse.grammar.symbols, training.treebank.priors.rules
+    (training,) = prepare(random_treebank(3), [options])
+    labels, found = training.coarse.symbols, training.treebank.priors.rules
     assert found is not None and len(training.treebank.shards) > 5
     counts: dict[str, Counter[HeadSymbol]] = {"left": Counter(), "right": Counter()}
     for sentence in random_treebank(3):
@@ -319,7 +319,7 @@ def test_floored_scores_are_positive_where_the_coarse_grammar_has_the_tree() -> 
     every, signs = random_treebank(1), []
     for floor in (0.01, None):
         options = DependencyOptions(estimator=EstimatorOptions(n_states=8, smoothing=None), floor=floor)
-        training = prepare(random_treebank(0), options)
+        (training,) = prepare(random_treebank(0), [options])
         signs.append(training.estimate().score(every).sign)
     np.testing.assert_array_equal(signs[0], training.coarse.score(every).sign)
     assert (signs[0] >= 0).all() and (signs[1] < 0).any()
@@ -530,10 +530,10 @@ def test_treebank_sample_dev_floor(require_corpus: Callable[[str], Any]) -> None
     0.7 % of the trees have a head that was never seen to have its children on such sides; the plain grammar lacks them.
     """
     require_corpus("dependency_treebank")
-    training = prepare(dependency_trees("nltk:dependency_treebank:train"), DependencyOptions())
+    (training,) = prepare(dependency_trees("nltk:dependency_treebank:train"), [DependencyOptions()])
     dev = list(dependency_trees("nltk:dependency_treebank:dev"))
     spectral, em = (
-        training.coarse.with_operators(estimate(training.treebank, options).operators)
+        DependencyModel((training.coarse.with_operators(estimate(training.treebank, options).operators),))
         for options in (EstimatorOptions(), EstimatorOptions("clusters-em", smoothing=5.0))
     )
     weight, least = spectral.score(dev), training.coarse.score(dev)

@@ -25,7 +25,7 @@ from spectral_latent.dependency import (
     TaggedTree,
     prepare,
 )
-from spectral_latent.dependency.arc_features import ArcFeatures
+from spectral_latent.dependency.relations import ArcFeatures
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.files import read, write
 from tests.dependency.trees import children, random_tree
@@ -338,7 +338,8 @@ def test_parses_have_relations(parser: DependencyModel) -> None:
         tree = other.tree
         assert tree.heads is not None and parser.relations is not None
         assert [tree.relations] == parser.relations.relations([TaggedTree(tree.forms, tree.xpos, tree.heads)])
-    assert prepare(TREES, OPTIONS).estimate().parse(probe).tree == parse.tree
+    (training,) = prepare(TREES, [OPTIONS])
+    assert DependencyModel((training.estimate(),), parser.relations).parse(probe).tree == parse.tree
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.constituency.phrase import Phrase
+from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora import parse_brackets, read_brackets
 from spectral_latent.evaluation import BracketScores, score_brackets
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase, clean
-from spectral_latent.constituency.heads import head_child
+from spectral_latent.constituency.conversion import head_child
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, FeatureTable, NBest, Tree, TreeTemplates, templates
 from tests.reranking.nbest_lists import dependency_lists, phrase_lists

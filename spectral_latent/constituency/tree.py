@@ -1,13 +1,32 @@
-"""Hold a phrase-structure tree over words."""
+"""Hold a phrase-structure tree over words, and the constituents that trees consist of.
+
+| here | meaning |
+| --- | --- |
+| μ(i, j, X) | posterior that X spans the words i ... j-1, summed over the chains of labels that hold X |
+| gain of a chain at (i, j) | Σ_X (μ(i, j, X) - span penalty); the tag of a word has no penalty |
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from spectral_latent.drawing import tree_svg
+from spectral_latent.model.parts import Parts
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
-__all__ = ["FlatPhrases", "Phrase", "inner_first"]
+__all__ = [
+    "Chain",
+    "ChainLabels",
+    "Constituent",
+    "FlatPhrases",
+    "LabelledParts",
+    "Phrase",
+    "constituents_of",
+    "inner_first",
+]
 
 _WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "_"))  # what brackets cannot hold
 
@@ -163,3 +182,121 @@ def _phrase_of(flat: FlatPhrases) -> Phrase:
     """Build the only tree of flat lists."""
     (tree,) = flat.trees()
     return tree
+
+
+Chain: TypeAlias = tuple[str, ...]
+
+
+class Constituent(NamedTuple):
+    """A labelled part of a sentence.
+
+    first, end: the constituent is over the words first ... end - 1.
+    label: the label of the constituent.
+    is_tag: whether it is the tag of a word.
+    """
+
+    first: int
+    end: int
+    label: str
+    is_tag: bool
+
+
+def constituents_of(tree: Phrase) -> list[Constituent]:
+    """List the constituents of a cleaned tree, tags included; a constituent comes after those inside it.
+
+    >>> [part.label for part in constituents_of(Phrase("S", (Phrase("NN", ("rain",)), Phrase("VB", ("falls",)))))]
+    ['NN', 'VB', 'S']
+    """
+    parts: list[Constituent] = []
+    opened: list[tuple[str, int]] = []
+    stack: list[Phrase | None] = [tree]
+    at = 0
+    while stack:
+        node = stack.pop()
+        if node is None:
+            label, first = opened.pop()
+            parts.append(Constituent(first, at, label, False))
+        elif isinstance(node.children[0], str):
+            parts.append(Constituent(at, at + 1, node.label, True))
+            at += 1
+        else:
+            opened.append((node.label, at))
+            stack.append(None)
+            stack += reversed([child for child in node.children if isinstance(child, Phrase)])
+    return parts
+
+
+class LabelledParts(NamedTuple):
+    """The L labelled constituents of K constituents with chains of labels.
+
+    A constituent has a pair with a labelled constituent for each label of its chain.  Chains that share a label over
+    the same words share its labelled constituent.
+
+    parts: the labelled constituents, whose labels are numbered as by `ChainLabels`.
+    row: (P,) the constituent of each pair, 0 ... K - 1.
+    part: (P,) the labelled constituent of each pair, 0 ... L - 1.
+    """
+
+    parts: Parts
+    row: IntArray
+    part: IntArray
+
+    def by_chain(self, values: FloatArray) -> FloatArray:
+        """Sum values (L,) of labelled constituents over the labels of each constituent with a chain, (K,)."""
+        total: FloatArray = np.bincount(self.row, values[self.part]).astype(float)
+        return total
+
+    def by_label(self, values: FloatArray) -> FloatArray:
+        """Sum values (K,) over the constituents whose chain has the label of each labelled constituent, (L,)."""
+        return np.bincount(self.part, values[self.row], minlength=len(self.parts.label)).astype(float)
+
+
+class ChainLabels:
+    """The labels of chains, from which `split` makes labelled constituents.
+
+    A label has the number of its name among the N names; as the tag of a word, it has this number plus N.
+
+    chains: the chains in the order of their numbers.
+
+    >>> labels = ChainLabels([("S",), ("S", "VP")])
+    >>> chains = Parts(*np.array([[0, 0], [0, 0], [2, 2], [0, 1]]), np.array([0.5, 0.3]))
+    >>> labelled = labels.split(chains)
+    >>> labels.named(labelled.parts)[1], labelled.parts.posterior
+    (Constituent(first=0, end=2, label='VP', is_tag=False), array([0.8, 0.3]))
+    >>> labels.gains(labelled.parts, labelled, span_penalty=0.4)
+    array([0.4, 0.3])
+    """
+
+    def __init__(self, chains: Sequence[Chain]) -> None:
+        self.names = sorted({label for chain in chains for label in chain})
+        self.length = np.array([len(chain) for chain in chains], dtype=np.int64)
+        self.end = np.cumsum(self.length)
+        self.label = Vocabulary(self.names).numbers(label for chain in chains for label in chain)
+
+    def split(self, chains: Parts) -> LabelledParts:
+        """Split constituents with chains into labelled constituents, and sum the posterior of each."""
+        # A pair (constituent, label) for each label of each chain.
+        end = self.end[chains.label]
+        place, row = ranges(end - self.length[chains.label], end)
+        is_tag = (place == end[row] - 1) & (chains.end - chains.begin == 1)[row]
+        label = self.label[place] + len(self.names) * is_tag
+        # Pairs with the same span and label are one labelled constituent.
+        span = chains.end * (chains.end + 1) // 2 + chains.begin
+        key = (chains.sentence * (span.max(initial=0) + 1) + span)[row] * (2 * len(self.names)) + label
+        _, one, part = np.unique(key, return_index=True, return_inverse=True)
+        posterior = np.bincount(part, chains.posterior[row], minlength=len(one)).astype(float)
+        return LabelledParts(chains.take(row[one])._replace(label=label[one], posterior=posterior), row, part)
+
+    def are_tags(self, parts: Parts) -> BoolArray:
+        """Tell which labelled constituents (L,) are the tags of words."""
+        are_tags: BoolArray = parts.label >= len(self.names)
+        return are_tags
+
+    def gains(self, parts: Parts, labelled: LabelledParts, span_penalty: float) -> FloatArray:
+        """Compute the gain of each constituent with a chain, (K,), from the judged labelled constituents."""
+        return labelled.by_chain(parts.posterior - span_penalty * ~self.are_tags(parts))
+
+    def named(self, parts: Parts) -> list[Constituent]:
+        """List labelled constituents with their names."""
+        names = [self.names[number % len(self.names)] for number in parts.label.tolist()]
+        return list(map(Constituent, parts.begin.tolist(), parts.end.tolist(), names, self.are_tags(parts).tolist()))

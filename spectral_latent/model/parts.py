@@ -1,0 +1,136 @@
+"""Hold the parts that trees consist of, with posteriors, and what all formalisms do with them.
+
+| part | begin | end | label |
+| --- | --- | --- | --- |
+| constituent | its first word, from 0 | the word after its last one | its chain of labels, or one of these labels |
+| arc | its head, from 1; 0 is the root | its dependent, from 1 | its relation; 0 before relations are judged |
+| tag of a word | the word, from 1 | the same word | the tag |
+
+The members of a model find parts, `average` takes the mean of their posteriors, judges re-weigh parts, and decoding
+assembles the trees with the best parts.  What judges learn from is held out from the members by `jackknife`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from spectral_latent.estimation import Listener, Progress, silent
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
+
+__all__ = ["Judge", "Parts", "average", "jackknife"]
+
+Evidence = TypeVar("Evidence", contravariant=True)
+Tree = TypeVar("Tree")
+Model = TypeVar("Model")
+
+
+class Parts(NamedTuple):
+    """P parts that the trees of sentences may have.
+
+    sentence: (P,) the number of the sentence.
+    begin, end: (P,) the place among the words of the sentence.
+    label: (P,) the number of the label.
+    posterior: (P,) the posterior, or what a judge replaced it by.
+    """
+
+    sentence: IntArray
+    begin: IntArray
+    end: IntArray
+    label: IntArray
+    posterior: FloatArray
+
+    def take(self, which: IntArray | BoolArray | slice) -> Parts:
+        """Take some of the parts, by their numbers or by a mask (P,)."""
+        sentence, begin, end, label, posterior = self
+        return Parts(sentence[which], begin[which], end[which], label[which], posterior[which])
+
+    def of_sentence(self, sentence: int) -> Parts:
+        """Take the parts of one sentence, which gets the number 0; the parts must be sorted by sentence."""
+        parts = self.take(slice(*np.searchsorted(self.sentence, (sentence, sentence + 1))))
+        return parts._replace(sentence=np.zeros_like(parts.sentence))
+
+    @staticmethod
+    def join(of_sentences: Sequence[Parts]) -> Parts:
+        """Join the parts of T sentences, which get the numbers 0 ... T - 1."""
+        numbered = [parts._replace(sentence=np.full_like(parts.label, at)) for at, parts in enumerate(of_sentences)]
+        return Parts(*map(np.concatenate, zip(*numbered, strict=True)))
+
+    def merge(self) -> Parts:
+        """Join parts with the same place and label, and add their posteriors; sort by sentence, place and label.
+
+        >>> Parts(*np.array([[0, 0], [0, 0], [1, 1], [2, 2]]), np.array([0.25, 0.5])).merge().posterior
+        array([0.75])
+        """
+        rows, which = Rules.distinct(np.stack(self[:4], axis=1))
+        sentence, begin, end, label = np.ascontiguousarray(rows.T)
+        posterior = np.bincount(which, self.posterior, minlength=len(rows)).astype(float)
+        return Parts(sentence, begin, end, label, posterior)
+
+    def find(self, others: Parts) -> IntArray:
+        """Find the row (n,) of each of n other parts; -1 for a part that is absent, or whose label is -1.
+
+        The rows must be different and sorted, as `merge` returns them.
+
+        >>> parts = Parts(*np.array([[0, 0], [0, 0], [1, 2], [3, 4]]), np.array([0.5, 0.5]))
+        >>> parts.find(Parts(*np.array([[0, 0], [0, 0], [2, 2], [4, -1]]), np.ones(2)))
+        array([ 1, -1])
+        """
+        return Rules.find(np.stack(self[:4], axis=1), np.stack(others[:4], axis=1))
+
+
+def average(of_members: Sequence[Parts], n_members: IntArray) -> Parts:
+    """Average the posteriors of several members; a part has posterior zero under a member that does not find it.
+
+    The result is sorted as by `Parts.merge`.
+
+    n_members: (T,) the number of members that derive each of T sentences.
+
+    >>> one, two = (Parts(*np.array([[0, 0], [0, 0], [1, 2], [0, label]]), np.ones(2)) for label in (1, 2))
+    >>> average([one, two], np.array([2])).posterior
+    array([1. , 0.5, 0.5])
+    """
+    every = Parts(*map(np.concatenate, zip(*of_members, strict=True)))
+    return every._replace(posterior=every.posterior / n_members[every.sentence]).merge()
+
+
+class Judge(Protocol[Evidence]):
+    """A model that re-weighs parts by what the members do not see."""
+
+    def judge(self, parts: Parts, evidence: Evidence) -> Parts:
+        """Replace the posteriors of parts, or their labels.
+
+        evidence: what the parts are judged by, such as the words of their sentences.
+        """
+
+
+def jackknife(
+    weighted: Sequence[tuple[Tree, float]],
+    n_folds: int,
+    learn: Callable[[list[Tree], list[float]], Model],
+    listener: Listener = silent,
+) -> Iterator[tuple[Model, list[Tree], list[float]]]:
+    """Yield for each fold a model that learnt from the other folds, and the trees of the fold with their weights.
+
+    Tree i is in fold i modulo the number of folds.  A single tree has no folds, because no other tree is left to learn
+    from.
+
+    weighted: the trees and their weights.
+    n_folds: the number of folds; fewer if there are fewer trees.
+    learn: makes a model of trees and weights.
+
+    >>> for model, held_out, weights in jackknife([("a", 1.0), ("b", 1.0), ("c", 2.0)], 2, lambda trees, _: trees):
+    ...     print(model, held_out, weights)
+    ['b'] ['a', 'c'] [1.0, 2.0]
+    ['a', 'c'] ['b'] [1.0]
+    """
+    n_folds = min(n_folds, len(weighted))
+    listener(Progress("folds", 0, n_folds))
+    for fold in range(n_folds if n_folds > 1 else 0):
+        rest = [pair for at, pair in enumerate(weighted) if at % n_folds != fold]
+        held_out = weighted[fold::n_folds]
+        model = learn([tree for tree, _ in rest], [weight for _, weight in rest])
+        yield model, [tree for tree, _ in held_out], [weight for _, weight in held_out]
+        listener(Progress("folds", fold + 1, n_folds))
