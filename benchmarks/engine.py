@@ -76,7 +76,7 @@ def main() -> None:
     sentences = [list(tree.words()) for tree in gold]
     charts = (grammar.charts([words]) for words in sentences)
     forests = [(each.grammar.latent, each.joined().forest) for each in charts if each.is_derived.all()]
-    dense = [tensor.multiplied_out() for tensor in grammar.operators.binary]
+    dense = [tensor.to_dense() for tensor in grammar.operators.binary]
     total_weight(*forests[0], inside(*forests[0]))
     start = time.process_time()
     ours = [total_weight(operators, forest, inside(operators, forest)).log[0] for operators, forest in forests]

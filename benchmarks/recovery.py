@@ -155,7 +155,7 @@ def _profiles(model: ObservableOperators) -> list[FloatArray]:
     for (a, b), matrix in zip(rules.unary.tolist(), model.unary, strict=True):
         columns[a].append((matrix @ below[b])[: model.states[a]])
     for (a, b, c), tensor in zip(rules.binary.tolist(), model.binary, strict=True):
-        full = tensor.multiplied_out()
+        full = tensor.to_dense()
         columns[a].append(full.sum(axis=2) @ below[b, : full.shape[1]])
         columns[a].append(full.sum(axis=1) @ below[c, : full.shape[2]])
         columns[a].append(full.sum(axis=(1, 2))[:, None])
@@ -179,7 +179,7 @@ def total_variation(model: ObservableOperators, truth: ObservableOperators) -> f
     np.add.at(gap, rules.leaf[:, 0], np.abs(model.leaf - truth.leaf))
     np.add.at(gap, rules.unary[:, 0], np.abs(model.unary - truth.unary).sum(axis=2))
     for a, ours, theirs in zip(rules.binary[:, 0].tolist(), model.binary, truth.binary, strict=True):
-        of_state = np.abs(ours.multiplied_out() - theirs.multiplied_out()).sum(axis=(1, 2))
+        of_state = np.abs(ours.to_dense() - theirs.to_dense()).sum(axis=(1, 2))
         gap[a, : len(of_state)] += of_state
     nodes = mean_node_counts(truth)
     return float((gap * nodes).sum() / nodes.sum() + np.abs(model.root - truth.root).sum()) / 2

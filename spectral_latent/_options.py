@@ -36,11 +36,11 @@ __all__ = [
     "Limit",
     "Options",
     "ShortRepr",
-    "accepted",
+    "accept",
     "check_fields",
     "checked",
     "counted",
-    "described",
+    "describe",
     "field_types",
     "given_or",
     "of_preset",
@@ -250,7 +250,7 @@ def _instance(value: Any, declared: Any) -> Any:
     return value
 
 
-def accepted(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instance) -> Any:
+def accept(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instance) -> Any:
     """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
 
     value: the value to check.
@@ -262,12 +262,12 @@ def accepted(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _inst
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
-        made = accepted(value, parts[0], other)
+        made = accept(value, parts[0], other)
         if all(np.all(limit.accepts(made)) for limit in parts[1:] if isinstance(limit, Limit)):
             return made
     elif kind in (Union, UnionType):
         wanted = next(part for part in parts if part is not NoneType)
-        return None if value is None else accepted(value, wanted, other)
+        return None if value is None else accept(value, wanted, other)
     elif kind is Literal:
         if isinstance(value, str) and value in parts:
             return str(value)
@@ -283,7 +283,7 @@ def accepted(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _inst
     elif kind in (list, tuple, Sequence):
         if isinstance(value, kind if other is _instance else list | tuple):
             made = value if parts[0] is str and all(isinstance(part, str) for part in value) else None
-            made = made or [accepted(part, parts[0], other) for part in value]
+            made = made or [accept(part, parts[0], other) for part in value]
             return tuple(made) if kind is tuple else list(made)
     else:
         return other(value, declared)
@@ -304,16 +304,16 @@ def checked(name: str, value: Any, declared: Any) -> Any:
     ValueError: n_best must be an integer of at least 1, not 2.5
     """
     try:
-        return accepted(value, declared)
+        return accept(value, declared)
     except (ValueError, OverflowError) as error:
         reason = ", which is too large" if isinstance(error, OverflowError) else ""
-        raise ValueError(f"{name} must be {described(declared)}, not {value!r:.500}{reason}") from None
+        raise ValueError(f"{name} must be {describe(declared)}, not {value!r:.500}{reason}") from None
 
 
 def check_fields(made: Any) -> None:
     """Check the fields of a new dataclass, and store each as a plain Python object of its declared type.
 
-    made: the object, whose fields have types that `accepted` knows.
+    made: the object, whose fields have types that `accept` knows.
 
     Raises ValueError, which names the field, for a value that its type does not accept.
 
@@ -348,7 +348,7 @@ def given_or(default: _Options, options: _Options | None) -> _Options:
     return default if options is None else cast(_Options, checked("options", options, type(default)))
 
 
-def described(declared: Any) -> str:
+def describe(declared: Any) -> str:
     """Describe the values that a declared type accepts, for messages.
 
     declared: the type of a field, as `field_types` returns it.
@@ -357,9 +357,9 @@ def described(declared: Any) -> str:
     parts = get_args(declared)
     if kind is Annotated:
         limits = [str(limit) for limit in parts[1:] if isinstance(limit, Limit)]
-        return f"{described(parts[0])} {' and '.join(limits)}".strip()
+        return f"{describe(parts[0])} {' and '.join(limits)}".strip()
     if kind in (Union, UnionType):
-        return " or ".join(described(part) for part in parts)
+        return " or ".join(describe(part) for part in parts)
     if kind is Literal:
         return f"one of {', '.join(repr(name) for name in parts)}"
     if kind in (list, tuple, Sequence):

@@ -185,7 +185,7 @@ def numbers_of(table: RuleTable) -> Numbers:
     kinds = {
         "leaf": table.leaf,
         "unary": table.unary,
-        "binary": [tensor.multiplied_out() for tensor in table.binary],
+        "binary": [tensor.to_dense() for tensor in table.binary],
     }
     found: Numbers = {("root", (a,)): row for a, row in enumerate(table.root)}
     for kind, arrays in kinds.items():

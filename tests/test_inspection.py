@@ -66,7 +66,7 @@ def expected_nodes(operators: ObservableOperators) -> dict[tuple[int, int], floa
         for h, k in np.ndindex(STATES[a], STATES[b]):
             step[(a, h), (b, k)] += operators.unary[r, h, k]
     for tensor, (a, b, c) in zip(operators.binary, RULES.binary.tolist(), strict=True):
-        for (h, i, j), p in np.ndenumerate(tensor.multiplied_out()):
+        for (h, i, j), p in np.ndenumerate(tensor.to_dense()):
             step[(a, h), (b, i)] += p
             step[(a, h), (c, j)] += p
     matrix = np.array([[step[one, other] for other in keys] for one in keys])
@@ -91,7 +91,7 @@ def test_shares_and_probabilities_are_those_of_the_model(seed: int) -> None:
                 (row,) = np.flatnonzero((RULES.leaf == [a, named.terminals.index(word)]).all(axis=1))
                 assert p == pytest.approx(operators.leaf[row, h])
     # n of B in state k under S → A [B], divided by all n of B in state k
-    total = sum(nodes[0, h] * operators.binary[1].multiplied_out()[h, :, 0].sum() for h in range(STATES[0]))
+    total = sum(nodes[0, h] * operators.binary[1].to_dense()[h, :, 0].sum() for h in range(STATES[0]))
     assert dict(described["B"][0].places)["S → A [B]"] == pytest.approx(total / nodes[2, 0])
     assert sum(p for _, p in described["B"][0].places) == pytest.approx(1.0)
     assert dict(described["B"][0].words) == {"y": pytest.approx(1.0)}
@@ -182,7 +182,7 @@ def test_rules_are_as_frequent_as_in_the_model(seed: int) -> None:
     expected = {}
     for tensor, rule in zip(operators.binary, RULES.binary.tolist(), strict=True):
         a = rule[0]
-        applied = tensor.multiplied_out().sum(axis=(1, 2))
+        applied = tensor.to_dense().sum(axis=(1, 2))
         expected["{} → {} {}".format(*rule)] = sum(nodes[a, h] * applied[h] for h in range(STATES[a]))
     described = describe_rules(NamedOperators(operators, ["0", "1", "2"], ["x", "y", "z"]))
     found = {rule.name: rule.expected for rule in described}
@@ -205,7 +205,7 @@ def test_loadings_are_joint_means_over_roots_of_probabilities(seed: int) -> None
         joint = {("words", named.terminals[x]): operators.leaf[r] for r, (b, x) in enumerate(RULES.leaf) if a == b}
         for tensor, rule in zip(operators.binary, RULES.binary.tolist(), strict=True):
             if rule[0] == a:
-                joint["rules", named.rule(rule)] = tensor.multiplied_out().sum(axis=(1, 2))
+                joint["rules", named.rule(rule)] = tensor.to_dense().sum(axis=(1, 2))
         for direction in directions:
             for (kind, name), vector in joint.items():
                 p = vector[: len(share)] @ share

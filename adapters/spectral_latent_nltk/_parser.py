@@ -128,7 +128,7 @@ def _list_rules(model: ConstituencyModel) -> Iterator[_Rule]:
     for name, weight in zip(names, coarse.root[:, 0].tolist(), strict=True):
         yield Nonterminal("ROOT"), (name,), weight
     for (a, b, c), tensor in zip(coarse.rules.binary.tolist(), coarse.binary, strict=True):
-        yield names[a], (names[b], names[c]), tensor.multiplied_out().item()
+        yield names[a], (names[b], names[c]), tensor.to_dense().item()
     for (a, x), weight in zip(coarse.rules.leaf.tolist(), coarse.leaf[:, 0].tolist(), strict=True):
         if x < len(words):
             yield names[a], (words[x],), weight

@@ -136,7 +136,7 @@ def bound_of(shard: Shard, weights: FloatArray, options: Spectral) -> Bound:
     # D and d∞ are C and c∞ before they are divided by σ.
     d_leaf = [values[a] * leaf[: states[a]] for (a, _), leaf in zip(trees.rules.leaf, operators.leaf, strict=True)]
     d_binary = [
-        values[rule[0]][:, None, None] * tensor.multiplied_out()
+        values[rule[0]][:, None, None] * tensor.to_dense()
         for rule, tensor in zip(trees.rules.binary, operators.binary, strict=True)
     ]
     elements = np.concatenate([np.ravel(x) for x in (operators.root, *d_leaf, *d_binary, *(1 / v for v in values))])

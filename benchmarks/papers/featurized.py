@@ -124,7 +124,7 @@ class HmmWeights(NamedTuple):
         table = counts.counts()
         (stop,) = table.unary
         (spine,) = table.binary
-        steps = np.column_stack([spine.multiplied_out().sum(axis=1), np.diagonal(stop)])  # (m, m + 1)
+        steps = np.column_stack([spine.to_dense().sum(axis=1), np.diagonal(stop)])  # (m, m + 1)
         going_on = (1.0 - model.stop)[:, None] * model.transition
         # The gradient of each logit is its expected count less its probability times the count of its state.
         by_state = table.leaf.sum(axis=0)[:, None]

@@ -158,7 +158,7 @@ def _triple_moments(observations: Observations, y: FloatArray) -> _Moments:
         left_pairs=((weight * n_right)[:, None] * parent).T @ left,
         right_pairs=((weight * n_left)[:, None] * parent).T @ right,
         siblings=weighted.T @ right,
-        triples=Tensor(weighted, parent, right).multiplied_out(),
+        triples=Tensor(weighted, parent, right).to_dense(),
     )
 
 

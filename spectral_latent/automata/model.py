@@ -185,7 +185,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         leaf[latent.rules.leaf[:, 1]] = latent.leaf[:, :emission]
         # A_x leads from a state to the next one, and in its last column to the end after x.
         step = np.zeros((len(known), m + 1, m + 1))
-        step[:, :m, :m] = np.einsum("iek,xe->xik", spine.multiplied_out(), leaf[: len(known)])
+        step[:, :m, :m] = np.einsum("iek,xe->xik", spine.to_dense(), leaf[: len(known)])
         step[:, :m, m] = leaf[: len(known)] @ latent.unary[0, :m, :emission].T
         ended = np.eye(m + 1)[m]
         return WeightedAutomaton(Alphabet(known), np.append(latent.root[1, :m], 0.0), step, ended)

@@ -188,7 +188,7 @@ def parse_grammar(text: str) -> WrittenGrammar:
     ... ''')
     >>> grammar.words, grammar.states["VP[pl]"]
     (['it', 'they', 'sleeps', 'runs', 'sleep', 'run'], (2, 1))
-    >>> grammar.operators.binary[0].multiplied_out()
+    >>> grammar.operators.binary[0].to_dense()
     array([[[0.75, 0.  ],
             [0.  , 0.25]]])
     """

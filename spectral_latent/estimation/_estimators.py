@@ -69,7 +69,7 @@ def relative_frequencies(counts: Counts, priors: Priors | None = None) -> Observ
     >>> from spectral_latent.trees import SkeletalTrees
     >>> trees = SkeletalTrees.of([0, 0, 0], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[5, 6, -1], root=[2])
     >>> operators = relative_frequencies(Counts.of_trees(trees))
-    >>> operators.leaf.ravel().round(3), operators.binary[0].multiplied_out().ravel().round(3)
+    >>> operators.leaf.ravel().round(3), operators.binary[0].to_dense().ravel().round(3)
     (array([0.333, 0.333]), array([0.333]))
     """
     if not counts.n_trees:
@@ -282,12 +282,7 @@ class Random(CountsEstimator):
     """States are split at random."""
 
     def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> tuple[Counts, FloatArray | None]:
-        """Split the counts of rules among states at random.
-
-        treebank: the trees; their features are not used.
-        jobs: the number of workers, of which one is enough.
-        listener: is told nothing.
-        """
+        """Split the counts of rules among states at random."""
         observed = treebank.counts
         states = np.array([states_for(count, self.n_states) for count in observed.symbol.tolist()], dtype=np.int64)
         return random_counts(observed, states, self.rank, self.seed), None

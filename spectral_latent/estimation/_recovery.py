@@ -144,9 +144,9 @@ def counts_of_states(moments: Moments, maps: list[StateMaps], smoothing: float |
 
     def binary(tensor: Tensor, moment: Tensor, rule: list[int]) -> Tensor:
         """Make the counts (m_a, m_b, m_c) of a rule from the estimates of the counts and the moments of the rule."""
-        occurs = moment.multiplied_out()[None, 0, 0, 0]
+        occurs = moment.to_dense()[None, 0, 0, 0]
         independent: FloatArray = reduce(np.multiply.outer, (maps[a].gamma for a in rule))
-        return Tensor.of_dense(_counts(tensor.multiplied_out()[None], occurs, independent)[0])
+        return Tensor.of_dense(_counts(tensor.to_dense()[None], occurs, independent)[0])
 
     a, b = rules.unary.T
     tensors = zip(estimated.binary, moments.binary, rules.binary.tolist(), strict=True)
@@ -308,7 +308,7 @@ def _from_rules(moments: Moments, projection: Projection, a: int, options: Proje
     for r, (parent, left, right) in enumerate(moments.rules.binary.tolist()):
         if parent != a:
             continue
-        moment = moments.binary[r].multiplied_out()
+        moment = moments.binary[r].to_dense()
         count = moment[0, 0, 0]
         if count < np.sqrt(moments.count[a]) / 2:
             continue
@@ -335,7 +335,7 @@ def _from_parents(
             sums.append(parents[parent].outside @ moments.unary[r][1 : moments.states[parent] + 1, : m + 1])
     for r, (parent, left, right) in enumerate(moments.rules.binary.tolist()):
         if parent in parents and a in (left, right):
-            moment = moments.binary[r].multiplied_out()
+            moment = moments.binary[r].to_dense()
             pairs = ([moment[1:, :, 0]] if left == a else []) + ([moment[1:, 0, :]] if right == a else [])
             sums += [parents[parent].outside @ pair for pair in pairs]
     points = np.concatenate(sums)

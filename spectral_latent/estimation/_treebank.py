@@ -311,7 +311,6 @@ def read_treebanks(
     formalisms: the formalism of each treebank; the first one bounds the sizes of objects.
     weights: the weight of each object, a number of at least 0: an object of weight 2 counts as two objects, and an
     object of weight 0 is left out.  All weights are 1 if not given.
-    jobs: the number of threads that count rules; the result does not depend on it.
     Raises EstimationError if there are no objects, if there are fewer or more weights than objects, or if a weight is
     not a finite number of at least 0.
 

@@ -104,8 +104,6 @@ def with_chosen_states(
     gold: the held-out trees.
     candidates: the numbers of states to try for a symbol.
     symbols: the number of symbols whose states are chosen, the most frequent first; None for all.
-    jobs: the number of threads.
-    listener: a function that is told the best score after each symbol.
     """
     treebank = training.treebank
     options = training.coarse.options.estimator

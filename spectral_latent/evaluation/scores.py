@@ -78,7 +78,7 @@ def percentage(part: int, whole: int) -> float:
 
 @dataclass(frozen=True)
 class BracketScores(SummedScores):
-    """SummedScores over sentences and their percentages (0 to 100); a percentage is 0 if there is nothing to count.
+    """Counts over sentences and their percentages (0 to 100); a percentage is 0 if there is nothing to count.
 
     >>> half = BracketScores(sentences=1, gold=4, predicted=2, matched=2)
     >>> both = half + half
@@ -247,7 +247,7 @@ def _is_nested(spans: Iterable[tuple[int, int]]) -> bool:
 
 @dataclass(frozen=True)
 class AttachmentScore(SummedScores):
-    """SummedScores of words and their percentages (0 to 100); a percentage is 0 if there are no words.
+    """Counts of words and their percentages (0 to 100); a percentage is 0 if there are no words.
 
     A word is punctuation if all its characters are in Unicode's categories P, as in CoNLL-X's eval.pl and in NLTK's
     `DependencyEvaluator`.
@@ -355,7 +355,7 @@ def _is_punctuation(form: str) -> bool:
 
 @dataclass(frozen=True)
 class TaggingScore(SummedScores):
-    """SummedScores of tokens and their percentages (0 to 100); a percentage is 0 if there are no tokens.
+    """Counts of tokens and their percentages (0 to 100); a percentage is 0 if there are no tokens.
 
     >>> half = TaggingScore(tokens=4, correct=3, unknown=1, unknown_correct=0)
     >>> (half + half).correct, (half + half).accuracy

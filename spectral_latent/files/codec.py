@@ -39,7 +39,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, cast, 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Limit, Options, accepted, described, field_types
+from spectral_latent._options import Limit, Options, accept, describe, field_types
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Vocabulary
 
@@ -424,10 +424,10 @@ def _plain_value(field: _Field, at: str, value: Any, sizes: dict[str, int]) -> A
     if value is None and field.is_optional:
         return None
     try:
-        made = accepted(value, declared, _from_json)
+        made = accept(value, declared, _from_json)
     except (TypeError, ValueError, OverflowError) as error:
         because = f" ({error})" if str(error) else ""
-        raise ValueError(f"the setting {at} must be {described(declared)}{because}") from None
+        raise ValueError(f"the setting {at} must be {describe(declared)}{because}") from None
     if field.find(Axes):
         _check_length(field, at, len(made), sizes)
     return made
@@ -472,7 +472,7 @@ def _from_json(value: Any, declared: Any) -> Any:
     if kind is Hashable:
         return _name_of(value)
     if kind is Vocabulary:
-        names = accepted(value, list[get_args(declared)], _from_json)  # type: ignore[misc]
+        names = accept(value, list[get_args(declared)], _from_json)  # type: ignore[misc]
         made: Vocabulary[Any] = Vocabulary(names)
         if len(made) < len(names):
             raise ValueError("a name comes twice")
@@ -481,7 +481,7 @@ def _from_json(value: Any, declared: Any) -> Any:
         return _options_of(kind, value)
     if issubclass(kind, tuple):
         types = get_type_hints(kind, include_extras=True).values()
-        return kind(*(accepted(part, each, _from_json) for part, each in zip(value, types, strict=True)))
+        return kind(*(accept(part, each, _from_json) for part, each in zip(value, types, strict=True)))
     if not isinstance(value, kind):
         raise TypeError
     return value
@@ -511,7 +511,7 @@ def _options_of(cls: type[Options], values: Any) -> Options:
     declared = field_types(cls)
     if wrong := sorted(set(values) ^ set(declared)):
         raise ValueError(f"settings of {cls.__name__} are missing or unknown: {', '.join(wrong)}")
-    inner = {name: accepted(values[name], kind, _from_json) for name, kind in declared.items() if _has_options(kind)}
+    inner = {name: accept(values[name], kind, _from_json) for name, kind in declared.items() if _has_options(kind)}
     return cls(**(values | inner))
 
 

@@ -106,8 +106,6 @@ def round_operators(operators: ObservableOperators) -> ObservableOperators:
     The vector of a leaf rule is a group of numbers, and so is each part of a tensor.  The numbers of roots and of unary
     rules have 24 binary digits.
 
-    operators: any operators.
-
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
     >>> leaf = np.array([[0.75, 0.1]])
@@ -173,10 +171,7 @@ class CompactOperators:
 
     @staticmethod
     def of(operators: ObservableOperators) -> CompactOperators:
-        """Find the vectors that leaf rules share; they are few if the operators were rounded.
-
-        operators: any operators.
-        """
+        """Find the vectors that leaf rules share; they are few if the operators were rounded."""
         rules = operators.rules.leaf
         leaf = operators.leaf
         factor, share = divide_groups(leaf.ravel(), np.full(len(leaf), leaf.shape[1]))
@@ -262,10 +257,7 @@ class StoredOperators:
 
     @staticmethod
     def of(operators: ObservableOperators | CompactOperators) -> StoredOperators:
-        """Divide the numbers of operators into factors and shares.
-
-        operators: the operators to store.
-        """
+        """Divide the numbers of operators into factors and shares."""
         compact = operators if isinstance(operators, CompactOperators) else CompactOperators.of(operators)
         rest, rules = compact.rest, compact.rules
         is_state = _are_states(compact.vector, rules.leaf[:, 0], rest.states, rest.root.shape[1])

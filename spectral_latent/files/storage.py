@@ -54,7 +54,6 @@ __all__ = [
     "RECORD",
     "MissingModelError",
     "ModelFileError",
-    "TooLargeError",
     "digest_of",
     "load_model",
     "open_model",
@@ -127,17 +126,6 @@ def _remove_if_ended(path: Path, process: str) -> None:
                 path.unlink()
     except (OSError, ValueError, OverflowError):
         pass
-
-
-class TooLargeError(ValueError):
-    """An error for arrays that would be larger than the memory that they may have.
-
-    n_bytes: the size of the arrays.
-    """
-
-    def __init__(self, n_bytes: int) -> None:
-        super().__init__(f"the arrays have {n_bytes} bytes")
-        self.n_bytes = n_bytes
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -223,7 +211,7 @@ def unpack_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Restore the arrays that `pack_arrays` compressed, and remove the entries about them from the settings.
 
-    Raises TooLargeError if the arrays are larger than max_bytes.  Raises ValueError, TypeError, KeyError,
+    Raises ModelFileError if the arrays are larger than max_bytes.  Raises ValueError, TypeError, KeyError,
     AttributeError or zlib.error if the entries do not fit the stored arrays.
 
     >>> unpack_arrays(*pack_arrays({"a": np.array([1, 2])}), max_bytes=100)
@@ -237,7 +225,10 @@ def unpack_arrays(
     for name, entry in table.items():
         n_bytes += _n_numbers(entry, stored[name].size) * np.dtype(entry[0]).itemsize
     if n_bytes > max_bytes:
-        raise TooLargeError(n_bytes)
+        raise ModelFileError(
+            f"the model needs {n_bytes} bytes of memory, and may have {max_bytes}; load it with a larger max_bytes "
+            "if you trust its source"
+        )
     arrays = {name: _decompress(stored[name], entry).astype(entry[0], copy=False) for name, entry in table.items()}
     return arrays | {name: arrays[first] for name, first in copies.items()}
 
@@ -382,11 +373,8 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     del settings[_DIGEST]
     try:
         arrays = unpack_arrays(arrays, settings, max_bytes)
-    except TooLargeError as error:
-        raise ModelFileError(
-            f"{path}: the model needs {error.n_bytes} bytes of memory, and may have {max_bytes}; load it with a larger "
-            f"max_bytes if you trust its source"
-        ) from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
     except (*_DAMAGE, zlib.error) as error:
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
     if kind is not None and settings.get("kind") != kind:

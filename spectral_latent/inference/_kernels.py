@@ -250,7 +250,6 @@ class ScaledVectors(NamedTuple):
     def zeros(operators: ObservableOperators, forest: Forest) -> ScaledVectors:
         """Make a vector of zeros for each item.
 
-        operators: the operators that weigh the rules; their symbols have up to M states.
         forest: a forest of I items.
         """
         shape = forest.n_items, operators.root.shape[1]

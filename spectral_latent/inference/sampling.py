@@ -92,7 +92,7 @@ def _choices_by_rule(operators: ObservableOperators) -> Iterator[tuple[IntArray,
     r, h = np.nonzero(operators.leaf)
     symbol, terminal = rules.leaf[r].T
     yield symbol * m_max + h, operators.leaf[r, h], np.full((len(r), 2), -1), terminal
-    tensors = [matrix[:, :, None] for matrix in operators.unary] + [t.multiplied_out() for t in operators.binary]
+    tensors = [matrix[:, :, None] for matrix in operators.unary] + [t.to_dense() for t in operators.binary]
     children = [(b, -1) for _, b in rules.unary] + [(b, c) for _, b, c in rules.binary]
     parents = [*rules.unary[:, 0], *rules.binary[:, 0]]
     # Treat a unary rule as a binary rule whose right child is absent and has one state.
@@ -171,7 +171,6 @@ def sample_trees(
 
     operators: the model, whose numbers must be probabilities.
     n_trees: the number of trees.
-    rng: the source of random numbers.
     max_nodes: the largest number of nodes of a tree.
 
     Raises ValueError if the operators are not probabilities, or if a tree grows beyond `max_nodes` nodes.

@@ -153,7 +153,7 @@ def collapse(operators: ObservableOperators) -> ObservableOperators:
     share = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)  # p(h | a)
     rules = operators.rules
     weights = [
-        share[a, : operators.states[a]] @ tensor.multiplied_out().sum(axis=(1, 2))
+        share[a, : operators.states[a]] @ tensor.to_dense().sum(axis=(1, 2))
         for a, tensor in zip(rules.binary[:, 0], operators.binary, strict=True)
     ]
     return ObservableOperators(

@@ -20,8 +20,6 @@ Constraints = TypeVar("Constraints")
 def check_words(words: Sequence[str]) -> Sequence[str]:
     """Return the words of a sentence; raise TypeError for a string instead of words, or for a word that is no string.
 
-    words: the words of one sentence.
-
     >>> check_words(["dogs", "run"])
     ['dogs', 'run']
     >>> check_words("dogs run")

@@ -71,7 +71,6 @@ class Prefixes(NamedTuple):
     def surprisal(self, unit: Unit, seen: BoolArray) -> Surprisal:
         """Compute the surprisal of each word, of its tags, and of the end of the sentence.
 
-        unit: the unit of the result: "bits" for logarithms to the base 2, "nats" for natural logarithms.
         seen: (n,) whether each word was seen in training.
 
         Raises ValueError for another unit.
@@ -139,7 +138,6 @@ def entropies(following: FloatArray, unit: Unit) -> FloatArray:
     """Compute the entropy (n,) of each of n distributions.
 
     following: (n, X) rows of probabilities.
-    unit: the unit of the result: "bits" for logarithms to the base 2, "nats" for natural logarithms.
 
     Raises ValueError for another unit.
 

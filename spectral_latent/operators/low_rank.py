@@ -48,14 +48,14 @@ def low_rank_tensor(tensor: Tensor, rank: int) -> Tensor:
 
     >>> one = Tensor(np.array([[0.5, 0.25]]), np.array([[0.75, 0.25]]), np.array([[0.5, 0.5, 0.0]]))
     >>> two = Tensor(np.array([[0.0, 0.5]]), np.array([[0.0, 1.0]]), np.array([[0.0, 0.0, 1.0]]))
-    >>> near = low_rank_tensor(Tensor.of_dense((one + two).multiplied_out()), 1)
+    >>> near = low_rank_tensor(Tensor.of_dense((one + two).to_dense()), 1)
     >>> near.n_terms, near.sums().round(3)
     (1, array([0.5 , 0.75]))
     """
     checked("rank", rank, Count)
     if rank * sum(tensor.shape) >= np.prod(tensor.shape) or (tensor.dense is None and tensor.n_terms <= rank):
         return tensor
-    dense = tensor.multiplied_out()
+    dense = tensor.to_dense()
     if (dense < 0.0).any():
         raise ValueError("a tensor with negative numbers has no non-negative terms; use an estimator of probabilities")
     used = [dense.any(axis=others) for others in ((1, 2), (0, 2), (0, 1))]

@@ -401,9 +401,9 @@ class ObservableOperators(RuleTable):
         rows = (table.root / table.root.sum(), table.leaf, table.unary, table.binary)
         return ObservableOperators(table.rules, table.states, *rows, probabilities=True)
 
-    def multiplied_out(self) -> ObservableOperators:
+    def to_dense(self) -> ObservableOperators:
         """Multiply out all factored tensors."""
-        return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.multiplied_out()) for tensor in self.binary))
+        return replace(self, binary=Tensors.of(Tensor.of_dense(tensor.to_dense()) for tensor in self.binary))
 
     def with_leaf_rules(self, rules: IntArray, leaf: FloatArray) -> ObservableOperators:
         """Replace all leaf rules, for example by the rules of the terminals of one forest; other rules are shared.

@@ -34,7 +34,7 @@ class Tensor:
     dense: (m_a, m_b, m_c) the numbers of a tensor that is multiplied out, without factors (n = 0); else None.
 
     >>> tensor = Tensor(np.array([[1.0], [2.0]]), np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[3.0], [5.0]]))
-    >>> tensor.multiplied_out()
+    >>> tensor.to_dense()
     array([[[ 3.],
             [10.]]])
     >>> (tensor + tensor).compact().dense
@@ -76,7 +76,7 @@ class Tensor:
         """The number of rank-one terms, n; 0 if the tensor is multiplied out."""
         return len(self.first)
 
-    def multiplied_out(self) -> FloatArray:
+    def to_dense(self) -> FloatArray:
         """Compute all numbers of the tensor, (m_a, m_b, m_c)."""
         if self.dense is not None:
             return self.dense
@@ -93,7 +93,7 @@ class Tensor:
         size = math.prod(self.shape)
         if self.dense is not None or 0 < self.n_terms * sum(self.shape) <= size:
             return self
-        return Tensor.of_dense(self.multiplied_out())
+        return Tensor.of_dense(self.to_dense())
 
     def transform(self, maps: tuple[FloatArray, FloatArray, FloatArray]) -> Tensor:
         """Apply a linear map (m'_k, m_k) to each of the three legs.
@@ -146,7 +146,7 @@ class Tensor:
         if self.dense is None and other.dense is None:
             pairs = ((self.first, other.first), (self.second, other.second), (self.third, other.third))
             return Tensor(*(np.concatenate(pair) for pair in pairs))
-        return Tensor.of_dense(self.multiplied_out() + other.multiplied_out())
+        return Tensor.of_dense(self.to_dense() + other.to_dense())
 
 
 @dataclass(frozen=True, eq=False)

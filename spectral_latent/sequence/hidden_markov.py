@@ -77,7 +77,7 @@ class HiddenMarkov:
     emission: (m, n) the probability that each state emits each observation.
 
     >>> coin = HiddenMarkov(np.array([1.0]), np.array([[1.0]]), np.array([0.5]), np.array([[0.25, 0.75]]))
-    >>> coin.operators().binary[0].multiplied_out()
+    >>> coin.operators().binary[0].to_dense()
     array([[[0.5]]])
     """
 
@@ -174,7 +174,7 @@ class HiddenMarkov:
         (spine,) = operators.binary
         (stop,) = operators.unary
         ends = np.diagonal(stop).copy()
-        going_on = np.einsum("hhk->hk", spine.multiplied_out())
+        going_on = np.einsum("hhk->hk", spine.to_dense())
         total = going_on.sum(axis=1, keepdims=True)
         uniform = np.full_like(going_on, 1.0 / len(ends))
         return HiddenMarkov(
@@ -190,7 +190,7 @@ class HiddenMarkov:
         """
         (spine,) = counts.binary
         (last,) = counts.unary
-        pairs = spine.multiplied_out().sum(axis=1)
+        pairs = spine.to_dense().sum(axis=1)
         ends = np.stack([pairs.sum(axis=1), last.sum(axis=1)], axis=1)
         return HiddenMarkov(
             initial=_shares(counts.root[1:], pseudo)[0],
@@ -214,7 +214,7 @@ class HiddenMarkov:
         (spine,) = operators.binary
         (last,) = operators.unary
         emitting, m = operators.states.tolist()
-        going_on = spine.multiplied_out()  # (m, E, m)
+        going_on = spine.to_dense()  # (m, E, m)
         ending = last[:m, :emitting]
         leaf = np.zeros((n_symbols, emitting))
         leaf[operators.rules.leaf[:, 1]] = operators.leaf[:, :emitting]

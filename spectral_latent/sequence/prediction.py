@@ -129,7 +129,7 @@ class Predictor:
         steps = np.zeros((n_tags, m, width, n_tags, m))
         for (_, t, spine), tensor in zip(operators.rules.binary, operators.binary, strict=True):
             m_a, m_b, m_c = tensor.shape
-            steps[t, :m_a, :m_b, spine - n_tags, :m_c] = tensor.multiplied_out()
+            steps[t, :m_a, :m_b, spine - n_tags, :m_c] = tensor.to_dense()
         return steps.reshape(n_tags, m * width, n_tags * m)
 
     def _first(self, n: int) -> FloatArray:

@@ -50,7 +50,7 @@ def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
     (chart,) = model.charts([Partial(tuple(WORDS), constraints)])
     assert chart.is_derived.all()
     table = expected_counts(chart.grammar.latent, chart.joined().forest)
-    expected = np.array([table.binary[r].multiplied_out().sum() for r in range(len(table.rules.binary))])
+    expected = np.array([table.binary[r].to_dense().sum() for r in range(len(table.rules.binary))])
     pairs = list(complete(model.parse_all([Partial(tuple(WORDS), constraints)], 10_000)))
     trees, weights = zip(*pairs, strict=True)
     assert sum(weights) == pytest.approx(1.0)

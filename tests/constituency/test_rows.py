@@ -40,7 +40,7 @@ class Definition:
         self.operators = operators = sentence.latent
         self.states = operators.states.tolist()
         self.leaf = {tuple(rule): row for rule, row in zip(operators.rules.leaf.tolist(), operators.leaf, strict=True)}
-        tensors = (tensor.multiplied_out() for tensor in operators.binary)
+        tensors = (tensor.to_dense() for tensor in operators.binary)
         self.binary = dict(zip(map(tuple, operators.rules.binary.tolist()), tensors, strict=True))
         self.number = dict(zip(words, sentence.words.word.tolist(), strict=True))
         constituents = [at for at, symbol in enumerate(self.symbols) if not symbol.bar]

@@ -51,7 +51,7 @@ def test_a_subtree_is_as_likely_as_among_the_phrases_of_all_trees() -> None:
                 for left, first in below(rule[1]):
                     for right, second in below(rule[2]):
                         m = operators.states[rule]
-                        dense = tensor.multiplied_out()
+                        dense = tensor.to_dense()
                         vector = np.einsum("ijk,j,k->i", dense, first[: m[1]], second[: m[2]])
                         found.append((phrase(chain, (left, right)), np.pad(vector, (0, len(first) - len(vector)))))
         return found
@@ -108,7 +108,7 @@ def test_a_row_is_as_likely_in_a_subtree_as_in_a_tree() -> None:
     operators = member.operators
     # All children of S come from binary rules, so that every state has the row with the same probability.
     binary = [
-        tensor.multiplied_out()
+        tensor.to_dense()
         for tensor, rule in zip(operators.binary, operators.rules.binary, strict=True)
         if rule[0] in top
     ]

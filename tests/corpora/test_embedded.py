@@ -18,7 +18,7 @@ def test_the_truth_is_a_distribution() -> None:
     total = np.zeros_like(operators.root)
     np.add.at(total, operators.rules.leaf[:, 0], operators.leaf)
     for a, tensor in zip(operators.rules.binary[:, 0], operators.binary, strict=True):
-        total[a, : operators.states[a]] += tensor.multiplied_out().sum(axis=(1, 2))
+        total[a, : operators.states[a]] += tensor.to_dense().sum(axis=(1, 2))
     exists = np.arange(total.shape[1]) < operators.states[:, None]
     assert total == pytest.approx(exists.astype(float))
     assert operators.root.sum() == 1.0

@@ -14,7 +14,7 @@ def weight(grammar: WrittenGrammar, *names: str) -> float:
     operators = grammar.operators
     if len(symbols) == 3:
         tensors = dict(zip(map(tuple, operators.rules.binary.tolist()), operators.binary, strict=True))
-        return float(tensors[symbols].multiplied_out()[states])
+        return float(tensors[symbols].to_dense()[states])
     row = operators.rules.leaf.tolist().index([*symbols, grammar.words.index(names[1])])
     return float(operators.leaf[row, states[0]])
 

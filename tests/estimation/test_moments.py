@@ -145,7 +145,7 @@ def test_moments_of_counts_in_factors_stay_in_factors() -> None:
     observed = Counts.of_trees(trees)
     tables = [
         Counts(trees.rules, np.array([8]), *rows, Tensors.of([tensor]))
-        for tensor in (factors, Tensor.of_dense(factors.multiplied_out()))
+        for tensor in (factors, Tensor.of_dense(factors.to_dense()))
     ]
     in_factors, dense = (moments_from_counts(table, observed) for table in tables)
     assert in_factors.binary[0].n_terms == 2

@@ -55,7 +55,7 @@ def by_pivots(operators: ObservableOperators) -> Lpcfg:
     def ordered(rule: np.ndarray, array: np.ndarray) -> np.ndarray:
         return array[np.ix_(*(order[a] for a in rule))]
 
-    tensors = [tensor.multiplied_out() for tensor in operators.binary]
+    tensors = [tensor.to_dense() for tensor in operators.binary]
     return Lpcfg(
         states.tolist(),
         [root[order[a]] for a, root in enumerate(operators.root)],

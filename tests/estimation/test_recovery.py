@@ -83,7 +83,7 @@ POPULATIONS = {
 
 def expected_counts_of(model: ObservableOperators) -> ObservableOperators:
     """How often each rule occurs with each choice of states in one tree on average."""
-    return model.multiplied_out().scale(mean_node_counts(model))
+    return model.to_dense().scale(mean_node_counts(model))
 
 
 def population_moments(model: ObservableOperators, rng: np.random.Generator) -> Moments:

@@ -75,7 +75,7 @@ def test_binary_operators_back_off_as_slide_25_says(trees: list[tuple], seed: in
         ]  # fmt: skip
         means = [view[skeletal.symbol == s][:, : STATES[s]].mean(axis=0) for view, s in ((z, a), (y, b), (y, d))]
         expected = len(nodes) / count[a] * slide_25(*rows, means, c)
-        assert tensor.multiplied_out() == pytest.approx(expected, rel=1e-9, abs=1e-11)
+        assert tensor.to_dense() == pytest.approx(expected, rel=1e-9, abs=1e-11)
 
 
 @given(treebanks, seeds, st.sampled_from([None, 0.0, 15.0, 1e6]))
@@ -134,7 +134,7 @@ def test_a_rule_without_nodes_weighs_nothing(tree: tuple) -> None:
     if len(tree) == 2:
         assert (operators.unary[0] == 0).all()
     else:
-        assert (operators.binary[0].multiplied_out() == 0).all()
+        assert (operators.binary[0].to_dense() == 0).all()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -182,12 +182,12 @@ def test_unseen_rules_count_with_the_mean_vectors_of_their_symbols(trees: list[t
         assert found.unary[r] == pytest.approx(wanted / total[a], abs=1e-9)
     for r, (a, b, c) in enumerate(every[3]):
         own = [
-            tensor.multiplied_out() * n[a]
+            tensor.to_dense() * n[a]
             for rule, tensor in zip(rules.binary.tolist(), seen.binary, strict=True)
             if rule == [a, b, c]
         ]
         means = np.einsum("i,j,k", mean_z[a][: size[a]], mean_y[b][: size[b]], mean_y[c][: size[c]])
-        assert found.binary[r].multiplied_out() == pytest.approx((sum(own) + binary[r] * means) / total[a], abs=1e-9)
+        assert found.binary[r].to_dense() == pytest.approx((sum(own) + binary[r] * means) / total[a], abs=1e-9)
     for r, (a, _) in enumerate(rules.leaf):
         assert found.leaf[r] == pytest.approx(seen.leaf[r] * n[a] / total[a], abs=1e-9)
 
@@ -204,7 +204,7 @@ def test_relative_frequencies_are_counts_over_counts(trees: list[tuple]) -> None
     for kind, table, weights in (
         ("leaf", operators.rules.leaf, operators.leaf[:, 0]),
         ("unary", operators.rules.unary, operators.unary[:, 0, 0]),
-        ("binary", operators.rules.binary, [t.multiplied_out().item() for t in operators.binary]),
+        ("binary", operators.rules.binary, [t.to_dense().item() for t in operators.binary]),
     ):
         found |= {(kind, tuple(rule)): float(w) for rule, w in zip(table.tolist(), weights, strict=True)}
     assert found == pytest.approx({rule: n / symbol_count[rule[1][0]] for rule, n in rule_count.items()})

@@ -358,7 +358,7 @@ def test_permits_leave_the_derivations_of_what_they_permit(seed: int) -> None:
     full, names = full_forest(operators, terminals)
     excluded = [not permits.symbols[permits.row[j * (j - 1) // 2 + i], a] for a, i, j in names]
     weights = np.where(np.append(excluded, False)[np.stack([full.item, full.left, full.right])].any(axis=0), 0.0, 1.0)
-    leaf, binary = operators.leaf[:, 0], np.array([t.multiplied_out()[0, 0, 0] for t in operators.binary])
+    leaf, binary = operators.leaf[:, 0], np.array([t.to_dense()[0, 0, 0] for t in operators.binary])
     score = np.zeros(full.n_items)
     for edge, item in enumerate(full.item.tolist()):
         below = (full.left[edge], full.right[edge])

@@ -168,7 +168,7 @@ def padded(operators: ObservableOperators, edge: Edge, checked: Checked, m: int)
     if edge.rule < 0:
         return array
     if n_legs == 3:
-        dense = operators.binary[edge.rule].multiplied_out()
+        dense = operators.binary[edge.rule].to_dense()
         array[tuple(slice(size) for size in dense.shape)] = dense
         return array
     return (operators.leaf, operators.unary)[n_legs - 1][edge.rule]

@@ -120,13 +120,13 @@ def test_every_factor_of_a_term_has_the_same_count(seed: int) -> None:
     forest = cky_forest(model, [[0, 1, 2, 0], [1]]).forest
     operators = model.operators()
     found = expected_counts(operators, forest)
-    dense = expected_counts(operators.multiplied_out(), forest)
+    dense = expected_counts(operators.to_dense(), forest)
     for tensor, full in zip(found.binary, dense.binary, strict=True):
         if tensor.dense is None:
             first = tensor.first.sum(axis=1)
             assert tensor.second.sum(axis=1) == pytest.approx(first)
             assert tensor.third.sum(axis=1) == pytest.approx(first)
-            numbers = full.multiplied_out()
+            numbers = full.to_dense()
             sums = [numbers.sum(axis=axes) for axes in ((1, 2), (0, 2), (0, 1))]
             for factor, total in zip((tensor.first, tensor.second, tensor.third), sums, strict=True):
                 assert factor.sum(axis=0) == pytest.approx(total)  # summed over terms, the counts of the states

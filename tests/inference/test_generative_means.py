@@ -47,7 +47,7 @@ def test_the_collapsed_grammar_has_the_relative_frequencies_of_a_sample() -> Non
     assert counted.leaf == pytest.approx(exact.leaf[reached], abs=0.01)
     assert counted.unary == pytest.approx(exact.unary[:1], abs=0.01)
     for ours, theirs in zip(counted.binary, exact.binary, strict=True):
-        assert ours.multiplied_out() == pytest.approx(theirs.multiplied_out(), abs=0.01)
+        assert ours.to_dense() == pytest.approx(theirs.to_dense(), abs=0.01)
 
 
 def test_what_has_no_mean_node_counts() -> None:

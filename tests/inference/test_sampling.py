@@ -73,7 +73,7 @@ def test_states_and_rules_are_as_frequent_as_they_are_probable() -> None:
         counts = np.zeros(operators.binary[r].shape)
         np.add.at(counts, (states[nodes], states[trees.left[nodes]], states[trees.right[nodes]]), 1)
         visits = np.bincount(states[trees.symbol == a], minlength=STATES[a])[:, None, None]
-        exact = operators.binary[r].multiplied_out()
+        exact = operators.binary[r].to_dense()
         error = np.sqrt(exact * (1 - exact) / visits)
         assert (np.abs(counts / visits - exact) <= 5 * error + 1e-12).all()
 

@@ -30,7 +30,7 @@ def mixture(rng: np.random.Generator, shape: tuple[int, ...], n: int, peaked: fl
 
 
 def low_rank(full: np.ndarray, rank: int) -> np.ndarray:
-    return low_rank_tensor(Tensor.of_dense(full), rank).multiplied_out()
+    return low_rank_tensor(Tensor.of_dense(full), rank).to_dense()
 
 
 def fitted(full: np.ndarray, rank: int, seed: int, rounds: int = 300) -> np.ndarray:
@@ -53,7 +53,7 @@ def fitted(full: np.ndarray, rank: int, seed: int, rounds: int = 300) -> np.ndar
 
 @given(seeds, shapes, st.integers(1, 5))
 def test_rank_one_is_the_product_of_the_marginals(seed: int, shape: tuple[int, int, int], n: int) -> None:
-    full = mixture(np.random.default_rng(seed), shape, n, peaked=1.0).multiplied_out()
+    full = mixture(np.random.default_rng(seed), shape, n, peaked=1.0).to_dense()
     sums = [full.sum(axis=axes) for axes in ((1, 2), (0, 2), (0, 1))]
     assert low_rank(full, 1) == pytest.approx(np.einsum("i,j,k->ijk", *sums) / full.sum() ** 2)
 
@@ -62,21 +62,21 @@ def test_rank_one_is_the_product_of_the_marginals(seed: int, shape: tuple[int, i
 def test_terms_with_no_index_in_common_are_found(n: int) -> None:
     rng = np.random.default_rng(n)
     first, second, third = (np.kron(np.eye(n), rng.uniform(0.2, 1.0, size=(1, m))) for m in (3, 4, 5))
-    exact = Tensor(first, second, third).multiplied_out()
+    exact = Tensor(first, second, third).to_dense()
     near = low_rank_tensor(Tensor.of_dense(exact), n + 1)
     assert near.n_terms == n  # not one more than there are
-    assert near.multiplied_out() == pytest.approx(exact, abs=1e-9)
+    assert near.to_dense() == pytest.approx(exact, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_mixtures_of_peaked_distributions_are_all_but_found(n: int) -> None:
-    exact = mixture(np.random.default_rng(n), (12, 12, 12), n).multiplied_out()
+    exact = mixture(np.random.default_rng(n), (12, 12, 12), n).to_dense()
     assert divergence(exact, low_rank(exact, n)) < 0.01 * divergence(exact, low_rank(exact, 1))
 
 
 @given(seeds, shapes, st.integers(1, 8), st.integers(1, 4))
 def test_sums_of_the_parents_states_stay(seed: int, shape: tuple[int, int, int], n: int, rank: int) -> None:
-    full = mixture(np.random.default_rng(seed), shape, n, peaked=1.0).multiplied_out()
+    full = mixture(np.random.default_rng(seed), shape, n, peaked=1.0).to_dense()
     near = low_rank_tensor(Tensor.of_dense(full), rank)
     assert near.sums() == pytest.approx(full.sum(axis=(1, 2)), rel=1e-9)
     assert near.n_terms <= rank or near.dense is not None
@@ -85,7 +85,7 @@ def test_sums_of_the_parents_states_stay(seed: int, shape: tuple[int, int, int],
 
 def test_states_that_are_never_used_change_nothing() -> None:
     """Indices at which a tensor is zero everywhere are left out."""
-    full = mixture(np.random.default_rng(1), (6, 7, 8), 9, peaked=1.0).multiplied_out()
+    full = mixture(np.random.default_rng(1), (6, 7, 8), 9, peaked=1.0).to_dense()
     larger = np.zeros((18, 21, 24))
     larger[2::3, ::3, 1::3] = full
     near = low_rank(larger, 3)
@@ -98,14 +98,14 @@ def test_states_that_are_never_used_change_nothing() -> None:
 
 
 def test_more_terms_are_closer() -> None:
-    full = mixture(np.random.default_rng(0), (12, 12, 12), 30).multiplied_out()
+    full = mixture(np.random.default_rng(0), (12, 12, 12), 30).to_dense()
     found = [divergence(full, low_rank(full, rank)) for rank in (1, 2, 4, 8, 16)]
     assert found == sorted(found, reverse=True)
     assert found[-1] < 0.2 * found[0]
 
 
 def test_about_as_close_as_mixtures_fitted_for_long_from_random_starts() -> None:
-    full = mixture(np.random.default_rng(0), (8, 9, 10), 12).multiplied_out()
+    full = mixture(np.random.default_rng(0), (8, 9, 10), 12).to_dense()
     others = [divergence(full, fitted(full, 4, start)) for start in range(5)]
     assert divergence(full, low_rank(full, 4)) < 1.2 * float(np.median(others))
 
@@ -144,4 +144,4 @@ def test_parsing_uses_the_terms_as_they_are() -> None:
     tree = columns([(0, (0, (0, 1), (1, 0)), (1, (1, 1), (0, 0)))])
     assert near.packed.terms.max() == 2
     forest = Forest.of_trees(tree, near.rules)
-    assert tree_weights(near, forest).log == pytest.approx(tree_weights(near.multiplied_out(), forest).log)
+    assert tree_weights(near, forest).log == pytest.approx(tree_weights(near.to_dense(), forest).log)

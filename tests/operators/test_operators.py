@@ -44,7 +44,7 @@ def test_packed_blocks_hold_the_arrays_that_the_table_describes(trees: list[tupl
 @given(treebanks, seeds)
 def test_multiplied_out_operators_have_no_factors_and_the_same_numbers(trees: list[tuple], seed: int) -> None:
     operators = random_model(trees, seed).operators()
-    dense = operators.multiplied_out()
+    dense = operators.to_dense()
     assert not dense.binary.terms.any()
     same_numbers(numbers_of(dense), numbers_of(operators), atol=1e-12)
 
@@ -96,7 +96,7 @@ def test_what_compiled_code_trusts_cannot_be_written_to() -> None:
     states = np.array([1])
     dense = Tensor.of_dense(np.ones((1, 1, 1)))
     given = ObservableOperators(tree.rules, states, np.ones((1, 1)), np.ones((2, 1)), np.empty((0, 1, 1)), [dense])
-    changed = (given.multiplied_out(), given.change_basis([np.eye(1)]), replace(given, leaf=given.leaf))
+    changed = (given.to_dense(), given.change_basis([np.eye(1)]), replace(given, leaf=given.leaf))
     for operators in (given, *changed, given.with_leaf_rules(tree.rules.leaf, given.leaf)):
         rules, binary = operators.rules, operators.binary
         columns = (operators.states, rules.leaf, rules.unary, rules.binary, binary.shapes, binary.terms, binary.offset)

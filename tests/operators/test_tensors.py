@@ -35,7 +35,7 @@ def test_multiplied_out_is_the_sum_of_the_rank_one_terms(
     tensor, full = random_tensor(np.random.default_rng(seed), shape, n, dense)
     assert tensor.shape == shape
     assert tensor.n_terms == (0 if dense else n)
-    assert tensor.multiplied_out() == pytest.approx(full)
+    assert tensor.to_dense() == pytest.approx(full)
     assert tensor.sums() == pytest.approx(full.sum(axis=(1, 2)), **CLOSE)
 
 
@@ -45,7 +45,7 @@ def test_compact_is_the_same_tensor_in_the_cheaper_form(
 ) -> None:
     tensor, full = random_tensor(np.random.default_rng(seed), shape, n, dense)
     compact = tensor.compact()
-    assert compact.multiplied_out() == pytest.approx(full)
+    assert compact.to_dense() == pytest.approx(full)
     assert (compact.dense is None) != (compact.n_terms == 0)
     cheaper_as_factors = 0 < n * sum(shape) <= shape[0] * shape[1] * shape[2]
     assert (compact.dense is None) == (cheaper_as_factors and not dense)
@@ -62,7 +62,7 @@ def test_transform_maps_each_leg(
     expected = np.einsum("pa,qb,rc,abc->pqr", a, b, c, full)
     seen = tensor.transform((a, b, c))
     assert seen.shape == onto
-    assert seen.multiplied_out() == pytest.approx(expected, **CLOSE)
+    assert seen.to_dense() == pytest.approx(expected, **CLOSE)
     assert seen.n_terms == tensor.n_terms  # what was kept as factors still is
 
 
@@ -74,10 +74,10 @@ def test_tensors_are_a_vector_space(
     one, full = random_tensor(rng, shape, n, dense)
     two, other_full = random_tensor(rng, shape, k, other_dense)
     total = one.scale(factor) + two
-    assert total.multiplied_out() == pytest.approx(factor * full + other_full, **CLOSE)
+    assert total.to_dense() == pytest.approx(factor * full + other_full, **CLOSE)
     assert total.n_terms == (0 if dense or other_dense else n + k)
-    assert one.multiplied_out() == pytest.approx(full)  # the operands are as they were
-    assert two.multiplied_out() == pytest.approx(other_full)
+    assert one.to_dense() == pytest.approx(full)  # the operands are as they were
+    assert two.to_dense() == pytest.approx(other_full)
 
 
 @given(seeds, shapes, terms, st.booleans())
@@ -111,7 +111,7 @@ def test_packing_loses_nothing(seed: int, size: int) -> None:
     for tensor, found, numbers in zip(given_tensors, packed, full, strict=True):
         assert found.shape == tensor.shape
         assert found.n_terms == tensor.compact().n_terms
-        assert found.multiplied_out() == pytest.approx(numbers, abs=1e-12)
+        assert found.to_dense() == pytest.approx(numbers, abs=1e-12)
     again = Tensors.of(packed)
     for name in ("shapes", "terms", "data", "offset", "widths"):
         np.testing.assert_array_equal(getattr(again, name), getattr(packed, name))
@@ -122,9 +122,9 @@ def test_tensors_are_a_sequence(seed: int, size: int) -> None:
     given_tensors, _ = random_tensors(np.random.default_rng(seed), size)
     packed = Tensors.of(given_tensors)
     for r in range(-size, size):
-        np.testing.assert_array_equal(packed[r].multiplied_out(), packed[r % size].multiplied_out())
+        np.testing.assert_array_equal(packed[r].to_dense(), packed[r % size].to_dense())
     for found, wanted in zip(packed[1::2], list(packed)[1::2], strict=True):
-        np.testing.assert_array_equal(found.multiplied_out(), wanted.multiplied_out())
+        np.testing.assert_array_equal(found.to_dense(), wanted.to_dense())
     for r in (size, -size - 1):
         with pytest.raises(IndexError, match=f"no tensor {r} among {size}"):
             packed[r]
@@ -138,7 +138,7 @@ def test_the_matrix_of_a_tensor_maps_its_pair_space_to_the_parent(seed: int, siz
         y, z = rng.normal(size=tensor.shape[1]), rng.normal(size=tensor.shape[2])
         pair = np.outer(y, z).ravel() if tensor.dense is not None else (tensor.second @ y) * (tensor.third @ z)
         assert len(pair) == packed.widths[r]
-        expected = np.einsum("abc,b,c->a", tensor.multiplied_out(), y, z)
+        expected = np.einsum("abc,b,c->a", tensor.to_dense(), y, z)
         assert list(packed.matrices())[r] @ pair == pytest.approx(expected, **CLOSE)
 
 

@@ -24,7 +24,7 @@ strings = st.lists(st.lists(st.integers(0, N - 1), min_size=1, max_size=6), min_
 def in_factors(operators: ObservableOperators, rng: np.random.Generator) -> ObservableOperators:
     """With other tensors, half of them of one term."""
     tensors = [Tensor(*(rng.exponential(size=(1, m)) for m in tensor.shape)) for tensor in operators.binary]
-    tensors[::2] = [Tensor.of_dense(tensor.multiplied_out()) for tensor in tensors[::2]]
+    tensors[::2] = [Tensor.of_dense(tensor.to_dense()) for tensor in tensors[::2]]
     return replace(operators, binary=Tensors.of(tensors))
 
 

@@ -183,7 +183,7 @@ def turning() -> ObservableOperators:
 def step_by_step(operators: ObservableOperators, plain: np.ndarray, floor: float, x: String) -> float:
     """The definition of `prediction`, event by event, for one tag: raise, divide, and forget where it was raised."""
     n = len(operators.leaf)
-    (tensor,), (last,) = (operators.binary[0].multiplied_out(),), operators.unary
+    (tensor,), (last,) = (operators.binary[0].to_dense(),), operators.unary
     go = [np.einsum("abc,b->ac", tensor, leaf) for leaf in operators.leaf]
     matrix = np.eye(2) - sum(go)
     after = np.linalg.solve(matrix, last @ operators.leaf.sum(axis=0))

@@ -72,7 +72,7 @@ def test_the_plain_model_has_relative_frequencies_and_a_little_of_all_else() -> 
         last[tags[-1]] += 1
     assert rules.binary.tolist() == [[k + t, t, k + u] for t in range(k) for u in range(k)]
     assert rules.unary.tolist() == [[k + t, t] for t in range(k)]
-    step = np.array([tensor.multiplied_out().item() for tensor in plain.binary]).reshape(k, k)
+    step = np.array([tensor.to_dense().item() for tensor in plain.binary]).reshape(k, k)
     stop = plain.unary[:, 0, 0]
     np.testing.assert_allclose(step.sum(axis=1) + stop, 1.0, rtol=1e-6)  # rounded to single precision
     bound = (back_off / (n + back_off))[:, None]

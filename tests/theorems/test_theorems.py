@@ -177,8 +177,8 @@ def test_theorem_2_the_operators_are_the_model_in_the_basis_of_the_projections(p
         array = getattr(expected, name)
         assert getattr(operators, name) == pytest.approx(array, rel=1e-8, abs=1e-9 * np.abs(array).max(initial=0.0))
     for found, tensor in zip(operators.binary, expected.binary, strict=True):
-        full = tensor.multiplied_out()
-        assert found.multiplied_out() == pytest.approx(full, rel=1e-8, abs=1e-9 * np.abs(full).max())
+        full = tensor.to_dense()
+        assert found.to_dense() == pytest.approx(full, rel=1e-8, abs=1e-9 * np.abs(full).max())
 
 
 def test_equations_17_to_20_moments_are_the_model_seen_through_the_projections(population: Population) -> None:
@@ -195,7 +195,7 @@ def test_equations_17_to_20_moments_are_the_model_seen_through_the_projections(p
     close = {"rel": 1e-8, "abs": 1e-9}
     for tensor, (a, b, c) in zip(moments.binary, sorted(model.t), strict=True):
         expected = np.einsum("h,ih,hjk,yj,zk->iyz", gamma[a], k[a], model.t[a, b, c], g[b], g[c])  # 17
-        assert tensor.multiplied_out()[1:, 1:, 1:] / moments.count[a] == pytest.approx(expected, **close)
+        assert tensor.to_dense()[1:, 1:, 1:] / moments.count[a] == pytest.approx(expected, **close)
     for matrix, (a, b) in zip(moments.unary, sorted(model.u), strict=True):
         expected = k[a] * gamma[a] @ model.u[a, b] @ g[b].T
         assert matrix[1 : model.states[a] + 1, 1 : model.states[b] + 1] / moments.count[a] == pytest.approx(
