@@ -49,19 +49,9 @@ class _Corpus:
 
 
 class TestLatentHMMTagger(_Corpus, LearntTaggerConformance, HiddenMarkovTaggerConformance):
-    exact = False
-
     @staticmethod
     def train(examples: Iterable[Any]) -> LatentHMMTagger:
         return LatentHMMTagger.train(examples, n_states=2)
-
-
-class TestByEM(_Corpus, HiddenMarkovTaggerConformance):
-    """Probabilities, where the spectral estimator has estimates."""
-
-    @staticmethod
-    def train(examples: Iterable[Any]) -> LatentHMMTagger:
-        return LatentHMMTagger.train(examples, 2, options=TaggerOptions(EstimatorOptions("em")))
 
 
 class TestWithoutTags(_Corpus, HiddenMarkovTaggerConformance):

@@ -1,18 +1,16 @@
 """Discontinuous constituents of Alpino against their definition: a phrase for each unbroken stretch of words."""
 
-import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree import ElementTree
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.corpora import constituency_trees, parse_alpino
+from spectral_latent.corpora import parse_alpino
 
 Spans = Counter[tuple[str, int, int]]  # label, first and last word, in words that are not punctuation
 SHAPES = st.recursive(st.none(), lambda below: st.lists(below, min_size=1, max_size=3), max_leaves=9)
@@ -86,25 +84,3 @@ def test_a_phrase_for_every_stretch(sentence: ElementTree.Element) -> None:
     words = {int(node.attrib["begin"]): node.attrib["word"] for node in sentence.iter("node") if "word" in node.attrib}
     assert list(tree.words()) == [words[place] for place in sorted(words)]
     assert read(tree) == annotated(sentence)
-
-
-class Treebank(NamedTuple):
-    """NLTK's reader of the treebank, its XML, and all its trees."""
-
-    corpus: Any
-    xml: str
-    trees: list[Phrase]
-
-
-@pytest.fixture(scope="module")
-def treebank(require_corpus: Callable[[str], Any]) -> Treebank:
-    corpus = require_corpus("alpino")
-    return Treebank(corpus, corpus.raw(), list(constituency_trees("nltk:alpino")))
-
-
-def test_the_treebank(treebank: Treebank) -> None:
-    """Every fourth sentence."""
-    elements = ElementTree.fromstring(treebank.xml).iter("alpino_ds")
-    pairs = zip(elements, treebank.trees, strict=True)
-    for sentence, tree in itertools.islice(pairs, 0, None, 4):
-        assert read(tree) == annotated(sentence)

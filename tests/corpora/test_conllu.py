@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nltk.parse import DependencyGraph
 
 from spectral_latent.corpora import CorpusError, parse_conllu, read_conllu
 from spectral_latent.corpora.conllu import parse_with_lines
@@ -185,15 +184,3 @@ def test_universal_dependencies(shared_file: Callable[[str], Path], name: str) -
     ]
     assert read == words
     assert all(sentence.is_tree() for sentence in sentences)
-
-
-def test_as_nltk_reads_it(shared_file: Callable[[str], Path]) -> None:
-    file = shared_file("ud/de_gsd/de_gsd-ud-dev.conllu")
-    blocks = file.read_text(encoding="utf-8").strip().split("\n\n")
-    for sentence, block in list(zip(read_conllu(file), blocks, strict=True))[:200]:
-        lines = [line for line in block.split("\n") if re.match(r"[0-9]+\t", line)]
-        graph = DependencyGraph("\n".join(lines), cell_separator="\t", top_relation_label="root")
-        nodes = [graph.nodes[number] for number in range(1, len(lines) + 1)]
-        assert sentence.forms == tuple(node["word"] for node in nodes)
-        assert sentence.heads == tuple(node["head"] for node in nodes)
-        assert sentence.relations == tuple(node["rel"] for node in nodes)

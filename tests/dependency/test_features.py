@@ -131,44 +131,6 @@ def test_columns_tell_apart_what_the_definitions_do(seed: int, sizes: list[int],
         assert Counter(map(partition, columns.T.tolist())) == Counter(map(partition, templates))
 
 
-def substituted(outer: Heads, word: int, inner: Heads) -> Heads:
-    """The outer tree with the inner one in the place of a word without children."""
-
-    def moved(head: int) -> int:
-        return head if head < word else head + len(inner) - 1
-
-    block = [head + word - 1 if head else moved(outer[word - 1]) for head in inner]
-    return (*map(moved, outer[: word - 1]), *block, *map(moved, outer[word:]))
-
-
-@given(st.integers(0, 2**32 - 1), st.sampled_from(SIDES))
-def test_what_is_inside_and_what_is_outside_do_not_look_at_one_another(seed: int, first: Side) -> None:
-    """Two trees in the place of a word of two other trees."""
-    rng = np.random.default_rng(seed)
-    trees: list[Heads] = []
-    columns: list[np.ndarray] = []
-    nodes: list[list[int]] = []  # of the inner trees, top first
-    inner = [(random_tree(rng, int(n)), rng.integers(0, 3, (2, n))) for n in rng.integers(1, 6, 2)]
-    outer = [(random_tree(rng, int(n)), rng.integers(0, 3, (2, n))) for n in rng.integers(2, 6, 2)]
-    for heads, around in outer:
-        word = min(set(range(1, len(heads) + 1)) - set(heads))
-        for below, of_inner in inner:
-            of_inner[0, below.index(0)] = 0  # the tag is a part of the symbol
-            start = sum(map(len, trees))
-            trees.append(substituted(heads, word, below))
-            columns.append(np.concatenate([around[:, : word - 1], of_inner, around[:, word:]], axis=1))
-            nodes.append([start + word - 1, start + word - 2 + len(below)])
-    tags, words = np.concatenate(columns, axis=1)
-    sentences = [DependencySentence.of(["w"] * len(heads)).with_heads(heads) for heads in trees]
-    names = [list(map(str, column[0].tolist())) for column in columns]
-    converted = skeletal_trees(sentences, names, Attachment(first), Vocabulary())
-    found = dependency_features(converted, tags, words)
-    within = [np.flatnonzero((low <= converted.head) & (converted.head <= high)) for low, high in nodes]
-    for i in range(2):
-        np.testing.assert_array_equal(found.inside[within[i]], found.inside[within[2 + i]])
-        np.testing.assert_array_equal(found.outside[within[2 * i][-1]], found.outside[within[2 * i + 1][-1]])
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Whole populations of sentences of three tags: A has up to two children on either side, B on the right of A may have C
 # on its own left.  Latent states are those of `LatentTrees`; neither the tree nor its tags depend on them.  How many

@@ -334,6 +334,7 @@ def test_parses_have_relations(parser: DependencyModel) -> None:
     parse = parser.parse(probe._replace(relations=("x",) * 4))
     assert parse.tree.heads == (2, 3, 0, 3)
     assert parse.tree.relations == ("amod", "nsubj", "root", "obj")
+    assert sorted(parser.description["relations"]) == ["amod", "nsubj", "obj", "root"]
     for other in parser.parse_nbest(probe, 5):
         tree = other.tree
         assert tree.heads is not None and parser.relations is not None
