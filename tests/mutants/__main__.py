@@ -94,7 +94,7 @@ class _Tests:
             status, failing = self._run(["-B"], ["-x", *first, *(f"--deselect={test}" for test in left_out)], compiles)
         finally:
             shutil.copy2(ROOT / fault.module, file)  # with its time, by which compiled functions are known
-        if status == pytest.ExitCode.OK:
+        if status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):  # none, if all are left out
             return None
         return failing[0] if failing else f"exit status {status}"
 
@@ -161,7 +161,7 @@ class _Tests:
         output, _ = process.communicate()
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # processes that the tests have left
-        if process.returncode in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED):
+        if process.returncode == pytest.ExitCode.USAGE_ERROR:
             raise RuntimeError(output)
         return process.returncode, re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.MULTILINE)
 
