@@ -160,7 +160,8 @@ def _share(emissions: _Emissions, moments: LeafMoments, tag_of_symbol: IntArray,
     keep = lent[row] * weight[pairs[:, 0]] >= least[pairs[:, 1]]
     own_pairs = np.stack([emissions.symbol, emissions.terminal], axis=1)
     keep &= Rules.find(own_pairs, pairs) < 0
-    kept = np.flatnonzero(own_tokens >= least[emissions.terminal])
+    is_seen = Rules.find(moments.rules, own_pairs) >= 0  # trees with these pairs must keep a derivation
+    kept = np.flatnonzero(is_seen | (own_tokens >= least[emissions.terminal]))
     symbol = np.concatenate([emissions.symbol[kept], pairs[keep, 0]])
     terminal = np.concatenate([emissions.terminal[kept], pairs[keep, 1]])
     amount = np.concatenate([own_lent[kept], lent[row[keep]]])

@@ -199,6 +199,12 @@ def test_grammars_that_lack_a_fold_know_nothing_of_its_rules_and_words(trees: li
     assert larger.lexicon.words != whole.lexicon.words
 
 
+def test_trees_of_small_weight_have_a_derivation_in_every_fold(trees: list[Phrase]) -> None:
+    odd = Phrase("S", (Phrase("NEW", ("the",)), Phrase("NEW", ("of",))))
+    model = ConstituencyModel.train([*trees[:20], odd], OPTIONS, weights=[1.0] * 20 + [1e-6])
+    assert model.score([odd]).sign == [1]
+
+
 def test_a_tree_that_stands_for_two_counts_as_two() -> None:
     rng = np.random.default_rng(5)
     words = ["a", "b", "c"]

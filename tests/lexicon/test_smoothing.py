@@ -102,7 +102,9 @@ def by_dictionaries(
     likeliest: dict[int, float] = defaultdict(float)
     for (_, x), vector in mixed.items():
         likeliest[x] = max(likeliest[x], vector[-1])
-    return {(a, x): q[:-1] for (a, x), q in mixed.items() if q[-1] >= min(options.min_expected, likeliest[x])}
+    seen = {(a, lexicon.terminals[word]) for a, word in v}
+    least = {pair: 0.0 if pair in seen else min(options.min_expected, likeliest[pair[1]]) for pair in mixed}
+    return {pair: q[:-1] for pair, q in mixed.items() if q[-1] >= least[pair]}
 
 
 counts = st.dictionaries(
