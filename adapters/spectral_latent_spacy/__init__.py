@@ -5,7 +5,7 @@ from importlib.util import find_spec
 if find_spec("spacy") is None:
     raise ModuleNotFoundError('spaCy is not installed; run `pip install ".[spacy]"` in a checkout', name="spacy")
 
+from spectral_latent_spacy._component import SpectralDependency, SpectralTagger
 from spectral_latent_spacy._constituency import NotAConstituentError, SpectralConstituency
-from spectral_latent_spacy._tokens import SpectralDependency, SpectralTagger
 
 __all__ = ["NotAConstituentError", "SpectralConstituency", "SpectralDependency", "SpectralTagger"]

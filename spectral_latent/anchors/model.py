@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,11 +35,10 @@ from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Axes, Distinct, Index, Shares, StoredModel, Text, plain
 from spectral_latent.inference import tree_weights
 from spectral_latent.model import check_sentences, check_words
-from spectral_latent.model.batches import map_batches
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.plotting import needs_matplotlib
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import SENTENCES, WordTagger, state_marginals
+from spectral_latent.sequence.decoding import WordTagger, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
@@ -266,18 +265,6 @@ class AnchorHMM(WordTagger, StoredModel):
     def tokenisation(self) -> Tokenisation:
         """The rules by which raw text is divided into sentences and words."""
         return Tokenisation(frozenset(self.words))
-
-    def tag_all(self, sequences: Iterable[Sequence[str]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
-        """Find the tags of each sentence, in order, as `tag` does: the labels of the likeliest states.
-
-        Without labels, the tags are the numbers of the states.  Sentences are read and tagged in batches, which takes
-        less time than one by one.
-
-        sequences: the words of each sentence.
-
-        Raises TypeError if a sentence is not a list of strings.
-        """
-        return map_batches(AnchorHMM._tags_of, self, sequences, jobs, size=SENTENCES)
 
     def label(self, tags: Mapping[str, Hashable]) -> AnchorHMM:
         """Give every anchor and its state a tag; the new model is a tagger.

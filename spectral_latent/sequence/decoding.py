@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice, tee
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from spectral_latent._compiled import TINY
 from spectral_latent._options import Count, checked
 from spectral_latent.inference import edge_marginals, inside, n_best_derivations, outside
 from spectral_latent.model import check_words
+from spectral_latent.model.batches import map_batches
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences, Tag
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
@@ -262,6 +263,15 @@ class WordTagger(Tagger):
 
     def _check(self, sequence: Sequence[str]) -> None:
         check_words(sequence)
+
+    def tag_all(self, sequences: Iterable[Sequence[str]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
+        """Find the tags of each sentence, in order, as `tag` does.
+
+        Sentences are read and tagged in batches, which takes less time than one by one.
+
+        sequences: the words of each sentence.
+        """
+        return map_batches(Tagger._tags_of, cast(Any, self), sequences, jobs, size=SENTENCES)
 
     def tag_text(self, text: str, *, jobs: int | None = 1) -> Iterator[list[tuple[str, Any]]]:
         """Find the tags of the words of each sentence of a raw text, in order; words are given with their tags.

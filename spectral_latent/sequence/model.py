@@ -111,17 +111,6 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
         """The rules by which raw text is divided into sentences and words."""
         return Tokenisation(frozenset(self.observations.known))
 
-    def tag_all(self, sequences: Iterable[Sequence[str]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
-        """Find the tags of each sentence, in order, as `tag` does.
-
-        Sentences are read and tagged in batches, which takes less time than one by one.
-
-        sequences: the words of each sentence.
-
-        Raises TypeError if a sentence is a string.
-        """
-        return map_batches(LatentTagger._tags_of, self, sequences, jobs, size=SENTENCES)
-
     def _terminals(self, sequence: Sequence[str]) -> IntArray:
         check_words(sequence)
         return self.observations.terminals_of(sequence)

@@ -366,7 +366,7 @@ class _FormatReader(NamedTuple):
 
     def rows(self, lines: Iterable[NumberedLine]) -> Iterator[InputSentence]:
         """Read a sentence from each row of words, and all sentences of each row of raw text."""
-        from spectral_latent.corpora.rows import parse_json_rows
+        from spectral_latent.corpora.formats import parse_json_rows
         from spectral_latent.dependency import DependencySentence
 
         for number, row in parse_json_rows(lines, self.source):

@@ -23,9 +23,9 @@ from spectral_latent.corpora import (
     to_conllu,
 )
 from spectral_latent.corpora.conllu import parse_conllu, parse_tab_with_lines
+from spectral_latent.corpora.formats import Row, parse_json_rows
 from spectral_latent.corpora.nbest import NBestFormat, parse_nbest
 from spectral_latent.corpora.nbest_output import write_nbest
-from spectral_latent.corpora.rows import Row, parse_json_rows
 from spectral_latent.corpora.text import decode
 
 __all__ = ["FORMATS", "check", "check_content"]
