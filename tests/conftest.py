@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile("default", deadline=None, derandomize=True, max_examples=30)
 hypothesis.settings.load_profile("default")
 
 DATA_FIXTURES = {"require_corpus", "shared_file"}

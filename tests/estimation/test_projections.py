@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
+    Progress,
     Projection,
     Shard,
     svd,
@@ -311,6 +312,13 @@ def test_features_that_were_not_seen_in_training_are_absent(seed: int) -> None:
         np.testing.assert_allclose(rows, by_definition(side, None) * present @ matrix, atol=1e-9)
     nothing = projection.project(Shard.of(leaves(1), FeatureColumns(np.full((1, 2), 99), np.full((1, 2), 99))))
     assert not nothing.y.any() and not nothing.z.any()
+
+
+def test_listeners_hear_of_every_pass() -> None:
+    heard: list[Progress] = []
+    Projection.learn([Shard.of(leaves(9), latent_columns(0, 9, 3))], EstimatorOptions(), listener=heard.append)
+    passes = [("features", done, 3) for done in (1, 2, 3)]
+    assert [(progress.stage, progress.done, progress.total) for progress in heard] == [*passes, ("projections", 1, 1)]
 
 
 @given(st.integers(0, 10**6), st.integers(1, 64))

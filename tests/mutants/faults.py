@@ -23,7 +23,7 @@ ROOMS = {
     "inference": (),
     "estimation": (),
     "lexicon": (),
-    "model": ("tests/grammar",),
+    "model": ("tests/grammar", "tests/constituency/test_model.py"),
     "grammar": ("tests/constituency",),
     "sequence": (),
     "constituency": (),
