@@ -296,8 +296,7 @@ def test_the_command_and_the_library_have_the_same_presets(command: str) -> None
     assert isinstance(kind, click.Choice)
     of_preset: Any = {"constituency": constituency, "dependency": dependency, "tagger": sequence}[command].preset
     assert all(of_preset(name) for name in kind.choices)
-    *names, last = kind.choices
-    with pytest.raises(ValueError, match=f"'great' is no preset; give {', '.join(names)} or {last}"):
+    with pytest.raises(ValueError, match="'great' is no preset"):
         of_preset("great")
 
 
