@@ -181,10 +181,7 @@ class Moments(RuleTable):
 
 
 def augment(rows: FloatArray) -> FloatArray:
-    """Put a one before each row.
-
-    rows: (n, M) the rows.
-    """
+    """Put a one before each row (n, M)."""
     return np.concatenate([np.ones((len(rows), 1)), rows], axis=1)
 
 
@@ -339,10 +336,7 @@ def _smooth_tensor(tensor: Tensor, symbol_means: list[FloatArray], smoothing: fl
 
 
 def _smooth_matrix(matrix: FloatArray, symbol_means: list[FloatArray], smoothing: float | None) -> FloatArray:
-    """Compute n times the smoothed mean of z ⊗ y, (M, M): the arity-1 case of slide 25.
-
-    matrix: (M+1, M+1) n times the mean of z⁺ ⊗ y⁺.
-    """
+    """Compute n times the smoothed mean (M, M) of z ⊗ y (slide 25) from n times the mean (M+1, M+1) of z⁺ ⊗ y⁺."""
     n = matrix[0, 0]
     trust = confidence(n, smoothing)
     z = matrix[1:, 0] / (n or 1.0)

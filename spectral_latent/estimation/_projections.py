@@ -101,10 +101,7 @@ def states_for(count: float, states: int) -> int:
 
 @compiled
 def _tally(column: IntArray, weight: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Find the distinct values (d,) of a column (n,), in the order of their first places, and the weight (d,) of each.
-
-    weight: (n,) the weight of each place.
-    """
+    """Find the distinct values (d,) of a column (n,), in the order of their first places, and the weights (d,)."""
     size = 2
     while size < 2 * len(column):
         size *= 2

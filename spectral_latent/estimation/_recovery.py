@@ -188,11 +188,7 @@ def _inner(rows: FloatArray) -> FloatArray:
 
 
 def _update(tensors: FloatArray, second: FloatArray, third: FloatArray) -> _Fit:
-    """Fit each factor of tensors (R, m, J, K) in turn to the others, by linear least squares.
-
-    second: (R, k, J) the second factor of each tensor.
-    third: (R, k, K) the third factor of each tensor.
-    """
+    """Fit each factor of tensors (R, m, J, K) in turn to the others, (R, k, J) or (R, k, K), by least squares."""
     n_rules, m, width, _ = tensors.shape
     flat = tensors.reshape(n_rules, m * width, -1)
     contracted = (flat @ third.mT).reshape(n_rules, m, width, -1)  # (R, m, J, k)

@@ -199,10 +199,7 @@ class _StateChoices(NamedTuple):
 
 
 def _tensors(part: tuple[IntArray, _StateChoices], states: IntArray, rank: int | None) -> list[Tensor]:
-    """Make a tensor from the counts of each binary rule of a part, with at most `rank` terms if `rank` is given.
-
-    states: (S,) the number of states of each symbol.
-    """
+    """Make a tensor of at most `rank` terms from the counts of each binary rule of a part; states: (S,)."""
     rules, (rows, times) = part
     starts = np.searchsorted(rows[:, 0], np.arange(len(rules) + 1))
     identity = np.eye(int(states.max(initial=1)))

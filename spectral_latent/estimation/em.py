@@ -122,10 +122,7 @@ def _with_equal_sums(tensor: Tensor) -> Tensor:
 
 
 def random_counts(observed: Counts, states: IntArray, rank: int | None = None, seed: int = 0) -> Counts:
-    """Split counts evenly among states, and multiply each number by 0.5 to 1.5 at random.
-
-    states: (S,) the number of states of each symbol.
-    """
+    """Split counts evenly among the states (S,) of each symbol, and multiply each number by 0.5 to 1.5 at random."""
     rng = np.random.default_rng(seed)
     rules = observed.rules
     largest = int(states.max())

@@ -124,11 +124,7 @@ def _face_minimum(gram: FloatArray, product: FloatArray, size: int, room: _FaceW
 
 @compiled_part
 def _positive(weights: FloatArray, face: IntArray, size: int) -> int:
-    """Keep the corners of a face whose weights are positive, and return their number.
-
-    weights: (k,) the weights of all corners.
-    face: (k,) the corners of the face are the first `size`.
-    """
+    """Keep those of the first corners of a face (k,) whose weights (k,) are positive, and return their number."""
     kept = 0
     for at in range(size):
         if weights[face[at]] > 0.0:
@@ -139,12 +135,7 @@ def _positive(weights: FloatArray, face: IntArray, size: int) -> int:
 
 @compiled_part
 def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _FaceWorkspace) -> None:
-    """Find the minimum over a face by dropping negative weights; the nearest corner if corners are dependent.
-
-    gram: (k, k) the inner products of the corners.
-    product: (k,) the inner products of the corners with the point.
-    weights: (k,) zeros; get the weights of the minimum.
-    """
+    """Find the minimum over a face by dropping negative weights (k,); the nearest corner if corners are dependent."""
     face, target = room.face, room.target
     # Begin with the face of all corners, and drop corners until no weight is negative.
     size = len(weights)
@@ -167,12 +158,7 @@ def _start(gram: FloatArray, product: FloatArray, weights: FloatArray, room: _Fa
 
 @compiled_part
 def _descend(gram: FloatArray, product: FloatArray, weights: FloatArray, size: int, room: _FaceWorkspace) -> None:
-    """Move weights straight to the minimum over the face; if a weight reaches zero first, continue without its corner.
-
-    gram: (k, k) the inner products of the corners.
-    product: (k,) the inner products of the corners with the point.
-    weights: (k,) the weights at the start; get the weights of the minimum.
-    """
+    """Move weights (k,) straight to the minimum over the face; if one reaches zero, continue without its corner."""
     face, target = room.face, room.target
     while size > 0 and _face_minimum(gram, product, size, room):
         # Find the longest step that makes no weight negative, and the corner whose weight then is zero.

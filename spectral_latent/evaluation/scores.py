@@ -495,12 +495,7 @@ def _contingency(gold: Iterable[Hashable], predicted: Iterable[Hashable]) -> sci
 
 
 def _explained(cells: IntArray, margins: IntArray, totals: IntArray) -> float:
-    """Compute 1 - H(X|Y) / H(X); 1 if there is only one x.
-
-    cells: (p,) the counts of pairs (x, y).
-    margins: (p,) the count of each pair's y.
-    totals: (q,) the count of each x.
-    """
+    """Compute 1 - H(X|Y) / H(X) from the counts (p,) of pairs, the count (p,) of each pair's y, and those of x (q,)."""
     # Both entropies are multiplied by the number of tokens, which their quotient does not show.
     entropy = -float(totals @ np.log(totals / totals.sum()))
     conditional = -float(cells @ np.log(cells / margins))

@@ -58,11 +58,7 @@ def round_digits(numbers: FloatArray, digits: int = _DIGITS) -> FloatArray:
 
 
 def _round_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Compute the factor of each group (n,) and the share of each number (N,), rounded.
-
-    numbers: (N,) n groups, one after another.
-    lengths: (n,) the size of each group.
-    """
+    """Compute the factor of each group (n,) of given lengths (n,), and the share of each number (N,), rounded."""
     if not len(lengths):
         return np.zeros(0), np.zeros(0)
     largest = np.maximum.reduceat(np.abs(numbers), np.cumsum(lengths) - lengths)
@@ -315,10 +311,7 @@ class StoredOperators:
         return made
 
     def _check_probabilities(self, compact: CompactOperators, shares: FloatArray) -> None:
-        """Raise ValueError unless no number is negative, and roots and rules are distributions.
-
-        shares: (V, M) the vectors of leaf rules.
-        """
+        """Raise ValueError unless no number is negative, and roots and rules are distributions; shares: (V, M)."""
         numbers = (self.root, self.unary, self.data_factor, self.data_share, self.leaf_share)
         if any((array < 0.0).any() for array in numbers):
             raise ValueError("a probability is negative")

@@ -385,10 +385,7 @@ class OutsideEstimates(NamedTuple):
 
     @staticmethod
     def of_prior(prior: FloatArray, n_words: int) -> OutsideEstimates:
-        """Estimate the outside score of an item by its symbol alone, without a least estimate.
-
-        prior: (S,) the share of each symbol among the nodes of a treebank.
-        """
+        """Estimate the outside score of an item by its symbol's share (S,) of nodes alone, without a least estimate."""
         exponent = np.zeros(n_words + 1, dtype=np.int64)
         before = np.tile(prior, (n_words + 1, 1))
         return OutsideEstimates(before, np.ones_like(before), exponent, exponent, 0.0, 0)

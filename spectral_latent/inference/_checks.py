@@ -38,9 +38,8 @@ _Fault = tuple[int, int, int]  # number of the message or `_FINE`; item; edge, o
 
 @compiled_part
 def _next_roots(root: IntArray, component: IntArray, k: int, before: int, n_items: int) -> tuple[int, int, int]:
-    """Find a fault of the roots of the component of root k.
+    """Find a fault of the roots (n,) of the component of root k.
 
-    root, component: (n,) columns of the forest.
     Returns the fault, the last root of the component, and the first root of the next component, or the faulty root.
     """
     if k == len(root):
@@ -63,12 +62,7 @@ def _next_roots(root: IntArray, component: IntArray, k: int, before: int, n_item
 def _fault(
     forest: Forest, n_symbols: int, leaf_rules: IntArray, unary_rules: IntArray, binary_rules: IntArray, has_rules: bool
 ) -> _Fault:
-    """Find a fault of the roots, the items or the edges; symbols and rules are only checked if `has_rules`.
-
-    leaf_rules: (R0, 2) the leaf rules.
-    unary_rules: (R1, 2) the unary rules.
-    binary_rules: (R2, 3) the binary rules.
-    """
+    """Find a fault of roots, items or edges; if `has_rules`, also of symbols and rules: (R0, 2), (R1, 2), (R2, 3)."""
     symbol, start, rule, left, right, root, component = forest
     n_items = len(symbol)
     n_edges = len(rule)

@@ -31,12 +31,7 @@ _LARGE = 1e100
 def multiply(
     data: FloatArray, at: int, n: int, m: int, vectors: FloatArray, row: int, out: FloatArray, out_row: int
 ) -> None:
-    """Set out[out_row, :n] to A vectors[row, :m], where A is the matrix (n, m) that begins at data[at].
-
-    data: the numbers of all tensors, flat, (offset[-1],).
-    vectors: (k, M) the array with the vector.
-    out: (l, M') the array that gets the result.
-    """
+    """Set out[out_row, :n] to A vectors[row, :m], where A is the matrix (n, m) that begins at data[at]."""
     i = 0
     # Four rows of A at a time, because the processor waits between two additions to the same sum.
     while i + 4 <= n:
@@ -69,12 +64,7 @@ def multiply(
 def multiply_transposed(
     data: FloatArray, at: int, n: int, m: int, vectors: FloatArray, row: int, out: FloatArray, out_row: int
 ) -> None:
-    """Set out[out_row, :m] to Aᵀ vectors[row, :n], where A is the matrix (n, m) that begins at data[at].
-
-    data: the numbers of all tensors, flat, (offset[-1],).
-    vectors: (k, M) the array with the vector.
-    out: (l, M') the array that gets the result.
-    """
+    """Set out[out_row, :m] to Aᵀ vectors[row, :n], where A is the matrix (n, m) that begins at data[at]."""
     for j in range(m):
         out[out_row, j] = 0.0
     i = 0
@@ -162,12 +152,7 @@ def block_of(operators: PackedOperators, r: int) -> RuleBlock:
 def add_pair(
     block: RuleBlock, left: FloatArray, b: int, right: FloatArray, c: int, scale: float, pair: FloatArray
 ) -> None:
-    """Add to pair[0] `scale` times the image of two children, y = left[b] and z = right[c], in pair space.
-
-    left: (n, M) the vectors of left children.
-    right: (n', M) the vectors of right children.
-    pair: (3, Q) vectors in pair space, as in `Workspace`.
-    """
+    """Add to pair[0], (Q,), `scale` times the image of two children, y = left[b] and z = right[c], in pair space."""
     if block.terms:
         # Factored: coordinate q is (second[q] · y) (third[q] · z).
         multiply(block.data, block.second, block.terms, block.m_b, left, b, pair, 1)
@@ -184,21 +169,13 @@ def add_pair(
 
 @pass_part
 def pair_to_parent(block: RuleBlock, pair: FloatArray, out: FloatArray) -> None:
-    """Set out[0], (m_a,), to the image of pair[0] in the states of the parent.
-
-    pair: (3, Q) vectors in pair space, as in `Workspace`.
-    out: (n, M) gets the vector in row 0.
-    """
+    """Set out[0], (m_a,), to the image of pair[0], (Q,), in the states of the parent."""
     multiply(block.data, block.first, block.m_a, block.width, pair, 0, out, 0)
 
 
 @pass_part
 def parent_to_pair(block: RuleBlock, vectors: FloatArray, a: int, pair: FloatArray) -> None:
-    """Set pair[0] to the image of the parent's outside vector in pair space.
-
-    vectors: (n, M) the outside vectors.
-    pair: (3, Q) vectors in pair space, as in `Workspace`.
-    """
+    """Set pair[0], (Q,), to the image of the parent's outside vector, vectors[a] (m_a,), in pair space."""
     multiply_transposed(block.data, block.first, block.m_a, block.width, vectors, a, pair, 0)
 
 
@@ -208,10 +185,7 @@ def pair_to_children(
 ) -> None:
     """Set to_children (2, M) to the derivatives of pair[0] · pair(y, z) by y = left[b] and by z = right[c].
 
-    pair: (3, Q) vectors in pair space, as in `Workspace`; pair[1] and pair[2] are overwritten.
-    left: (n, M) the vectors of left children.
-    right: (n', M) the vectors of right children.
-    to_children: (2, M) gets the derivatives.
+    The numbers of pair[1] and pair[2], (Q,), are overwritten.
     """
     if block.terms:
         # The derivative of pair[0, q] (second[q] · y) (third[q] · z) by y is pair[0, q] (third[q] · z) second[q].
@@ -267,10 +241,7 @@ def _power(exponent: int) -> float:
 
 @pass_part
 def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
-    """Normalise vectors[item, :m], whose exponent is `exponent`; return the new exponent.
-
-    vectors: (n, M) the vectors.
-    """
+    """Normalise vectors[item, :m] of (n, M), whose exponent is `exponent`; return the new exponent."""
     size = 0.0
     for i in range(m):
         size += abs(vectors[item, i])
@@ -291,10 +262,7 @@ def _normalise(vectors: FloatArray, item: int, m: int, exponent: int) -> int:
 
 @pass_part
 def _multiply(vectors: FloatArray, item: int, m: int, factor: float) -> None:
-    """Multiply vectors[item, :m] by a factor, which is 1 for most items.
-
-    vectors: (n, M) the vectors.
-    """
+    """Multiply vectors[item, :m] of (n, M) by a factor, which is 1 for most items."""
     if factor != 1.0:
         for i in range(m):
             vectors[item, i] *= factor
@@ -302,10 +270,7 @@ def _multiply(vectors: FloatArray, item: int, m: int, factor: float) -> None:
 
 @pass_part
 def _add(total: ScaledVectors, item: int, parts: FloatArray, row: int, m: int, exponent: int) -> None:
-    """Add parts[row, :m] 2^exponent to the vector of an item.
-
-    parts: (n, M) the vector to add is parts[row, :m], which may be normalised in place.
-    """
+    """Add parts[row, :m] 2^exponent to the vector of an item; the row of parts (n, M) may be normalised in place."""
     vectors, exponents = total
     size = 0.0
     for i in range(m):
@@ -384,10 +349,7 @@ def _apply(
 def inside_pass(
     operators: PackedOperators, forest: Forest, factors: FloatArray, inside: ScaledVectors, room: Workspace
 ) -> None:
-    """Compute inside vectors.
-
-    factors: (I,) the factor of each item's vector.
-    """
+    """Compute inside vectors, each times the factor (I,) of its item."""
     vectors, exponents = inside
     # Children come before parents, so that the vectors of children are finished before they are used.
     for item in range(len(forest.symbol)):
@@ -414,10 +376,7 @@ def outside_pass(
     outside: ScaledVectors,
     room: Workspace,
 ) -> None:
-    """Compute outside vectors from the result of `inside_pass` on the same forest, with the same factors.
-
-    factors: (I,) the factor of each item's vector.
-    """
+    """Compute outside vectors from the result of `inside_pass` on the same forest, with the same factors (I,)."""
     states, symbol = operators.states, forest.symbol
     vectors, exponents = outside
     pair, to_children = room

@@ -78,11 +78,7 @@ class _RankingWorkspace(NamedTuple):
 
 @compiled_part
 def _is_better(rows: IntArray, costs: FloatArray, row: int, other: int) -> bool:
-    """Tell whether a row of an item comes before another: by cost, then by edge, then by the ranks of children.
-
-    rows: (n, 7) the derivations, as in `_RankingWorkspace`.
-    costs: (n, 1) the costs of the derivations.
-    """
+    """Tell whether a row (n, 7) of an item comes before another: by cost, by edge, then by the ranks of children."""
     if costs[row, 0] != costs[other, 0]:
         return bool(costs[row, 0] < costs[other, 0])
     if rows[row, _EDGE] != rows[other, _EDGE]:
@@ -94,11 +90,7 @@ def _is_better(rows: IntArray, costs: FloatArray, row: int, other: int) -> bool:
 
 @compiled_part
 def _merge_heaps(rows: IntArray, costs: FloatArray, top: int, other: int) -> int:
-    """Merge two skew heaps, each of which may be empty (-1), and return the top of the merged heap.
-
-    rows: (n, 7) the derivations, as in `_RankingWorkspace`.
-    costs: (n, 1) the costs of the derivations.
-    """
+    """Merge two skew heaps of rows (n, 7), each of which may be empty (-1), and return the top of the merged heap."""
     if top < 0:
         return other
     if other < 0:
@@ -131,13 +123,7 @@ def _add(
     left: int,
     right: int,
 ) -> tuple[IntArray, FloatArray, int]:
-    """Append a waiting row of an item: an edge over the rows of its children; -1 for a child that is absent.
-
-    weights: (E,) the weight of each edge.
-    rows: (n, 7) the derivations, as in `_RankingWorkspace`.
-    costs: (n, 1) the costs of the derivations.
-    waiting: (I,) the top of the heap of each item's waiting rows.
-    """
+    """Append a waiting row (n, 7) of an item: an edge over the rows of its children; -1 for a child that is absent."""
     rows = with_room(rows, n_rows)
     costs = with_room(costs, n_rows)
     rows[n_rows, _EDGE] = edge
@@ -156,13 +142,7 @@ def _add(
 
 @compiled_part
 def _take(rows: IntArray, costs: FloatArray, waiting: IntArray, last: IntArray, item: int) -> None:
-    """Take the best waiting row of an item, which is then found; without a waiting row, end the list of found rows.
-
-    rows: (n, 7) the derivations, as in `_RankingWorkspace`.
-    costs: (n, 1) the costs of the derivations.
-    waiting: (I,) the top of the heap of each item's waiting rows.
-    last: (I,) the row of each item that was found last.
-    """
+    """Take the best waiting row (n, 7) of an item, which is then found; without one, end the list of found rows."""
     before = last[item]
     row = waiting[item]
     if row < 0:
@@ -192,13 +172,7 @@ def _find_next(
     n_rows: int,
     item: int,
 ) -> tuple[IntArray, FloatArray, int]:
-    """Find the next derivation of an item, and first the derivations of items below on which it depends.
-
-    weights: (E,) the weight of each edge.
-    rows: (n, 7) the derivations, as in `_RankingWorkspace`.
-    costs: (n, 1) the costs of the derivations.
-    waiting, last, stack: (I,) the columns of items, as in `_RankingWorkspace`.
-    """
+    """Find the next row (n, 7) of an item, and first those of the items below on which it depends."""
     stack[0] = item
     depth = 1
     while depth > 0:
@@ -234,9 +208,8 @@ def _find_next(
 def _rank(
     forest: Forest, weights: FloatArray, n_best: int, room: _RankingWorkspace
 ) -> tuple[IntArray, FloatArray, IntArray]:
-    """List the n best derivations of each component.
+    """List the n best derivations of each component, by the weights (E,) of edges.
 
-    weights: (E,) the weight of each edge.
     Returns three arrays.  The first two are the rows (n, 7) and their costs (n, 1), children before parents.  The third
     (m, 2) lists the best derivations of roots: the row and the number of the root, by component, then by rising cost,
     then in the order of the roots.
@@ -429,11 +402,7 @@ class Derivations(Sequence[Derivation]):
 def _of_parts(
     edge: IntArray, left: IntArray, right: IntArray, root: IntArray, component: IntArray, score: FloatArray
 ) -> Derivations:
-    """Make derivations of numbered parts, and leave out the parts that no derivation contains.
-
-    edge, left, right: (P,) the columns of parts, as in `Derivations`.
-    root, component, score: (n,) the columns of derivations, as in `Derivations`.
-    """
+    """Make derivations of numbered parts (P,), and leave out the parts that none of the derivations (n,) contains."""
     needed = np.zeros(len(edge), dtype=np.bool_)
     needed[root] = True
     _mark_needed(left, right, needed)
@@ -444,12 +413,7 @@ def _of_parts(
 
 @compiled
 def _find_best_edges(forest: Forest, weights: FloatArray, score: FloatArray, best: IntArray) -> None:
-    """Find the best derivation of each item.
-
-    weights: (E,) the weight of each edge.
-    score: (I,) gets the score of the derivation; -inf before.
-    best: (I,) gets the edge at the top of the derivation; -1 before.
-    """
+    """Find the score (I,) of the best derivation of each item, -inf before, and the edge (I,) at its top, -1 before."""
     for item in range(len(forest.symbol)):
         for edge in range(forest.start[item], forest.start[item + 1]):
             # Add the weight of the edge and the best scores of its children, which are items with smaller numbers.

@@ -200,10 +200,7 @@ def _apply_exponents(mantissa: FloatArray, exponent: IntArray) -> FloatArray:
 def root_sums(
     operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors
 ) -> tuple[FloatArray, IntArray]:
-    """Compute Σ_roots c¹ · α of each component, as mantissa (C,) and exponent (C,).
-
-    inside_vectors: (I, M) the inside vectors of this forest.
-    """
+    """Compute Σ_roots c¹ · α of each component, as mantissa (C,) and exponent (C,)."""
     vectors, exponents = inside_vectors
     # A root contributes c¹ · α, as a mantissa below 1 and an exponent.
     product = np.einsum("km,km->k", operators.root[forest.symbol[forest.root]], vectors[forest.root])
@@ -361,11 +358,9 @@ def _scale(
 def _add_outer(
     total: FloatArray, block: RuleBlock, scale: float, outside: FloatArray, a: int, inside: FloatArray, b: int, c: int
 ) -> None:
-    """Add `scale` times the outer product of three vectors to the numbers of a tensor that is multiplied out.
+    """Add `scale` times the outer product of three vectors to the numbers (n,) of a tensor that is multiplied out.
 
     The vectors are outside[a] of the parent, and inside[b] and inside[c] of the children.
-
-    total: (n,) the numbers of all tensors.
     """
     # The numbers of a tensor are in the order of h, j and k; `row` is the place of the numbers of h and j.
     row = block.first
@@ -389,10 +384,7 @@ def _add_to_factors(
     c: int,
     pair: FloatArray,
 ) -> None:
-    """Add `scale` times the derivatives of a factored tensor to its numbers; see `_add_outer`.
-
-    pair: (3, Q) room for three vectors in pair space.
-    """
+    """Add `scale` times the derivatives of a factored tensor to its numbers; pair has room for vectors (3, Q)."""
     data, first, second, third, terms, _, m_a, m_b, m_c = block
     # Map each of the three vectors to the terms.
     multiply_transposed(data, first, m_a, terms, outside, a, pair, 0)
@@ -423,11 +415,7 @@ def _add_derivatives(
     derivatives: _Derivatives,
     pair: FloatArray,
 ) -> None:
-    """Add the derivatives at every edge of a forest.
-
-    inside, outside: the vectors (I, M) of the items, with exponents.
-    pair: (3, Q) room for three vectors in pair space.
-    """
+    """Add the derivatives at every edge of a forest; pair has room for vectors (3, Q)."""
     above = outside.vectors
     below = inside.vectors
     total = derivatives.data

@@ -92,10 +92,7 @@ class Examples(NamedTuple):
 
 
 def penalised_loss(examples: Examples, weights: FloatArray, penalty: float) -> tuple[float, FloatArray]:
-    """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 and its gradient (P,).
-
-    weights: (P,) the free weights.
-    """
+    """Compute −Σ q(x, a) log P(a | x) + λ ‖W‖² / 2 for free weights (P,), and its gradient (P,)."""
     size = len(examples.times)
     score = np.empty(examples.n_labels)
     largest, total = np.empty(size), np.empty(size)
@@ -167,10 +164,7 @@ def _add_expected(
 
 @exact_pass_part
 def _exp_below_zero(x: float, powers: FloatArray) -> float:
-    """Compute exp(x) of x ≤ 0 to 14 digits by additions and multiplications alone, the same on every processor.
-
-    powers: (k,) the powers 2^-k.
-    """
+    """Compute exp(x) of x ≤ 0 to 14 digits from powers 2^-k (k,), by + and · alone, the same on every processor."""
     if x < _LOWEST:
         x = _LOWEST
     # exp(x) = 2^-k exp(r) with |r| ≤ ln 2 / 2.  Here ln 2 is the sum of two numbers, and k times the first is exact.

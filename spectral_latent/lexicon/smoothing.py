@@ -94,11 +94,7 @@ def _observe(moments: LeafMoments, mean_strength: float) -> _Emissions:
 
 
 def _worth_keeping(terminal: IntArray, tokens: FloatArray, min_expected: float) -> BoolArray:
-    """Tell which of n pairs have an expected count of at least `min_expected`, or are their terminal's likeliest pair.
-
-    terminal: (n,) the terminal of each pair.
-    tokens: (n,) the expected count of each pair.
-    """
+    """Tell which pairs have an expected count (n,) of at least `min_expected`, or are their terminal's likeliest."""
     most = np.zeros(int(terminal.max(initial=-1)) + 1)
     np.maximum.at(most, terminal, tokens)
     return np.asarray(tokens >= np.minimum(min_expected, most[terminal]))

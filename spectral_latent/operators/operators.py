@@ -237,11 +237,7 @@ class ExpectedCounts(RuleTable):
 
 
 def _union(rows: IntArray, counts: FloatArray, other_rows: IntArray, other: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Merge two tables of rules, and add the numbers of each rule.
-
-    rows, other_rows: (R, k) and (R', k) the rules of the tables.
-    counts, other: (R, ...) and (R', ...) the numbers of the rules.
-    """
+    """Merge two tables of rules, (R, k) and (R', k), and add the numbers of each rule."""
     if np.array_equal(rows, other_rows):
         return rows, counts + other
     table, which = Rules.distinct(np.concatenate([rows, other_rows]))
@@ -254,10 +250,7 @@ def _union(rows: IntArray, counts: FloatArray, other_rows: IntArray, other: Floa
 def _union_of_tensors(
     rows: IntArray, tensors: Tensors, other_rows: IntArray, other: Tensors
 ) -> tuple[IntArray, Tensors]:
-    """Merge two tables of binary rules, and add the tensors of each rule.
-
-    rows, other_rows: (R, 3) and (R', 3) the rules of the tables.
-    """
+    """Merge two tables of binary rules, (R, 3) and (R', 3), and add the tensors of each rule."""
     # Number the rules of both tables together; `which` has the numbers of the first table, then those of the second.
     table, which = Rules.distinct(np.concatenate([rows, other_rows]))
     rules, other_rules = np.split(which, [len(rows)])
@@ -314,11 +307,7 @@ def _view(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _check_leaves(rules: IntArray, leaf: FloatArray, n_symbols: int, m_max: int) -> None:
-    """Raise ValueError unless leaf rules and their numbers fit together, and the rules have symbols that exist.
-
-    rules: (R0, 2) the symbol and the terminal of each leaf rule.
-    leaf: (R0, M) the numbers of each leaf rule.
-    """
+    """Raise ValueError unless leaf rules (R0, 2) and numbers (R0, M) fit together, and all symbols exist."""
     check_column("leaf rules", rules, (len(rules), 2), np.int64)
     check_column("numbers of leaf rules", leaf, (len(rules), m_max), np.float64)
     check_range("symbols of leaf rules", rules[:, 0], 0, n_symbols)
