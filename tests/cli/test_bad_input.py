@@ -35,10 +35,12 @@ def folder(run: Run, treebank: Path, model: Path, tagger: Path, tmp_path_factory
         "short.conllu": "1\tYes\n",
         "untagged.tagged": "They/PRP see\n",
         "strange.tagged": "They/XX see/YY it/ZZ ./QQ\n",
+        "strange.dp": "They\tXX\t2\nsee\tYY\t0\n",
         "other.pdf": "not a picture",
     }
     for name, text in texts.items():
         (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
+    (folder / "folder").mkdir()
     (folder / "wsj").write_bytes(model.read_bytes())
     (folder / "tagger").write_bytes(tagger.read_bytes())
     given = ("train", "dependency", folder / "table.conllu", "-o", folder / "deps", "-q")
@@ -114,6 +116,12 @@ ANSWERS = [
     Answer("evaluate deps table.conllu --column upos", 2, r"--column is for taggers, and deps is a parser"),
     Answer("parse wsj sentences.txt --non-projective", 2, r"is for dependency parsers, and wsj is not one"),
     Answer("evaluate wsj trees.mrg --non-projective", 2, r"is for dependency parsers, and wsj is not one"),
+    Answer("evaluate tagger tagger.conllu --jobs 2", 2, r"--jobs is for parsers, and tagger is not one"),
+    Answer("evaluate tagger untagged.tagged", 1, r"untagged.tagged, line 1: 'see' is not a word/TAG"),
+    Answer("evaluate deps strange.dp", 0, r"does not know the tags of 2 words, such as XX"),
+    Answer("train constituency folder -o new", 1, r"no treebank files here"),
+    Answer("train constituency trees.mrg", 2, r"Missing option '-o'"),
+    Answer("train constituency trees.mrg -o new --n-states many", 2, r"'many' is not a valid integer"),
     # output
     Answer("train constituency trees.mrg -o nofolder/new", 2, r"nofolder/new: the folder does not exist; create it"),
     Answer("train constituency trees.mrg -o trees.mrg", 1, r"trees.mrg: a file to read, which would be lost"),
@@ -132,13 +140,17 @@ def test_what_is_wrong_is_answered(run: Run, folder: Path, monkeypatch: pytest.M
     monkeypatch.chdir(folder)
     if "anchored" in answer.line and not Path("anchored").exists():
         assert run("train", "anchor", "table.conllu", "-o", "anchored", "--n-states", "2", "-q").exit_code == 0
-    before = {path: path.read_bytes() for path in folder.iterdir()}
+    before = _contents(folder)
     result = run(*answer.line.split(), stdin=answer.stdin)
     assert result.exit_code == answer.status, result.stderr
     assert re.search(answer.message, " ".join(result.stderr.split())), result.stderr
     assert "Traceback" not in result.stderr
     if answer.status:
-        assert {path: path.read_bytes() for path in folder.iterdir()} == before  # nothing lost or half-written
+        assert _contents(folder) == before  # nothing lost or half-written
+
+
+def _contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 @pytest.mark.parametrize("kind", ["wsj", "tagger", "deps"])

@@ -436,11 +436,6 @@ def test_a_tagger_and_a_parser_of_a_treebank_fit_together(
     assert json.loads(result.stdout)["uas"] > 50
 
 
-def test_evaluation_names_tags_that_the_parser_does_not_know(run: Run, torn: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.tab").write_text("a\tNOUN\t2\nb\tB\t0\n")
-    assert "does not know the tags of 1 words, such as NOUN" in run("evaluate", torn, tmp_path / "a.tab").stderr
-
-
 def test_tags_that_the_parser_does_not_know(run: Run, torn: Path) -> None:
     result = run("parse", torn, stdin="a/A b/NOUN c/VERB\na/A b/NOUN\n")
     assert (result.exit_code, result.stderr) == (

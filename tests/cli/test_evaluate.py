@@ -51,11 +51,6 @@ def test_perplexity(run: Run, model: Path, treebank: Path, tagger: Path, tagging
     assert (result.exit_code, "--perplexity is for parsers and taggers" in result.stderr) == (2, True)
 
 
-def test_processes_are_for_parsers(run: Run, tagger: Path, taggings: Path) -> None:
-    result = run("evaluate", tagger, taggings, "--jobs", "2")
-    assert (result.exit_code, f"--jobs is for parsers, and {tagger} is not one" in result.stderr) == (2, True)
-
-
 def test_table(run: Run, model: Path, treebank: Path) -> None:
     result = run("evaluate", model, treebank)
     assert [line[:24].strip().replace(" ", "_") for line in result.stdout.splitlines()] == KEYS
@@ -144,22 +139,6 @@ def test_the_column_of_training(run: Run, tmp_path: Path) -> None:
     assert (found["accuracy"], found["tokens"]) == (100.0, 3)
     result = run("evaluate", model, tmp_path, "--column", "xpos")
     assert (result.exit_code, "leave out the column 'xpos'" in result.stderr) == (1, True)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.tagged", b"", "no sentences"),
-        ("a.tagged", b"it/PRP\nit", "line 2: 'it' is not a word/TAG"),
-        ("a.conllu", b"1\tit\t_\t_\t_\t_\t_\t_\t_\t_\n", "no word has a tag"),
-    ],
-)
-def test_taggings_that_are_not(run: Run, tagger: Path, tmp_path: Path, name: str, content: bytes, message: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    result = run("evaluate", tagger, tmp_path / name, "--json")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert str(tmp_path / name) in result.stderr
-    assert message in result.stderr
 
 
 def test_function_labels(run: Run, treebank: Path, tmp_path: Path) -> None:

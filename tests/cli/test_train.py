@@ -122,32 +122,6 @@ def test_changes_are_counted_once_and_printed(run: Run, treebank: Path, tmp_path
     assert ["6", "function labels and indices cut from phrases"] in printed
 
 
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [("none/model", "the folder does not exist; create it first"), ("", "is a directory")],
-)
-def test_where_no_file_can_be(run: Run, treebank: Path, tmp_path: Path, output: str, message: str) -> None:
-    result = run("train", "constituency", treebank, "-o", tmp_path / output)
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["-o", "model"],
-        ["trees.mrg"],
-        ["trees.mrg", "-o", "model", "--n-states", "0"],
-        ["trees.mrg", "-o", "model", "--n-states", "many"],
-        ["trees.mrg", "-o", "model", "--jobs", "0"],
-        ["trees.mrg", "-o", "model", "--color"],
-    ],
-)
-def test_wrong_command_lines(run: Run, arguments: list[str]) -> None:
-    assert run("train", "constituency", *arguments).exit_code == 2
-
-
 def test_wrong_weights(run: Run, treebank: Path, tmp_path: Path) -> None:
     for weights, message in (
         (["-1"], "'-1' is not a finite number of at least 0"),
@@ -160,18 +134,6 @@ def test_wrong_weights(run: Run, treebank: Path, tmp_path: Path) -> None:
         options = [part for weight in weights for part in ("--weight", weight)]
         result = run("train", "constituency", treebank, "-o", tmp_path / "model", *options)
         assert (result.exit_code, message in result.stderr) == (2, True), result.stderr
-
-
-def test_sources_that_do_not_exist(run: Run, tmp_path: Path) -> None:
-    for source, message in (
-        (tmp_path / "none.mrg", "none.mrg: No such file or directory"),
-        (tmp_path, "no treebank files here"),
-        ("nltk:nosuchcorpus", "NLTK has no such treebank"),
-        ("nltk:treebank:trian", "no part 'trian'"),
-    ):
-        result = run("train", "constituency", source, "-o", tmp_path / "model")
-        assert result.exit_code == 1
-        assert message in result.stderr
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
