@@ -63,9 +63,10 @@ def section(benchmarks: Sequence[Benchmark], results: Sequence[Result]) -> str:
 
 def when(results: Sequence[Result]) -> str:
     """Say when rows were measured, and with which commit if there is one."""
-    days = sorted({result.date for result in results})
-    commits = {result.commit for result in results}
-    return f"commit {results[0].commit}, {days[0]}" if len(commits) == 1 else f"{days[0]} to {days[-1]}"
+    first, last = (choose(result.date for result in results) for choose in (min, max))
+    if len({result.commit for result in results}) == 1:
+        return f"commit {results[0].commit}, {first}"
+    return first if first == last else f"{first} to {last}"
 
 
 def results_page(results: Sequence[Result]) -> str:

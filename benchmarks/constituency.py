@@ -149,7 +149,8 @@ def print_table(corpus: Corpus, names: list[str]) -> None:
     print(f"\n{corpus.train} → {corpus.evaluate}\n")
     print_head(["model", "m"], COLUMNS)
     for name in names:
-        n_states = 1 if name == "plain" else MODELS[name][0].estimator.states.n_states
+        members = [options.estimator.states.n_states for options in MODELS[name]]
+        n_states = 1 if name == "plain" else ", ".join(map(str, members))
         print_row([name, n_states], in_new_process(measure, corpus, name), COLUMNS, WHOLE)
     if corpus.lists().exists():
         print_row([BERKELEY, ""], berkeley(corpus), COLUMNS, WHOLE)
