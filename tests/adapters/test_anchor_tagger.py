@@ -93,16 +93,6 @@ def test_labels_are_kept(tagger: AnchorTagger, tmp_path: Path) -> None:
     assert AnchorHMM.load(tmp_path / "model").labels == tuple(tags.values())
 
 
-def test_wrong_labels(tagger: AnchorTagger) -> None:
-    with pytest.raises(ValueError, match="'never' is not an anchor; the anchors are "):
-        tagger.label({**tagger.anchors, "never": "X"})
-    first, *rest = tagger.anchors
-    with pytest.raises(ValueError, match=f"no tag for the anchors {rest[0]!r}, "):
-        tagger.label({first: "X"})
-    with pytest.raises(TypeError, match="a tag that can be hashed for"):
-        tagger.label({**tagger.anchors, first: ["X"]})
-
-
 def test_top_words(tagger: AnchorTagger) -> None:
     top = tagger.top_words(3)
     assert list(top) == list(tagger.anchors)

@@ -129,20 +129,6 @@ def test_each_tag_that_the_parser_does_not_know_is_named_once(parser: SpectralDe
     ]
 
 
-def test_n_best() -> None:
-    lines = "They PRP 2\nsee VBP 0\ndogs NNS 2\nwith IN {}\neyes NNS 4\n. . 2"
-    graph, other = (DependencyGraph(lines.format(head)) for head in (2, 3))
-    parser = SpectralDependencyParser.train([graph, graph, other], n_states=2)
-    graphs = parser.parse_all(graph, n_best=5)
-    assert len({other.to_conll(4) for other in graphs}) == len(graphs)
-    assert [heads_of(other) for other in graphs[:2]] == [heads_of(graph), heads_of(other)]
-    assert graphs[0].to_conll(4) == parser.parse_one(graph).to_conll(4)
-    (parses,) = parser.parse_sents([graph], n_best=5)
-    assert [other.to_conll(4) for other in parses] == [other.to_conll(4) for other in graphs]
-    with pytest.raises(ValueError, match="at least 1"):
-        parser.parse(graph, n_best=0)
-
-
 def test_what_else_a_graph_says_is_kept(parser: SpectralDependencyParser) -> None:
     graph = treebank()[0]
     graph.nodes[1].update(lemma="they", feats="Number=Plur", head=3, rel="wrong")

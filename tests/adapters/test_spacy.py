@@ -14,7 +14,7 @@ from spacy.matcher import DependencyMatcher, Matcher
 from spacy.tokens import Doc
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.constituency import ConstituencyModel, Phrase
+from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError
 from spectral_latent.sequence import LatentTagger
@@ -113,33 +113,6 @@ def test_spans_have_the_attributes_of_benepar(nlp: Language) -> None:
     for wrong in (sent[1:3], sent[0:2]):
         with pytest.raises(NotAConstituentError, match="is not a constituent"):
             _ = wrong._.labels
-
-
-def test_constituents_are_those_of_the_tree(nlp: Language, models: Models) -> None:
-    """Nodes over the same words are one constituent, whose labels are theirs but for the tag of a word."""
-    doc = document(nlp, *SENTENCES[:20])
-    for sent in doc.sents:
-        tree = models.spectral_constituency.parse([token.text for token in sent]).tree
-        expected: dict[tuple[int, int], list[str]] = {}
-        walk(tree, sent.start, expected)
-        found = list(sent._.constituents)
-        assert [(part.start, part.end) for part in found] == list(expected)
-        assert [list(part._.labels) for part in found] == list(expected.values())
-        for part in found:
-            assert [child._.parent.text for child in part._.children] == [part.text for _ in part._.children]
-
-
-def walk(tree: Phrase, first: int, found: dict[tuple[int, int], list[str]]) -> int:
-    """Add the labels of a tree by first token and end, parents first; return the end."""
-    span = (first, first + len(list(tree.words())))
-    labels = found.setdefault(span, [])
-    if tree.is_preterminal():
-        return first + 1
-    labels.append(tree.label)
-    for child in tree.children:
-        assert isinstance(child, Phrase)
-        first = walk(child, first, found)
-    return first
 
 
 def test_white_space_is_no_word(nlp: Language) -> None:

@@ -127,18 +127,6 @@ def test_reranked() -> None:
     assert parser.parse_one([], rerank=reranker) is None
 
 
-def test_n_best() -> None:
-    other = Tree.fromstring("(S (NP (PRP They)) (VP (VBP see) (NP (NNS dogs)) (PP (IN with) (NP (NNS eyes)))) (. .))")
-    parser = SpectralParser.train([*treebank(), other])
-    sentence = ["They", "see", "dogs", "with", "tails", "."]
-    trees = parser.parse_all(sentence, n_best=5)
-    assert len({str(Tree.convert(tree)) for tree in trees}) == len(trees) > 1
-    assert trees[0] == parser.parse_one(sentence)
-    assert [list(parses) for parses in parser.parse_sents([sentence], n_best=5)] == [trees]
-    with pytest.raises(ValueError, match="at least 1"):
-        parser.parse(sentence, n_best=0)
-
-
 def test_constraints() -> None:
     """Trees are those of the model under the same constraints, which rerankers cannot keep."""
     parser = SpectralParser.train(treebank())

@@ -256,21 +256,6 @@ def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
         ConstituencyModel.train([Phrase("NN", ("a",)), Phrase("S", (Phrase("-NONE-", ("*",)),))])
 
 
-def test_grammars_of_one_parser_have_one_span_penalty(trees: list[Phrase]) -> None:
-    """How trees are chosen is the same for all grammars: an option that one of them ignored would be void."""
-    options = [
-        ConstituencyOptions(span_penalty=0.4),
-        ConstituencyOptions(binarisation=Binarisation("last"), span_penalty=0.2),
-    ]
-
-    def untouched() -> Iterator[Phrase]:
-        pytest.fail("a tree is read")
-        yield
-
-    with pytest.raises(ValueError, match=r"the same span_penalty, not 0\.2 and 0\.4"):
-        ConstituencyModel.train(untouched(), options)
-
-
 def test_grammars_of_one_parser_may_differ_in_all_that_each_uses_for_itself() -> None:
     """Their posteriors are then those of their own options, averaged."""
     trees = list(parse_brackets("(S (A a) (S (A a) (A a))) (S (S (A a) (A b)) (A a)) (S (A b) (B (A a) (A a)))"))
