@@ -75,9 +75,9 @@ def test_reranked() -> None:
 
 
 def test_is_the_model(parser: SpectralDependencyParser) -> None:
+    (fast,) = preset("fast")
     model = DependencyModel.train(
-        map(sentence_from_nltk, treebank()),
-        replace(preset("fast"), estimator=preset("fast").estimator.with_settings(n_states=4)),
+        map(sentence_from_nltk, treebank()), replace(fast, estimator=fast.estimator.with_settings(n_states=4))
     )
     for graph in treebank():
         parses = model.parse_nbest(sentence_from_nltk(graph).without_tree(), 4)
@@ -88,7 +88,7 @@ def test_is_the_model(parser: SpectralDependencyParser) -> None:
 
 def test_settings() -> None:
     options = DependencyOptions(estimator=EstimatorOptions(n_states=3, smoothing=10.0), tags="upos")
-    assert SpectralDependencyParser.train(treebank()).model.options == preset("fast")
+    assert SpectralDependencyParser.train(treebank()).model.options == preset("fast")[0]
     assert SpectralDependencyParser.train(treebank(), preset="spectral").model.options == DependencyOptions()
     assert SpectralDependencyParser.train(treebank(), options=options).model.options == options
     changed = SpectralDependencyParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
