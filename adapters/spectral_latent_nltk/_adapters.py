@@ -94,6 +94,9 @@ Tag = Hashable
 _Example = TypeVar("_Example")
 
 
+# Checks of input
+
+
 def tokens_of(sentence: Iterable[str]) -> list[str]:
     """List the tokens of a sentence.  Raises TypeError for a string, and for a token that is not a string."""
     tokens: Any = sentence if isinstance(sentence, Collection) else list(sentence)
@@ -154,6 +157,9 @@ _CHUNK = 1000  # sentences that are read before they are tagged together
 _Sentence = TypeVar("_Sentence")
 _Tree = TypeVar("_Tree")
 _Parse = TypeVar("_Parse")
+
+
+# Bases of the adapters
 
 
 class ModelAdapter:

@@ -131,12 +131,7 @@ class LatentHMMTagger(TaggerAdapter):
         """
         return self._tagger.paths(tokens_of(unlabeled_sequence))[0][0]
 
-    def best_path_simple(self, unlabeled_sequence: Iterable[str]) -> list[Any]:
-        """Find the path of `best_path`; NLTK has this name for a slower algorithm.
-
-        unlabeled_sequence: the tokens of a sentence.
-        """
-        return self.best_path(unlabeled_sequence)
+    best_path_simple = best_path  # NLTK's name for a slower algorithm
 
     def point_entropy(self, unlabeled_sequence: Iterable[str]) -> FloatArray:
         """Compute the entropies (n,) in bits of the tags that each token may have, given the sentence.

@@ -57,6 +57,9 @@ __all__ = [
 SpellingName = Literal["regression", "appended", "none"]
 
 
+# Settings
+
+
 @dataclass(frozen=True)
 class HullOptions(Options):
     """Settings of the points of words in the convex hull of anchors; `hulls` has the formulas.
@@ -131,6 +134,9 @@ class AnchorOptions(Options):
         return AnchorOptions(
             n_states, hull=hull, exchange=False, sharpness=1.0, closed_form=closed_form, steps=None, added=0.0
         )
+
+
+# Types and their spelling
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +253,9 @@ def _feature_names(word: str) -> list[str]:
 
 
 _APPENDED = 0.1  # the length of a row's appended features, as a share of the length of its contexts
+
+
+# Points
 
 
 class SpellingRegression(NamedTuple):

@@ -111,6 +111,9 @@ def _format_of_ending(ending: str) -> Format | None:
 _T = TypeVar("_T")
 
 
+# Folders
+
+
 def items_of_files(
     name: str, kind: str, read: Callable[[Path], Iterator[_T]], *endings: tuple[str, ...]
 ) -> Iterator[_T]:
@@ -141,6 +144,9 @@ _NAMES = ("sent_id", "id")
 _SPACE = re.compile(r"\s", re.ASCII)
 _LINE_END = re.compile(r"[\r\n]")
 _SHOWN = 40  # characters of a value in a message
+
+
+# Rows
 
 
 class Row(NamedTuple):

@@ -195,6 +195,9 @@ class FeatureTable:
         return np.bincount(keys[differs] % d, minlength=len(self.names))
 
 
+# Of the lists
+
+
 @dataclass(frozen=True)
 class BaseFeatures:
     """Features of the base parser's order and scores.
@@ -278,6 +281,9 @@ def finite_scores(score: FloatArray) -> FloatArray:
 _FEATURES = ("log", "log-per-word", "sign", "sum", "mean", "least", "sum-of-logs", "unlikely")
 _LEAST = 1e-6  # the least posterior in a sum of logarithms
 _UNLIKELY = 1e-2
+
+
+# Of latent models
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,10 @@ _Token = TypeVar("_Token")
 _Choice = TypeVar("_Choice", int, float)
 
 
+# ---------------------------------------------------------------------------------------------------------------------
+# Parts of all trainings
+
+
 def _with_back_off(treebank: Treebank, n_tags: int, priors: Priors, back_off: float) -> Treebank:
     """Add priors to a treebank, under which every tag may be followed by every tag and by the end."""
     counts = treebank.counts
@@ -108,6 +112,30 @@ def _transitions(prior: FloatArray, ends: float, tokens: float) -> Counts:
         unary=np.full(n_tags, tokens * ends),
         binary=tokens * (1.0 - ends) * prior[after],
     )
+
+
+def _check_rows(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
+    """Check sequences one by one.  Raises EstimationError if there is no sequence, or if a sequence is empty."""
+    number = 0
+    for number, row in enumerate(rows, start=1):
+        if not row:
+            raise EstimationError(f"sequence {number} is empty; leave it out")
+        yield row
+    if not number:
+        raise EstimationError("no sequences to learn from")
+
+
+def _grammar(
+    treebank: Treebank, options: Any, tags: list[Tag], observations: Lexicon | Alphabet, latent: Estimate
+) -> SequenceGrammar[Any, Any]:
+    """Join latent operators with coarse operators."""
+    coarse = relative_frequencies(treebank.counts, treebank.priors)
+    prior = _tag_shares(treebank.counts, len(tags))
+    return SequenceGrammar(options, tags, observations, prior, coarse, latent.operators, latent.rounded_objective)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Choices by the likelihood of held-out sequences
 
 
 @dataclass(frozen=True)
@@ -259,26 +287,6 @@ def choose_states_and_floor(
     if chooses_floor:
         floor = _best(_FLOORS, rounds, lambda fold, part, each: held_out(fold).log_likelihoods(part, chosen, each))
     return chosen, floor
-
-
-def _check_rows(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
-    """Check sequences one by one.  Raises EstimationError if there is no sequence, or if a sequence is empty."""
-    number = 0
-    for number, row in enumerate(rows, start=1):
-        if not row:
-            raise EstimationError(f"sequence {number} is empty; leave it out")
-        yield row
-    if not number:
-        raise EstimationError("no sequences to learn from")
-
-
-def _grammar(
-    treebank: Treebank, options: Any, tags: list[Tag], observations: Lexicon | Alphabet, latent: Estimate
-) -> SequenceGrammar[Any, Any]:
-    """Join latent operators with coarse operators."""
-    coarse = relative_frequencies(treebank.counts, treebank.priors)
-    prior = _tag_shares(treebank.counts, len(tags))
-    return SequenceGrammar(options, tags, observations, prior, coarse, latent.operators, latent.rounded_objective)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
