@@ -24,7 +24,7 @@ class EstimatedConformance(ModelConformance):
         estimator = ESTIMATORS[name].with_settings(**{"n_states": 4} | values)
         return with_option(self.settings[0], self.estimator, estimator) if self.estimator else estimator
 
-    @pytest.mark.parametrize("estimator", ["clustering", "hybrid"])
+    @pytest.mark.parametrize("estimator", ["clustering", "moments-em"])
     def test_models_of_other_estimators_come_back_from_files(self, estimator: EstimatorName, tmp_path: Path) -> None:
         options = self._with(estimator, n_states=2, iterations=2)
         self.check_round_trip(self.learn(self.examples()[:10], options), tmp_path)
