@@ -11,8 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
-from spectral_latent.evaluation.reranking import paired_bootstrap
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -64,11 +62,15 @@ def print_row(
 
 def half_interval(of_sentences: Sequence[Any], measure: Callable[[Any], float]) -> float:
     """Compute half of the interval of a percentage, which is its difference from that of a system without counts."""
+    from spectral_latent.evaluation.reranking import paired_bootstrap  # files.py measures this import
+
     _, _, low, high = paired_bootstrap([type(of_sentences[0])()] * len(of_sentences), of_sentences, measure)
     return (high - low) / 2
 
 
 def written_difference(base: Sequence[Any], other: Sequence[Any], measure: Callable[[Any], float]) -> str:
     """Write a difference of percentages with its interval, such as `+1.82 (+0.7 to +2.9)`."""
+    from spectral_latent.evaluation.reranking import paired_bootstrap  # files.py measures this import
+
     _, _, low, high = found = paired_bootstrap(base, other, measure)
     return f"{found.other - found.base:+.2f} ({low:+.1f} to {high:+.1f})"
