@@ -19,17 +19,17 @@ from scipy import sparse
 from benchmarks.papers.brown import find_brown_clusters
 from spectral_latent._compiled import check_starts
 from spectral_latent.constituency import PhraseSymbol
-from spectral_latent.constituency.decoding import bracketings
+from spectral_latent.constituency.decoding import build_bracketings
 from spectral_latent.constituency.forests import DerivationBuilder, PhraseColumns
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
-from spectral_latent.dependency.conversion import skeletal_trees
+from spectral_latent.dependency.conversion import convert_trees
 from spectral_latent.dependency.decoding import (
     ArcForest,
-    arc_posteriors,
-    headed,
-    maximum_heads,
-    n_best_heads,
-    projective,
+    build_projective,
+    compute_arc_posteriors,
+    find_best_heads,
+    find_n_best_heads,
+    split_by_heads,
 )
 from spectral_latent.estimation import EstimatorOptions, FeatureColumns, Projection, Shard
 from spectral_latent.estimation.simplex import anchors, convex_weights
@@ -136,7 +136,7 @@ def arc_operators() -> ObservableOperators:
 @settings(max_examples=120)
 def test_forests_by_head_words(columns: dict[str, Any], n: int) -> None:
     *forest, head_is_right, position = columns.values()
-    found = unless_refused(lambda: headed(Forest(*forest), head_is_right, position, n))
+    found = unless_refused(lambda: split_by_heads(Forest(*forest), head_is_right, position, n))
     if found is not None:
         check_forest(found.forest)
         assert found.governor.max(initial=0) <= n >= found.dependant.max(initial=0)
@@ -151,7 +151,7 @@ def test_forests_by_head_words(columns: dict[str, Any], n: int) -> None:
 def test_marginals_of_arcs(columns: dict[str, Any], head: dict[str, Any], n: int) -> None:
     *forest, governor, dependant = columns.values()
     arcs = ArcForest(Forest(*forest), governor, dependant, head["head"])
-    found = unless_refused(lambda: arc_posteriors(arc_operators(), arcs, n))
+    found = unless_refused(lambda: compute_arc_posteriors(arc_operators(), arcs, n))
     assert found is None or found.arcs.begin.max(initial=0) <= n >= found.arcs.end.max(initial=0)
 
 
@@ -159,17 +159,17 @@ def test_marginals_of_arcs(columns: dict[str, Any], head: dict[str, Any], n: int
 def test_trees_of_arcs(columns: dict[str, Any]) -> None:
     weights = columns["weights"]
     fits = np.ndim(weights) == 2 and weights.shape[0] == weights.shape[1] + 1
-    for find in (lambda: n_best_heads(weights, 2), lambda: projective(weights > 0)):
+    for find in (lambda: find_n_best_heads(weights, 2), lambda: build_projective(weights > 0)):
         assert (unless_refused(find) is not None) == fits
     if not fits:
         with pytest.raises(ValueError, match="weights of arcs"):
-            maximum_heads(weights)
+            find_best_heads(weights)
 
 
 def test_no_words_have_no_trees_of_arcs() -> None:
     nothing = np.zeros((1, 0))
-    assert n_best_heads(nothing, 3) == []
-    assert projective(nothing > 0).forest.n_edges == 0
+    assert find_n_best_heads(nothing, 3) == []
+    assert build_projective(nothing > 0).forest.n_edges == 0
 
 
 @given(st.lists(st.sampled_from(FAR), min_size=0, max_size=4), st.integers(0, 5), st.integers(0, 2))
@@ -177,7 +177,7 @@ def test_no_words_have_no_trees_of_arcs() -> None:
 def test_s_trees_of_dependency_trees(heads: list[int], n_words: int, n_tags: int) -> None:
     sentence = DependencySentence.of(["w"] * n_words).with_heads(tuple(heads))
     tags = [["t"] * (n_words + n_tags - 1)]
-    converted = unless_refused(lambda: skeletal_trees([sentence], tags, Attachment(), Vocabulary[HeadSymbol]()))
+    converted = unless_refused(lambda: convert_trees([sentence], tags, Attachment(), Vocabulary[HeadSymbol]()))
     assert converted is None or converted.trees.n_nodes == 2 * n_words - 1
 
 
@@ -197,7 +197,9 @@ CONSTITUENTS = {
 def test_trees_of_constituents(columns: dict[str, Any], n: int) -> None:
     first, end, chain, gain = columns.values()
     found = Parts(np.zeros(5, dtype=np.int64), first, end, chain, np.ones(5))
-    trees = unless_refused(lambda: bracketings(found, gain, [("A",), ("B",), ("C",)], ["w"] * n, np.array([0, n])))
+    trees = unless_refused(
+        lambda: build_bracketings(found, gain, [("A",), ("B",), ("C",)], ["w"] * n, np.array([0, n]))
+    )
     if trees is not None:
         check_forest(trees.forest)
 

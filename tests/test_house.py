@@ -181,7 +181,7 @@ def test_data_is_never_executed() -> None:
 
 ROLES = {
     "tree": (),
-    "conversion": ("skeletal_trees",),
+    "conversion": ("convert_trees",),
     "constraints": ("ANY_TREE",),
     "options": ("GrammarOptions", "check_together", "preset"),
     "grammar": ("LatentGrammar",),

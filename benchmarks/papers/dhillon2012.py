@@ -35,7 +35,7 @@ from spectral_latent.dependency import (
     HeadSymbol,
     prepare,
 )
-from spectral_latent.dependency.conversion import skeletal_trees
+from spectral_latent.dependency.conversion import convert_trees
 from spectral_latent.dependency.tree import TagColumn
 from spectral_latent.estimation import EM, Clusters, EstimationError, Estimator, Random, Spectral
 from spectral_latent.evaluation.reranking import score_dependency_lists
@@ -82,7 +82,7 @@ def _score_given_tree(
     """Compute p̂(tags | tree) by operators of the two symbols of `observable`."""
     labels = Vocabulary([HeadSymbol("", "complete"), HeadSymbol("", "right"), HeadSymbol("", "left")])
     rows = [_tags_of(sentence, column) for sentence in sentences]
-    converted = skeletal_trees(sentences, rows, Attachment(symbols_have_tags=False), labels)
+    converted = convert_trees(sentences, rows, Attachment(symbols_have_tags=False), labels)
     trees = converted.over(np.array([tags.get(tag) for row in rows for tag in row]))
     # A word whose left children are yet to come (symbol 2) is scored like one that is complete (symbol 0).
     symbol = np.where(trees.symbol == 2, 0, trees.symbol)

@@ -86,10 +86,10 @@ def _beside(gold: Any, found: Any) -> Callable[[], Drawings]:
 
 def _span_labels(tree: Any) -> dict[tuple[int, int, bool], list[str]]:
     """List the labels of each span of a tree; tags are listed apart from the labels of phrases."""
-    from spectral_latent.constituency.tree import constituents_of
+    from spectral_latent.constituency.tree import list_constituents
 
     labels: dict[tuple[int, int, bool], list[str]] = defaultdict(list)
-    for part in constituents_of(tree):
+    for part in list_constituents(tree):
         labels[part.first, part.end, part.is_tag].append(part.label)
     return labels
 

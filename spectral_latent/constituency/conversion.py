@@ -36,10 +36,10 @@ __all__ = [
     "PhraseSymbol",
     "PhraseTrees",
     "build_phrase",
-    "constituency_features",
-    "head_child",
-    "phrase_of",
-    "skeletal_trees",
+    "compute_constituency_features",
+    "convert_trees",
+    "find_head",
+    "make_phrase",
 ]
 
 _LEFT, _RIGHT = 1, -1
@@ -107,15 +107,15 @@ def _chosen(label: str, children: Sequence[str]) -> int:
     return max(_scan(children, start, content), 0)
 
 
-def head_child(label: str, children: Sequence[str]) -> int:
+def find_head(label: str, children: Sequence[str]) -> int:
     """Find the position of the head among the children of a phrase, from 0.
 
-    >>> head_child("S", ["NP", "VP", "."]), head_child("NP", ["DT", "JJ", "NN"]), head_child("XP", ["A", "B", ","])
+    >>> find_head("S", ["NP", "VP", "."]), find_head("NP", ["DT", "JJ", "NN"]), find_head("XP", ["A", "B", ","])
     (1, 2, 1)
     """
     head = _chosen(label, children)
     if head >= 2 and children[head - 1] == "CC" and not _is_punctuation(children[head - 2]):
-        return head - 2  # X CC Y is headed by X
+        return head - 2  # X CC Y is split_by_heads by X
     return head
 
 
@@ -167,7 +167,7 @@ class Binarisation(Options):
         children: the labels of its children, left to right.
         """
         if self.outward_from == "head":
-            return head_child(label, children)
+            return find_head(label, children)
         return 0 if self.outward_from == "first" else len(children) - 1
 
 
@@ -251,7 +251,7 @@ def _append(builder: TreeBuilder[PhraseSymbol, str, bool], phrase: Phrase, binar
     builder.root.append(finished.pop())
 
 
-def skeletal_trees(
+def convert_trees(
     phrases: Iterable[Phrase],
     binarisation: Binarisation,
     symbols: Vocabulary[PhraseSymbol],
@@ -263,7 +263,7 @@ def skeletal_trees(
 
     >>> symbols, words = Vocabulary[PhraseSymbol](), Vocabulary[str]()
     >>> tree = Phrase("S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("VBP", ("bark",)),))))
-    >>> skeletal_trees([tree], Binarisation(), symbols, words).trees.symbol
+    >>> convert_trees([tree], Binarisation(), symbols, words).trees.symbol
     array([0, 1, 2])
     >>> [symbol.chain for symbol in symbols], list(words)
     ([('NP', 'NNS'), ('VP', 'VBP'), ('S',)], ['dogs', 'bark'])
@@ -304,12 +304,12 @@ def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], w
     return top
 
 
-def phrase_of(tree: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Iterable[str]) -> Phrase:
+def make_phrase(tree: SkeletalTrees, symbols: Sequence[PhraseSymbol], words: Iterable[str]) -> Phrase:
     """Convert one s-tree back to a phrase.  A bar @X at the top stands for its phrase X.
 
     >>> tree = SkeletalTrees.of([0, 1, 2], left=[-1, -1, 0], right=[-1, -1, 1], terminal=[0, 1, -1], root=[2])
     >>> symbols = [PhraseSymbol(("NP", "NNS")), PhraseSymbol(("VP", "VBP")), PhraseSymbol(("S",))]
-    >>> print(phrase_of(tree, symbols, ["dogs", "bark"]).bracketed())
+    >>> print(make_phrase(tree, symbols, ["dogs", "bark"]).bracketed())
     (S (NP (NNS dogs)) (VP (VBP bark)))
     """
     named = [symbols[symbol] for symbol in tree.symbol.tolist()]
@@ -324,8 +324,8 @@ FeatureSet = Literal["all", "simple"]
 def _head_tags(converted: PhraseTrees, tags: IntArray) -> tuple[IntArray, IntArray]:
     """Find the tag of each node's head, and the tag of its governor: the next other head above; -1 if there is none."""
     trees, head_is_right = converted
-    head_child = np.where(trees.is_leaf, -1, np.where(head_is_right, trees.right, trees.left))
-    head = trees.follow(head_child)
+    child_of_head = np.where(trees.is_leaf, -1, np.where(head_is_right, trees.right, trees.left))
+    head = trees.follow(child_of_head)
     # Follow each node up while it has the head of its parent; above the last such node is the governor.
     is_head = head[trees.parent] == head
     projection = trees.follow(np.where((trees.parent >= 0) & is_head, trees.parent, -1))
@@ -334,7 +334,7 @@ def _head_tags(converted: PhraseTrees, tags: IntArray) -> tuple[IntArray, IntArr
     return tag, np.where(governor >= 0, tag[governor], -1)
 
 
-def constituency_features(converted: PhraseTrees, tags: IntArray, which: FeatureSet = "all") -> FeatureColumns:
+def compute_constituency_features(converted: PhraseTrees, tags: IntArray, which: FeatureSet = "all") -> FeatureColumns:
     """Compute all templates of slides 18 and 19, or the two simple templates of slide 28: rule below and rule above.
 
     tags: (S,) the number of the last label of each symbol; at a leaf, this label is a tag.

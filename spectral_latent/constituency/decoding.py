@@ -30,7 +30,7 @@ from spectral_latent.inference import Derivations
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import FloatArray, Forest, IntArray, range_of
 
-__all__ = ["PhraseForest", "bracketings"]
+__all__ = ["PhraseForest", "build_bracketings"]
 
 _ROOM = 1 << 10  # edges of a sentence for which there is room at first
 _ANY = -1  # the number of an item `any (i, j)` in a column of constituents
@@ -223,7 +223,7 @@ class PhraseForest(NamedTuple):
         )
 
 
-def bracketings(
+def build_bracketings(
     constituents: Parts, gain: FloatArray, chains: Sequence[Chain], words: Sequence[str], start: IntArray
 ) -> PhraseForest:
     """Build the forest of all trees that consist of given constituents; a sentence without a tree has no root.
@@ -237,7 +237,7 @@ def bracketings(
     >>> constituents = Parts(np.zeros(5, dtype=np.int64), *spans, np.array([0, 0, 0, 1, 2]), np.ones(5))
     >>> for gain in (0.5, -0.5):
     ...     gains = np.array([0.0, 0.0, 0.0, gain, 0.9])
-    ...     trees = bracketings(constituents, gains, [("N",), ("NP",), ("S",)], ["a", "b", "c"], np.array([0, 3]))
+    ...     trees = build_bracketings(constituents, gains, [("N",), ("NP",), ("S",)], ["a", "b", "c"], np.array([0, 3]))
     ...     (tree,) = trees.columns(n_best_derivations(trees.forest, trees.weight, 1)).trees(trees.words)
     ...     print(tree.bracketed())
     (S (NP (N a) (N b)) (N c))

@@ -99,7 +99,7 @@ class PhraseColumns(NamedTuple):
         return [tree for root in self.root.tolist() if isinstance(tree := made[root], Phrase)]
 
     def values(self, parts: Parts, labels: ChainLabels, start: IntArray) -> list[FloatArray]:
-        """List the posteriors of the labelled constituents of each tree, in the order of `constituents_of`.
+        """List the posteriors of the labelled constituents of each tree, in the order of `list_constituents`.
 
         parts: different labelled constituents with their posteriors; all other constituents have posterior zero.
         start: (S + 1,) the first word of each sentence, and the number of all words.

@@ -17,7 +17,7 @@ import numpy as np
 
 from spectral_latent.constituency.cleaning import base_label
 from spectral_latent.constituency.grammar import PhraseGrammar
-from spectral_latent.constituency.tree import ChainLabels, Constituent, Phrase, constituents_of
+from spectral_latent.constituency.tree import ChainLabels, Constituent, Phrase, list_constituents
 from spectral_latent.grammar import Permits, cells, crossed_cells
 from spectral_latent.model.parts import Parts
 
@@ -89,7 +89,7 @@ class FunctionLabeller:
 def _relabelled(tree: Phrase, labels: dict[Constituent, str], words: Sequence[str]) -> Phrase:
     """Replace the labels of a tree's constituents by those in a dictionary, if they are in it."""
     finished: list[tuple[int, Phrase]] = []  # the first word of each phrase that has no parent yet, and the phrase
-    for part in constituents_of(tree):
+    for part in list_constituents(tree):
         label = labels.get(part, part.label)
         if part.is_tag:
             finished.append((part.first, Phrase(label, (words[part.first],))))

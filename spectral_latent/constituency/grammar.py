@@ -42,7 +42,7 @@ import numpy as np
 
 from spectral_latent._options import counted
 from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints
-from spectral_latent.constituency.conversion import PhraseSymbol, phrase_of
+from spectral_latent.constituency.conversion import PhraseSymbol, make_phrase
 from spectral_latent.constituency.forests import DerivationBuilder, PhraseColumns
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions
 from spectral_latent.constituency.tree import ChainLabels, LabelledParts, Phrase
@@ -62,7 +62,7 @@ from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, Vocabulary
 
-__all__ = ["PhraseEvidence", "PhraseGrammar", "PhraseItems", "SubtreeGrammar", "chains_of", "with_rows"]
+__all__ = ["PhraseEvidence", "PhraseGrammar", "PhraseItems", "SubtreeGrammar", "add_rows", "list_chains"]
 
 _LEAST = 1e-6  # constituents with smaller posteriors are left out
 
@@ -163,7 +163,7 @@ def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatAr
     return sums
 
 
-def with_rows(grammar: LatentGrammar[Any, Any, Any, Any, Any], is_bar: BoolArray, rows: float) -> ObservableOperators:
+def add_rows(grammar: LatentGrammar[Any, Any, Any, Any, Any], is_bar: BoolArray, rows: float) -> ObservableOperators:
     """Add the symbol of rows and its rules to the latent operators of a grammar, without leaf rules.
 
     The symbol of rows comes after all others.
@@ -274,7 +274,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
 
     @cached_property
     def _operators_with_rows(self) -> ObservableOperators:
-        return with_rows(self, self.is_bar, self.options.rows)
+        return add_rows(self, self.is_bar, self.options.rows)
 
     @cached_property
     def _derivation_builder(self) -> DerivationBuilder:
@@ -343,7 +343,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         given: the sentence whose words the phrase has; None for the words of the terminals.
         """
         words = [self.lexicon.words[x] for x in tree.terminal[tree.is_leaf]] if given is None else given.sentence
-        return phrase_of(tree, self.symbols, words)
+        return make_phrase(tree, self.symbols, words)
 
     def name_of(self, symbol: PhraseSymbol) -> str:
         """Write a symbol as people read it.
@@ -353,11 +353,11 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         return symbol.name
 
 
-def chains_of(tree: Phrase) -> list[tuple[Phrase, tuple[str, ...]]]:
+def list_chains(tree: Phrase) -> list[tuple[Phrase, tuple[str, ...]]]:
     """List for each phrase the uppermost phrase of its chain of only children, and the labels from there down to it.
 
     >>> tree = Phrase("S", (Phrase("VP", (Phrase("VB", ("go",)),)),))
-    >>> [(top.label, labels) for top, labels in chains_of(tree)]
+    >>> [(top.label, labels) for top, labels in list_chains(tree)]
     [('S', ('S',)), ('S', ('S', 'VP')), ('S', ('S', 'VP', 'VB'))]
     """
     chains: list[tuple[Phrase, tuple[str, ...]]] = []
@@ -400,7 +400,7 @@ class SubtreeGrammar(NamedTuple):
 
     def weights(self, tree: Phrase) -> SignedLog:
         """Compute p(t | X) of each of n phrases t of a tree, in the order of `nodes`."""
-        chains = chains_of(tree)
+        chains = list_chains(tree)
         tops = [top for top, _ in chains]
         words = self.grammar.for_sentences([list(top.words()) for top in tops])
         columns = PhraseColumns.of([[top] for top in tops], words.start.tolist())

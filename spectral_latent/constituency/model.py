@@ -22,14 +22,14 @@ from spectral_latent._options import AtLeast, checked, counted
 from spectral_latent.constituency.agreement import Agreement
 from spectral_latent.constituency.cleaning import Changes, cleaned, without_functions
 from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints, unknown_phrase
-from spectral_latent.constituency.decoding import PhraseForest, bracketings
+from spectral_latent.constituency.decoding import PhraseForest, build_bracketings
 from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseEvidence, PhraseGrammar, PhraseItems, SubtreeGrammar
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions, check_together, preset
 from spectral_latent.constituency.spans import SpanExamples, SpanModel
 from spectral_latent.constituency.training import prepare
-from spectral_latent.constituency.tree import ChainLabels, Constituent, FlatPhrases, Phrase, constituents_of
+from spectral_latent.constituency.tree import ChainLabels, Constituent, FlatPhrases, Phrase, list_constituents
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import Charts, Limits, SentenceGrammar
 from spectral_latent.grammar.parser import Parser, estimate_again, estimate_all
@@ -39,7 +39,7 @@ from spectral_latent.model.batches import batches_of, map_batches
 from spectral_latent.model.parts import Judge, Parts, average, jackknife
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
-__all__ = ["FALLBACK", "ConstituencyModel", "by_words", "self_train"]
+__all__ = ["FALLBACK", "ConstituencyModel", "group_by_words", "self_train"]
 
 FALLBACK = "FALLBACK"
 """The label of the flat tree of a sentence that no grammar derives."""
@@ -62,7 +62,7 @@ def _parses_of_batch(flat: FlatPhrases, rest: list[list[tuple[Any, ...]]]) -> Pa
     return ParsesOfBatch(Parses(Parse(next(trees), *each) for each in of_sentence) for of_sentence in rest)
 
 
-def by_words(trees: Iterable[Phrase]) -> list[list[Phrase]]:
+def group_by_words(trees: Iterable[Phrase]) -> list[list[Phrase]]:
     """Divide trees into lists: a list holds trees that follow one another and have the same words."""
     return [list(of_sentence) for _, of_sentence in groupby(trees, key=lambda tree: tuple(tree.words()))]
 
@@ -71,7 +71,7 @@ def _obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
     """Tell whether a tree has all constituents that constraints require."""
     if not constraints.brackets:
         return True
-    labelled_spans = {(part.first, part.end, label) for part in constituents_of(tree) for label in (part.label, None)}
+    labelled_spans = {(part.first, part.end, label) for part in list_constituents(tree) for label in (part.label, None)}
     return all(tuple(bracket) in labelled_spans for bracket in constraints.required)
 
 
@@ -197,7 +197,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         posteriors of a tree are computed from its own words.
         Raises EstimationError if a tree has no word.
         """
-        batches = batches_of(by_words(cleaned(check_trees(trees, Phrase))))
+        batches = batches_of(group_by_words(cleaned(check_trees(trees, Phrase))))
         return [row for batch in batches for row in self.score_with_parts(batch)[1]]
 
     @cached_property
@@ -335,7 +335,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         examples = []
         for at, tree in enumerate(trees):
             parts = self.labels.split(chains.of_sentence(at)).parts
-            in_tree = set(constituents_of(tree))
+            in_tree = set(list_constituents(tree))
             correct = np.array([part in in_tree for part in self.labels.named(parts)], dtype=np.bool_)
             words = list(tree.words())
             judged = options.judged(parts)
@@ -410,7 +410,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             keep = (gain > 0.0) | (width == np.diff(evidence.start)[chains.sentence]) | (width == 1)
             chains = chains.take(keep)
             gain = gain[keep]
-        return bracketings(chains, gain, self._chains[0], evidence.words, evidence.start)
+        return build_bracketings(chains, gain, self._chains[0], evidence.words, evidence.start)
 
     def _is_required(self, chains: Parts, sentences: Sequence[PartialPhrase]) -> BoolArray:
         """Tell which constituents (K,) are required: all chains over a required span that have its label, if any."""
@@ -427,7 +427,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
     def _weigh(self, trees: list[Phrase]) -> SignedLog:
         """Compute p̂ of cleaned trees; parts that neighbouring trees of one sentence share are computed once."""
-        lists = by_words(trees)
+        lists = group_by_words(trees)
         sentences = [list(of_sentence[0].words()) for of_sentence in lists]
         grammars = [member.for_sentences(sentences) for member in self.members]
         return self._weight(PhraseColumns.of(lists, grammars[0].start.tolist()), grammars)

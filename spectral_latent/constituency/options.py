@@ -24,10 +24,11 @@ from typing import Annotated
 import numpy as np
 
 from spectral_latent._names import AnyPresetName
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, checked, of_preset
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, of_preset
 from spectral_latent.constituency.conversion import Binarisation, FeatureSet
 from spectral_latent.estimation import Estimator, Spectral
 from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clusters_then_em
+from spectral_latent.grammar.parser import check_alike
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
 
@@ -95,19 +96,7 @@ def check_together(options: Sequence[ConstituencyOptions]) -> None:
     Traceback (most recent call last):
     ValueError: the grammars of one parser must have the same span_penalty, not 0.4 and 0.5
     """
-    for settings in options:
-        checked("options", settings, ConstituencyOptions)
-    if not options:
-        raise ValueError("the options are empty; a parser needs those of at least one grammar")
-    penalties = sorted({settings.span_penalty for settings in options})
-    if len(penalties) > 1:
-        low, *_, high = penalties
-        raise ValueError(f"the grammars of one parser must have the same span_penalty, not {low} and {high}")
-    first, *others = list(dict.fromkeys(settings.spans for settings in options))
-    if others:
-        raise ValueError(f"the grammars of one parser must have the same spans, not {first} and {others[0]}")
-    if len({settings.function_labels for settings in options}) > 1:
-        raise ValueError("the grammars of one parser must have the same function_labels, not True and False")
+    check_alike(options, ConstituencyOptions, ("span_penalty", "spans", "function_labels"))
 
 
 def _grammar(estimator: Estimator, binarisation: Binarisation) -> ConstituencyOptions:

@@ -11,8 +11,8 @@ from spectral_latent.constituency.conversion import (
     Binarisation,
     FeatureSet,
     PhraseSymbol,
-    constituency_features,
-    skeletal_trees,
+    compute_constituency_features,
+    convert_trees,
 )
 from spectral_latent.constituency.grammar import PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions
@@ -53,14 +53,14 @@ class _PhraseFormalism:
     def columns(self, phrases: Sequence[Phrase], weight: FloatArray) -> Columns:
         """Convert phrases to s-trees, and compute their features."""
         labelled = cleaned(phrases) if self.removes_functions else phrases
-        converted = skeletal_trees(labelled, self.binarisation, self.symbols, self.terminals)
+        converted = convert_trees(labelled, self.binarisation, self.symbols, self.terminals)
         trees = converted.trees
         leaf = trees.is_leaf
         opens = trees.first_leaf[leaf] == 0
         times = weight[trees.tree[leaf]]
         self.words.append(WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], opens, times))
         last = np.array([self._last_labels.add(symbol.last) for symbol in self.symbols], dtype=np.int64)
-        return Shard.of(trees, constituency_features(converted, last, self.features), weight).columns
+        return Shard.of(trees, compute_constituency_features(converted, last, self.features), weight).columns
 
     def shard(self, columns: Columns) -> Shard:
         """Make a shard from s-trees and features."""

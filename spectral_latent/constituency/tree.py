@@ -24,8 +24,8 @@ __all__ = [
     "FlatPhrases",
     "LabelledParts",
     "Phrase",
-    "constituents_of",
     "inner_first",
+    "list_constituents",
 ]
 
 _WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "_"))  # what brackets cannot hold
@@ -201,10 +201,10 @@ class Constituent(NamedTuple):
     is_tag: bool
 
 
-def constituents_of(tree: Phrase) -> list[Constituent]:
+def list_constituents(tree: Phrase) -> list[Constituent]:
     """List the constituents of a cleaned tree, tags included; a constituent comes after those inside it.
 
-    >>> [part.label for part in constituents_of(Phrase("S", (Phrase("NN", ("rain",)), Phrase("VB", ("falls",)))))]
+    >>> [part.label for part in list_constituents(Phrase("S", (Phrase("NN", ("rain",)), Phrase("VB", ("falls",)))))]
     ['NN', 'VB', 'S']
     """
     parts: list[Constituent] = []

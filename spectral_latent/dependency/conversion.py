@@ -41,11 +41,11 @@ __all__ = [
     "HeadSymbol",
     "Role",
     "Side",
-    "dependency_features",
-    "heads_are_right",
-    "possible_rules",
+    "compute_dependency_features",
+    "convert_trees",
+    "list_possible_rules",
+    "mark_right_heads",
     "require_heads",
-    "skeletal_trees",
 ]
 
 Side = Literal["left", "right"]
@@ -213,7 +213,7 @@ def _nodes(head: IntArray, start: IntArray, left_first: bool) -> IntArray:
     return nodes
 
 
-def skeletal_trees(
+def convert_trees(
     sentences: Iterable[DependencySentence],
     tags: Iterable[Sequence[str]],
     attachment: Attachment,
@@ -226,7 +226,7 @@ def skeletal_trees(
 
     >>> symbols = Vocabulary[HeadSymbol]()
     >>> sentence = DependencySentence.of(["big", "dogs", "bark"]).with_heads((2, 3, 0))
-    >>> trees, head = skeletal_trees([sentence], [["J", "N", "V"]], Attachment(), symbols)
+    >>> trees, head = convert_trees([sentence], [["J", "N", "V"]], Attachment(), symbols)
     >>> trees.terminal, trees.left, head
     (array([ 0,  1, -1,  2, -1]), array([-1, -1,  0, -1,  2]), array([0, 1, 1, 2, 2]))
     >>> [symbols.names[symbol] for symbol in trees.symbol[1:3].tolist()]
@@ -281,11 +281,11 @@ def _require_tree(sentence: DependencySentence, number: int) -> None:
         )
 
 
-def possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tuple[IntArray, BoolArray]:
+def list_possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tuple[IntArray, BoolArray]:
     """List all binary rules (R, 3) that trees may have, and whether their right child is the dependant (R,).
 
     >>> symbols = [HeadSymbol("N", "complete"), HeadSymbol("V", "complete"), HeadSymbol("V", "right")]
-    >>> rules, dependant_is_right = possible_rules(symbols, Attachment())
+    >>> rules, dependant_is_right = list_possible_rules(symbols, Attachment())
     >>> rules, dependant_is_right
     (array([[1, 2, 0],
            [1, 2, 1],
@@ -305,7 +305,7 @@ def possible_rules(symbols: Sequence[HeadSymbol], attachment: Attachment) -> tup
     return table, np.isin(table[:, 2], complete)
 
 
-def heads_are_right(symbols: Sequence[HeadSymbol], rules: IntArray) -> BoolArray:
+def mark_right_heads(symbols: Sequence[HeadSymbol], rules: IntArray) -> BoolArray:
     """Tell for every binary rule (R,) whether its head is in the right child: whether its left child is complete.
 
     rules: (R, 3) parent, left and right child.
@@ -319,7 +319,7 @@ def _at(column: IntArray, places: IntArray) -> IntArray:
     return np.where(places < 0, -1, column[places])
 
 
-def dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArray) -> FeatureColumns:
+def compute_dependency_features(converted: DependencyTrees, tag: IntArray, word: IntArray) -> FeatureColumns:
     """Compute the templates of all nodes.
 
     tag: (n,) the number of the tag at each place.

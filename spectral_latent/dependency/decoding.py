@@ -2,8 +2,8 @@
 
 | here | meaning |
 | --- | --- |
-| `headed` | the pruned chart of a grammar, with its items split by head word |
-| `projective` | all projective trees over given arcs: Eisner's (1996) chart, O(n³) |
+| `split_by_heads` | the pruned chart of a grammar, with its items split by head word |
+| `build_projective` | all projective trees over given arcs: Eisner's (1996) chart, O(n³) |
 | `weights[g, m]` | the weight of the arc from word g, where 0 is the root, to word m + 1 |
 | weight of a tree | the sum of the weights of its arcs |
 """
@@ -32,12 +32,12 @@ from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 __all__ = [
     "ArcForest",
     "ArcPosteriors",
-    "arc_matrix",
-    "arc_posteriors",
-    "headed",
-    "maximum_heads",
-    "n_best_heads",
-    "projective",
+    "build_projective",
+    "compute_arc_posteriors",
+    "find_best_heads",
+    "find_n_best_heads",
+    "make_arc_matrix",
+    "split_by_heads",
 ]
 
 
@@ -135,7 +135,7 @@ def _split_edges(
             start[item_number] = n_edges
 
 
-def headed(
+def split_by_heads(
     forest: Forest, head_is_right: BoolArray, position: IntArray, n: int, allowed: BoolArray | None = None
 ) -> ArcForest:
     """Split the items of a forest over n words by the head words that they may have.
@@ -236,14 +236,14 @@ def _eisner(allowed: BoolArray, item_of: IntArray, edges: IntArray, start: IntAr
     return n_items, n_edges
 
 
-def projective(allowed: BoolArray) -> ArcForest:
+def build_projective(allowed: BoolArray) -> ArcForest:
     """Build the forest of all projective trees with one root; each tree has one derivation.
 
     allowed: (n + 1, n) whether trees may have the arc from each word, where 0 is the root, to word m + 1.
     Raises ValueError if the array has another shape.
 
     >>> from spectral_latent.inference import n_best_derivations
-    >>> arcs = projective(np.ones((4, 3), dtype=bool))
+    >>> arcs = build_projective(np.ones((4, 3), dtype=bool))
     >>> len(n_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 100))
     7
     """
@@ -276,7 +276,7 @@ class ArcPosteriors(NamedTuple):
     sign: IntArray
 
 
-def arc_posteriors(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcPosteriors:
+def compute_arc_posteriors(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcPosteriors:
     """Compute the posteriors of the arcs of a sentence of n words, and of the symbols over its words.
 
     Raises ValueError if the arcs do not fit the forest and n, and the errors of `inference.inside`.
@@ -310,7 +310,7 @@ def arc_posteriors(operators: ObservableOperators, arcs: ArcForest, n: int) -> A
     )
 
 
-def arc_matrix(arcs: Parts, n: int) -> FloatArray:
+def make_arc_matrix(arcs: Parts, n: int) -> FloatArray:
     """Make the matrix (n + 1, n) of the posteriors of arcs from each word, where 0 is the root, to word m + 1."""
     matrix = np.zeros((n + 1, n))
     matrix[arcs.begin, arcs.end - 1] = arcs.posterior
@@ -328,7 +328,7 @@ def _heads(arcs: ArcForest, derivations: Derivations, n: int) -> list[tuple[int,
     return list(map(tuple, heads.tolist()))
 
 
-def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
+def find_n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
     """List the heads of up to `n_best` projective trees, by falling sum of their arcs' weights.
 
     weights: (n + 1, n) the weight of the arc from each word, where 0 is the root, to word m + 1; trees have only arcs
@@ -336,17 +336,17 @@ def n_best_heads(weights: FloatArray, n_best: int) -> list[tuple[int, ...]]:
     Raises ValueError if the weights have another shape.
 
     >>> weights = np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]])
-    >>> n_best_heads(weights, 5)
+    >>> find_n_best_heads(weights, 5)
     [(0, 1), (2, 0)]
     """
-    arcs = projective(np.asarray(weights) > 0)
+    arcs = build_projective(np.asarray(weights) > 0)
     weight = np.zeros(arcs.forest.n_edges)  # those without an arc have no weight
     has_arc = arcs.governor >= 0
     weight[has_arc] = weights[arcs.governor[has_arc], arcs.dependant[has_arc] - 1]
     return _heads(arcs, n_best_derivations(arcs.forest, weight, n_best), weights.shape[1])
 
 
-def maximum_heads(weights: FloatArray) -> tuple[int, ...] | None:
+def find_best_heads(weights: FloatArray) -> tuple[int, ...] | None:
     """Find the heads of the tree with one root, projective or not, whose arcs have the largest sum of weights.
 
     weights: (n + 1, n) the weight of the arc from each word, where 0 is the root, to word m + 1; the tree has only arcs
@@ -354,7 +354,7 @@ def maximum_heads(weights: FloatArray) -> tuple[int, ...] | None:
     Returns None if there is no tree.
     Raises ValueError if the weights have another shape.
 
-    >>> maximum_heads(np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]]))
+    >>> find_best_heads(np.array([[0.9, 0.1], [0.0, 0.9], [0.1, 0.0]]))
     (0, 1)
     """
     import networkx as nx

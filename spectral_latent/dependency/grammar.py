@@ -26,8 +26,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies
-from spectral_latent.dependency.conversion import HeadSymbol, heads_are_right, skeletal_trees
-from spectral_latent.dependency.decoding import ArcPosteriors, arc_posteriors, headed
+from spectral_latent.dependency.conversion import HeadSymbol, convert_trees, mark_right_heads
+from spectral_latent.dependency.decoding import ArcPosteriors, compute_arc_posteriors, split_by_heads
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import DependencySentence
 from spectral_latent.files import Distinct
@@ -38,7 +38,7 @@ from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["DependencyGrammar", "floored_weights"]
+__all__ = ["DependencyGrammar", "weigh_with_floors"]
 
 
 def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> SignedLog:
@@ -64,7 +64,7 @@ def _strictly_below(cut: BoolArray, size: IntArray) -> BoolArray:
     return below
 
 
-def floored_weights(
+def weigh_with_floors(
     operators: ObservableOperators,
     coarse: ObservableOperators,
     trees: SkeletalTrees,
@@ -153,7 +153,7 @@ class DependencyGrammar(
 
     @cached_property
     def _head_is_right(self) -> BoolArray:
-        return heads_are_right(self.symbols, self.coarse.rules.binary)
+        return mark_right_heads(self.symbols, self.coarse.rules.binary)
 
     @cached_property
     def _stand_in(self) -> FloatArray:
@@ -220,8 +220,8 @@ class DependencyGrammar(
             found = _NOTHING
             if spans is not None:
                 allowed = None if constraints == ANY_TREE else constraints.allowed(n)
-                arcs = headed(spans.forest, self._head_is_right, spans.first, n, allowed)
-                found = arc_posteriors(charts.grammar.latent, arcs, n)
+                arcs = split_by_heads(spans.forest, self._head_is_right, spans.first, n, allowed)
+                found = compute_arc_posteriors(charts.grammar.latent, arcs, n)
             posteriors.append(found if found.sign.any() else _NOTHING)
         return posteriors
 
@@ -247,12 +247,12 @@ class DependencyGrammar(
         forest = grammar.forest_of(converted)
         if self.options.floor is None or self.probabilities:
             return tree_weights(grammar.latent, forest)
-        return floored_weights(grammar.latent, grammar.coarse, converted, forest, self._stand_in, self.options.floor)
+        return weigh_with_floors(grammar.latent, grammar.coarse, converted, forest, self._stand_in, self.options.floor)
 
     def _converted(self, trees: Sequence[DependencySentence]) -> SkeletalTrees:
         """Make the s-trees of trees, whose terminals are the places of words among the words of all trees."""
         tags = [self.options.tags_of(tree) for tree in trees]
-        return skeletal_trees(trees, tags, self.options.attachment, Vocabulary(self.symbols)).trees
+        return convert_trees(trees, tags, self.options.attachment, Vocabulary(self.symbols)).trees
 
     def _words_of(self, trees: Sequence[DependencySentence]) -> SentenceGrammar:
         """Look up the words of trees, once for all trees of one sentence."""
@@ -285,7 +285,7 @@ class DependencyGrammar(
         """
         leaves = np.flatnonzero(tree.is_leaf)
         rules = np.stack([tree.symbol, tree.symbol[tree.left], tree.symbol[tree.right]], axis=1)
-        head_is_right = heads_are_right(self.symbols, rules)
+        head_is_right = mark_right_heads(self.symbols, rules)
         top = np.cumsum(tree.is_leaf)  # the number of the head word of each node
         heads = np.zeros(len(leaves), dtype=np.int64)
         for node in np.flatnonzero(tree.is_binary).tolist():

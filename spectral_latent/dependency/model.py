@@ -16,7 +16,7 @@ import numpy as np
 from spectral_latent._options import Count, checked
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import require_heads
-from spectral_latent.dependency.decoding import arc_matrix, maximum_heads, n_best_heads
+from spectral_latent.dependency.decoding import find_best_heads, find_n_best_heads, make_arc_matrix
 from spectral_latent.dependency.grammar import DependencyGrammar, FoundArcs
 from spectral_latent.dependency.options import DependencyOptions, check_together, preset
 from spectral_latent.dependency.relations import RelationModel
@@ -153,7 +153,9 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         for batch in batches_of(map(self._input, sentences)):
             found, n_members = self._found(batch)
             arcs = average([each.arcs for each in found], n_members)
-            posteriors += (arc_matrix(arcs.of_sentence(at), len(tree.sentence.forms)) for at, tree in enumerate(batch))
+            posteriors += (
+                make_arc_matrix(arcs.of_sentence(at), len(tree.sentence.forms)) for at, tree in enumerate(batch)
+            )
         return posteriors
 
     def parse(
@@ -307,14 +309,14 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         """Find the heads of the trees with the largest sums of posteriors, without arcs whose posterior is near
         zero."""
         n = len(tree.sentence.forms)
-        weights = arc_matrix(arcs.take(arcs.posterior > _LEAST), n)
+        weights = make_arc_matrix(arcs.take(arcs.posterior > _LEAST), n)
         if projective:
-            return n_best_heads(weights, n_best)
+            return find_n_best_heads(weights, n_best)
         if tree.constraints.crossing():  # the posteriors were computed without the constraints
             weights = np.where(tree.constraints.allowed(n), weights, 0.0)
             for word, head in tree.constraints.heads.items():
                 weights[head, word - 1] = 1.0
-        heads = maximum_heads(weights)
+        heads = find_best_heads(weights)
         return [] if heads is None else [heads]
 
     def _with_tags(
@@ -346,8 +348,8 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             weights = constraints.allowed(len(sentence.forms)).astype(float)
             weights[1] *= 2.0
             weights[0, 0] *= 2.0
-            projective_heads = n_best_heads(weights, 1)
-            heads = projective_heads[0] if projective_heads else maximum_heads(weights)
+            projective_heads = find_n_best_heads(weights, 1)
+            heads = projective_heads[0] if projective_heads else find_best_heads(weights)
         if heads is None:
             raise ValueError("every tree has a forbidden arc; allow some of these arcs")
         (flat,) = self.labelled([sentence.with_heads(heads)])

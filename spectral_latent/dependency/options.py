@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 from spectral_latent._names import PresetName
-from spectral_latent._options import Above, AtLeast, AtMost, Below, checked, of_preset
+from spectral_latent._options import Above, AtLeast, AtMost, Below, of_preset
 from spectral_latent.dependency.conversion import Attachment, Side
 from spectral_latent.dependency.relations import TaggedTree
 from spectral_latent.dependency.tree import DependencySentence, TagColumn
 from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clusters_then_em
+from spectral_latent.grammar.parser import check_alike
 from spectral_latent.lexicon import LexiconOptions
 
 __all__ = ["DependencyOptions", "check_together", "preset"]
@@ -75,18 +76,7 @@ def check_together(options: Sequence[DependencyOptions]) -> None:
     Traceback (most recent call last):
     ValueError: the grammars of one parser must have the same tags, not 'upos' and 'xpos'
     """
-    for settings in options:
-        checked("options", settings, DependencyOptions)
-    if not options:
-        raise ValueError("the options are empty; a parser needs those of at least one grammar")
-    for name, values in (
-        ("tags", [settings.tags for settings in options]),
-        ("words", [settings.words for settings in options]),
-        ("symbols_have_tags", [settings.attachment.symbols_have_tags for settings in options]),
-    ):
-        first, *others = dict.fromkeys(values)
-        if others:
-            raise ValueError(f"the grammars of one parser must have the same {name}, not {first!r} and {others[0]!r}")
+    check_alike(options, DependencyOptions, ("tags", "words", "attachment.symbols_have_tags"))
 
 
 def _grammar(n_states: int, iterations: int, rank: int, first_side: Side = "right", seed: int = 0) -> DependencyOptions:

@@ -11,10 +11,10 @@ import numpy as np
 
 from spectral_latent.dependency.conversion import (
     HeadSymbol,
-    dependency_features,
-    heads_are_right,
-    possible_rules,
-    skeletal_trees,
+    compute_dependency_features,
+    convert_trees,
+    list_possible_rules,
+    mark_right_heads,
 )
 from spectral_latent.dependency.grammar import DependencyGrammar
 from spectral_latent.dependency.options import DependencyOptions, check_together
@@ -70,10 +70,10 @@ class _DependencyFormalism:
         """Convert sentences to s-trees, and compute their features."""
         options = self.options
         tags = [options.tags_of(sentence) for sentence in sentences]
-        converted = skeletal_trees(sentences, tags, options.attachment, self.symbols, first=self.n_sentences + 1)
+        converted = convert_trees(sentences, tags, options.attachment, self.symbols, first=self.n_sentences + 1)
         word = _numbers(self.terminals, chain.from_iterable(map(options.words_of, sentences)))
         tag = _numbers(self._tags, chain.from_iterable(tags))
-        features = dependency_features(converted, tag, word)
+        features = compute_dependency_features(converted, tag, word)
 
         # Mark the first word of each sentence; its leaf need not be the first, because trees may be non-projective.
         opens = np.zeros(len(word), dtype=np.bool_)
@@ -164,12 +164,12 @@ def _unseen_rules(counts: Counts, symbols: Sequence[HeadSymbol], options: Depend
     """Make pseudo-counts of all possible rules, in proportion to the frequency of the dependant's symbol on its
     side."""
     seen = counts.rules.binary
-    on_right = ~heads_are_right(symbols, seen)
+    on_right = ~mark_right_heads(symbols, seen)
     dependant = np.where(on_right, seen[:, 2], seen[:, 1])
     count = np.zeros((2, len(symbols)))
     np.add.at(count, (on_right.astype(np.int64), dependant), counts.binary.data)
     share = count / np.maximum(count.sum(axis=1, keepdims=True), 1.0)
-    rules, is_right = possible_rules(symbols, options.attachment)
+    rules, is_right = list_possible_rules(symbols, options.attachment)
     weight = share[is_right.astype(np.int64), np.where(is_right, rules[:, 2], rules[:, 1])]
     total = np.bincount(rules[:, 0], weight, minlength=len(symbols))[rules[:, 0]]
     no_rules = np.empty((0, 2), dtype=np.int64)

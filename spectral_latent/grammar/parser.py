@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from spectral_latent._options import checked
 from spectral_latent.estimation import Listener, Progress
 from spectral_latent.grammar.latent_grammar import LatentGrammar, Training
-from spectral_latent.grammar.options import Limits
+from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.model import (
     LatentTreeModel,
     NextWords,
@@ -170,6 +171,19 @@ class Parser(
         sentences = self.tokenisation.sentences(text)
         words = ([token.word for token in tokens] for tokens in sentences)
         return self.parse_all(map(self._sentence, words), n_best, jobs=jobs)
+
+
+def check_alike(options: Sequence[GrammarOptions], kind: type[GrammarOptions], names: Sequence[str]) -> None:
+    """Raise ValueError unless there are options, and all have the same values of these fields; TypeError for options
+    of another kind."""
+    for settings in options:
+        checked("options", settings, kind)
+    if not options:
+        raise ValueError("the options are empty; a parser needs those of at least one grammar")
+    for name in names:
+        first, *others = dict.fromkeys(map(attrgetter(name), options))
+        if others:
+            raise ValueError(f"the grammars of one parser must have the same {name}, not {first!r} and {others[0]!r}")
 
 
 def estimate_all(trainings: Sequence[Training[Grammar]], jobs: int | None, listener: Listener) -> tuple[Grammar, ...]:

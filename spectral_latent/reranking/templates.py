@@ -25,7 +25,7 @@ import numpy as np
 import scipy
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.conversion import head_child
+from spectral_latent.constituency.conversion import find_head
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking.candidates import NBest
 from spectral_latent.reranking.features import FeatureTable
@@ -235,7 +235,7 @@ class _PhraseReader:
         """Number a rule, and find its head child if it is new."""
         rule = self._rules.add((label, *children))
         if rule == len(self._head_of):
-            self._head_of.append(head_child(label, children))
+            self._head_of.append(find_head(label, children))
         return rule
 
 

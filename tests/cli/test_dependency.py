@@ -246,6 +246,15 @@ def test_odd_words(run: Run, parser: Path, word: str) -> None:
     assert found.forms == (word, "see", "dogs")
 
 
+def test_accurate_has_several_grammars(run: Run, trees: Path, tmp_path: Path) -> None:
+    settings = ["--preset", "accurate", "--n-states", "2", "--seed", "7"]
+    assert run("train", "dependency", trees, "-o", tmp_path / "model", *settings, "-q").output == ""
+    options = [member.options for member in DependencyModel.load(tmp_path / "model").members]
+    kinds = [(own.attachment.first_side, own.estimator.states.seed) for own in options]
+    assert kinds == [("right", 7), ("left", 7), ("right", 8), ("left", 8)]
+    assert heads_of(run("parse", tmp_path / "model", stdin=TEXT).stdout) == [HEADS] * len(gold())
+
+
 @pytest.fixture(scope="module")
 def torn(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A parser of the sentence `a b c`, in which c hangs from a or from b."""

@@ -11,7 +11,7 @@ from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions,
 from spectral_latent.constituency.agreement import Agreement
 from spectral_latent.constituency.grammar import PhraseEvidence, PhraseItems
 from spectral_latent.constituency.spans import SpanModel
-from spectral_latent.constituency.tree import ChainLabels, Constituent, constituents_of
+from spectral_latent.constituency.tree import ChainLabels, Constituent, list_constituents
 from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, Rules
@@ -38,7 +38,7 @@ def posteriors(weights: dict[Phrase, float]) -> dict[Constituent, float]:
     total = sum(weights.values())
     found: dict[Constituent, float] = {}
     for tree, weight in weights.items():
-        for part in set(constituents_of(tree)):
+        for part in set(list_constituents(tree)):
             found[part] = found.get(part, 0.0) + weight / total
     return found
 
@@ -59,7 +59,7 @@ def test_every_tree_weighs_more_by_what_its_constituents_gain(
     gain = {part: step * (alone[part] - before[part]) for part in alone}
     again = [
         {
-            tree: weight * float(np.exp(sum(gain[part] for part in constituents_of(tree))))
+            tree: weight * float(np.exp(sum(gain[part] for part in list_constituents(tree))))
             for tree, weight in of_grammar.items()
         }
         for of_grammar in weights

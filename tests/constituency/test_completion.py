@@ -16,7 +16,7 @@ from spectral_latent.constituency import (
     SpanOptions,
     self_train,
 )
-from spectral_latent.constituency.conversion import skeletal_trees
+from spectral_latent.constituency.conversion import convert_trees
 from spectral_latent.corpora import parse_brackets, parse_partial
 from spectral_latent.estimation import EstimatorOptions, Progress
 from spectral_latent.inference import expected_counts
@@ -56,7 +56,7 @@ def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
     assert sum(weights) == pytest.approx(1.0)
     member = model.members[0]
     symbols = Vocabulary[PhraseSymbol](member.symbols)
-    converted = skeletal_trees(trees, member.options.binarisation, symbols, Vocabulary[str]())
+    converted = convert_trees(trees, member.options.binarisation, symbols, Vocabulary[str]())
     counts = Counts.of_trees(converted.trees, np.array(weights))
     row = Rules.find(table.rules.binary, counts.rules.binary)
     assert (row >= 0).all()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Binarisation, Phrase, PhraseSymbol, clean
-from spectral_latent.constituency.conversion import head_child, phrase_of, skeletal_trees
+from spectral_latent.constituency.conversion import convert_trees, find_head, make_phrase
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.trees import SkeletalTrees, Vocabulary
 
@@ -35,13 +35,13 @@ class Encoded(NamedTuple):
 
 def encoded(phrases: list[Phrase], binarisation: Binarisation) -> Encoded:
     symbols, words = Vocabulary[PhraseSymbol](), Vocabulary[str]()
-    return Encoded(skeletal_trees(phrases, binarisation, symbols, words).trees, symbols.names, words.names)
+    return Encoded(convert_trees(phrases, binarisation, symbols, words).trees, symbols.names, words.names)
 
 
 @given(PHRASES, BINARISATIONS)
 def test_binarisation_and_collapsing_are_undone_exactly(phrase: Phrase, binarisation: Binarisation) -> None:
     found = encoded([phrase], binarisation)
-    assert phrase_of(found.trees, found.symbols, list(phrase.words())) == phrase
+    assert make_phrase(found.trees, found.symbols, list(phrase.words())) == phrase
 
 
 def one(text: str) -> Phrase:
@@ -112,7 +112,7 @@ def test_bars_remember_siblings_and_phrases_their_parents() -> None:
     ],
 )
 def test_heads(label: str, children: list[str], head: int) -> None:
-    assert head_child(label, children) == head
+    assert find_head(label, children) == head
 
 
 @pytest.mark.parametrize(
@@ -153,5 +153,5 @@ def test_trees_thousands_deep() -> None:
         phrase = Phrase("NP", (Phrase("DT", ("the",)), phrase))
     assert clean(phrase) is not None
     found = encoded([phrase], Binarisation())
-    back = phrase_of(found.trees, found.symbols, list(phrase.words()))
+    back = make_phrase(found.trees, found.symbols, list(phrase.words()))
     assert back.bracketed() == phrase.bracketed()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.constituency.decoding import PhraseForest, bracketings
+from spectral_latent.constituency.decoding import PhraseForest, build_bracketings
 from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.inference import n_best_derivations
 from spectral_latent.model.parts import Parts
@@ -70,7 +70,7 @@ def test_the_best_trees_are_the_first_of_all(case: tuple[list[str], dict[tuple[i
     words, gains = case
     every = every_tree(gains, words)
     rows, gain = list(gains), np.array(list(gains.values()))
-    trees = best_trees(bracketings(constituents(rows), gain, CHAINS, words, np.array([0, len(words)])), k)
+    trees = best_trees(build_bracketings(constituents(rows), gain, CHAINS, words, np.array([0, len(words)])), k)
     assert len(trees) == len(set(trees)) == min(k, len(every))
     assert [every[tree] for tree in trees] == pytest.approx(sorted(every.values(), reverse=True)[:k], abs=1e-9)
 
@@ -84,7 +84,7 @@ def test_the_trees_of_a_sentence_do_not_depend_on_its_batch(
     batch = Parts.join([constituents(list(gains)) for _, gains in cases])
     gain = np.array([gain for _, gains in cases for gain in gains.values()])
     words = [word for words, _ in cases for word in words]
-    forest = bracketings(batch, gain, CHAINS, words, start)
+    forest = build_bracketings(batch, gain, CHAINS, words, start)
     found = n_best_derivations(forest.forest, forest.weight, k)
     columns = forest.columns(found)
     columns.check()
@@ -93,7 +93,7 @@ def test_the_trees_of_a_sentence_do_not_depend_on_its_batch(
     for at, tree in zip(forest.sentence[found.component].tolist(), trees, strict=True):
         lists[at].append(tree)
     for (own, gains), of_sentence in zip(cases, lists, strict=True):
-        alone = bracketings(
+        alone = build_bracketings(
             constituents(list(gains)), np.array(list(gains.values())), CHAINS, own, np.array([0, len(own)])
         )
         assert of_sentence == best_trees(alone, k)
@@ -112,6 +112,6 @@ def test_long_sentences_have_room_for_all_edges() -> None:
     width = found.end - found.begin
     words = [str(i) for i in range(n)]
     gain = np.where((width == 2) & (found.begin % 2 == 0), 1.0, -1.0)
-    (tree,) = best_trees(bracketings(found, gain, CHAINS, words, np.array([0, len(words)])), 1)
+    (tree,) = best_trees(build_bracketings(found, gain, CHAINS, words, np.array([0, len(words)])), 1)
     assert tree.bracketed().count("(B") == n // 2
     assert list(tree.words()) == words

@@ -15,12 +15,12 @@ from spectral_latent.constituency import (
     Phrase,
     PhraseGrammar,
 )
-from spectral_latent.constituency.conversion import phrase_of
+from spectral_latent.constituency.conversion import make_phrase
 from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.constituency.tree import (
     ChainLabels,
     Constituent,
-    constituents_of,
+    list_constituents,
 )
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
@@ -56,7 +56,7 @@ def derived(member: PhraseGrammar, words: list[str]) -> dict[Phrase, float]:
     for derivation in n_best_derivations(forest, np.zeros(forest.n_edges), 100_000):
         s_tree = derivation.tree(forest, operators.rules)
         weight = tree_weights(operators, Forest.of_trees(s_tree, operators.rules))
-        tree = phrase_of(s_tree, member.symbols, words)
+        tree = make_phrase(s_tree, member.symbols, words)
         total[tree] += float(weight.sign[0] * np.exp(weight.log[0]))
     return total
 
@@ -87,7 +87,7 @@ def test_scores_are_exact_without_fragments() -> None:
     assert max(len(tree.children) for tree in expected) == 4  # of which there are several derivations
 
 
-def chains_of(tree: Phrase) -> list[tuple[int, int, tuple[str, ...]]]:
+def list_chains(tree: Phrase) -> list[tuple[int, int, tuple[str, ...]]]:
     """Every unary chain of a tree, with the words that it is over."""
     found = []
 
@@ -125,7 +125,7 @@ def test_marginals_have_the_signs_that_options_ask_for(name: MarginalName) -> No
         n_negative += total < 0
         mu: dict[tuple[int, int, tuple[str, ...]], float] = defaultdict(float)
         for tree, weight in weights.items():
-            for chain in chains_of(tree):
+            for chain in list_chains(tree):
                 mu[chain] += {"absolute": 1, "divided": np.sign(total), "undivided": 1}[name] * weight / abs(total)
         wanted = {chain: abs(m) if name == "absolute" else m for chain, m in mu.items()}
         constituents = member.items(chart).constituents()
@@ -157,7 +157,7 @@ def test_trees_that_share_phrases_weigh_as_much_as_alone() -> None:
 
 def test_values_of_shared_constituents_are_those_of_each_tree() -> None:
     some = list(parse_brackets("(S (A (B a)) (S (A b) (X (Y (A c))))) (X (A (B a)) (S (A b) (X (Y (A c)))))"))
-    parts = [part for tree in some for part in constituents_of(tree)]
+    parts = [part for tree in some for part in list_constituents(tree)]
     value = {part: float(number) for number, part in enumerate(parts, start=1)}
     del value[Constituent(0, 1, "B", True)]
     labels = ChainLabels([tuple({part.label for part in parts})])
@@ -167,7 +167,7 @@ def test_values_of_shared_constituents_are_those_of_each_tree() -> None:
     labelled = Parts(*np.array(rows)[order].T, np.array(list(value.values()))[order])
     found = PhraseColumns.of([some, some[:1]], [0, 3]).values(labelled, labels, np.array([0, 3, 6]))
     for tree, row in zip(some, found, strict=False):
-        assert row.tolist() == [value.get(part, 0.0) for part in constituents_of(tree)]
+        assert row.tolist() == [value.get(part, 0.0) for part in list_constituents(tree)]
     assert not found[2].any()  # the words of another sentence
 
 

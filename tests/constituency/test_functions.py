@@ -7,7 +7,7 @@ import pytest
 
 from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase, base_label, clean
-from spectral_latent.constituency.tree import constituents_of
+from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import GoldTree, evaluate_parser
@@ -66,7 +66,7 @@ def test_each_constituent_has_the_likeliest_label_of_its_category(model: Constit
     for words in TEXTS:
         posteriors = alone.posteriors(words)
         for parse in model.parse_nbest(words, 3):
-            for part in constituents_of(parse.tree):
+            for part in list_constituents(parse.tree):
                 rivals = {
                     other.label: posterior
                     for other, posterior in posteriors.items()

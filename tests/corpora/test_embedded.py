@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, PhraseSymbol
-from spectral_latent.constituency.conversion import skeletal_trees
+from spectral_latent.constituency.conversion import convert_trees
 from spectral_latent.corpora import parse_brackets
 from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
 from spectral_latent.estimation import EstimatorOptions
@@ -28,7 +28,7 @@ def test_trees_binarise_to_the_symbols_of_the_truth() -> None:
     truth = embedded_truth()
     trees = sample_trees(truth.operators, 300, np.random.default_rng(0)).trees
     symbols, words = Vocabulary(truth.symbols), Vocabulary(truth.lexicon.words)
-    again = skeletal_trees(embedded_treebank(300, seed=0), Binarisation(), symbols, words).trees
+    again = convert_trees(embedded_treebank(300, seed=0), Binarisation(), symbols, words).trees
     for name in ("symbol", "left", "right", "terminal", "root"):
         assert np.array_equal(getattr(again, name), getattr(trees, name))
 

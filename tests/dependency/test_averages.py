@@ -77,7 +77,7 @@ def test_grammars_that_do_not_fit_together_are_refused() -> None:
     for name, other in (
         ("tags", replace(SMALL, tags="xpos")),
         ("words", replace(SMALL, words="upos")),
-        ("symbols_have_tags", replace(SMALL, attachment=Attachment(symbols_have_tags=False))),
+        ("attachment.symbols_have_tags", replace(SMALL, attachment=Attachment(symbols_have_tags=False))),
     ):
         with pytest.raises(ValueError, match=f"the grammars of one parser must have the same {name}, not"):
             DependencyModel.train(DEPENDENCIES, [SMALL, other])

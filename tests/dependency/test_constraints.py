@@ -12,7 +12,7 @@ from spectral_latent.dependency import (
     DependencyOptions,
     DependencySentence,
 )
-from spectral_latent.dependency.decoding import arc_matrix
+from spectral_latent.dependency.decoding import make_arc_matrix
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.model import Partial
 from tests.dependency.trees import Heads, projective_trees, random_tree
@@ -75,7 +75,7 @@ def test_arcs_have_the_posteriors_of_the_trees_that_obey(
             expected[list(heads), np.arange(4)] += share
         found = model.grammar.find_parts([Partial(sentence, constraints)])
         assert found is not None
-        np.testing.assert_allclose(arc_matrix(found.arcs, 4), expected, atol=1e-9)
+        np.testing.assert_allclose(make_arc_matrix(found.arcs, 4), expected, atol=1e-9)
     parses = model.parse_nbest(sentence, 100, constraints=constraints)
     assert {parse.tree.heads for parse in parses} <= set(trees)
     assert not any(parse.is_fallback for parse in parses)

@@ -15,9 +15,9 @@ from spectral_latent.dependency.conversion import (
     DependencyTrees,
     Role,
     Side,
-    heads_are_right,
-    possible_rules,
-    skeletal_trees,
+    convert_trees,
+    list_possible_rules,
+    mark_right_heads,
 )
 from spectral_latent.estimation import EstimationError
 from spectral_latent.inference import tree_weights
@@ -49,7 +49,7 @@ def converted(
     trees: list[Heads], attachment: Attachment, labels: Vocabulary[HeadSymbol] | None = None
 ) -> DependencyTrees:
     sentences = [DependencySentence.of(["w"] * len(heads)).with_heads(heads) for heads in trees]
-    return skeletal_trees(sentences, map(tags_of, trees), attachment, Vocabulary() if labels is None else labels)
+    return convert_trees(sentences, map(tags_of, trees), attachment, Vocabulary() if labels is None else labels)
 
 
 def labelled(heads: Heads, first: Side) -> Tree:
@@ -153,15 +153,15 @@ def test_possible_rules_are_those_that_trees_have(first: Side, refined: bool) ->
     every_tag = [list(tags) for tags in itertools.product("AB", repeat=3)]
     small = [heads for heads in EVERY_TREE if len(heads) == 3]
     sentences = [DependencySentence.of(["w", "w", "w"]).with_heads(heads) for heads in small for _ in every_tag]
-    trees, _ = skeletal_trees(sentences, every_tag * len(small), attachment, labels)
+    trees, _ = convert_trees(sentences, every_tag * len(small), attachment, labels)
     wider = [heads for heads in EVERY_TREE if len(heads) > 3]
     tags = [list(np.random.default_rng(i).choice(["A", "B"], len(heads))) for i, heads in enumerate(wider * 4)]
     sentences = [DependencySentence.of(["w"] * len(heads)).with_heads(heads) for heads in wider * 4]
-    more, _ = skeletal_trees(sentences, tags, attachment, labels)
-    rules, dependant_is_right = possible_rules(labels.names, attachment)
+    more, _ = convert_trees(sentences, tags, attachment, labels)
+    rules, dependant_is_right = list_possible_rules(labels.names, attachment)
     seen = {tuple(rule) for part in (trees, more) for rule in part.rules.binary.tolist()}
     assert {tuple(rule) for rule in rules.tolist()} == seen and len(rules) == len(seen)
-    np.testing.assert_array_equal(dependant_is_right, ~heads_are_right(labels.names, rules))
+    np.testing.assert_array_equal(dependant_is_right, ~mark_right_heads(labels.names, rules))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_latent_dependency_trees_are_a_grammar_whose_heads_keep_their_state(firs
     roles: list[Role] = ["complete", "left", "right"]
     labels = Vocabulary(HeadSymbol("", role) for role in roles)
     stop = dict(zip(roles, rng.uniform(0.2, 1.0, 3), strict=True))
-    rules, _ = possible_rules(labels.names, Attachment(first, symbols_have_tags=False))
+    rules, _ = list_possible_rules(labels.names, Attachment(first, symbols_have_tags=False))
     t = {}
     for above, left, right in rules.tolist():
         if labels.names[left].role == "complete" and labels.names[right].role != "complete":
@@ -239,14 +239,14 @@ def test_what_is_no_tree_is_refused(heads: tuple[int, ...] | None, message: str)
     good = DependencySentence.of(["w"]).with_heads((0,))
     wrong = DependencySentence.of(["w", "w", "w"]).with_heads(heads)
     with pytest.raises(EstimationError, match=rf"sentence 2 \(w w w\).*{message}"):
-        skeletal_trees([good, wrong], [["A"], ["A"] * 3], Attachment(), Vocabulary())
+        convert_trees([good, wrong], [["A"], ["A"] * 3], Attachment(), Vocabulary())
 
 
 def test_every_array_of_heads_is_a_tree_or_refused() -> None:
     for heads in itertools.product(range(-1, 5), repeat=3):
         sentence = DependencySentence.of(["w", "w", "w"]).with_heads(heads)
         if heads in EVERY_TREE:
-            assert heads_of(skeletal_trees([sentence], [["A"] * 3], Attachment(), Vocabulary())) == [heads]
+            assert heads_of(convert_trees([sentence], [["A"] * 3], Attachment(), Vocabulary())) == [heads]
         else:
             with pytest.raises(EstimationError, match="sentence 1"):
-                skeletal_trees([sentence], [["A"] * 3], Attachment(), Vocabulary())
+                convert_trees([sentence], [["A"] * 3], Attachment(), Vocabulary())

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from benchmarks.papers.weighted_nodes import estimate_from_nodes
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
-from spectral_latent.dependency.conversion import Side, dependency_features, skeletal_trees
+from spectral_latent.dependency.conversion import Side, compute_dependency_features, convert_trees
 from spectral_latent.estimation import (
     EstimatorOptions,
     FeatureColumns,
@@ -119,8 +119,8 @@ def test_columns_tell_apart_what_the_definitions_do(seed: int, sizes: list[int],
     )
     sentences = [DependencySentence.of(["w"] * n).with_heads(heads) for n, heads in zip(sizes, trees, strict=True)]
     names = [list(map(str, mine)) for mine in by_sentence[0]]
-    converted = skeletal_trees(sentences, names, Attachment(first), Vocabulary())
-    found = dependency_features(converted, tags, words)
+    converted = convert_trees(sentences, names, Attachment(first), Vocabulary())
+    found = compute_dependency_features(converted, tags, words)
     rows = [row for parts in zip(trees, *by_sentence, strict=True) for row in expected(*parts, first)]
     worded = converted.over(words)
     core = inside_templates(worded), outside_templates(worded)
@@ -193,11 +193,11 @@ class Population(NamedTuple):
             drawn += [(shape, words) for words in np.ndindex(*table.shape)]
             p += table.ravel().tolist()
         records = (DependencySentence.of(list(shape.tags)).with_heads(shape.heads) for shape, _ in drawn)
-        converted = skeletal_trees(records, [shape.tags for shape, _ in drawn], attachment, Vocabulary[HeadSymbol]())
+        converted = convert_trees(records, [shape.tags for shape, _ in drawn], attachment, Vocabulary[HeadSymbol]())
         tag = np.array([ord(name) - ord("A") for shape, _ in drawn for name in shape.tags])
         word = tag * len(model.emission) + np.array([x for _, words in drawn for x in words])
         trees = converted.over(word)
-        return Population(trees, np.array(p), dependency_features(converted, tag, word))
+        return Population(trees, np.array(p), compute_dependency_features(converted, tag, word))
 
     def estimated(self, options: EstimatorOptions = EXACT) -> ObservableOperators:
         """By the default estimator, from moments in which every sentence has its probability as its weight."""

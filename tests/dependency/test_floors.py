@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.dependency.grammar import floored_weights
+from spectral_latent.dependency.grammar import weigh_with_floors
 from spectral_latent.inference import SignedLog, collapse, mean_inside_vectors, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
@@ -57,7 +57,7 @@ def floored(
     zeta = mean_inside_vectors(operators, one_state) if stand_in is None else stand_in
     skeletal = columns(trees)
     forest = Forest.of_trees(skeletal, operators.rules)
-    return floored_weights(operators, one_state, skeletal, forest, zeta, floor)
+    return weigh_with_floors(operators, one_state, skeletal, forest, zeta, floor)
 
 
 def by_definition(model: Lpcfg, coarse: Lpcfg, tree: Tree, floor: float, zeta: FloatArray) -> float:
@@ -117,7 +117,7 @@ def test_where_nothing_fails_weights_are_the_estimates(seed: int) -> None:
     operators = model.change_basis([np.linalg.qr(rng.normal(size=(m, m)))[0] for m in STATES])
     skeletal = columns(random_trees(rng, 20))
     forest = Forest.of_trees(skeletal, operators.rules)
-    found = floored_weights(operators, coarse, skeletal, forest, mean_inside_vectors(operators, coarse), 1e-9)
+    found = weigh_with_floors(operators, coarse, skeletal, forest, mean_inside_vectors(operators, coarse), 1e-9)
     expected = tree_weights(operators, forest)
     np.testing.assert_array_equal(found.sign, expected.sign)
     np.testing.assert_array_equal(found.log, expected.log)
@@ -159,5 +159,5 @@ def test_a_symbol_that_never_stands_at_a_root_has_nothing() -> None:
     assert not mean_inside_vectors(bare, collapse(bare))[1].any()
     skeletal: SkeletalTrees = columns([(0, (1, 0), (1, 2))])
     forest = Forest.of_trees(skeletal, coarse.rules)
-    found = floored_weights(bare, collapse(bare), skeletal, forest, mean_inside_vectors(bare, collapse(bare)), 1e-9)
+    found = weigh_with_floors(bare, collapse(bare), skeletal, forest, mean_inside_vectors(bare, collapse(bare)), 1e-9)
     assert numbers(found) == pytest.approx(numbers(tree_weights(bare, forest)), rel=1e-12)

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.dependency import Attachment, DependencySentence, HeadSymbol
-from spectral_latent.dependency.conversion import Side, heads_are_right, possible_rules, skeletal_trees
+from spectral_latent.dependency.conversion import Side, convert_trees, list_possible_rules, mark_right_heads
 from spectral_latent.dependency.decoding import (
     ArcForest,
-    arc_matrix,
-    arc_posteriors,
-    headed,
-    maximum_heads,
-    n_best_heads,
-    projective,
+    build_projective,
+    compute_arc_posteriors,
+    find_best_heads,
+    find_n_best_heads,
+    make_arc_matrix,
+    split_by_heads,
 )
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.forests import SpanForest, prune_chart
@@ -62,7 +62,7 @@ class Grammar(NamedTuple):
     def random(rng: np.random.Generator, attachment: Attachment, *, proper: bool) -> Grammar:
         tags = ["A", "B"] if attachment.symbols_have_tags else [""]
         symbols = Vocabulary(HeadSymbol(tag, role) for tag in tags for role in ("complete", "left", "right"))  # type: ignore[arg-type]
-        binary = [tuple(rule) for rule in possible_rules(symbols.names, attachment)[0].tolist()]
+        binary = [tuple(rule) for rule in list_possible_rules(symbols.names, attachment)[0].tolist()]
         emits = {"A": (0, 2), "B": (1, 2), "": (0, 1, 2)}
         leaf = [(symbols[symbol], x) for symbol in symbols for x in emits[symbol.tag]]
         rules = {"leaf": leaf, "unary": [], "binary": binary}
@@ -79,8 +79,8 @@ class Grammar(NamedTuple):
         chart = prune_chart(grammar, CoarseLeaves.of(self.coarse, terminals), beam=0.0, threshold=0.0)
         assert chart is not None
         spans = SpanForest.of([chart], np.array([0, len(terminals)]))
-        is_right = heads_are_right(self.symbols.names, self.coarse.rules.binary)
-        return headed(spans.forest, is_right, spans.first, len(terminals))
+        is_right = mark_right_heads(self.symbols.names, self.coarse.rules.binary)
+        return split_by_heads(spans.forest, is_right, spans.first, len(terminals))
 
     def weights(self, terminals: np.ndarray) -> tuple[list[Heads], np.ndarray]:
         """Every projective tree, and its weight summed over all tags."""
@@ -89,7 +89,7 @@ class Grammar(NamedTuple):
         tags = list(every) if self.attachment.symbols_have_tags else [("",) * len(terminals)]
         pairs = [(heads, names) for heads in trees for names in tags]
         sentences = [DependencySentence.of(["w"] * len(terminals)).with_heads(heads) for heads, _ in pairs]
-        converted = skeletal_trees(sentences, [names for _, names in pairs], self.attachment, self.symbols)
+        converted = convert_trees(sentences, [names for _, names in pairs], self.attachment, self.symbols)
         worded = converted.over(np.tile(terminals, len(pairs)))
         found = tree_weights(self.latent, Forest.of_trees(worded, self.latent.rules))
         return trees, (found.sign * np.exp(found.log)).reshape(len(trees), len(tags)).sum(axis=1)
@@ -113,7 +113,7 @@ def test_arc_posteriors_are_sums_over_all_trees(first: Side, refined: bool, prop
         terminals = rng.integers(0, 3 if n < 6 else 2, n)
         arcs = grammar.forest(terminals)
         trees, weights = grammar.weights(terminals)
-        found = arc_matrix(arc_posteriors(grammar.latent, arcs, n).arcs, n)
+        found = make_arc_matrix(compute_arc_posteriors(grammar.latent, arcs, n).arcs, n)
         total, size = weights.sum(), np.abs(weights).sum()
         assert np.abs(found * total - marginals_of(trees, weights)).max() < 1e-10 * size
         np.testing.assert_allclose(found.sum(axis=0), 1.0, atol=1e-10 * size / abs(total))
@@ -157,7 +157,7 @@ def test_derivations_of_a_headed_forest_are_all_trees(first: Side) -> None:
 
 def test_projective_forests_have_every_tree_once() -> None:
     for n, count in enumerate([1, 2, 7, 30, 143, 728], start=1):
-        arcs = projective(np.ones((n + 1, n), dtype=bool))
+        arcs = build_projective(np.ones((n + 1, n), dtype=bool))
         derivations = n_best_derivations(arcs.forest, np.zeros(arcs.forest.n_edges), 2 * count)
         found = [heads_of(arcs, derivation.edges, n) for derivation in derivations]
         assert len(found) == count
@@ -182,12 +182,12 @@ def ranked(weights: np.ndarray, trees: list[Heads]) -> list[tuple[float, Heads]]
 def test_k_best_are_the_first_of_all_trees_in_order(seed: int, n: int, density: float, k: int) -> None:
     weights = random_weights(np.random.default_rng(seed), n, density)
     expected = ranked(weights, projective_of(n))
-    assert n_best_heads(weights, k) == [heads for _, heads in expected[:k]]
-    assert n_best_heads(weights, 1) == [heads for _, heads in expected[:1]]
+    assert find_n_best_heads(weights, k) == [heads for _, heads in expected[:k]]
+    assert find_n_best_heads(weights, 1) == [heads for _, heads in expected[:1]]
 
 
 def test_trees_as_good_as_one_another_are_all_found() -> None:
-    assert sorted(n_best_heads(np.ones((5, 4)), 100)) == sorted(projective_of(4))
+    assert sorted(find_n_best_heads(np.ones((5, 4)), 100)) == sorted(projective_of(4))
 
 
 @settings(max_examples=50)
@@ -195,7 +195,7 @@ def test_trees_as_good_as_one_another_are_all_found() -> None:
 def test_the_maximum_tree_is_the_best_of_all(seed: int, n: int, density: float, scale: float) -> None:
     weights = scale * random_weights(np.random.default_rng(seed), n, density)
     expected = ranked(weights, spanning_trees(n))
-    found = maximum_heads(weights)
+    found = find_best_heads(weights)
     if not expected:
         assert found is None
     else:
@@ -209,10 +209,10 @@ def test_trees_that_weights_forbid() -> None:
     crossing = np.zeros((5, 4))
     crossing[[0, 1, 1, 2], [0, 1, 2, 3]] = 1.0  # 1 to 3 and 2 to 4
     for weights in (two_roots, circle, np.zeros((2, 1)), np.zeros((4, 3)), -np.ones((3, 2))):
-        assert maximum_heads(weights) is None
-        assert n_best_heads(weights, 1) == n_best_heads(weights, 5) == []
-    assert maximum_heads(crossing) == (0, 1, 1, 2)
-    assert n_best_heads(crossing, 5) == []
+        assert find_best_heads(weights) is None
+        assert find_n_best_heads(weights, 1) == find_n_best_heads(weights, 5) == []
+    assert find_best_heads(crossing) == (0, 1, 1, 2)
+    assert find_n_best_heads(crossing, 5) == []
 
 
 def test_long_sentences() -> None:
@@ -220,5 +220,5 @@ def test_long_sentences() -> None:
     weights = np.zeros((n + 1, n))
     weights[range(n), range(n)] = 1.0
     weights += 1e-3 * np.random.default_rng(0).random((n + 1, n))
-    assert n_best_heads(weights, 1) == [tuple(range(n))]
-    assert maximum_heads(weights) == tuple(range(n))
+    assert find_n_best_heads(weights, 1) == [tuple(range(n))]
+    assert find_best_heads(weights) == tuple(range(n))

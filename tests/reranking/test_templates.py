@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import Phrase, clean
-from spectral_latent.constituency.conversion import head_child
+from spectral_latent.constituency.conversion import find_head
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import Candidate, FeatureTable, NBest, Tree, TreeTemplates, templates
 from tests.reranking.nbest_lists import dependency_lists, phrase_lists
@@ -35,7 +35,7 @@ def head_tag(phrase: Phrase) -> str:
     if phrase.is_preterminal():
         return phrase.label
     children = [child for child in phrase.children if isinstance(child, Phrase)]
-    return head_tag(children[head_child(phrase.label, [child.label for child in children])])
+    return head_tag(children[find_head(phrase.label, [child.label for child in children])])
 
 
 def events_of_phrase(phrase: Phrase, above: str = "-") -> Iterator[str]:
@@ -45,7 +45,7 @@ def events_of_phrase(phrase: Phrase, above: str = "-") -> Iterator[str]:
     labels = [child.label for child in children]
     yield " ".join([f"rule:{phrase.label}", *labels])
     yield " ".join([f"parent-rule:{above}", phrase.label, *labels])
-    head = head_child(phrase.label, labels)
+    head = find_head(phrase.label, labels)
     for i, child in enumerate(children):
         yield from events_of_phrase(child, phrase.label)
         if i != head:
