@@ -6,7 +6,7 @@ The options of presets were chosen on the dev splits of treebanks of four langua
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from spectral_latent._names import PresetName
@@ -79,17 +79,16 @@ def check_together(options: Sequence[DependencyOptions]) -> None:
     check_alike(options, DependencyOptions, ("tags", "words", "attachment.symbols_have_tags"))
 
 
-def _grammar(n_states: int, iterations: int, rank: int, first_side: Side = "right", seed: int = 0) -> DependencyOptions:
+def _grammar(n_states: int, iterations: int, rank: int, seed: int = 0, first_side: Side = "right") -> DependencyOptions:
     """Make the options of a grammar with tightly pruned charts."""
-    estimator = clusters_then_em(n_states, iterations, rank)
-    estimator = replace(estimator, start=replace(estimator.start, seed=seed))
+    estimator = clusters_then_em(n_states, iterations, rank).with_settings(seed=seed)
     return DependencyOptions(estimator=estimator, beam=BEAM, threshold=THRESHOLD, attachment=Attachment(first_side))
 
 
 _SIDES: tuple[Side, ...] = ("right", "left")
 _PRESETS: dict[PresetName, tuple[DependencyOptions, ...]] = {
     "fast": (_grammar(16, 2, 8),),
-    "accurate": tuple(_grammar(28, 3, 16, side, seed) for seed in range(2) for side in _SIDES),
+    "accurate": tuple(_grammar(*size, side) for size in ((28, 3, 16, 0), (16, 2, 8, 1)) for side in _SIDES),
     "spectral": (DependencyOptions(),),
 }
 
