@@ -198,7 +198,7 @@ def test_table_1_of_dhillon2012(dependencies: Path) -> None:
     result = run("dhillon2012", *arguments, "--table", "1")
     first, *found = rows(result.stdout)
     treebank, gold = dhillon2012.read_treebank(str(dependencies), str(dependencies), "xpos")
-    parser = DependencyModel.train(gold, replace(preset("fast"), tags="xpos"))
+    parser = DependencyModel.train(gold, replace(preset("fast")[0], tags="xpos"))
     score = score_attachments(gold, [parser.parse(tree.without_tree()).tree for tree in gold])
     assert (first["features"], first["accuracy"]) == ("base parser", f"{score.uas_no_punctuation:.2f}")
     estimates = [f"{a}, U of {u}, k = 2" for a in ("paper", "corrected") for u in ("bigrams", "CCA", "LR-MVL")]
@@ -209,7 +209,7 @@ def test_table_1_of_dhillon2012(dependencies: Path) -> None:
     assert all(row["over baseline"].startswith("+0.00 (+0.00 to +0.00)") for row in found[:2])
     learnt = reranked.ListsOfPart.jackknife(treebank, [2], 4)
     assert [nbest.words for nbest in learnt.lists] == [tree.forms for tree in gold]
-    own = DependencyModel.train(gold[20:], replace(preset("fast"), tags="xpos"))
+    own = DependencyModel.train(gold[20:], replace(preset("fast")[0], tags="xpos"))
     trees = [[parse.tree.heads for parse in own.parse_nbest(tree.without_tree(), 4)] for tree in gold[:20]]
     assert [[tree.heads for tree, *_ in nbest.candidates] for nbest in learnt.lists[:20]] == trees
     candidates = [tree for nbest in learnt.lists[:20] for tree, *_ in nbest.candidates]
