@@ -226,7 +226,7 @@ class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
         """
         if not self.grammar.latent.probabilities:
             raise ValueError(
-                "spectral operators have no states; train with another estimator, such as hybrid or clusters-em"
+                "spectral operators have no states; train with another estimator, such as moments-em or clusters-em"
             )
         return HiddenMarkov.of_operators(self.grammar.latent)
 
