@@ -73,8 +73,11 @@ def results_page(results: Sequence[Result]) -> str:
     """Write RESULTS.md."""
     by_title: dict[str, list[Benchmark]] = {}
     for benchmark in plan().values():
-        by_title.setdefault(benchmark.title, []).append(benchmark)
-    return about() + "".join(section(several, results) for several in by_title.values())
+        if benchmark.page:
+            by_title.setdefault(benchmark.title, []).append(benchmark)
+    others = ", ".join(f"`{benchmark.name}`" for benchmark in plan().values() if not benchmark.page)
+    end = f"\n## Other tables\n\n`python -m benchmarks show NAME` prints them: {others}.\n"
+    return about() + "".join(section(several, results) for several in by_title.values()) + end
 
 
 def pages() -> dict[Path, str]:

@@ -47,6 +47,7 @@ class Benchmark(NamedTuple):
     seeds: the seeds that the figures depend on.
     note: what a reader must know of the tables.
     check: how a test runs the benchmark, or a cheap part of it; empty if no test does.
+    page: whether its tables are on RESULTS.md; all are in results.jsonl.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Benchmark(NamedTuple):
     seeds: Sequence[int] = (0,)
     note: str = ""
     check: Mapping[str, Any] = MappingProxyType({})
+    page: bool = True
 
     def missing(self) -> list[str]:
         """List the data that are not there."""
