@@ -34,15 +34,19 @@ BARE = env -i HOME="$$home" PATH="$$PATH" NUMBA_CACHE_DIR="$$home/numba" $(BIN)/
 OUTSIDE := $(VENV)/outside
 SITE := PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site
 
-.PHONY: demo compile collect test test-bare test-lowest test-wheel coverage mutants fuzz guided kill soak processors \
-  lint types docs pages lock dist licences bench clean
+.PHONY: all demo compile collect test test-bare test-lowest test-if-changed test-wheel coverage mutants fuzz guided kill soak processors \
+  lint types docs pages lock dist licences bench regression clean
 
 demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
 
 # The tests of one file stay in one process, because they share models; files that read corpora come first.
 test: $(INSTALLED) $(COMPILED)
-	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m 'not slow' --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
+
+# What CI runs on every change, and what is slow and rarely finds a fault: weekly, and before a release.
+all: lint types test test-bare test-lowest test-wheel coverage mutants fuzz guided kill soak processors docs
+	$(BIN)/python -m pytest -m slow
 
 # As on a new machine, without corpora and without compiled code: all tests that read corpora, which skip, and the files of
 # BARE_TESTS.
@@ -109,6 +113,11 @@ test-lowest: $(LOWEST)/installed
 	export PYTHONPATH=.:adapters NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba && \
 	  $(LOWEST)/bin/python tests/smoke.py && $(LOWEST)/bin/python -m spectral_latent demo --quiet && \
 	  $(LOWEST)/bin/python -m pytest -m 'not corpus' $(COMPILED_TESTS)
+	$(PYTHON) .ci/digest.py > .ci/tested
+
+# The same if requirements or compiled functions are others than those of the last time that it passed.
+test-if-changed:
+	@test "$$($(PYTHON) .ci/digest.py)" = "$$(cat .ci/tested)" || $(MAKE) test-lowest
 
 $(LOWEST)/installed: pyproject.toml .ci/lowest.py $(LOCK)
 	$(PYTHON) -m venv --clear $(LOWEST)
@@ -159,6 +168,10 @@ pages: $(DOCUMENTED)
 BENCHMARKS ?= phrases
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks $(BENCHMARKS) tables
+
+# Training and parsing beside the last tag, or beside BASE.
+regression: $(INSTALLED)
+	$(BIN)/python -m benchmarks.regression $(if $(BASE),--base $(BASE))
 
 # The versions that development and CI install, made anew: the newest ones that pyproject.toml allows.
 lock:

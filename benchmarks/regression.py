@@ -1,0 +1,80 @@
+"""Fail if training or parsing takes 1.3 times the CPU time of an earlier version.
+
+    python -m benchmarks.regression                   # beside the last tag
+    python -m benchmarks.regression --base HEAD~50 --runs 7
+
+Both versions train on the embedded treebank and parse its sentences, by turns, in processes of their own with one
+thread; the least CPU seconds of each count.  The first run of each version compiles, and does not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WORST = 1.3  # the largest ratio that passes
+TASK = """
+import time
+from spectral_latent.constituency import ConstituencyModel, preset
+from spectral_latent.corpora.embedded import embedded_treebank
+trees = list(embedded_treebank(400))
+sentences = [list(tree.words()) for tree in trees] * 5
+times = [time.process_time()]
+model = ConstituencyModel.train(trees, preset("fast"))
+times.append(time.process_time())
+for parses in model.parse_all(sentences):
+    pass
+times.append(time.process_time())
+print(times[1] - times[0], times[2] - times[1])
+"""
+
+
+def measure(checkout: Path) -> tuple[float, float]:
+    """Train and parse with the code of a checkout, and return the CPU seconds of both."""
+    settings = {"PYTHONPATH": str(checkout), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", TASK]
+    done = subprocess.run(command, cwd=checkout, env=os.environ | settings, check=True, capture_output=True, text=True)
+    training, parsing = map(float, done.stdout.split())
+    return training, parsing
+
+
+def main() -> int:
+    """Compare the checkout with an earlier version; return 1 if it is too slow."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--base", help="the earlier version; the last tag if not given")
+    parser.add_argument("--runs", type=int, default=5, help="the runs of each version")
+    arguments = parser.parse_args()
+    base = arguments.base
+    if base is None:
+        found = subprocess.run(
+            ["git", "describe", "--tags", "--abbrev=0"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        base = found.stdout.strip()
+        if not base:
+            parser.error("no tag to compare with; name a commit with --base")
+    with tempfile.TemporaryDirectory() as folder:
+        before = Path(folder, "before")
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", before, base], cwd=ROOT, check=True)
+        try:
+            times: dict[Path, list[tuple[float, float]]] = {before: [], ROOT: []}
+            for run in range(arguments.runs + 1):
+                for checkout, of_checkout in times.items():
+                    measured = measure(checkout)
+                    of_checkout += [measured] if run else []
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", before], cwd=ROOT, check=True)
+    worst = 0.0
+    for at, task in enumerate(("training", "parsing")):
+        old, new = (min(seconds[at] for seconds in of_checkout) for of_checkout in times.values())
+        print(f"{task}: {new:.2f} CPU s; {old:.2f} in {base}; ratio {new / old:.2f}")
+        worst = max(worst, new / old)
+    return int(worst > WORST)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
