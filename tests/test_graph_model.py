@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spectral_latent.estimation import EstimatorOptions, Shard, Spectral, Treebank
+from spectral_latent.estimation import ESTIMATORS, EstimatorOptions, Shard, Spectral, Treebank
 from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.graphs import GraphGrammar, GraphModel, neighbourhoods
 from spectral_latent.trees import MISSING, GraphError, Symbol, from_networkx
@@ -228,7 +228,7 @@ def sampled(n: int, seed: int) -> list[nx.DiGraph]:
 
 @functools.cache
 def learnt(estimator: Any) -> GraphModel:
-    return GraphModel.train(sampled(1500, 0), EstimatorOptions(estimator, n_states=2, smoothing=None))
+    return GraphModel.train(sampled(1500, 0), ESTIMATORS[estimator].with_settings(n_states=2, smoothing=None))
 
 
 def test_sampled_states_are_those_of_the_marginals() -> None:

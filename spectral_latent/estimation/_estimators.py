@@ -159,6 +159,12 @@ class Estimator(Options, ABC):
         """
         return start.of_operators(self.fit(treebank, jobs=jobs, listener=listener).operators)
 
+    def setting_names(self) -> set[str]:
+        """List the names of the settings of this estimator and of its start."""
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}
+        inner = (part.setting_names() for part in parts.values() if isinstance(part, Estimator))
+        return parts.keys() | set().union(*inner)
+
     def with_settings(self, **settings: Any) -> Self:
         """Change settings of this estimator and of its start; what neither has is ignored.
 
@@ -356,14 +362,19 @@ def EstimatorOptions(estimator: str = "spectral", n_states: int | None = None, *
 
     estimator: the name, or an earlier name.
     n_states: the largest number of states of a symbol; the estimator's default if not given.
-    settings: other settings; those that the estimator lacks are ignored.
-    Raises ValueError for an unknown name, and for a value that a setting refuses.
+    settings: other settings of the estimator or of its start.
+    Raises ValueError for an unknown name, and for a value that a setting refuses; TypeError for a setting that the
+    estimator does not have.
 
     >>> EstimatorOptions("clusters-em", n_states=24, iterations=2)
     EM(start=Clusters(n_states=24), iterations=2)
     """
     name: EstimatorName = checked("estimator", OLD_ESTIMATORS.get(estimator, estimator), EstimatorName)
-    return ESTIMATORS[name].with_settings(**({} if n_states is None else {"n_states": n_states}), **settings)
+    chosen = ESTIMATORS[name]
+    if unknown := sorted(settings.keys() - chosen.setting_names()):
+        known = ", ".join(sorted(chosen.setting_names()))
+        raise TypeError(f"the estimator {name} has no setting {unknown[0]}; it has {known}")
+    return chosen.with_settings(**({} if n_states is None else {"n_states": n_states}), **settings)
 
 
 def estimate(

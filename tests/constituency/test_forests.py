@@ -23,7 +23,7 @@ from spectral_latent.constituency.tree import (
     list_constituents,
 )
 from spectral_latent.corpora import parse_brackets
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import ESTIMATORS
 from spectral_latent.grammar import MarginalName
 from spectral_latent.inference import n_best_derivations, tree_weights
 from spectral_latent.model.parts import Parts
@@ -42,7 +42,7 @@ def trees() -> list[Phrase]:
 
 
 def options(binarisation: Binarisation, estimator: str = "clusters-em") -> ConstituencyOptions:
-    own = EstimatorOptions(estimator, n_states=3, smoothing=5.0)  # type: ignore[arg-type]
+    own = ESTIMATORS[estimator].with_settings(n_states=3, smoothing=5.0)
     return ConstituencyOptions(estimator=own, binarisation=binarisation, beam=0.0, threshold=0.0, rows=0.0)
 
 

@@ -10,7 +10,7 @@ import pytest
 from spectral_latent.constituency import Binarisation, ConstituencyModel, ConstituencyOptions, Phrase, PhraseGrammar
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.corpora import parse_brackets
-from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation import ESTIMATORS, EstimatorOptions
 from spectral_latent.trees import FloatArray
 
 SEEN = """
@@ -25,7 +25,7 @@ EPSILON = 0.125
 
 
 def trained(binarisation: Binarisation, estimator: str) -> ConstituencyModel:
-    own = EstimatorOptions(estimator, n_states=3, smoothing=5.0)  # type: ignore[arg-type]
+    own = ESTIMATORS[estimator].with_settings(n_states=3, smoothing=5.0)
     options = ConstituencyOptions(estimator=own, binarisation=binarisation, rows=EPSILON)
     return ConstituencyModel.train(list(parse_brackets(SEEN)) * 4, options)
 

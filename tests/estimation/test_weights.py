@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from spectral_latent.estimation import (
     ESTIMATORS,
-    EstimatorOptions,
     FeatureColumns,
     Moments,
     Shard,
@@ -70,7 +69,7 @@ def test_a_weight_for_each_component_is_needed() -> None:
 def test_a_tree_of_weight_two_is_two_trees_for_every_estimator(name: str) -> None:
     """The draws of k-means++ depend on the number of points, so that clusters are left out."""
     pairs = [(tree, 1 + at % 3) for at, tree in enumerate(sample())]
-    options = EstimatorOptions(name, n_states=3, iterations=3, smoothing=5.0)
+    options = ESTIMATORS[name].with_settings(n_states=3, iterations=3, smoothing=5.0)
     found = estimate(Treebank.of([shard_of(pairs)]), options)
     wanted = estimate(Treebank.of([shard_of(repeated(pairs))]), options)
     same_numbers(numbers_of(found.operators), numbers_of(wanted.operators), rtol=1e-5, atol=1e-7)

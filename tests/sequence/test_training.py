@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from spectral_latent._names import EstimatorName
 from spectral_latent.estimation import (
+    ESTIMATORS,
     EstimatorOptions,
     FeatureColumns,
     Progress,
@@ -42,7 +43,8 @@ def strings(n: int, seed: int = 0, m: int = 3, n_symbols: int = 4) -> list[list[
 
 def exactly(estimator: EstimatorName, n_states: int, iterations: int = 5) -> HMMOptions:
     """Options with a given number of states."""
-    return HMMOptions(EstimatorOptions(estimator, n_states=n_states, iterations=iterations), choose_states=False)
+    chosen = ESTIMATORS[estimator].with_settings(n_states=n_states, iterations=iterations)
+    return HMMOptions(chosen, choose_states=False)
 
 
 @pytest.fixture

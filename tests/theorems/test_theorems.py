@@ -15,6 +15,7 @@ from scipy import sparse
 
 from benchmarks.papers.weighted_nodes import one_hot
 from spectral_latent.estimation import (
+    ESTIMATORS,
     EstimatorOptions,
     FeatureColumns,
     Progress,
@@ -270,7 +271,7 @@ def test_lost_states_are_told_to_the_listener_and_the_log(
 ) -> None:
     trees, told = sample(branching.model, 300), list[Progress]()
     features = FeatureColumns.of(inside_templates(trees), outside_templates(trees))
-    options = EstimatorOptions(estimator=estimator, n_states=2, iterations=1)  # type: ignore[arg-type]
+    options = ESTIMATORS[estimator].with_settings(n_states=2, iterations=1)
     with caplog.at_level(logging.INFO, "spectral_latent"):
         estimate(treebank_of(trees, without_features(trees)), options, listener=told.append)
         estimate(treebank_of(trees, features), options)
