@@ -44,7 +44,7 @@ spectra = plot_spectra(model.named_operators, ["NP", "VP", "NN"])
 # The objective after each iteration, above that of the start.  A few iterations from a good start gain nearly all.
 
 traces = {}
-for estimator in ("clusters-em", "hybrid"):
+for estimator in ("clusters-em", "moments-em"):
     options = ConstituencyOptions(estimator=EstimatorOptions(estimator, n_states=4, iterations=5))
     traces[estimator] = ConstituencyModel.train(trees, options).members[0].objective
 objectives = plot_objectives(traces)

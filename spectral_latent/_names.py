@@ -19,7 +19,13 @@ __all__ = [
 
 EstimatorName = Literal["spectral", "clustering", "em", "clusters-em", "anchors", "anchors-em", "moments", "moments-em"]
 OLD_ESTIMATORS: Mapping[str, EstimatorName] = MappingProxyType(
-    {"pivots": "anchors", "pivots-em": "anchors-em", "recovered": "moments", "hybrid": "moments-em"}
+    {
+        "pivots": "anchors",
+        "pivots-em": "anchors-em",
+        "anchor": "anchors",
+        "recovered": "moments",
+        "hybrid": "moments-em",
+    }
 )  # earlier names, which are read until the first release
 HullName = Literal["brown", "cca", "best-fit", "random"]
 PresetName = Literal["fast", "accurate", "spectral"]

@@ -50,7 +50,7 @@ class LatentEstimator(BaseEstimator):
     def _estimator_options(self) -> Estimator:
         """Make the options of training.  Raises ValueError for a parameter out of range."""
         checked("n_states", self.n_states, Count)
-        return EstimatorOptions(self.estimator, n_states=int(self.n_states), seed=seed_of(self.random_state))
+        return EstimatorOptions(self.estimator, int(self.n_states)).with_settings(seed=seed_of(self.random_state))
 
 
 class LatentTagClassifier(ClassifierMixin, LatentEstimator):

@@ -25,10 +25,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spectral_latent._names import EstimatorName
+from spectral_latent._names import OLD_ESTIMATORS, EstimatorName
 from spectral_latent._options import Count, checked
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.estimation import EM, EstimatorOptions
+from spectral_latent.estimation import EM, ESTIMATORS, EstimatorOptions
 from spectral_latent.inference import tree_weights
 from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences
 from spectral_latent.sequence.baum_welch import expectation
@@ -48,6 +48,7 @@ class MarkovEstimator(BaseEstimator):
     """
 
     n_components: int
+    estimator: str
     random_state: Any
     startprob_: FloatArray
     transmat_: FloatArray
@@ -59,6 +60,11 @@ class MarkovEstimator(BaseEstimator):
     @abstractmethod
     def _emit(self, state: IntArray, rng: np.random.Generator) -> NDArray[Any]:
         """Draw the observations (n, d) of states (n,)."""
+
+    @property
+    def _name(self) -> str:
+        """The present name of the estimator."""
+        return OLD_ESTIMATORS.get(self.estimator, self.estimator)
 
     def _check_counts(self, n_rows: int) -> None:
         """Raise ValueError if the number of states is out of range, or larger than the number of rows."""
@@ -126,7 +132,7 @@ class MarkovEstimator(BaseEstimator):
         return self._emit(state, rng), state
 
 
-_ESTIMATORS = ("spectral", "em", "hybrid", "anchor")
+_ESTIMATORS = ("spectral", "em", "moments-em", "anchors")
 _STOP = 0.5
 
 
@@ -142,10 +148,10 @@ class SpectralHMM(MarkovEstimator):
     If X has several columns, a row is one category.
 
     n_components: m, the largest number of states.
-    estimator: the way to learn.  "hybrid" is Baum-Welch from one start, states that are recovered from moments; if
-    moments show fewer than m states, random starts join it.  "em" is Baum-Welch from random starts.  "anchor" is the
-    anchor method: it has no local optima, and is consistent if every state has a category of its own.  "spectral" is
-    the method of moments: it has no local optima either, but no states; it predicts and samples observations.
+    estimator: the way to learn.  "moments-em" is Baum-Welch from one start, the states that moments show; if
+    moments show fewer than m states, random starts join it.  "em" is Baum-Welch from random starts.  "anchors" is
+    the anchor method: it has no local optima, and is consistent if every state has a category of its own.  "spectral"
+    is the method of moments: it has no local optima either, but no states; it predicts and samples observations.
     n_init: the number of random starts; the likeliest model is kept.
     tol: Baum-Welch ends when the mean log-likelihood of a position rises by less than `tol` in an iteration.
     n_iter: the largest number of iterations of Baum-Welch.
@@ -166,7 +172,7 @@ class SpectralHMM(MarkovEstimator):
     def __init__(
         self,
         n_components: int = 1,
-        estimator: Literal["spectral", "em", "hybrid", "anchor"] = "hybrid",
+        estimator: Literal["spectral", "em", "moments-em", "anchors"] = "moments-em",
         *,
         n_init: int = 10,
         tol: float = 2e-5,
@@ -194,7 +200,7 @@ class SpectralHMM(MarkovEstimator):
         than states, and for parameters out of range.
         """
         checked("n_init", self.n_init, Count)
-        if self.estimator not in _ESTIMATORS:
+        if self._name not in _ESTIMATORS:
             raise ValueError(f"estimator must be one of {', '.join(_ESTIMATORS)}, not {self.estimator!r}")
         x = categories_in(validate_data(self, X, dtype=None))
         self._check_counts(len(x))
@@ -213,8 +219,8 @@ class SpectralHMM(MarkovEstimator):
     def _learn(self, sequences: list[list[int]]) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Learn `model_` from sequences of the numbers of categories; return its states, if it has any."""
         self.model_: Any
-        match self.estimator:
-            case "anchor":
+        match self._name:
+            case "anchors":
                 words = ([str(x) for x in row] for row in sequences)
                 self.model_ = AnchorHMM.train(words, _anchor_options(self.n_components))
                 return _states_of(self.model_.hidden, self.model_.words)
@@ -222,7 +228,7 @@ class SpectralHMM(MarkovEstimator):
                 self.model_ = self._latent(sequences, "spectral", seed_of(self.random_state))
                 return None
         first = seed_of(self.random_state)
-        models = [self._latent(sequences, "moments-em", first)] if self.estimator == "hybrid" else []
+        models = [self._latent(sequences, "moments-em", first)] if self._name == "moments-em" else []
         if not models or models[0].hidden.n_states < self.n_components:
             models += [self._latent(sequences, "em", first + start) for start in range(self.n_init)]
         self.model_ = max(models, key=lambda model: model.objective[-1])
@@ -231,12 +237,8 @@ class SpectralHMM(MarkovEstimator):
     def _latent(self, sequences: list[list[int]], name: EstimatorName, seed: int) -> LatentHMM:
         """Train a latent hidden Markov model."""
         mean_length = sum(map(len, sequences)) / len(sequences)
-        options = EstimatorOptions(
-            name,
-            n_states=int(self.n_components),
-            iterations=self.n_iter,
-            tolerance=self.tol * mean_length,
-            seed=seed,
+        options = ESTIMATORS[name].with_settings(
+            n_states=int(self.n_components), iterations=self.n_iter, tolerance=self.tol * mean_length, seed=seed
         )
         return LatentHMM.train(sequences, HMMOptions(options, choose_states=False))
 
@@ -263,7 +265,7 @@ class SpectralHMM(MarkovEstimator):
         Raises ValueError if the estimator has no states.
         """
         if not self._has_states:
-            raise ValueError("the spectral estimator has no states; choose another estimator: hybrid, em or anchor")
+            raise ValueError("the spectral estimator has no states; choose moments-em, em or anchors")
         numbers = self._numbers(X)
         stop = np.full(len(self.startprob_), _STOP)
         model = HiddenMarkov(self.startprob_, self.transmat_, stop, self.emissionprob_[:, numbers])
@@ -309,7 +311,7 @@ def _anchor_options(n_states: int) -> AnchorOptions:
     )
 
 
-_GAUSSIAN_ESTIMATORS = ("hybrid", "recovered")
+_GAUSSIAN_ESTIMATORS = ("moments-em", "moments")
 _COVARIANCES = ("diag", "full")
 
 
@@ -318,8 +320,8 @@ class SpectralGaussianHMM(MarkovEstimator):
 
     n_components: m, the number of states.
     covariance_type: the form of covariance matrices, "diag" or "full".
-    estimator: the way to learn.  "recovered" is the method of moments: it is consistent for emissions of any form, but
-    needs many positions.  "hybrid" starts EM from its result: first on cells of the observations, then on the
+    estimator: the way to learn.  "moments" is the method of moments: it is consistent for emissions of any form, but
+    needs many positions.  "moments-em" starts EM from its result: first on cells of the observations, then on the
     observations themselves.
     n_init: the number of ways to divide the observations into cells, of which the likeliest model is kept.
     min_covar: the smallest variance in any direction.
@@ -342,7 +344,7 @@ class SpectralGaussianHMM(MarkovEstimator):
         n_components: int = 1,
         covariance_type: Literal["diag", "full"] = "diag",
         *,
-        estimator: Literal["hybrid", "recovered"] = "hybrid",
+        estimator: Literal["moments-em", "moments"] = "moments-em",
         n_init: int = 3,
         min_covar: float = 1e-3,
         tol: float = 2e-5,
@@ -366,7 +368,7 @@ class SpectralGaussianHMM(MarkovEstimator):
         """
         checked("n_init", self.n_init, Count)
         for name, value, allowed in (
-            ("estimator", self.estimator, _GAUSSIAN_ESTIMATORS),
+            ("estimator", self._name, _GAUSSIAN_ESTIMATORS),
             ("covariance_type", self.covariance_type, _COVARIANCES),
         ):
             if value not in allowed:
@@ -389,12 +391,8 @@ class SpectralGaussianHMM(MarkovEstimator):
 
     def _learn(self, x: FloatArray, lengths: IntArray, seed: int) -> GaussianMarkov:
         """Train a model on observations (N, d) of sequences of some lengths (T,)."""
-        options = EstimatorOptions(
-            self.estimator,
-            n_states=int(self.n_components),
-            iterations=self.n_iter,
-            tolerance=self.tol * len(x) / len(lengths),
-            seed=seed,
+        options = EstimatorOptions(self.estimator, int(self.n_components)).with_settings(
+            iterations=self.n_iter, tolerance=self.tol * len(x) / len(lengths), seed=seed
         )
         model = gaussian_moments(x, lengths, options, self.covariance_type, self.min_covar)
         if isinstance(options, EM):

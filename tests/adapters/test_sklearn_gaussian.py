@@ -60,7 +60,7 @@ def fitted(data: np.ndarray) -> SpectralGaussianHMM:
 
 def test_moments_are_consistent() -> None:
     """Sixteen times the positions have about a quarter of the error, and far less than clusters could have."""
-    options = EstimatorOptions("recovered", n_states=3)
+    options = EstimatorOptions("moments", n_states=3)
     errors = [
         error(gaussian_moments(drawn(n, seed=3)[0], np.array([n]), options, "full", 1e-6)) for n in (4000, 64_000)
     ]
@@ -71,7 +71,7 @@ def test_moments_are_consistent() -> None:
 
 def test_em_never_falls_and_is_more_precise(data: np.ndarray) -> None:
     lengths = np.full(8, 500)
-    start = gaussian_moments(data, lengths, EstimatorOptions("recovered", n_states=3), "full", 1e-3)
+    start = gaussian_moments(data, lengths, EstimatorOptions("moments", n_states=3), "full", 1e-3)
     options = EstimatorOptions("em", n_states=3, iterations=15)
     found, log_likelihood = gaussian_baum_welch(data, lengths, start, options, "full", 1e-3)
     assert (np.diff(log_likelihood) > -1e-6).all()

@@ -73,7 +73,7 @@ def test_a_model_is_found_again(fitted: SpectralHMM) -> None:
     np.testing.assert_allclose(fitted.startprob_[order], CHAIN.initial, atol=0.08)
 
 
-@pytest.mark.parametrize("estimator", ["em", "anchor", "spectral"])
+@pytest.mark.parametrize("estimator", ["em", "anchors", "spectral"])
 def test_new_sequences_are_nearly_as_likely_as_under_the_truth(
     estimator: str, data: tuple[np.ndarray, list[int]]
 ) -> None:
@@ -225,7 +225,7 @@ def test_two_symbols_in_turn_need_two_states() -> None:
         np.testing.assert_array_equal(hmm.predict(X), [first, second] * 5)
 
 
-@pytest.mark.parametrize(("estimator", "found"), [("anchor", 2), ("spectral", 1)])
+@pytest.mark.parametrize(("estimator", "found"), [("anchors", 2), ("spectral", 1)])
 def test_a_model_with_fewer_states_than_asked_warns(estimator: str, found: int) -> None:
     with pytest.warns(ConvergenceWarning, match=f"the data support {found} of the 5 states asked for"):
         SpectralHMM(5, estimator, random_state=0).fit([[0], [1]] * 5)
