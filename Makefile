@@ -73,7 +73,7 @@ coverage: $(INSTALLED)
 	  --no-loadscope-reorder
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --cov --cov-append --cov-report=term -m 'not corpus' $(COMPILED_TESTS)
 
-# Deliberate faults in the core, and the share that the tests catch: three quarters of an hour.
+# Deliberate faults in the core, and the share that the tests catch: about an hour.
 # make mutants MUTANTS="--room estimation --faults 50 --seed 2" for others.
 mutants: $(INSTALLED)
 	PYTHONPATH=.:adapters $(BIN)/python -m tests.mutants $(MUTANTS)
