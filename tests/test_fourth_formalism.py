@@ -165,6 +165,37 @@ def test_the_weight_of_an_input_is_that_of_all_bracketings(models: dict[int, Cal
     assert np.exp(models[4].log_probabilities([tokens, ["a"]]))[0] == pytest.approx(total)
 
 
+def test_a_question_that_is_answered_wrongly_is_named(models: dict[int, Calculator]) -> None:
+    model, tokens = models[1], ["a", "+", "2"]
+    right = model.grammar.forest([tokens])
+    twice = model.grammar.forest([tokens, tokens])
+
+    def asked(question: str, answer: Any) -> Calculator:
+        wrong = type("Wrong", (Arithmetic,), {question: lambda self, given: answer})
+        return model.with_members(lambda each: wrong(each.options, each.terminals, each.latent))
+
+    each = "must return a forest with one component for each of the 1"
+    for question, answer, kind, message in [
+        ("forest", 5, TypeError, "must return a WeighedForest, not 5"),
+        ("forest", right._replace(forest=None), TypeError, "must return a WeighedForest with a Forest, not None"),
+        ("forest", twice, ValueError, f"{each} inputs, not 2"),
+        ("forest_of", None, TypeError, "must return a WeighedForest, not None"),
+        ("forest_of", twice, ValueError, f"{each} trees, not 2"),
+        ("gains", np.full(right.forest.n_edges, np.nan), ValueError, "must return finite numbers"),
+    ]:
+        wrong = asked(question, answer)
+        calls = [lambda wrong=wrong: wrong.best(tokens)]
+        if question == "forest":
+            calls.append(lambda wrong=wrong: wrong.log_probabilities([tokens]))
+        elif question == "forest_of":
+            calls.append(lambda wrong=wrong: wrong.score([("+", "a", "2")]))
+        for call in calls:
+            with pytest.raises(kind, match=f"Wrong.{question} {message}"):
+                call()
+    with pytest.raises(ValueError, match=r"Wrong\.gains must be a NumPy array of float64, not int"):
+        asked("gains", 5).best(tokens)
+
+
 def test_it_knows_nothing_but_the_core() -> None:
     tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
     modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]

@@ -28,7 +28,6 @@ STEPS = {"charts", "checked", "find_parts", "score_with_parts", "span_examples"}
 OF_WORDS = ("ConstituencyModel.", "DependencyModel.", "LatentTagger.", "AnchorHMM.")
 SEVERAL = {"inputs", "phrases", "sentences", "trees"}  # parameters with several of what is no string
 ONE = {"given", "sentence", "words"}
-N_PROCESSES = (None, -1)  # they are right
 DEPENDENCIES = [DependencySentence.of(["Yes", "!"], ["A", "B"]).with_heads((0, 1))]
 
 
@@ -168,7 +167,7 @@ def foreign(name: str, call: Callable[..., Any], given: dict[str, Any]) -> Itera
     """
     for parameter in given:
         for wrong in WRONG:
-            if not (parameter == "jobs" and any(wrong is each for each in N_PROCESSES)):
+            if not (parameter == "jobs" and wrong is None):  # which is right
                 read_as_list = (parameter in ONE | SEVERAL and isinstance(wrong, str)) or (
                     parameter in SEVERAL and isinstance(wrong, tuple)
                 )

@@ -212,8 +212,10 @@ class LatentHMMTagger(TaggerAdapter):
         if length == 0:
             return []
         generator = np.random.default_rng(int(rng.random() * 2**53))
-        (words,) = self.model.sample(1, generator, length=length, max_length=length + 1)
-        return list(zip(words, self._tagger.draw(words, generator), strict=True))
+        drawn: list[Any] = self.model.sample(1, generator, length=length)[0]
+        if isinstance(self.model, LatentTagger):
+            return drawn
+        return list(zip(drawn, self._tagger.draw(drawn, generator), strict=True))
 
 
 def _with_named_states(model: LatentHMM) -> StateTagger:

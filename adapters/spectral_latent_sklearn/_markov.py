@@ -293,7 +293,7 @@ class SpectralHMM(MarkovEstimator):
             return super().sample(n_samples, random_state)
         checked("n_samples", n_samples, Count)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
-        (drawn,) = self.model_.sample(1, rng, length=n_samples, max_length=n_samples + 1)
+        (drawn,) = self.model_.sample(1, rng, length=n_samples)
         return self.categories_[drawn].reshape(n_samples, -1), None
 
     def _emit(self, state: IntArray, rng: np.random.Generator) -> NDArray[Any]:

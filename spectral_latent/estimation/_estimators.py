@@ -157,7 +157,7 @@ class Estimator(Options, ABC):
 
         start: makes the model.
         """
-        return start.of_operators(self.fit(treebank, jobs=jobs, listener=listener).operators)
+        return start.of_operators(estimate(treebank, self, jobs=jobs, listener=listener).operators)
 
     def setting_names(self) -> set[str]:
         """List the names of the settings of this estimator and of its start."""
@@ -383,7 +383,8 @@ def estimate(
     """Estimate observable operators.
 
     estimator: the estimator; `Spectral()` if not given.
-    Raises EstimationError if the data do not support the estimate.
+    Raises EstimationError if the data do not support the estimate, and TypeError for an estimator whose `fit` returns
+    something else than an `Estimate`.
 
     >>> from spectral_latent.estimation import FeatureColumns, Shard
     >>> from spectral_latent.trees import SkeletalTrees
@@ -395,7 +396,13 @@ def estimate(
            [0.333]])
     """
     chosen: Estimator = checked("estimator", estimator, Estimator | None) or Spectral()
-    return chosen.fit(treebank, jobs=jobs, listener=listener)
+    found: Any = chosen.fit(treebank, jobs=jobs, listener=listener)
+    promise = f"{type(chosen).__name__}.fit must return an Estimate"
+    if not isinstance(found, Estimate):
+        raise TypeError(f"{promise}, not {found!r:.60}")
+    if not isinstance(found.operators, ObservableOperators):
+        raise TypeError(f"{promise} of ObservableOperators, not of {found.operators!r:.60}")
+    return found
 
 
 def reestimate(

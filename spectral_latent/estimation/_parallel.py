@@ -18,7 +18,7 @@ from typing import Literal, TypeVar, TypeVarTuple, Unpack
 import scipy
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from spectral_latent._options import checked
+from spectral_latent._options import Count, checked
 from spectral_latent.estimation.progress import EstimationError
 
 _ATTEMPTS = 3
@@ -67,7 +67,7 @@ def _n_workers(jobs: int | None, prefer: Workers) -> int:
     """Ask the engine for its number of workers for some jobs; a cluster always uses all of its workers."""
     from joblib.parallel import get_active_backend  # here, because parsing does without it, and it takes long to import
 
-    checked("jobs", jobs, int | None)
+    checked("jobs", jobs, Count | None)
     engine, configured = get_active_backend(prefer=prefer)
     return int(engine.effective_n_jobs(configured if jobs is None else jobs))
 

@@ -23,6 +23,7 @@ from spectral_latent.estimation import (
     Listener,
     Priors,
     Treebank,
+    estimate,
     reestimate,
     relative_frequencies,
     silent,
@@ -422,7 +423,7 @@ class Training(Generic[Model]):
 
     def estimate(self, *, jobs: int | None = 1, listener: Listener = silent) -> Model:
         """Estimate the latent model by the estimator of its options."""
-        latent = self.coarse.options.estimator.fit(self.treebank, jobs=jobs, listener=listener)
+        latent = estimate(self.treebank, self.coarse.options.estimator, jobs=jobs, listener=listener)
         return self._with(latent.operators, latent.rounded_objective)
 
     def reestimate(self, operators: ObservableOperators, *, jobs: int | None = 1) -> Model:

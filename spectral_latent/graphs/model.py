@@ -20,6 +20,7 @@ from spectral_latent.estimation import (
     Estimator,
     Listener,
     Spectral,
+    estimate,
     read_treebanks,
     silent,
 )
@@ -228,7 +229,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
         checked("outside_features", outside_features, Mapping | None)
         formalism = GraphFormalism(inside_features or {}, outside_features or {})
         (treebank,) = read_treebanks(check_graphs(graphs), [formalism], weights=weights, jobs=jobs)
-        estimated = options.fit(treebank, jobs=jobs, listener=listener)
+        estimated = estimate(treebank, options, jobs=jobs, listener=listener)
         names = formalism.symbols, formalism.terminals
         return GraphModel((GraphGrammar(options, *names, estimated.operators, estimated.objective),))
 

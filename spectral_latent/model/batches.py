@@ -15,7 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
-from spectral_latent._options import checked
+from spectral_latent._options import Count, checked
 from spectral_latent.estimation import parallel_map
 from spectral_latent.files import StoredModel, temporary_folder
 
@@ -115,7 +115,7 @@ def _remove(folder: Path, process: int) -> None:
 
 def _n_processes(jobs: int | None) -> int:
     """Ask the engine of joblib how many processes it has for a number of jobs; one job is one process on any engine."""
-    if checked("jobs", jobs, int | None) == 1:
+    if checked("jobs", jobs, Count | None) == 1:
         return 1
     from joblib import effective_n_jobs  # here, because one process does without it, and it takes long to import
 

@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
+from spectral_latent._compiled import check_column
 from spectral_latent._options import Count, ShortRepr, checked, counted
 from spectral_latent.files import StoredModel
 from spectral_latent.inference import (
@@ -133,7 +134,7 @@ class Member(ShortRepr, Generic[Input, Tree]):
 
         trees: the trees.
         """
-        return self.forest_of(trees).weight()
+        return self._answer("forest_of", trees).weight()
 
     @abstractmethod
     def output(self, tree: SkeletalTrees, given: Input | None = None) -> Tree:
@@ -157,6 +158,33 @@ class Member(ShortRepr, Generic[Input, Tree]):
         weighed: the forest of one or more inputs, with E edges.
         """
         return np.abs(weighed.marginals())[weighed.forest.item]
+
+    def _answer(self, question: Literal["forest", "forest_of"], given: Sequence[Any]) -> WeighedForest:
+        """Answer a question about inputs or trees, and check that the forest has a component for each of them."""
+        name = f"{type(self).__name__}.{question}"
+        weighed: Any = getattr(self, question)(given)
+        if not isinstance(weighed, WeighedForest):
+            raise TypeError(f"{name} must return a WeighedForest, not {weighed!r:.60}")
+        for part, kind in ((weighed.operators, ObservableOperators), (weighed.forest, Forest)):
+            if not isinstance(part, kind):
+                raise TypeError(f"{name} must return a WeighedForest with a {kind.__name__}, not {part!r:.60}")
+        of_tree = weighed.forest if weighed.tree is None else weighed.forest._replace(component=weighed.tree)
+        if of_tree.n_components != len(given):
+            what = "inputs" if question == "forest" else "trees"
+            raise ValueError(
+                f"{name} must return a forest with one component for each of the {len(given)} {what}, "
+                f"not {of_tree.n_components}"
+            )
+        return weighed
+
+    def _checked_gains(self, weighed: WeighedForest) -> FloatArray:
+        """Compute the gain (E,) of each edge, and check that all are finite."""
+        gains = self.gains(weighed)
+        name = f"{type(self).__name__}.gains"
+        check_column(f"the numbers of {name}", gains, (weighed.forest.n_edges,), np.float64)
+        if not np.isfinite(gains).all():
+            raise ValueError(f"{name} must return finite numbers")
+        return gains
 
     @property
     def named_operators(self) -> NamedOperators:
@@ -260,7 +288,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
 
     def _sum(self, inputs: list[Input]) -> SignedLog:
         """Sum p̂ over the trees of each of several checked inputs."""
-        return SignedLog.mean([member.forest(inputs).weight() for member in self.members])
+        return SignedLog.mean([member._answer("forest", inputs).weight() for member in self.members])
 
     def _find(self, inputs: list[Input], n_best: int, *args: Any, **settings: Any) -> list[Parses[Tree]]:
         """Find the best trees of each of several checked inputs, none of them empty.
@@ -268,9 +296,9 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         Without parts that members have in common, only one member can decode.
         """
         member = self.grammar
-        weighed = member.forest(inputs)
+        weighed = member._answer("forest", inputs)
         forest = weighed.forest
-        found = n_best_derivations(forest, member.gains(weighed), n_best)
+        found = n_best_derivations(forest, member._checked_gains(weighed), n_best)
         trees = [derivation.tree(forest, weighed.operators.rules) for derivation in found]
         outputs = [member.output(tree, inputs[at]) for tree, at in zip(trees, found.component.tolist(), strict=True)]
         parses: list[Parses[Tree]] = [Parses() for _ in inputs]

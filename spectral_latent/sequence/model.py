@@ -37,7 +37,7 @@ __all__ = ["LatentHMM", "LatentTagger", "StateTagger"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
+class LatentTagger(
     SequenceModel,
     TaggingModel,
     WordTagger,
@@ -148,6 +148,22 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
         least = coarse.log + (np.log(self._floor) if self._floor else -np.inf)
         return np.asarray(np.minimum(np.maximum(estimate, least), self._predictor.log_probabilities(columns.rows)))
 
+    def sample(
+        self, n: int, rng: np.random.Generator, max_nodes: int = 20_000, *, length: int | None = None
+    ) -> list[list[tuple[str, Tag]]]:
+        """Draw sentences of words seen in training, each word with its tag, as `score` takes them.
+
+        Each word is drawn from the distribution of `following`, and then the tags of the sentence as `draw` does.
+
+        n: the number of sentences.
+        max_nodes: the largest number of nodes of an s-tree, which has two for each word.
+        length: the length of every sentence; None for any length within `max_nodes`.
+
+        Raises ValueError if a sentence of any length grows beyond `max_nodes` nodes.
+        """
+        sentences = super().sample(n, rng, max_nodes, length=length)
+        return [list(zip(words, self.draw(words, rng), strict=True)) for words in sentences]
+
     @property
     def description(self) -> dict[str, Any]:
         """The facts about the tagger, its tags among them."""
@@ -155,7 +171,7 @@ class LatentTagger(  # type: ignore[misc]  # `sample` has settings of its own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentHMM(  # type: ignore[misc]  # `sample` has settings of its own
+class LatentHMM(
     SequenceModel, LatentTreeModel[SequenceGrammar[HMMOptions, Alphabet], Sequence[Hashable], list[Hashable]]
 ):
     """A hidden Markov model of sequences of any hashable observations, without tags.

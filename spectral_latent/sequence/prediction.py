@@ -271,7 +271,6 @@ class Predictor:
         """
         checked("n", n, Annotated[int, Countable(0)])
         checked("length", length, Count | None)
-        checked("max_length", max_length, Count)
         checked("rng", rng, np.random.Generator)
         n_terminals = self.n_terminals
         known = np.tile(np.arange(n_terminals) < n_known, 2)
@@ -281,7 +280,7 @@ class Predictor:
         growing = drawn  # the sequences that have not ended
         while growing:
             if len(growing[0]) == max_length:
-                raise ValueError(f"a sampled sequence has more than {max_length} observations")
+                raise ValueError(f"a sampled sequence has more than {max_length} observations; raise max_nodes")
             scaled = self._scale(state)
             p = self._raise_estimates(scaled) * known
             if length is not None:
@@ -406,16 +405,17 @@ class SequenceModel(ABC):
         return dict(sorted(probability.items(), key=lambda pair: -pair[1]))
 
     def sample(
-        self, n: int, rng: np.random.Generator, *, length: int | None = None, max_length: int = 10_000
+        self, n: int, rng: np.random.Generator, max_nodes: int = 20_000, *, length: int | None = None
     ) -> list[list[Any]]:
         """Draw sequences of observations seen in training: each observation from the distribution of `following`.
 
         n: the number of sequences.
-        length: the length of every sequence; None for any length.
-        max_length: the largest length of a sequence.
+        max_nodes: the largest number of nodes of an s-tree, which has two for each observation.
+        length: the length of every sequence; None for any length within `max_nodes`.
 
-        Raises ValueError if a sequence grows longer than max_length.
+        Raises ValueError if a sequence of any length grows beyond `max_nodes` nodes.
         """
         known = self.grammar.observations.known
-        drawn = self._predictor.sample(n, len(known), rng, length, max_length)
+        longest = checked("max_nodes", max_nodes, Count) // 2
+        drawn = self._predictor.sample(n, len(known), rng, length, longest if length is None else length)
         return [[known[x] for x in row] for row in drawn]

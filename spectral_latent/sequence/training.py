@@ -32,6 +32,7 @@ from spectral_latent.estimation import (
     ProjectionOptions,
     Treebank,
     TreebankShard,
+    estimate,
     operators_from_moments,
     parallel_map,
     read_treebanks,
@@ -356,7 +357,7 @@ def train_tagged(
     tag_of_symbol = np.arange(2 * len(tags)) % len(tags)
     smooth = partial(smooth_emissions, lexicon, options.lexicon, tag_of_symbol=tag_of_symbol)
     treebank = _with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
-    latent = options.estimator.fit(treebank, jobs=jobs, listener=listener)
+    latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
     return _grammar(treebank, options, tags, lexicon, latent).rounded()
 
 
@@ -482,7 +483,7 @@ def train_untagged(
     n_states, floor = choose_states_and_floor(stored, alphabet, plain, jobs, listener)
     estimator = plain.estimator.with_settings(n_states=n_states)
     if not estimator.probabilities:
-        latent = estimator.fit(treebank, jobs=jobs, listener=listener)
+        latent = estimate(treebank, estimator, jobs=jobs, listener=listener)
     else:
         model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
         operators = _with_unseen(model, treebank.counts, options.back_off).operators()

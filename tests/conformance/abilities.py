@@ -98,6 +98,6 @@ class AnswersByProcesses:
         assert isinstance(self, ModelConformance)
         inputs = self.inputs() * 3  # more than a batch
         assert self.many(models[0], inputs, jobs=2) == self.many(models[0], inputs, jobs=1)
-        for wrong in ("2", 2.5, True):
-            with pytest.raises(ValueError, match="jobs must be an integer or None"):
+        for wrong in ("2", 2.5, True, 0, -1):
+            with pytest.raises(ValueError, match="jobs must be an integer of at least 1 or None"):
                 self.many(models[0], inputs, jobs=wrong)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import pytest
 
@@ -51,6 +51,30 @@ def test_every_model_trains_with_it_and_keeps_it_in_its_file(name: str, tmp_path
     again = load(tmp_path / "model")
     assert again.options == model.options
     assert getattr(again.options, "estimator", again.options) == OWN
+
+
+@dataclass(frozen=True)
+class Wrong(Estimator):
+    """Return what is no estimate."""
+
+    def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Any:
+        """Forget to estimate."""
+        return self.answer
+
+    answer: ClassVar[Any] = None
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_an_estimator_that_returns_no_estimate_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing: Any = None
+    for answer, message in [
+        (5, "Wrong.fit must return an Estimate, not 5"),
+        (None, "Wrong.fit must return an Estimate, not None"),
+        (Estimate(nothing), "Wrong.fit must return an Estimate of ObservableOperators, not of None"),
+    ]:
+        monkeypatch.setattr(Wrong, "answer", answer)
+        with pytest.raises(TypeError, match=message):
+            MODELS[name](Wrong())
 
 
 def test_files_of_an_unknown_estimator_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

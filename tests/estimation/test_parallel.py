@@ -8,13 +8,15 @@ import threading
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import joblib
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from spectral_latent import ConstituencyModel
+from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimationError, dismiss_workers, parallel_map
 
 
@@ -30,6 +32,19 @@ def shifted(number: int, shift: int, factor: float) -> float:
 def test_results_come_in_the_order_of_the_items(jobs: int | None) -> None:
     assert list(parallel_map(shifted, range(50), jobs, 3, 0.5)) == [(number + 3) * 0.5 for number in range(50)]
     assert list(parallel_map(shifted, [], jobs, 3, 0.5)) == []
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True, "two"])
+def test_a_wrong_number_of_jobs_is_named_with_what_is_allowed(jobs: Any) -> None:
+    message = f"jobs must be an integer of at least 1 or None, not {jobs!r}"
+    model = ConstituencyModel.train(embedded_treebank(30))
+    for ask in (
+        lambda: list(parallel_map(shifted, [1], jobs, 3, 0.5)),
+        lambda: ConstituencyModel.train(embedded_treebank(30), jobs=jobs),
+        lambda: list(model.all([["the", "dog"]], jobs=jobs)),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ask()
 
 
 def test_workers_are_threads_of_this_process_unless_processes_are_preferred_or_configured() -> None:

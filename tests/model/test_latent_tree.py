@@ -25,6 +25,11 @@ TREES = [
     DependencySentence.of(["dogs", "bark", "now"], ["N", "V", "R"]).with_heads((2, 0, 2)),
     DependencySentence.of(["bark", "now"], ["V", "R"]).with_heads((0, 1)),
 ]
+TAGGED = [
+    [("the", "D"), ("dog", "N"), ("runs", "V")],
+    [("dogs", "N"), ("run", "V")],
+    [("it", "N"), ("run", "V")],
+]
 
 
 def phrase(*words: str) -> Phrase:
@@ -50,16 +55,20 @@ def arcs() -> DependencyModel:
 
 
 def tags() -> LatentTagger:
-    sentences = [
-        [("the", "D"), ("dog", "N"), ("runs", "V")],
-        [("dogs", "N"), ("run", "V")],
-        [("it", "N"), ("run", "V")],
-    ]
-    return LatentTagger.train(sentences * 300, TaggerOptions(ESTIMATOR))
+    return LatentTagger.train(TAGGED * 300, TaggerOptions(ESTIMATOR))
+
+
+def spectral_tags() -> LatentTagger:
+    return LatentTagger.train(TAGGED * 300, TaggerOptions(EstimatorOptions("spectral", n_states=2)))
 
 
 def chains() -> LatentHMM:
     return LatentHMM.train(["ab", "aab", "abb", "b"] * 100, HMMOptions(ESTIMATOR, choose_states=False))
+
+
+def spectral_chains() -> LatentHMM:
+    options = HMMOptions(EstimatorOptions("spectral", n_states=2), choose_states=False)
+    return LatentHMM.train(["ab", "aab", "abb", "b"] * 100, options)
 
 
 def graphs() -> GraphModel:
@@ -88,6 +97,15 @@ def test_trees_are_drawn_as_often_as_their_probability_says(make: Any) -> None:
     assert found == pytest.approx(expected, rel=0.1, abs=4 * np.sqrt(0.25 / N))
     again = model.sample(50, np.random.default_rng(7))
     assert list(map(key, again)) == list(map(key, model.sample(50, np.random.default_rng(7))))
+
+
+@pytest.mark.parametrize("make", [phrases, arcs, tags, spectral_tags, chains, spectral_chains, graphs])
+def test_what_is_drawn_can_be_scored_and_is_possible(make: Any) -> None:
+    model = make()
+    drawn = model.sample(200, np.random.default_rng(0))
+    found = model.score(drawn)
+    assert len(drawn) == len(found.log) == 200 and np.isfinite(found.log).all() and (found.sign != 0).all()
+    assert (found.sign == 1).all() or not model.members[0].probabilities
 
 
 def test_the_sum_over_the_trees_of_an_input_is_the_weight_of_the_input() -> None:

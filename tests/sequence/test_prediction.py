@@ -270,7 +270,7 @@ def test_samples_that_do_not_end_are_stopped() -> None:
         [[0, 1] * 200] * 30, HMMOptions(EstimatorOptions(n_states=1), choose_states=False, floor=0.01)
     )
     with pytest.raises(ValueError, match="more than 20 observations"):
-        model.sample(5, np.random.default_rng(0), max_length=20)
+        model.sample(5, np.random.default_rng(0), max_nodes=40)
 
 
 def test_surprisal_is_what_may_follow(learnt: LatentHMM) -> None:
