@@ -45,7 +45,7 @@ test: $(INSTALLED) $(COMPILED)
 	$(BIN)/python -m pytest -m 'not slow' --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # What CI runs on every change, and what is slow and rarely finds a fault: weekly, and before a release.
-all: lint types test test-bare test-lowest test-wheel coverage mutants fuzz guided kill soak processors docs
+all: lint types test test-bare test-lowest test-wheel coverage mutants fuzz guided kill soak processors docs regression
 	$(BIN)/python -m pytest -m slow
 
 # As on a new machine, without corpora and without compiled code: all tests that read corpora, which skip, and the files of

@@ -1,6 +1,6 @@
 """Fail if training or parsing takes 1.3 times the CPU time of an earlier version.
 
-    python -m benchmarks.regression                   # beside the last tag
+    python -m benchmarks.regression                   # beside the last tag; beside HEAD~100 if there is no tag
     python -m benchmarks.regression --base HEAD~50 --runs 7
 
 Both versions train on the embedded treebank and parse its sentences, by turns, in processes of their own with one
@@ -46,7 +46,7 @@ def measure(checkout: Path) -> tuple[float, float]:
 def main() -> int:
     """Compare the checkout with an earlier version; return 1 if it is too slow."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base", help="the earlier version; the last tag if not given")
+    parser.add_argument("--base", help="the earlier version; the last tag if not given, or HEAD~100 before the first tag")
     parser.add_argument("--runs", type=int, default=5, help="the runs of each version")
     arguments = parser.parse_args()
     base = arguments.base
@@ -54,9 +54,7 @@ def main() -> int:
         found = subprocess.run(
             ["git", "describe", "--tags", "--abbrev=0"], cwd=ROOT, capture_output=True, text=True, check=False
         )
-        base = found.stdout.strip()
-        if not base:
-            parser.error("no tag to compare with; name a commit with --base")
+        base = found.stdout.strip() or "HEAD~100"
     with tempfile.TemporaryDirectory() as folder:
         before = Path(folder, "before")
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", before, base], cwd=ROOT, check=True)
