@@ -46,7 +46,7 @@ def measure(checkout: Path) -> tuple[float, float]:
 def main() -> int:
     """Compare the checkout with an earlier version; return 1 if it is too slow."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base", help="the earlier version; the last tag if not given, or HEAD~100 before the first tag")
+    parser.add_argument("--base", help="the earlier version; the last tag, or HEAD~100, if not given")
     parser.add_argument("--runs", type=int, default=5, help="the runs of each version")
     arguments = parser.parse_args()
     base = arguments.base

@@ -30,6 +30,7 @@ def test_damaged_models_are_refused_or_give_answers(kind: str, folder: Path) -> 
     assert found["refused"] and found["used"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", kills.KINDS)
 def test_killed_processes_leave_whole_models_and_all_answers(kind: str, tmp_path: Path) -> None:
     kills.KINDS[kind](0, SEED, tmp_path)

@@ -70,6 +70,7 @@ def test_sentences_within_the_limits_are_parsed_as_without_limits(parser: Any) -
     assert list(limited.parse_all(sentences, 2)) == list(model.parse_all(sentences, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the limit of memory is that of POSIX")
 def test_a_hundred_thousand_words_have_a_fallback_in_four_gigabytes(tmp_path: Path) -> None:
     """A fallback costs as little as its words, and the sentence after it is parsed, in every form of the output."""
