@@ -22,6 +22,7 @@ import click
 from spectral_latent._texts import printable
 from spectral_latent._version import __version__
 from spectral_latent.cli.groups import Commands
+from spectral_latent.cli.outputs import LEFT
 
 __all__ = ["CommandGroup", "main", "run"]
 
@@ -39,7 +40,9 @@ _COMMANDS = {  # each command is a function in a module of its name; the help of
     "rerank": "Choose among the trees that a parser gives for each sentence.",
     "demo": "Learn a grammar with latent states from trees, and compare it with the truth.",
 }
-_INTERRUPTED = 130  # the exit status that shells give for Ctrl-C: 128 and the number of the signal
+# The exit statuses that shells give for Ctrl-C and for a closed pipe: 128 and the number of the signal.
+_INTERRUPTED = 130
+_UNREAD = 141
 
 
 class CommandGroup(Commands):
@@ -90,10 +93,15 @@ class _ImportedCommands(CommandGroup):
 
 @contextmanager
 def _users_errors() -> Iterator[None]:
-    """Turn errors that a user can put right into messages that a terminal can show."""
+    """Turn errors that a user can put right into messages that a terminal can show; end if nobody reads the output."""
     try:
         yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is lost without an error
+        raise click.exceptions.Exit(_UNREAD) from None
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and error.option_name in LEFT:
+            raise click.UsageError(f"{error.option_name} left; {LEFT[error.option_name]}", error.ctx) from None
         vars(error)["message"] = printable(error.message)  # final, and shown by several methods
         raise
     except Exception as error:
@@ -109,8 +117,6 @@ def _users_error(error: Exception) -> click.ClickException | None:
         where = "" if error.filename is None else f"{error.filename}: "
         if isinstance(error, IsADirectoryError):
             return click.ClickException(printable(f"{where}a folder, where a file is needed"))
-        if error.errno == errno.EPIPE:
-            return None
         return click.ClickException(printable(f"{where}{error.strerror or error}"))
     if not isinstance(error, ValueError):
         return None
@@ -142,8 +148,9 @@ def main() -> None:
       spectral-latent evaluate wsj.model nltk:treebank:dev
 
     Exit status: 0 for success; 1 for data or models that cannot be used; 2 for a wrong command line, such as an unknown
-    option or a file that cannot be written; 130 for a command that was interrupted.  Input is UTF-8, or UTF-16 with a
-    byte order mark, and may be compressed by gzip; output is UTF-8.
+    option or a file that cannot be written; 130 for a command that was interrupted; 141 if nobody reads its
+    output to the end.  Input is UTF-8, or UTF-16 with a byte order mark, and may be compressed by gzip; output is
+    UTF-8.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")

@@ -13,16 +13,7 @@ __all__ = ["Command", "Commands"]
 
 
 class Command(click.Command):
-    """A command that never writes a file that it reads, and says what replaces an option that left."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            if error.option_name in LEFT:
-                raise click.UsageError(f"{error.option_name} left; {LEFT[error.option_name]}", ctx) from None
-            raise
+    """A command that never writes a file that it reads."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, unless a file to write is also a file to read."""

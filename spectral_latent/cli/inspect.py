@@ -48,8 +48,8 @@ _LISTS = ("words", "rules", "places")
     "--html",
     "page",
     metavar="REPORT",
-    type=OutputFile(),
-    help="Write a page for a browser.",
+    type=OutputFile(ending=".html"),
+    help="Write a page for a browser, in a file that ends in .html.",
 )
 @json_option
 def inspect(

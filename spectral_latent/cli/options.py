@@ -55,9 +55,9 @@ CANDIDATES = 50  # the value of `reranking.N_CANDIDATES`, which is not imported,
 _FIRST = 20  # the largest number of fallbacks whose numbers are kept
 _JSON = (".jsonl", ".ndjson")  # the endings of JSON lines
 
-SOURCES = "of trees: a file or folder of trees in brackets (*.mrg ...), or nltk:NAME, a treebank of NLTK"
+SOURCES = "of trees: brackets (*.mrg ...), a file or folder, or nltk:NAME, a treebank of NLTK"
 DEPENDENCY_SOURCES = "of dependency trees: CoNLL-U, CoNLL-X or Malt-TAB, a file or folder, or nltk:NAME"
-TAGGED_SOURCES = "of tagged sentences: a table as CoNLL-U, or lines of the/DT dog/NN, a file or folder, or nltk:NAME"
+TAGGED_SOURCES = "of tags: a table as CoNLL-U, or lines of the/DT dog/NN, a file or folder, or nltk:NAME"
 TEXT_SOURCES = "of sentences: the same, or lines of tokens in *.tok or *.txt"
 LISTS = "blocks of BLLIP, lines `score TAB tree`, CoNLL-U with comments # score, or JSON lines"
 
@@ -176,8 +176,9 @@ class Answers:
             )
 
     def __str__(self) -> str:
-        fallbacks = f", {self._fallbacks:,} fallbacks" if self._fallbacks else ""
-        return f"{self.sentences:,} sentences, {self._words:,} words{fallbacks}"
+        counts = ((self.sentences, "sentence"), (self._words, "word"), (self._fallbacks, "fallback"))
+        shown = counts if self._fallbacks else counts[:2]
+        return ", ".join(f"{n:,} {name}{'' if n == 1 else 's'}" for n, name in shown)
 
 
 class AnswerRequest(NamedTuple):

@@ -26,8 +26,9 @@ Write = Callable[[str], object]
 
 LEFT = {  # what to use in the place of commands, options and formats that left
     "recipe": "type the commands `train` and `evaluate`, which docs/treebanks.md lists",
-    "--resume": "divide the input by `split`, and answer only the parts that have no answers yet",
-    "--shard": "divide the input, as by `split --number=l/4`, and answer each part",
+    "papers": "run `python -m benchmarks.papers` in a checkout of the project",
+    "--resume": "divide the input by `split`, and give the command only the parts that have no answers yet",
+    "--shard": "divide the input, as by `split --number=l/4`, and give each part to a command of its own",
     ".parquet": "write JSON lines to a name in .jsonl; pandas converts: read_json(FILE, lines=True).to_parquet(NEW)",
 }
 
@@ -36,17 +37,21 @@ class OutputFile(click.Path):
     """The type of an option that names a file to write; a file that cannot be written is refused before work begins.
 
     may_be_read: whether the file may be one that the command reads.
+    ending: how the name of the file must end; empty for any name.
     """
 
-    def __init__(self, *, may_be_read: bool = False) -> None:
+    def __init__(self, *, may_be_read: bool = False, ending: str = "") -> None:
         super().__init__(dir_okay=False, path_type=Path)
         self.may_be_read = may_be_read
+        self.ending = ending
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check that a file can be written."""
         path: Path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if path.suffix.lower() in LEFT:
             self.fail(f"{path}: Parquet left; {LEFT[path.suffix.lower()]}", param, ctx)
+        if not path.name.lower().endswith(self.ending):
+            self.fail(f"{path}: name a file that ends in {self.ending}", param, ctx)
         if path.exists() and not path.is_file():
             self.fail(f"{path}: not a file; name a file", param, ctx)
         if not path.parent.is_dir():

@@ -22,7 +22,7 @@ from spectral_latent.cli.options import (
 )
 from spectral_latent.cli.outputs import OutputFile, results
 from spectral_latent.cli.page import DrawnSentence, page_of_sentences
-from spectral_latent.cli.pictures import PictureFile, write_picture
+from spectral_latent.cli.pictures import write_picture
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
@@ -48,9 +48,19 @@ __all__ = ["parse"]
     help="The limit of CPU seconds for a sentence.  [default: as in MODEL]",
 )
 @number_option("--memory", "MB", "The limit of megabytes for a sentence.  [default: as in MODEL]", most=1 << 24)
-@click.option("--html", "page", metavar="PAGE", type=OutputFile(), help="Draw the trees on a page for a browser.")
 @click.option(
-    "--svg", "picture", metavar="PICTURE", type=PictureFile(), help="Draw the trees in a file that ends in .svg."
+    "--html",
+    "page",
+    metavar="PAGE",
+    type=OutputFile(ending=".html"),
+    help="Draw the trees on a page for a browser, in a file that ends in .html.",
+)
+@click.option(
+    "--svg",
+    "picture",
+    metavar="PICTURE",
+    type=OutputFile(ending=".svg"),
+    help="Draw the trees in a file that ends in .svg.",
 )
 @answer_options
 def parse(

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from spectral_latent.cli.outputs import OutputFile, results
+from spectral_latent.cli.outputs import results
 from spectral_latent.cli.page import DrawnSentence
 
-__all__ = ["PictureFile", "write_picture"]
-
-
-class PictureFile(OutputFile):
-    """The type of an option that names a picture to write, whose name ends in .svg."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check that the picture can be written."""
-        if Path(value).suffix.lower() != ".svg":
-            self.fail(f"{value}: pictures are SVG; name a file that ends in .svg", param, ctx)
-        return super().convert(value, param, ctx)
+__all__ = ["write_picture"]
 
 
 def write_picture(sentences: Iterable[DrawnSentence], path: Path) -> None:

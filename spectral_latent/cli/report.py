@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from heapq import nlargest, nsmallest
+from heapq import nlargest
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,16 +58,19 @@ class _Accuracy(NamedTuple):
 
     @property
     def worst(self) -> list[_Case]:
-        """The sentences with the lowest scores."""
-        return nsmallest(_CASES, self._drawn(), key=lambda case: case.score)
+        """The sentences with the lowest scores, at most half of all."""
+        ranked = self._ranked()
+        return ranked[: min(_CASES, len(ranked) // 2)]
 
     @property
     def best(self) -> list[_Case]:
-        """The longest sentences with the highest scores."""
-        return nlargest(_CASES, self._drawn(), key=lambda case: (case.score, len(case.words)))
+        """The longest sentences with the highest scores, none of them among the worst."""
+        ranked = self._ranked()
+        return ranked[len(ranked) // 2 :][: -_CASES - 1 : -1]
 
-    def _drawn(self) -> list[_Case]:
-        return [case for case in self.cases if len(case.words) in _LENGTHS]
+    def _ranked(self) -> list[_Case]:
+        drawn = (case for case in self.cases if len(case.words) in _LENGTHS)
+        return sorted(drawn, key=lambda case: (case.score, len(case.words)))
 
 
 def _shares(pairs: _Confused, shown: Callable[[str, str], bool] = lambda _first, _second: True) -> _Shares:

@@ -198,14 +198,14 @@ def features(
     output: Path | None,
     quiet: bool,
 ) -> None:
-    """Write the features of all candidates in the format of SVMlight and LETOR, for other learners.
+    """Write the features of all candidates in the format of SVMlight and LETOR.
 
     A line is `gain qid:N FEATURE:VALUE ... # NAME CANDIDATE`.  The gain is the number of right heads, or F1 times the
     number of words.  For test lists, --like takes the features of a reranker that was trained on other lists.
 
     \b
     Example:
-      spectral-latent rerank features dev.nbest --gold dev.mrg --model wsj.model --map names.txt -o dev.svm
+      spectral-latent rerank features dev.nbest --gold dev.mrg --map names.txt -o dev.svm
     """
     from spectral_latent.corpora.nbest_output import feature_map, svmlight
     from spectral_latent.reranking import CandidateFeatures

@@ -64,7 +64,7 @@ def constituency(**given: Any) -> None:
     \b
     Examples:
       spectral-latent train constituency nltk:treebank:train -o wsj.model
-      spectral-latent train constituency nltk:treebank:train -o wsj.model --preset accurate --text news.tok
+      spectral-latent train constituency sections/ -o wsj.model --preset accurate --text news.tok
       spectral-latent train constituency sections/ -o wsj.model --estimator clusters-em --n-states 24
     """
     _train("constituency", **given)
@@ -85,7 +85,7 @@ def constituency(**given: Any) -> None:
     help="The side of a head whose words every grammar attaches first.  [default: that of the preset]",
 )
 def dependency(**given: Any) -> None:
-    """Train a dependency parser, one or more latent dependency grammars, on dependency trees.
+    """Train a dependency parser, one or more latent grammars, on dependency trees.
 
     Each tree has one root; its arcs may cross.  MODEL is written whole when training has succeeded, or not at all.
 
@@ -129,7 +129,7 @@ def tagger(**given: Any) -> None:
 @seed_option("The seed of --hull random; other hulls do not use it.")
 @quiet_option
 def anchor(**given: Any) -> None:
-    """Find parts of speech in sentences without tags, by an anchor hidden Markov model.
+    """Find parts of speech in untagged sentences, by an anchor hidden Markov model.
 
     Each state has an anchor, a word that no other state emits; `spectral-latent anchors` shows and labels them.  MODEL
     is written whole when training has succeeded, or not at all.
@@ -210,8 +210,10 @@ class _TrainingConsole(Console):
         if progress.lowered:
             if self._line:
                 self._line.clear()
-            n_lowered = len(progress.lowered)
-            self.message(f"{n_lowered} symbols get fewer states: their further singular values are too small")
+            from spectral_latent._options import counted
+
+            lowered = counted(len(progress.lowered), "symbol")
+            self.message(f"Fewer states for {lowered}, whose further singular values are too small")
         if self._line:
             self._line(progress)
         elif _is_told(progress):

@@ -146,11 +146,8 @@ def _conllu(nbest: NBest) -> str:
 
 def _json(nbest: NBest) -> str:
     """Write a list as one object."""
-    entry: dict[str, Any] = {"sent_id": nbest.id}
-    trees = [candidate.tree for candidate in nbest.candidates]
-    if not trees or isinstance(trees[0], DependencySentence):
-        entry["words"] = nbest.words
-    for sentence in trees[:1]:
+    entry: dict[str, Any] = {"sent_id": nbest.id, "words": nbest.words}
+    for sentence in [candidate.tree for candidate in nbest.candidates[:1]]:
         if isinstance(sentence, DependencySentence):
             columns = {name: getattr(sentence, name) for name in JSON_COLUMNS}
             entry |= {name: column for name, column in columns.items() if any(cell != "_" for cell in column)}

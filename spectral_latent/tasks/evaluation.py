@@ -176,11 +176,13 @@ def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
 def warn_of_unknown_tags(parser: DependencyModel, unknown: Counter[str], watch: Watch) -> None:
     """Give a warning if words have tags that a parser does not know."""
     if unknown:
+        from spectral_latent._options import counted
+
         own = ", ".join(parser.tags[:_NAMED])
         names = ", ".join(name for name, _ in unknown.most_common(_NAMED))
         watch.message(
-            f"Warning: the parser does not know the tags of {unknown.total()} words, such as {names}, and does not use "
-            f"them; it learned {parser.options.tags} tags such as {own}"
+            f"Warning: the parser does not know the tags of {counted(unknown.total(), 'word')}, such as {names}, and "
+            f"does not use them; it learned {parser.options.tags} tags such as {own}"
         )
 
 

@@ -107,7 +107,7 @@ class InputSentence(NamedTuple):
     lines: the lines of the sentence in a table, each with its line end; none in other formats.
     places: the index in `lines` of the line of each word.
     tokens: the words as they stand in raw text; none in other formats.
-    name: the name in the row of the sentence; empty if there is none.
+    name: the name in the row or the comments of the sentence; empty if there is none.
     constraints: the known parts of the tree, as the parser takes them; None if no part is known.
     """
 
@@ -397,6 +397,7 @@ class _FormatReader(NamedTuple):
     def table(self, lines: Iterable[NumberedLine], is_malt_tab: bool = False) -> Iterator[InputSentence]:
         """Read a sentence from each block of lines; lines after the last block make a sentence without words."""
         from spectral_latent.corpora.conllu import parse_tab_with_lines, parse_with_lines
+        from spectral_latent.corpora.nbest import comment_value
         from spectral_latent.dependency import DependencySentence
 
         parse = parse_tab_with_lines if is_malt_tab else parse_with_lines
@@ -406,7 +407,8 @@ class _FormatReader(NamedTuple):
             if any(map(_has_word, texts)):
                 ((sentence, word_lines),) = parse("".join(texts), self.source, first)
                 places = tuple(line - first for line in word_lines)
-                yield InputSentence(sentence, next(self.numbers), texts, places)
+                name = comment_value(sentence, "sent_id") or ""
+                yield InputSentence(sentence, next(self.numbers), texts, places, name=name)
             else:
                 yield InputSentence(DependencySentence.of([]), 0, texts)
 
@@ -462,6 +464,7 @@ def partial_trees(file: str, model: ConstituencyModel, projective: bool) -> Inpu
 def partial_sentences(file: str, model: DependencyModel, projective: bool) -> Input:
     """Read sentences in CoNLL-U some of whose heads and relations are known, and check them as `partial_trees` does."""
     from spectral_latent.corpora.conllu import parse_partial_conllu_with_lines
+    from spectral_latent.corpora.nbest import comment_value
     from spectral_latent.corpora.text import Line
 
     text, source = read_text(file, "conllu")
@@ -479,6 +482,7 @@ def partial_sentences(file: str, model: DependencyModel, projective: bool) -> In
             end += 1
         own = tuple(lines[begin : end + 1])
         places = tuple(line - 1 - begin for line in of_words)
-        sentences.append(InputSentence(tree.sentence, number, own, places, constraints=tree.constraints))
+        name = comment_value(tree.sentence, "sent_id") or ""
+        sentences.append(InputSentence(tree.sentence, number, own, places, name=name, constraints=tree.constraints))
         begin = end + 1
     return Input(source, "conllu", iter([sentences]))

@@ -140,7 +140,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "sequence",
             "LatentTagger",
             "a tagger",
-            "use it with `spectral-latent tag` or `evaluate`",
+            "use it with `spectral-latent tag`, `surprisal`, `inspect` or `evaluate`",
             command="tagger",
             train=train_tagger,
             first=f"{_ECHO} tag {{}}",
@@ -150,8 +150,8 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "anchors",
             "AnchorHMM",
             "an anchor model",
-            "use it with `spectral-latent tag`, `anchors` or `evaluate --unsupervised`; with labels, which `anchors` "
-            "gives it, it is a tagger",
+            "use it with `spectral-latent tag`, `anchors`, `inspect --html`, `evaluate --unsupervised`, or if it "
+            "has labels with `evaluate`",
             command="anchor",
             train=train_anchors,
             first="spectral-latent anchors {}",
@@ -241,7 +241,8 @@ def load_model(file: str, *kinds: str) -> Any:
         kind = str(settings.get("kind"))
         if kind not in kinds:
             found = KINDS.get(kind, Kind("", "", f"a {kind} model", "train it again"))
-            raise ModelFileError(f"{found.name}, where {KINDS[kinds[0]].name} is needed; {found.advice}")
+            usual = [KINDS[each].name for each in kinds if each in (kinds[0], "constituency", "tagger")]
+            raise ModelFileError(f"{found.name}, where {' or '.join(usual)} is needed; {found.advice}")
         return make_model(arrays, settings)
 
 

@@ -80,8 +80,11 @@ class Run:
         if not weights:
             return (example for example, _ in self._weighted(read, (1.0,) * len(self.sources))), None
         if len(weights) != len(self.sources):
+            from spectral_latent._options import counted
+
             raise RequestError(
-                f"--weight is given {len(weights)} times for {len(self.sources)} sources; give one for each source"
+                f"--weight is given {counted(len(weights), 'time')} for {counted(len(self.sources), 'source')}; "
+                f"give one for each source"
             )
         if not any(weights):
             raise RequestError("every --weight is 0, so that there is nothing to learn from; raise at least one")
@@ -246,13 +249,13 @@ def train_constituency(
     from spectral_latent.constituency import preset as options_of
     from spectral_latent.evaluation import with_chosen_states
 
-    if choose_states and (preset or (estimator or "spectral") != "spectral"):
-        raise RequestError("--choose-states goes with --estimator spectral")
+    if choose_states and estimator != "spectral":
+        raise RequestError("--choose-states goes with --estimator spectral; give it in the place of a preset")
     for name, is_given in (("--function-labels", function_labels), ("--text", text)):
         if choose_states and is_given:
             raise RequestError(f"{name} goes without --choose-states")
     options = options_of(_preset(preset, estimator))
-    if estimator or choose_states:
+    if estimator:
         options = (ConstituencyOptions(),)
     options = tuple(
         replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed), function_labels=function_labels)

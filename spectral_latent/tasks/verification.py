@@ -26,6 +26,7 @@ def train_again(file: str, sources: Sequence[str] = (), jobs: int = 1, watch: Wa
     jobs: the number of threads that learn, and of processes that parse while they learn.
     watch: is told that training begins.
     """
+    from spectral_latent._options import counted
     from spectral_latent.corpora import CorpusError
     from spectral_latent.estimation import EstimationError
 
@@ -39,7 +40,9 @@ def train_again(file: str, sources: Sequence[str] = (), jobs: int = 1, watch: Wa
         train = next(each.train for each in KINDS.values() if each.train and each.command == kind)
         names = [source["name"] for source in expected]
         if sources and len(sources) != len(names):
-            raise RequestError(f"{file} is made of {len(names)} sources, not {len(sources)}: {', '.join(names)}")
+            raise RequestError(
+                f"{file} is made of {counted(len(names), 'source')}, not {len(sources)}: {', '.join(names)}"
+            )
         given = list(sources or names)
         # Sources that are read in another way come last; no training has more than one such list.
         for name in ("choose_states", "text"):

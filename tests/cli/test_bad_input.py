@@ -26,6 +26,7 @@ def folder(run: Run, treebank: Path, model: Path, tagger: Path, tmp_path_factory
         "raw.txt": RAW,
         "chinese.txt": "\u732b\u5750\u5728\u57ab\u5b50\u4e0a\u3002\n",
         "empty.txt": "",
+        "yes.txt": "They\n",
         "latin.txt": b"caf\xe9\n",
         "binary.txt": bytes(range(256)) * 20,
         "cut.txt.gz": gzip.compress(b"They see it .\n")[:-5],
@@ -91,7 +92,9 @@ ANSWERS = [
     Answer("parse cut sentences.txt", 1, r"cut: not a model, or cut short"),
     Answer("parse nomodel sentences.txt", 1, r"nomodel: No such file or directory$"),
     Answer("parse wsj nofile.txt", 1, r"nofile.txt: No such file or directory$"),
-    Answer("parse tagger sentences.txt", 1, r"a tagger, where a parser is needed; use it with `spectral-latent tag`"),
+    Answer(
+        "parse tagger sentences.txt", 1, r"a tagger, .* `spectral-latent tag`, `surprisal`, `inspect` or `evaluate`"
+    ),
     Answer("tag wsj sentences.txt", 1, r"a parser, where a tagger is needed; use it with `spectral-latent parse`"),
     Answer("score deps trees.mrg", 1, r"trees.mrg: trees in brackets, where sentences in CoNLL-U are needed"),
     Answer("parse anchored sentences.txt", 1, r"anchored: an anchor model, where a parser is needed; use it with"),
@@ -131,6 +134,12 @@ ANSWERS = [
     Answer("parse wsj --n-best 0", 2, r"--n-best"),
     Answer("train constituency trees.mrg -o new --preset fast --estimator em", 2, r"--preset includes .* leave out"),
     Answer("train constituency one.mrg -o pivoted --estimator pivots", 0, r"pivoted: 1 grammar|pivoted: "),
+    Answer("evaluate wsj trees.mrg --shard 1/2", 2, r"Error: --shard left; divide the input"),
+    Answer("train tagger trees.mrg --resume", 2, r"Error: --resume left; divide the input"),
+    Answer("papers", 2, r"The command 'papers' left; run `python -m benchmarks.papers` in a checkout"),
+    Answer("parse wsj --html page.txt", 2, r"page.txt: name a file that ends in .html"),
+    Answer("inspect wsj --html page.txt", 2, r"page.txt: name a file that ends in .html"),
+    Answer("parse wsj yes.txt -o parsed", 0, r"parsed: 1 sentence, 1 word$"),
     Answer("parse wsj --nbest 5", 2, r"No such option.*--n-best"),
 ]
 

@@ -149,6 +149,6 @@ def test_function_labels(run: Run, treebank: Path, tmp_path: Path) -> None:
     assert list(found) == [*KEYS[:3], "f1_with_functions", *KEYS[3:]]
     assert (found["f1"], found["f1_with_functions"]) == (100.0, 100.0)
     assert "(NP-SBJ (PRP They))" in run("parse", file, stdin="They see it .").stdout
-    options = ("--function-labels", "--choose-states", treebank)
+    options = ("--function-labels", "--estimator", "spectral", "--choose-states", treebank)
     result = run("train", "constituency", treebank, "-o", file, *options)
     assert (result.exit_code, "--function-labels goes without --choose-states" in result.stderr) == (2, True)

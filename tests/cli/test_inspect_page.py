@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from spectral_latent.cli.report import _Accuracy, _Case
 from tests.cli.pages import Page
 
 Run = Callable[..., Any]
@@ -99,6 +100,16 @@ def test_sections_of_a_parser(pages: dict[str, str]) -> None:
     assert any(text.startswith("Best, F1 100.0") for text in page.texts["summary"])
     opened = [attributes for attributes in page.all("details") if "open" in attributes]
     assert 0 < len(opened) <= 6
+
+
+@pytest.mark.parametrize("number", [1, 6, 7, 30])
+def test_no_sentence_is_both_best_and_worst(number: int) -> None:
+    """Few sentences are all shown, and of many five of each."""
+    cases = [_Case(["a"] * (5 + n % 3), 100.0 * (n % 4 > 0), list) for n in range(number)]
+    accuracy = _Accuracy("", "F1", cases, Counter())
+    shown = {id(case) for case in (*accuracy.worst, *accuracy.best)}
+    assert len(shown) == len(accuracy.worst) + len(accuracy.best) == min(number, 10)
+    assert accuracy.best[0] == max(cases, key=lambda case: (case.score, len(case.words)))
 
 
 def test_labels_that_are_taken_for_others_are_counted(pages: dict[str, str]) -> None:

@@ -49,6 +49,7 @@ def test_trees_in_json(run: Run, model: Path) -> None:
     """Each line is a list of the format that rerankers read."""
     first, empty, second = lines_of(run("parse", model, "--json", stdin=TEXT))
     assert ([first["sent_id"], second["sent_id"]], empty["candidates"]) == (["1", "3"], [])
+    assert (first["words"], empty["words"]) == (WORDS, [])
     parse = ConstituencyModel.load(model).parse(WORDS)
     assert first["candidates"] == [{"tree": parse.tree.bracketed(), "score": parse.log}]
     result = run("parse", model, "--json", "--n-best", "3", stdin="They see it .\n")
@@ -68,6 +69,19 @@ def test_dependency_trees_in_json(run: Run, parser: Path) -> None:
     assert isinstance(candidate.tree, DependencySentence)
     (found,) = parse_conllu(run("parse", parser, stdin="They see it .\n").stdout)
     assert candidate.tree == found._replace(comments=())
+
+
+def test_names_of_sentences_are_kept(run: Run, model: Path, tagger: Path, parser: Path, tmp_path: Path) -> None:
+    """A sentence of a table without a name has its number."""
+    row = "1\tthey\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
+    (tmp_path / "a.conllu").write_text(f"# sent_id = weblog-1\n{row}{row}")
+    commands = [(name, file) for file in (model, parser) for name in ("parse", "surprisal")]
+    for command, file in [*commands, ("tag", tagger), ("surprisal", tagger)]:
+        found = lines_of(run(command, file, tmp_path / "a.conllu", "--json"))
+        assert [(each["sent_id"], each["words"]) for each in found] == [("weblog-1", ["they"]), ("2", ["they"])]
+    assert run("surprisal", model, tmp_path / "a.conllu").stdout.splitlines()[1].startswith("weblog-1\t1\tthey\t")
+    (partial, _) = lines_of(run("parse", parser, "--partial", tmp_path / "a.conllu", "--json"))
+    assert partial["sent_id"] == "weblog-1"
 
 
 @pytest.mark.parametrize("relations", ['"subj"', '["subj"]', "[1, 2]"])

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from spectral_latent.cli.command import CommandGroup
 from spectral_latent.corpora import CorpusError
 from spectral_latent.files import ModelFileError, load_model, save_model
-from tests.cli.reference import commands
+from tests.cli.reference import commands, help_of
 
 Run = Callable[..., Any]
 
@@ -25,6 +25,13 @@ def assert_harmless(text: str) -> None:
     """Only line ends, tabs of lists of choices, and characters that can be printed."""
     assert {character for character in text if not character.isprintable()} <= set("\n\t"), text[:500]
     assert len(text) < BOUND
+
+
+@pytest.mark.parametrize("path", list(commands()), ids=" ".join)
+def test_help_fits_a_terminal(path: tuple[str, ...]) -> None:
+    """At 100 columns no line is longer, and no summary of a command is cut."""
+    lines = help_of(path, width=98).splitlines()  # click leaves two columns free
+    assert [line for line in lines if len(line) > 100 or (line.startswith("  ") and line.endswith("..."))] == []
 
 
 def damaged(model: Path, folder: Path, **settings: Any) -> Path:

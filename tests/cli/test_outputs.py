@@ -116,11 +116,11 @@ def test_a_command_that_fails_leaves_the_old_answers(run: Run, model: Path, tmp_
 
 
 def test_a_reranker_of_parse_is_read(run: Run, model: Path, tmp_path: Path) -> None:
-    reranker = tmp_path / "reranker"
+    reranker = tmp_path / "reranker.html"
     reranker.write_text("the reranker")
     before = contents(tmp_path)
     for option, value in (("--rerank", reranker), ("--model", f"latent={reranker}")):
-        result = run("parse", model, "--rerank", reranker, option, value, "-o", tmp_path / "reranker", stdin=SENTENCES)
+        result = run("parse", model, "--rerank", reranker, option, value, "-o", reranker, stdin=SENTENCES)
         assert (result.exit_code, "a file to read" in result.stderr) == (1, True)
     result = run("parse", model, "--rerank", reranker, "--html", reranker, stdin=SENTENCES)
     assert (result.exit_code, "a file to read" in result.stderr) == (1, True)

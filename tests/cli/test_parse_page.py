@@ -68,7 +68,7 @@ def test_all_trees_are_one_picture(run: Run, model: Path, tmp_path: Path) -> Non
         (("--svg", "trees.svg", "--json"), "--svg draws trees; leave out --json and --output"),
         (("--svg", "trees.svg", "--html", "page.html"), "--html and --svg both draw the trees"),
         (("--svg", "none/trees.svg"), "none/trees.svg: the folder does not exist; create it first"),
-        (("--svg", "trees.pdf"), "trees.pdf: pictures are SVG; name a file that ends in .svg"),
+        (("--svg", "trees.pdf"), "trees.pdf: name a file that ends in .svg"),
     ],
 )
 def test_pictures_that_cannot_be(

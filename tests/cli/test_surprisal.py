@@ -106,5 +106,10 @@ def test_taggers_and_models_of_sequences(run: Run, tagger: Path, tmp_path: Path)
 def test_models_of_other_kinds(run: Run, tmp_path: Path) -> None:
     LatentHMM.train([[1, 2], [2]] * 5, HMMOptions(choose_states=False)).save(tmp_path / "numbers")
     assert "the observation 1 is not a string" in run("surprisal", tmp_path / "numbers", stdin=TEXT).stderr
-    AnchorHMM.train(SENTENCES, AnchorOptions(n_states=2)).save(tmp_path / "anchors")
-    assert "an anchor model, where a parser is needed" in run("surprisal", tmp_path / "anchors", stdin=TEXT).stderr
+    anchored = AnchorHMM.train(SENTENCES, AnchorOptions(n_states=2))
+    for model in (anchored, anchored.label(dict.fromkeys(anchored.anchors, "X"))):
+        model.save(tmp_path / "anchors")
+        for command in ("surprisal", "inspect"):
+            refused = run(command, tmp_path / "anchors", stdin=TEXT).stderr
+            assert "an anchor model, where a parser or a tagger is needed; use it with `spectral-latent tag`" in refused
+            assert "`inspect --html`" in refused and "`evaluate --unsupervised`, or if it has labels" in refused
