@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import TypeVar
 
 import pytest
 
 from spectral_latent.estimation import _treebank
-from spectral_latent.estimation._treebank import ColumnStore
 
 Item = TypeVar("Item", bound=tuple)  # type: ignore[type-arg] # tuples of any kind
 
@@ -17,7 +15,7 @@ Item = TypeVar("Item", bound=tuple)  # type: ignore[type-arg] # tuples of any ki
 def make_shards(monkeypatch: pytest.MonkeyPatch, size: int, *, in_files: bool) -> None:
     """Make the reader of treebanks begin a new shard after so many nodes, and keep shards in files or not."""
     monkeypatch.setattr(_treebank, "SHARD_NODES", size)
-    monkeypatch.setattr(_treebank, "ColumnStore", partial(ColumnStore, memory=0 if in_files else 1 << 40))
+    monkeypatch.setattr(_treebank, "_MEMORY", 0 if in_files else 1 << 40)
 
 
 class Watch:

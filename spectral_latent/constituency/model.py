@@ -10,7 +10,7 @@ treebank alone.  The second parser keeps the model of spans.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby, repeat
@@ -163,6 +163,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             weights = None if weights is None else list(weights)
         trainings = prepare(phrases, [*several, *labelling], weights=weights, jobs=jobs, changes=changes)
         grammars = estimate_all(trainings, jobs, listener)
+        del trainings  # free the memory while the folds are read
         members = grammars[: len(several)]
         if to_learn is not None:
             times = repeat(1.0) if weights is None else weights
@@ -476,11 +477,14 @@ def _learn_spans(
         pairs = zip(grammars, trainings, strict=True)
         return ConstituencyModel(tuple(estimate_again(training, whole, jobs) for whole, training in pairs))
 
-    examples: list[SpanExamples] = []
-    for model, held_out, weights in jackknife(weighted, options.folds, learn, listener):
-        of_fold = map_batches(_examples_of, model, cleaned(held_out), jobs, options)
-        examples += (each.weighted(weight) for each, weight in zip(of_fold, weights, strict=True))
-    return SpanModel.train(examples, options)
+    def find() -> Iterator[SpanExamples]:
+        """Join the examples of each fold."""
+        for model, held_out, weights in jackknife(weighted, options.folds, learn, listener):
+            found = map_batches(_examples_of, model, cleaned(held_out), jobs, options)
+            del model  # free the memory while the next fold is learnt
+            yield SpanExamples.joined([each.weighted(n) for each, n in zip(found, weights, strict=True)])
+
+    return SpanModel.train(list(find()), options)
 
 
 def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:

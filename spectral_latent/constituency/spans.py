@@ -408,7 +408,7 @@ class SpanExamples(NamedTuple):
 
     @staticmethod
     def joined(parts: Sequence[SpanExamples]) -> SpanExamples:
-        """Join the examples of several sentences."""
+        """Join the examples of several sentences or folds."""
         return SpanExamples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -496,6 +496,7 @@ class SpanModel:
         if not examples:
             return plain
         joined = SpanExamples.joined(examples)
+        del examples  # free the memory while weights are learnt
 
         def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
             """Compute the loss and its gradient."""

@@ -27,7 +27,7 @@ from spectral_latent.estimation._projections import Projection, ProjectionOption
 from spectral_latent.estimation._recovery import pivot_counts, recover_counts
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
 from spectral_latent.estimation.clustering import RULES_OF_TASK, NodeClusters, cluster_counts
-from spectral_latent.estimation.em import expectation, random_counts, run_em, state_prior, towards_mean
+from spectral_latent.estimation.em import EMResult, expectation, random_counts, run_em, state_prior, towards_mean
 from spectral_latent.estimation.progress import EstimationError, Listener, silent
 from spectral_latent.files.operators import round_digits
 from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors, low_rank_tensor
@@ -222,7 +222,10 @@ class CountsEstimator(StateOptions, Estimator):
         observed: the counts of rules.
         priors: additions for trees that the treebank lacks; none if not given.
         """
-        operators = operators_from_moments(moments_from_counts(counts, observed), self.smoothing, priors)
+        moments = moments_from_counts(counts, observed)
+        del counts  # large, and often not needed any more
+        operators = operators_from_moments(moments, self.smoothing, priors)
+        del moments
         if self.rank is not None:
             operators = low_rank_operators(operators, self.rank, jobs)
         return ObservableOperators.probabilities_of(operators)
@@ -331,16 +334,23 @@ class EM(Estimator):
         """
         return self.start.start_chain(treebank, start, jobs, listener)
 
-    def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
+    def _climb(self, treebank: Treebank, jobs: int | None, listener: Listener) -> tuple[EMResult, FloatArray | None]:
         """Run EM from the probabilities of the start, after a small share of the mean over states is mixed in."""
         counts, sigma = self.start.count(treebank, jobs, listener)
         operators = self.start.smooth(counts, treebank.counts, jobs=jobs)
+        del counts  # tables are large: keep only those that EM needs
         start = towards_mean(operators, max(self.state_smoothing, _START))
         prior = state_prior(operators, treebank.counts, self.state_smoothing)
-        climb = run_em(treebank.shards, start, self, prior, jobs=jobs, listener=listener)
-        operators = self.start.smooth(climb.expected.counts(), treebank.counts, treebank.priors, jobs)
-        operators = replace(operators, singular_values=sigma)
-        return Estimate(operators, climb.objective, climb.log_likelihood)
+        del operators
+        return run_em(treebank.shards, start, self, prior, jobs=jobs, listener=listener), sigma
+
+    def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
+        """Estimate probabilities from the expected counts at the end of EM."""
+        climb, sigma = self._climb(treebank, jobs, listener)
+        expected, objective, log_likelihood = climb.expected, climb.objective, climb.log_likelihood
+        del climb  # and with it the operators of the last iteration
+        operators = self.start.smooth(expected.counts(), treebank.counts, treebank.priors, jobs)
+        return Estimate(replace(operators, singular_values=sigma), objective, log_likelihood)
 
 
 ESTIMATORS: Mapping[EstimatorName, Estimator] = MappingProxyType(
@@ -424,5 +434,5 @@ def reestimate(
            [0.333]])
     """
     states = estimator.states if isinstance(estimator.states, CountsEstimator) else Clusters()
-    counts = expectation(treebank.shards, towards_mean(operators, _START), jobs).counts()
-    return states.smooth(counts, treebank.counts, treebank.priors, jobs)
+    expected = expectation(treebank.shards, towards_mean(operators, _START), jobs)
+    return states.smooth(expected.counts(), treebank.counts, treebank.priors, jobs)

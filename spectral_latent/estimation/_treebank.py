@@ -38,7 +38,7 @@ from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, SkeletalTrees
 
 SHARD_NODES = 1 << 16  # the number of nodes of a shard, about, for any number of jobs
-_MEMORY = 1 << 28  # the largest number of bytes that stay in memory
+_MEMORY = 1 << 28  # the largest number of bytes of the treebanks that are read together and stay in memory
 _TREE_COLUMNS = ("symbol", "left", "right", "terminal", "root")  # of `SkeletalTrees`
 
 Columns = Mapping[str, NDArray[Any]]
@@ -328,7 +328,7 @@ def read_treebanks(
     >>> treebank.counts.rules.leaf.tolist(), treebank.counts.leaf.ravel()
     ([[0, 7], [0, 8]], array([1.5, 1. ]))
     """
-    stores = [ColumnStore() for _ in formalisms]
+    stores = [ColumnStore(_MEMORY // len(formalisms)) for _ in formalisms]
     weighted = ((item, 1.0) for item in items) if weights is None else _pair_with_weights(items, weights)
     for batch, weight in _batches(weighted, formalisms[0]):
         for formalism, store in zip(formalisms, stores, strict=True):

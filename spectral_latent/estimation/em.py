@@ -221,8 +221,9 @@ def run_em(
 
     report(0)
     for iteration in range(1, options.iterations + 1):
-        summed = counts if prior is None else counts + prior
-        operators = ObservableOperators.probabilities_of(summed.counts())  # the M-step
+        summed = (counts if prior is None else counts + prior).counts()
+        operators = ObservableOperators.probabilities_of(summed)  # the M-step
+        del summed, counts  # large tables, which the E-step does not need
         counts = expectation(shards, operators, jobs)
         report(iteration)
         if has_converged(objective, options.tolerance * n_trees):

@@ -131,6 +131,10 @@ def jackknife(
     for fold in range(n_folds if n_folds > 1 else 0):
         rest = [pair for at, pair in enumerate(weighted) if at % n_folds != fold]
         held_out = weighted[fold::n_folds]
-        model = learn([tree for tree, _ in rest], [weight for _, weight in rest])
-        yield model, [tree for tree, _ in held_out], [weight for _, weight in held_out]
+        # Do not keep the model here: its memory is free as soon as the caller drops it.
+        yield (
+            learn([tree for tree, _ in rest], [weight for _, weight in rest]),
+            [tree for tree, _ in held_out],
+            [weight for _, weight in held_out],
+        )
         listener(Progress("folds", fold + 1, n_folds))

@@ -200,16 +200,15 @@ class Tensors(Sequence[Tensor]):
         """
         shapes: list[tuple[int, int, int]] = []
         terms: list[int] = []
-        blocks: list[FloatArray] = []
+        numbers = bytearray()  # grows in place, so that the numbers are never in memory twice
         for tensor in tensors:
             kept = tensor.compact()
             shapes.append(kept.shape)
             terms.append(kept.n_terms)
-            if kept.dense is None:
-                blocks += (kept.first.T.ravel(), kept.second.ravel(), kept.third.ravel())
-            else:
-                blocks.append(kept.dense.ravel())
-        data = np.concatenate(blocks) if blocks else np.zeros(0)
+            blocks = (kept.first.T, kept.second, kept.third) if kept.dense is None else (kept.dense,)
+            for block in blocks:
+                numbers += np.ascontiguousarray(block, dtype=np.float64).data
+        data = np.frombuffer(numbers) if numbers else np.zeros(0)
         return Tensors(np.array(shapes, dtype=np.int64).reshape(-1, 3), np.array(terms, dtype=np.int64), data)
 
     @staticmethod
