@@ -53,7 +53,7 @@ __all__ = ["parse"]
     "page",
     metavar="PAGE",
     type=OutputFile(ending=".html"),
-    help="Draw the trees on a page for a browser, in a file that ends in .html.",
+    help="Draw the trees on a page that ends in .html.",
 )
 @click.option(
     "--svg",
