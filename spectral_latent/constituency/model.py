@@ -482,7 +482,7 @@ def _learn_spans(
         for model, held_out, weights in jackknife(weighted, options.folds, learn, listener):
             found = map_batches(_examples_of, model, cleaned(held_out), jobs, options)
             del model  # free the memory while the next fold is learnt
-            yield SpanExamples.joined([each.weighted(n) for each, n in zip(found, weights, strict=True)])
+            yield SpanExamples.join([each.weighted(n) for each, n in zip(found, weights, strict=True)])
 
     return SpanModel.train(list(find()), options)
 

@@ -407,9 +407,17 @@ class SpanExamples(NamedTuple):
         return self._replace(times=weight * self.times)
 
     @staticmethod
-    def joined(parts: Sequence[SpanExamples]) -> SpanExamples:
-        """Join the examples of several sentences or folds."""
-        return SpanExamples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    def join(parts: list[SpanExamples]) -> SpanExamples:
+        """Join the examples of several sentences or folds, and empty the list, so that no example is held twice."""
+        size = sum(len(part.odds) for part in parts)
+        whole = SpanExamples(*(np.empty((size, *column.shape[1:]), column.dtype) for column in parts[0]))
+        end = size
+        while parts:
+            part = parts.pop()
+            for column, rows in zip(whole, part, strict=True):
+                column[end - len(rows) : end] = rows
+            end -= len(part.odds)
+        return whole
 
 
 @compiled
@@ -487,16 +495,15 @@ class SpanModel:
         return parts._replace(posterior=judgement)
 
     @staticmethod
-    def train(examples: Sequence[SpanExamples], options: SpanOptions) -> SpanModel:
-        """Learn from the constituents that grammars find in sentences that are new to the grammars.
+    def train(examples: list[SpanExamples], options: SpanOptions) -> SpanModel:
+        """Learn from the constituents that grammars find in sentences that are new to the grammars; empty the list.
 
         Weights are rounded to numbers of two bytes, as a file holds them.
         """
         plain = SpanModel.plain()
         if not examples:
             return plain
-        joined = SpanExamples.joined(examples)
-        del examples  # free the memory while weights are learnt
+        joined = SpanExamples.join(examples)
 
         def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
             """Compute the loss and its gradient."""

@@ -211,7 +211,7 @@ def test_a_tree_that_stands_for_two_counts_as_two() -> None:
     parts = random_parts(rng, len(words))
     examples = SpanExamples.of(parts, LABELS, words, whole(words), every(parts), rng.random(len(parts.label)) < 0.5)
     point = rng.normal(size=(1 << 18) + 1)
-    once, gradient = span_loss(SpanExamples.joined([examples, examples]), point, 1.0)
+    once, gradient = span_loss(SpanExamples.join([examples, examples]), point, 1.0)
     twice, other = span_loss(examples.weighted(2.0), point, 1.0)
     assert once == pytest.approx(twice)
     np.testing.assert_allclose(gradient, other, atol=1e-9)
