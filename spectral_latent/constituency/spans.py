@@ -38,7 +38,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -410,14 +410,14 @@ class SpanExamples(NamedTuple):
     def join(parts: list[SpanExamples]) -> SpanExamples:
         """Join the examples of several sentences or folds, and empty the list, so that no example is held twice."""
         size = sum(len(part.odds) for part in parts)
-        whole = SpanExamples(*(np.empty((size, *column.shape[1:]), column.dtype) for column in parts[0]))
+        columns: list[Any] = [np.empty((size, *column.shape[1:]), column.dtype) for column in parts[0]]
         end = size
         while parts:
-            part = parts.pop()
-            for column, rows in zip(whole, part, strict=True):
+            part: Any = parts.pop()
+            for column, rows in zip(columns, part, strict=True):
                 column[end - len(rows) : end] = rows
             end -= len(part.odds)
-        return whole
+        return SpanExamples(*columns)
 
 
 @compiled
