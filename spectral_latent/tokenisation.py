@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from nltk.tokenize import PunktTokenizer
 
-__all__ = ["Token", "Tokenisation"]
+__all__ = ["MARKS", "Token", "Tokenisation"]
 
 _PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n")
 _OPENING = "\"'`“‘„«‹([{"
@@ -43,20 +43,11 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u4dbf\u
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 _UNKNOWN_PIECE = re.compile(rf"(?:(?![{_UNSPACED}])\w)+|.", re.DOTALL)
 _LONGEST = 20  # characters of the longest word that is looked for in a script without spaces
-_SPELLINGS = {
-    "(": "-LRB-",
-    ")": "-RRB-",
-    "[": "-LSB-",
-    "]": "-RSB-",
-    "{": "-LCB-",
-    "}": "-RCB-",
-    "“": "``",
-    "”": "''",
-    "‘": "`",
-    "…": "...",
-    "—": "--",
-    "–": "--",
-}  # the marks that treebanks write in another way
+MARKS = (
+    *(("-LRB-", "("), ("-RRB-", ")"), ("-LSB-", "["), ("-RSB-", "]"), ("-LCB-", "{"), ("-RCB-", "}")),
+    *(("``", "“"), ("''", "”"), ("`", "‘"), ("...", "…"), ("--", "—", "–")),
+)  # the spellings of one mark; treebanks write the first
+_SPELLINGS = {other: marks[0] for marks in MARKS for other in marks[1:]}
 # Parts of a line that a tokeniser would have divided, such as `growth,` and `didn't`; in the last one also `go.`
 _UNTOKENISED = re.compile(rf".*\w[,;!?]|\w+n['’]t|.*[。！？，、].+|.+[。！？，、]|[{_UNSPACED}]{{8,}}")
 _UNTOKENISED_LAST = re.compile(r".*\w\w\.")

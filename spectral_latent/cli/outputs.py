@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -59,10 +59,6 @@ class OutputFile(click.Path):
         if not os.access(path.parent, os.W_OK):
             self.fail(f"{path}: the folder may not be written to; give another", param, ctx)
         return path
-
-    def written(self, path: Path) -> Iterable[Path]:
-        """List all files that a command may write under this option; temporary files, which are new, are left out."""
-        return (path,)
 
 
 class _NamedFile(io.FileIO):
@@ -123,9 +119,8 @@ def refuse_inputs(context: click.Context) -> None:
     for parameter in context.command.params:
         value = context.params.get(str(parameter.name))
         if isinstance(parameter.type, OutputFile):
-            for path in () if value is None else parameter.type.written(value):
-                if outputs.setdefault(_identity(path), (parameter, path))[0] is not parameter:
-                    raise click.UsageError(f"{path}: a file to write twice; give different names")
+            if value is not None and outputs.setdefault(_identity(value), (parameter, value))[0] is not parameter:
+                raise click.UsageError(f"{value}: a file to write twice; give different names")
         elif isinstance(parameter.type, type(click.STRING) | click.Path):
             given = value if isinstance(value, tuple) else (value,)
             inputs += [str(each) for each in given if isinstance(each, str | Path)]

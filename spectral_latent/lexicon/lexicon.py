@@ -29,17 +29,16 @@ from spectral_latent._options import AtLeast, AtMost, Options
 from spectral_latent.files import CompactOperators, Distinct, Text
 from spectral_latent.lexicon.spelling import DEPTH, Signature, SpellingModel, signatures
 from spectral_latent.operators import ObservableOperators
+from spectral_latent.tokenisation import MARKS
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
 __all__ = ["EncodedWords", "Lexicon", "LexiconOptions", "WordEncoder"]
 
 _REMEMBERED = 50_000  # the number of words whose signature is kept
 
-# Treebanks spell one mark in several ways: an unseen spelling takes the first of the others that was seen.
-_MARKS = (
-    *(("(", "-LRB-"), (")", "-RRB-"), ("[", "-LSB-"), ("]", "-RSB-"), ("{", "-LCB-"), ("}", "-RCB-")),
-    *(("``", "“", '"'), ("''", "”", '"'), ("`", "‘", "'"), ("'", "’"), ("--", "—", "–", "-"), ("...", "…")),
-)
+# An unseen spelling of a mark takes the first of the others that was seen; on a keyboard some marks are one.
+_KEYBOARD = {"``": ('"',), "''": ('"',), "`": ("'",), "--": ("-",)}
+_MARKS = [(*marks, *_KEYBOARD.get(marks[0], ())) for marks in MARKS]
 _OTHER_SPELLINGS = {mark: [other for other in marks if other != mark] for marks in reversed(_MARKS) for mark in marks}
 _ANY = 1e-3  # the factor of the rules of any word, so that the rules of the word itself are preferred
 _FLOOR = 1e-12  # the least P(f | x) of a tag that is given for a word
@@ -150,12 +149,10 @@ class Lexicon:
         opens: whether the word is the first word of a sentence.
         """
         terminal = self.terminals.get(word)
-        if terminal < 0 and opens:
-            terminal = self.terminals.get(word.lower())
-        others = _OTHER_SPELLINGS.get(word) or ([word.replace("’", "'")] if "’" in word else [])
-        while terminal < 0 and others:
-            terminal = self.terminals.get(others[0])
-            others = others[1:]
+        if terminal < 0:
+            others = _OTHER_SPELLINGS.get(word) or ([word.replace("’", "'")] if "’" in word else [])
+            numbers = map(self.terminals.get, [word.lower(), *others] if opens else others)
+            terminal = next((number for number in numbers if number >= 0), -1)
         return terminal if terminal >= 0 else self.signature(word)
 
     def signature(self, word: str) -> int:
