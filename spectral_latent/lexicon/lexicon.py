@@ -38,7 +38,7 @@ _REMEMBERED = 50_000  # the number of words whose signature is kept
 
 # An unseen spelling of a mark takes the first of the others that was seen; on a keyboard some marks are one.
 _KEYBOARD = {"``": ('"',), "''": ('"',), "`": ("'",), "--": ("-",)}
-_MARKS = [(*marks, *_KEYBOARD.get(marks[0], ())) for marks in MARKS]
+_MARKS = [("'", "’"), *((*marks, *_KEYBOARD.get(marks[0], ())) for marks in MARKS)]
 _OTHER_SPELLINGS = {mark: [other for other in marks if other != mark] for marks in reversed(_MARKS) for mark in marks}
 _ANY = 1e-3  # the factor of the rules of any word, so that the rules of the word itself are preferred
 _FLOOR = 1e-12  # the least P(f | x) of a tag that is given for a word

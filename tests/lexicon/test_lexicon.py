@@ -127,3 +127,4 @@ def test_marks_are_known_in_other_spellings() -> None:
     lexicon = Lexicon(["``", '"', "--", "n't", "'"])
     assert lexicon.terminals_of(["“", "”", "''", "—", "–", "n’t", "’"]).tolist() == [0, 1, 1, 2, 2, 3, 4]
     assert lexicon.terminals_of(["x", "...", "`"])[1] == lexicon.signature("...")
+    assert Lexicon(["`", "’"]).terminals_of(["x", "'"])[1] == 1
