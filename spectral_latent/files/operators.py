@@ -40,7 +40,9 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabu
 __all__ = ["CompactOperators", "StoredOperators", "divide_groups", "round_digits", "round_groups", "round_operators"]
 
 _DIGITS = 24  # binary digits of a factor
-_ROUNDING = 2.0**-9  # a number of a tensor is a product of three shares, each of 11 binary digits
+_COMPACT = (8, 7)  # binary digits of a factor and of a share in a compact model
+_LEAST = 2.0**-10  # smaller shares of the numbers of a tensor are 0 in a compact model
+_ROUNDING = 2.0**-5  # the rules of a state, of a compact model too, sum to one up to this
 _COARSE = 2.0**10
 _MOST_NUMBERS = 1 << 28  # the largest table of vectors, padded to one length
 
@@ -57,29 +59,31 @@ def round_digits(numbers: FloatArray, digits: int = _DIGITS) -> FloatArray:
     return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, digits)), exponent - digits), dtype=np.float64)
 
 
-def _round_parts(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
+def _round_parts(numbers: FloatArray, lengths: IntArray, digits: int = _DIGITS) -> tuple[FloatArray, FloatArray]:
     """Compute the factor of each group (n,) of given lengths (n,), and the share of each number (N,), rounded."""
     if not len(lengths):
         return np.zeros(0), np.zeros(0)
     largest = np.maximum.reduceat(np.abs(numbers), np.cumsum(lengths) - lengths)
-    factor = round_digits(largest)
+    factor = round_digits(largest, digits)
     divisor = np.repeat(np.where(factor > 0.0, factor, np.inf), lengths)
     return factor, (numbers / divisor).astype(np.float16).astype(np.float64)
 
 
-def round_groups(numbers: FloatArray, lengths: IntArray) -> FloatArray:
+def round_groups(numbers: FloatArray, lengths: IntArray, compact: bool = False) -> FloatArray:
     """Round numbers (N,) to the nearest products of a factor and a share.
 
     The largest number of a group keeps 24 binary digits.  Rounding a second time changes nothing.
 
     numbers: (N,) n groups, one after another.
     lengths: (n,) the number of numbers in each group, at least 1.
+    compact: whether to keep 8 binary digits of factors, and 7 of shares.
 
     >>> round_groups(np.array([1.0, 0.33333333]), np.array([2])).tolist()
     [1.0, 0.333251953125]
     """
-    factor, share = _round_parts(numbers, lengths)
-    return share * np.repeat(factor, lengths)
+    digits, of_share = _COMPACT if compact else (_DIGITS, _DIGITS)
+    factor, share = _round_parts(numbers, lengths, digits)
+    return round_digits(share, of_share) * np.repeat(factor, lengths)
 
 
 def divide_groups(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -96,11 +100,14 @@ def divide_groups(numbers: FloatArray, lengths: IntArray) -> tuple[FloatArray, F
     return np.ones(len(lengths)), numbers
 
 
-def round_operators(operators: ObservableOperators) -> ObservableOperators:
+def round_operators(operators: ObservableOperators, compact: bool = False) -> ObservableOperators:
     """Round all numbers of operators, so that a file holds most of them in two bytes.
 
     The vector of a leaf rule is a group of numbers, and so is each part of a tensor.  The numbers of roots and of unary
     rules have 24 binary digits.
+
+    compact: whether to keep 7 binary digits of the shares within a group in place of 11, and 8 of its factor, and to
+    drop the smallest numbers of tensors, which halves the file.
 
     >>> from spectral_latent.trees import Rules
     >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
@@ -113,14 +120,18 @@ def round_operators(operators: ObservableOperators) -> ObservableOperators:
     leaf = operators.leaf.copy()
     states = operators.states[operators.rules.leaf[:, 0]]
     is_state = np.arange(leaf.shape[1]) < states[:, None]
-    leaf[is_state] = round_groups(leaf[is_state], states)
+    leaf[is_state] = round_groups(leaf[is_state], states, compact)
+    data = operators.binary.data
+    if compact:
+        _, share = _round_parts(data, operators.binary.parts)
+        data = np.where(np.abs(share) < _LEAST, 0.0, data)
     sigma = operators.singular_values
     return replace(
         operators,
         root=round_digits(operators.root),
         leaf=leaf,
         unary=round_digits(operators.unary),
-        binary=operators.binary.with_data(round_groups(operators.binary.data, operators.binary.parts)),
+        binary=operators.binary.with_data(round_groups(data, operators.binary.parts, compact)),
         singular_values=None if sigma is None else round_digits(sigma, 11),
     )
 

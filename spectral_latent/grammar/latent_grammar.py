@@ -437,7 +437,7 @@ class Training(Generic[Model]):
     def _with(self, operators: ObservableOperators, objective: tuple[float, ...] = ()) -> Model:
         """Give the model latent operators, which are rounded."""
         coarse: Any = self.coarse
-        model: Model = coarse.with_operators(round_operators(operators), objective)
+        model: Model = coarse.with_operators(round_operators(operators, coarse.options.compact), objective)
         return model
 
 
@@ -468,7 +468,7 @@ def prepare_grammar(
 
     counts = treebank.counts
     priors = Priors(smooth, options.fragments, unseen_rules)
-    coarse = round_operators(relative_frequencies(counts, priors))
+    coarse = round_operators(relative_frequencies(counts, priors), options.compact)
     seen = Rules.find(counts.rules.binary, coarse.rules.binary) >= 0
     share = counts.symbol / counts.symbol.sum()
     grammar = kind(options, symbols, tags, lexicon, seen, share, coarse, CompactOperators.of(coarse))

@@ -59,6 +59,7 @@ class GrammarOptions(Options):
     beam: an item of the coarse chart is dropped below this share of its cell's best item; see `forests.prune_chart`.
     threshold: the posterior below which the coarse grammar prunes an edge; see `forests.prune_chart`.
     limits: the limits of the cost of a sentence.
+    compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`.
     """
 
     estimator: Estimator = field(default_factory=Spectral)
@@ -68,6 +69,7 @@ class GrammarOptions(Options):
     beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-6
     threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-4
     limits: Limits = field(default_factory=Limits)
+    compact: bool = False
 
     def with_signs(self, marginals: FloatArray, sign: IntArray) -> FloatArray:
         """Give the marginals of sentences the signs that the options ask for.

@@ -174,6 +174,10 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         terminals = seen.terminal_names if isinstance(seen, Lexicon) else [*map(str, seen.known), "<unseen>"]
         return NamedOperators(self.latent, names, terminals, self.coarse)
 
-    def rounded(self) -> Self:
-        """Round the numbers of the operators, so that a file holds most of them in two bytes."""
-        return replace(self, coarse=round_operators(self.coarse), latent=round_operators(self.latent))
+    def rounded(self, compact: bool) -> Self:
+        """Round the numbers of the operators, so that a file holds most of them in two bytes.
+
+        compact: whether to keep fewer digits; see `round_operators`.
+        """
+        coarse, latent = (round_operators(each, compact) for each in (self.coarse, self.latent))
+        return replace(self, coarse=coarse, latent=latent)

@@ -29,6 +29,7 @@ class TaggerOptions(Options):
     beam: a tag of a word is left out if its probability is less than this share of that of the word's likeliest tag.
     threshold: a tag of a position is left out if its coarse posterior is less than this share of the largest posterior
     at the position.
+    compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`.
     """
 
     estimator: Estimator = field(default_factory=lambda: Spectral(8))
@@ -37,6 +38,7 @@ class TaggerOptions(Options):
     floor: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.01
     beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
     threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
+    compact: bool = False
 
 
 @dataclass(frozen=True)

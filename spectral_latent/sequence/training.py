@@ -358,7 +358,7 @@ def train_tagged(
     smooth = partial(smooth_emissions, lexicon, options.lexicon, tag_of_symbol=tag_of_symbol)
     treebank = _with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
-    return _grammar(treebank, options, tags, lexicon, latent).rounded()
+    return _grammar(treebank, options, tags, lexicon, latent).rounded(options.compact)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

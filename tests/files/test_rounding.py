@@ -39,16 +39,18 @@ def test_arrays_of_files_lose_nothing(trees: list[tuple], seed: int, is_rounded:
         assert array.tobytes() == getattr(packed, name).tobytes(), name
 
 
+@pytest.mark.parametrize(("compact", "rtol", "atol"), [(False, 2**-11, 1e-7), (True, 2**-6, 2**-10)])
 @given(treebanks, seeds)
-def test_rounding_keeps_three_digits_and_is_done_once(trees: list[tuple], seed: int) -> None:
+def test_rounding_keeps_some_digits_and_is_done_once(
+    compact: bool, rtol: float, atol: float, trees: list[tuple], seed: int
+) -> None:
     operators = random_model(trees, seed).operators()
-    rounded = round_operators(operators)
-    np.testing.assert_allclose(
-        rounded.leaf, operators.leaf, rtol=2**-11, atol=1e-7 * np.abs(operators.leaf).max(initial=0)
-    )
+    rounded = round_operators(operators, compact)
+    largest = np.abs(operators.leaf).max(initial=0)
+    np.testing.assert_allclose(rounded.leaf, operators.leaf, rtol=rtol, atol=1e-7 * largest)
     largest = np.abs(operators.binary.data).max(initial=0)
-    np.testing.assert_allclose(rounded.binary.data, operators.binary.data, rtol=2**-11, atol=1e-7 * largest)
-    again = round_operators(rounded)
+    np.testing.assert_allclose(rounded.binary.data, operators.binary.data, rtol=rtol, atol=atol * largest)
+    again = round_operators(rounded, compact)
     assert again.leaf.tobytes() == rounded.leaf.tobytes()
     assert again.binary.data.tobytes() == rounded.binary.data.tobytes()
     for name in ("root", "unary"):

@@ -401,7 +401,7 @@ def test_a_model_may_be_as_large_as_its_reader_allows(tmp_path: Path) -> None:
         load_model(tmp_path / "toy", max_bytes=needed - 1)
 
 
-@pytest.mark.parametrize(("name", "factor"), [("leaf_factor", 0.0), ("data_factor", 0.99), ("unary", 1e15)])
+@pytest.mark.parametrize(("name", "factor"), [("leaf_factor", 0.0), ("data_factor", 0.9), ("unary", 1e15)])
 def test_rules_that_are_no_distribution_are_refused(name: str, factor: float, tmp_path: Path) -> None:
     rules = {"leaf": [(0, 0), (1, 1), (2, 2)], "unary": [(1, 2)], "binary": [(0, 1, 2), (2, 2, 1)]}
     operators = replace(random_lpcfg(np.random.default_rng(0), STATES, rules).operators(), probabilities=True)
