@@ -180,12 +180,14 @@ class SpellingOptions(Options):
     min_count: the smallest number of words x that have a feature; rarer features are left out.  A word that was seen
     both at the beginning of a sentence and within a sentence counts twice.
     frequent: a feature whose values have a smaller sum has weights only for the symbols with which it was seen.
+    least: smaller weights are left out; most weights are smaller than the default, and together change no tag.
     """
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
     iterations: Annotated[int, AtLeast(1)] = 50
     min_count: Annotated[int, AtLeast(1)] = 2
     frequent: Annotated[float, AtLeast(0.0)] = 20.0
+    least: Annotated[float, AtLeast(0.0)] = 0.03
 
 
 @lru_cache(maxsize=10_000)
@@ -422,10 +424,13 @@ class SpellingModel:
         learnt = log_linear_weights(
             scipy.sparse.csr_array(features[:, keep]), target, options.penalty, options.iterations, options.frequent
         )
-        used, number = np.unique(keys[keep] // (size + 1), return_inverse=True)
-        # Round the weights, so that a file holds each in two bytes.
-        weights = learnt.toarray().astype(np.float16).astype(np.float32)
-        renumbered = number * (size + 1) + keys[keep] % (size + 1)
+        # Round the weights, so that a file holds each in two bytes, and leave out features that hardly weigh.
+        weights = learnt.toarray()
+        weights[np.abs(weights) < options.least] = 0.0
+        weighs = weights.any(axis=1)
+        keys, weights = keys[keep[weighs]], weights[weighs].astype(np.float16).astype(np.float32)
+        used, number = np.unique(keys // (size + 1), return_inverse=True)
+        renumbered = number * (size + 1) + keys % (size + 1)
         return SpellingModel(words, shares, Vocabulary(names.names[name] for name in used), renumbered, weights)
 
     @property

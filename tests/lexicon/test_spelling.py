@@ -42,7 +42,7 @@ def train(seed: int, options: SpellingOptions | None = None) -> SpellingModel:
 
 def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty() -> None:
     vocabulary, columns = random_training(0)
-    options = SpellingOptions(penalty=0.5, iterations=500, frequent=0.0)
+    options = SpellingOptions(penalty=0.5, iterations=500, frequent=0.0, least=0.0)
     model = SpellingModel.train(vocabulary, *columns, n_symbols=4, options=options)
     total = Counter[int]()
     for word, _, count, _ in zip(*columns, strict=True):
@@ -71,7 +71,7 @@ def test_pieces_and_relations_of_a_word() -> None:
     vocabulary = ["walk", "walks", "Walk", "walked", "walker", "Anna"]
     word, symbol = np.array([0, 0, 1, 2, 3, 4, 5]), np.array([0, 1, 0, 2, 1, 2, 2])
     count = np.array([3.0, 1, 5, 2, 7, 1, 1])
-    model = SpellingModel.train(vocabulary, word, symbol, count, options=SpellingOptions(min_count=1))
+    model = SpellingModel.train(vocabulary, word, symbol, count, options=SpellingOptions(min_count=1, least=0.0))
     found = feature_names(model, "walky")
     pieces = {name for name, at in found if at < 0}
     assert pieces == {"b", "l5", "sx", "fx", "cx", "^w", "^wa", "^wal", "^walk"}
