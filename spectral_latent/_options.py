@@ -158,6 +158,7 @@ class Options:
     """
 
     kinds: ClassVar[dict[str, type[Options]] | None] = None  # the classes by name, where a field may have several
+    later: ClassVar[frozenset[str]] = frozenset()  # fields that files lack which are older than the field
 
     def __post_init__(self) -> None:
         check_fields(self)

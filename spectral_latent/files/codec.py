@@ -495,9 +495,9 @@ def _name_of(value: Any, depth: int = 0) -> Hashable:
 
 
 def _options_of(cls: type[Options], values: Any) -> Options:
-    """Make options of the table that `plain` made of them; a setting that a file does not have yet is the default.
+    """Make options of the table that `plain` made of them; a later field that the table lacks is the default.
 
-    Raises ValueError if fields are unknown, or if the options refuse a value.
+    Raises ValueError if fields are missing or unknown, or if the options refuse a value.
     """
     if not isinstance(values, dict):
         raise ValueError(f"{cls.__name__} must be a table of settings")
@@ -509,8 +509,8 @@ def _options_of(cls: type[Options], values: Any) -> Options:
             raise ValueError(f"{kind!r} is no {cls.__name__} that is known here; import its module first")
         cls = found
     declared = field_types(cls)
-    if wrong := sorted(set(values) - set(declared)):
-        raise ValueError(f"settings of {cls.__name__} are unknown: {', '.join(wrong)}")
+    if wrong := sorted(set(values) ^ set(declared) - (cls.later - set(values))):
+        raise ValueError(f"settings of {cls.__name__} are missing or unknown: {', '.join(wrong)}")
     nested = [(name, kind) for name, kind in declared.items() if name in values and _has_options(kind)]
     inner = {name: accept(values[name], kind, _from_json) for name, kind in nested}
     return cls(**(values | inner))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class GrammarOptions(Options):
     compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`.
     """
 
+    later: ClassVar[frozenset[str]] = frozenset({"compact"})
     estimator: Estimator = field(default_factory=Spectral)
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     marginals: MarginalName = "absolute"

@@ -7,7 +7,7 @@ models without tags were chosen on strings of random hidden Markov models.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from spectral_latent._names import PresetName
 from spectral_latent._options import AtLeast, AtMost, Below, Options, of_preset
@@ -32,6 +32,7 @@ class TaggerOptions(Options):
     compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`.
     """
 
+    later: ClassVar[frozenset[str]] = frozenset({"compact"})
     estimator: Estimator = field(default_factory=lambda: Spectral(8))
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     back_off: Annotated[float, AtLeast(1e-9), AtMost(1e9)] = 1.0

@@ -158,6 +158,7 @@ WRONG: dict[str, Change] = {
     "names that are no list": lambda _, about: about.update(names="xy"),
     "another number of names": lambda _, about: about.update(names=["x"]),
     "a symbol that is no pair": lambda _, about: about.update(symbols=[["a"]]),
+    "options without a field": lambda _, about: about["options"].pop("on"),
     "a condition of the class": lambda _, about: about.update(number=13),
 }
 
@@ -297,6 +298,7 @@ def test_settings_of_another_type_are_refused(declared: Any, value: Any) -> None
         {"smoothing": "30"},
         {"which": "some"},
         {"on": 1},
+        {"inner": {}},
         {"inner": None},
         {"another": 1},
     ],
