@@ -35,7 +35,7 @@ OUTSIDE := $(VENV)/outside
 SITE := PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site
 
 .PHONY: all demo compile collect test test-bare test-lowest test-if-changed test-wheel coverage mutants fuzz guided kill soak processors \
-  lint types docs pages lock dist licences bench regression clean
+  lint types docs pages lock dist dist-bare licences models bench regression clean
 
 demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
@@ -133,6 +133,13 @@ dist: $(INSTALLED)
 	for file in dist/*.whl dist/*.tar.gz; do cmp "$$file" "dist/again/$$(basename "$$file")" || exit 1; done
 	rm -r dist/again
 
+# The wheel without the ready models, for those who may not pass on anything but MIT.
+dist-bare: $(INSTALLED)
+	rm -rf build/bare && mkdir -p build/bare && git archive HEAD | tar -x -C build/bare
+	rm build/bare/spectral_latent/ready/*.model build/bare/spectral_latent/ready/LICENSE
+	sed -i 's/ AND CC-BY-SA-4.0"/"/; s/, "spectral_latent.ready.LICENSE"//' build/bare/pyproject.toml
+	$(BIN)/python -m build --wheel --outdir dist/bare build/bare
+
 # Tests of the wheel outside the checkout, in an environment of its own with the newest versions that PyPI has.
 test-wheel: dist
 	$(PYTHON) -m venv --clear $(VENV)/wheel
@@ -163,6 +170,10 @@ docs: $(DOCUMENTED) $(COMPILED)
 # The same pages without what the tutorials print and draw, because the tests run the tutorials.
 pages: $(DOCUMENTED)
 	$(SITE) -D plot_gallery=0 docs docs/_build/pages
+
+# The models that come with the library, from the treebanks of SPECTRAL_LATENT_DATA: half an hour.
+models: $(INSTALLED)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.models $(MODELS)
 
 # Results and the tables made from them; make bench BENCHMARKS=all for hours of them.
 BENCHMARKS ?= phrases

@@ -42,6 +42,7 @@ _APOSTROPHE = re.compile(r"(?<=\w)[’'](?=\w)")
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Thai to Han
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 _UNKNOWN_PIECE = re.compile(rf"(?:(?![{_UNSPACED}])\w)+|.", re.DOTALL)
+_ENOUGH = 20  # words that show whether a text is in the language of the corpus
 _LONGEST = 20  # characters of the longest word that is looked for in a script without spaces
 MARKS = (
     *(("-LRB-", "("), ("-RRB-", ")"), ("-LSB-", "["), ("-RSB-", "]"), ("-LCB-", "{"), ("-RCB-", "}")),
@@ -124,6 +125,21 @@ class Tokenisation:
             return True
         # The last of several words is unknown exactly if it is also the last unknown word.
         return words[-1:] == unknown[-1:] != [] and bool(_UNTOKENISED_LAST.fullmatch(words[-1]))
+
+    def warns_of(self, sentences: Iterable[Sequence[str]]) -> str | None:
+        """Return a warning if over half of the words of a text were never seen, and it has enough words to tell.
+
+        sentences: the words of each sentence.
+
+        >>> english = Tokenisation(frozenset(["the", "dog", "barks"]))
+        >>> english.warns_of([["the", "dog", "barks"]] * 9), english.warns_of([["der", "Hund", "bellt"]] * 9)
+        (None, '27 of 27 words were never seen in training; is the text in the language of the model?')
+        """
+        words = [word for sentence in sentences for word in sentence if word.isalpha()]
+        unseen = sum(not self._has(word) for word in words)
+        if len(words) < _ENOUGH or 2 * unseen <= len(words):
+            return None
+        return f"{unseen} of {len(words)} words were never seen in training; is the text in the language of the model?"
 
     def _has(self, word: str) -> bool:
         """Tell whether the corpus has a word, in this spelling or in lower case."""

@@ -25,6 +25,7 @@ ROOMS = (
     "_options",
     "trees",
     "operators",
+    "ready",
     "files",
     "inference",
     "estimation",
@@ -48,7 +49,7 @@ ROOMS = (
     "cli",
     "__main__",
 )  # a room may import only from rooms before it
-CORE = ("_compiled", "_names", "_texts", "_options", "trees", "operators", "files", "inference", "estimation")
+CORE = ("_compiled", "_names", "_texts", "_options", "trees", "operators", "ready", "files", "inference", "estimation")
 COMPILED = {"compiled", "compiled_part", "compiled_pass", "pass_part"}
 ARRAY = r"^(FloatArray|IntArray|BoolArray|Float32Array|NDArray\[.*\])( \| None)?$"
 SHAPE = r"\([\w'. +*\[\]₂-]+,[^)]*\)|any shape"  # such as (n,), (m_a, ...) or (offset[R],)

@@ -23,6 +23,7 @@ from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.dependency.tree import BLANK
 from spectral_latent.files import ModelFileError, StoredModel
 from spectral_latent.files.storage import MissingModelError
+from spectral_latent.ready import find_model
 from spectral_latent.sequence import LatentTagger
 
 __all__ = ["Component", "SpectralDependency", "SpectralTagger", "words_of"]
@@ -45,7 +46,7 @@ class Component(Pipe):
     need the file.
 
     name: the name of the component in its pipeline.
-    path: the file of the model.
+    path: the file of the model, or the name of a ready model.
     models: the classes of the models that a component may have.
     """
 
@@ -65,7 +66,7 @@ class Component(Pipe):
 
     def _load(self, path: str | Path) -> StoredModel:
         """Read a model from its file."""
-        if not Path(path).is_file():
+        if not find_model(path).is_file():
             raise MissingModelError(
                 f"the component {self.name!r} finds no model at {str(path)!r}; train one by `spectral-latent train`, "
                 f'and name its file: add_pipe(..., config={{"model": FILE}})'
@@ -234,7 +235,7 @@ def _attach(doc: Doc, heads: list[int], relations: list[str]) -> None:
         doc.from_array([HEAD, DEP], columns)
 
 
-@Language.factory("spectral_dependency", default_config={"model": ""}, assigns=["token.head", "token.dep"])
+@Language.factory("spectral_dependency", default_config={"model": "en-ud"}, assigns=["token.head", "token.dep"])
 def _make_dependency(nlp: Language, name: str, model: str) -> SpectralDependency:
     """Make the component."""
     return SpectralDependency(name, model)

@@ -220,7 +220,7 @@ class SpectralConstituency(Component):
             keep_constituents(doc, of_doc)
 
 
-@Language.factory("spectral_constituency", default_config={"model": ""}, assigns=["token.tag"])
+@Language.factory("spectral_constituency", default_config={"model": "en"}, assigns=["token.tag"])
 def _make_constituency(nlp: Language, name: str, model: str) -> SpectralConstituency:
     """Make the component."""
     return SpectralConstituency(name, model)

@@ -46,6 +46,9 @@ _ON_THE_SITE = {  # links that are files in the repository, and pages of the sit
     "in_a_hundred_lines.py)": "tutorials/in_a_hundred_lines.rst)",
     "tutorial_trees.py)": "tutorials/tutorial_trees.rst)",
     "tutorial_pictures.py)": "tutorials/tutorial_pictures.rst)",
+    "tutorial_english.py)": "tutorials/tutorial_english.rst)",
+    "tutorial_surprisal.py)": "tutorials/tutorial_surprisal.rst)",
+    "tutorial_sequences.py)": "tutorials/tutorial_sequences.rst)",
 }
 
 

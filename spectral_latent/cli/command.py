@@ -27,6 +27,7 @@ from spectral_latent.cli.outputs import LEFT
 __all__ = ["CommandGroup", "main", "run"]
 
 _COMMANDS = {  # each command is a function in a module of its name; the help of all is shown without importing them
+    "models": "List the models that come with the library.",
     "train": "Train a model.",
     "parse": "Parse the sentences of FILE or of standard input.",
     "tag": "Tag the sentences of FILE or of standard input.",
@@ -142,9 +143,9 @@ def main() -> None:
     """Latent-variable grammars and taggers by spectral learning.
 
     \b
-    A parser in three lines:
+    Parse now, or train a parser of your own:
+      echo "The cat sat on the mat." | spectral-latent parse en --text
       spectral-latent train constituency nltk:treebank:train -o wsj.model
-      echo "The cat sat on the mat ." | spectral-latent parse wsj.model
       spectral-latent evaluate wsj.model nltk:treebank:dev
 
     Exit status: 0 for success; 1 for data or models that cannot be used; 2 for a wrong command line, such as an unknown

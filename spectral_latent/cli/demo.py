@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -21,44 +22,94 @@ if TYPE_CHECKING:
 
 __all__ = ["demo"]
 
+_TEXT = "My dog ate the sandwich that I made."
+_GARDEN_PATH = "After they won the war ended."
+_TAG = "VBD"
+_STATES = 4
 _NAMES = ("plain PCFG", "spectral", "truth")
 _HELD_OUT = 300
 _NEXT = """
-Next, a parser of English from NLTK's treebank, and its first tree:
-  {python} -m nltk.downloader treebank && {command} train constituency nltk:treebank -o english.model
-  echo "She didn't see it." | {command} parse english.model --text"""
+Next: your own text, then your own treebank.
+  echo "Time flies like an arrow." | {command} parse en --text
+  {command} train constituency TREES -o my.model"""
 
 
 @click.command()
 @quiet_option
 def demo(quiet: bool) -> None:
-    """Learn a grammar with latent states from trees, and compare it with the truth.
+    """Parse English with a ready model, then train a parser and compare it with the truth.
 
-    The trees are drawn from a known grammar with latent states. A plain PCFG and a latent PCFG learn from the trees
-    alone. Both parse other sentences, and so does the known grammar, which no learner can exceed.
+    The trees of the training come from a small known grammar with latent states.  A plain PCFG and a latent PCFG learn
+    from the trees alone.  Both parse other sentences, and so does the known grammar, which no parser can exceed.
 
     \b
     Example:
       spectral-latent demo
     """
+    from spectral_latent.ready import ready_models
+
+    console = Console(quiet)
+    if any(model.name == "en" for model in ready_models()):
+        console.message("Loading the ready model en; the first parse compiles the library")
+        for line in _english():
+            click.echo(line)
+    _train_and_compare(console)
+    click.echo(_NEXT.format(command=_command()))
+
+
+def _command() -> str:
+    """Name the command as a user can type it here."""
+    if shutil.which("spectral-latent"):
+        return "spectral-latent"
+    program = os.path.relpath(sys.argv[0])
+    return program if program.endswith("spectral-latent") else "python -m spectral_latent"
+
+
+def _english() -> Iterator[str]:
+    """Show a tree, the surprisal of words, and the states of a tag, all of the model `en`."""
+    from spectral_latent.inspection import Described
+    from spectral_latent.tasks import inspect
+    from spectral_latent.tasks.kinds import load
+
+    model: Any = load("en")
+    (parses,) = model.parse_text(_TEXT)
+    yield _drawn(parses[0].tree)
+    yield f"Surprisal of each word after the words before it, in bits: {_GARDEN_PATH}"
+    words = [token.word for token in model.tokenisation.words(_GARDEN_PATH)]
+    for word, bits in zip(words, model.surprisal(words).total, strict=True):
+        yield f"  {word:<6} {bits:5.1f} {'█' * round(bits)}"
+    yield f"\nLatent states of {_TAG}, which nobody annotated, with their likeliest words:"
+    ((found, _),) = inspect(model, (_TAG,), 8)
+    for state in cast(Sequence[Described], found[:_STATES]):
+        yield f"  {100 * state.share:4.0f} %  {' '.join(word for word, _ in state.words)}"
+
+
+def _drawn(tree: Phrase) -> str:
+    """Draw a tree in characters."""
+    from io import StringIO
+
+    from nltk import Tree
+
+    stream = StringIO()
+    Tree.fromstring(tree.bracketed()).pretty_print(unicodelines=True, stream=stream)
+    return stream.getvalue()
+
+
+def _train_and_compare(console: Console) -> None:
+    """Train a plain and a latent PCFG on the embedded treebank, and compare them with the grammar it was drawn from."""
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.corpora.embedded import embedded_treebank, embedded_truth
     from spectral_latent.evaluation import GoldTree, evaluate_parser
 
-    console = Console(quiet)
     trees = embedded_treebank()
     held_out = embedded_treebank(_HELD_OUT, seed=1)
     _train(trees[:20])  # compiles the functions whose time is measured below
-    console.message(f"Training on {len(trees)} trees")
+    click.echo(f"\nNow a parser of a made-up language, trained on {len(trees)} trees; tried on {len(held_out)} others:")
     models, seconds = _train(trees)
     models.append(ConstituencyModel((embedded_truth(),)))
-    console.message(f"Parsing {len(held_out)} other sentences")
     gold = [tree for tree in map(GoldTree.of, held_out) if tree is not None]
     evaluations = [evaluate_parser(model, gold, progress=partial(console.bar, label="Parsing")) for model in models]
     click.echo(_table(evaluations, _mean_logs(models, held_out), [*seconds, "-"]))
-    click.echo(_example(evaluations))
-    command = "spectral-latent" if shutil.which("spectral-latent") else f"{sys.executable} -m spectral_latent"
-    click.echo(_NEXT.format(python=sys.executable, command=command))
 
 
 def _train(trees: Sequence[Phrase]) -> tuple[list[ConstituencyModel], list[str]]:
@@ -90,14 +141,3 @@ def _table(
         lines.append(f"{name:<12}{evaluation.score.f1:>8.1f}{evaluation.score.exact:>8.1f}{log:>8.1f}{taken:>10}")
     lines.append("log p: mean over the held-out trees that have p > 0 everywhere; training: CPU seconds")
     return "\n".join(lines)
-
-
-def _example(evaluations: Sequence[ParserEvaluation[Phrase, BracketScores]]) -> str:
-    """Write the trees of the shortest sentence that only the plain PCFG does not parse as the truth does."""
-    by_sentence = zip(*([parse.tree for parse in evaluation.parses] for evaluation in evaluations), strict=True)
-    telling = [trees for trees in by_sentence if trees[0] != trees[1] == trees[2]]
-    if not telling:
-        return ""
-    trees = min(telling, key=lambda trees: len(list(trees[0].words())))
-    lines = [f"{name:<12}{tree.bracketed()}" for name, tree in zip(_NAMES, trees, strict=True)]
-    return "\n".join(["", " ".join(trees[0].words()), *lines])

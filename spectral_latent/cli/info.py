@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
@@ -37,12 +36,13 @@ def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Read the description of a model, and its summary."""
     from spectral_latent._options import counted
     from spectral_latent.files import open_model
+    from spectral_latent.ready import find_model
     from spectral_latent.tasks.kinds import make_model
     from spectral_latent.tasks.training import record_of
 
     record = record_of(file) or {}
     with open_model(file) as (arrays, settings):
-        facts = {"library": settings["library"], "bytes": Path(file).stat().st_size}
+        facts = {"library": settings["library"], "bytes": find_model(file).stat().st_size}
         if settings["kind"] == "reranker":
             # A reranker can be made only together with its latent models, which are in other files.
             sizes = counted(len(arrays["perceptron.weights"]), "feature")

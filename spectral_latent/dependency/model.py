@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -21,13 +21,14 @@ from spectral_latent.dependency.grammar import DependencyGrammar, FoundArcs
 from spectral_latent.dependency.options import DependencyOptions, check_together, preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.training import prepare_all
-from spectral_latent.dependency.tree import BLANK, DependencySentence, check_sentence
+from spectral_latent.dependency.tree import BLANK, DependencySentence, TagColumn, check_sentence
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar.parser import Parser, estimate_all
 from spectral_latent.inference import SignedLog
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
 from spectral_latent.model.batches import batches_of
 from spectral_latent.model.parts import Parts, average
+from spectral_latent.sequence import LatentTagger
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["DependencyModel"]
@@ -41,6 +42,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
     members: the grammars, whose posteriors of arcs are averaged; all have the same tags and columns of words and tags.
     relations: the model of the relations of arcs; None if arcs have no relations.
+    taggers: taggers of the columns `upos` and `xpos`, which tag the words without a tag there before they are parsed.
 
     `score` estimates p̂ of trees with one root, projective or not; a tree with a tag that was never seen has p̂ = 0.
     `log_probabilities` is a lower bound: it sums over the trees in pruned charts, whose arcs all occurred in training
@@ -60,12 +62,15 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
     members: tuple[DependencyGrammar, ...]
     relations: RelationModel | None = None
+    taggers: tuple[LatentTagger, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_together([member.options for member in self.members])
         if any(member.tags != self.tags for member in self.members):
             raise ValueError("the grammars of one parser must have the same tags")
+        if any(tagger.tagset not in ("upos", "xpos") for tagger in self.taggers):
+            raise ValueError("the tagset of a tagger of a dependency parser must be 'upos' or 'xpos'")
 
     @property
     def tags(self) -> list[str]:
@@ -268,6 +273,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         """Find up to `n_best` trees of each sentence; n_best must be 1 if trees need not be projective."""
         for tree in trees:
             self.check(tree, projective=projective)
+        trees = self._tagged(trees)
         # Charts have only projective trees, so that constraints with crossing arcs are left out here.
         charted = [Partial(tree.sentence, ANY_TREE) if tree.constraints.crossing() else tree for tree in trees]
         found, n_members = self._found(charted)
@@ -299,6 +305,19 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             Parses([Parse(each, *next(weights)) for each in of_sentence] or [self._fallback(tree)])
             for tree, of_sentence in zip(trees, known, strict=True)
         ]
+
+    def _tagged(self, trees: Sequence[PartialDependencies]) -> list[PartialDependencies]:
+        """Tag the words without a tag by the taggers."""
+        sentences = [tree.sentence for tree in trees]
+        for tagger in self.taggers:
+            column = str(tagger.tagset)
+            lacking = [at for at, sentence in enumerate(sentences) if BLANK in getattr(sentence, column)]
+            found = tagger.tag_all([sentences[at].forms for at in lacking])
+            for at, tags in zip(lacking, found, strict=True):
+                old: tuple[str, ...] = getattr(sentences[at], column)
+                filled = tuple(str(new) if tag == BLANK else tag for tag, new in zip(old, tags, strict=True))
+                sentences[at] = sentences[at].with_tags(cast(TagColumn, column), filled)
+        return [tree._replace(sentence=sentence) for tree, sentence in zip(trees, sentences, strict=True)]
 
     def _found(self, trees: Sequence[PartialDependencies]) -> tuple[list[FoundArcs], IntArray]:
         """Find what each grammar finds in T sentences, and count the grammars that derive each of them, (T,)."""

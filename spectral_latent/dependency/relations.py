@@ -295,11 +295,13 @@ class RelationOptions(Options):
     penalty: λ, the factor of the squared weights in the loss.
     iterations: the largest number of iterations of L-BFGS.
     min_count: the smallest number of arcs with a feature; rarer features are left out.
+    least: smaller weights are left out; more than a third are smaller than the default, and change hardly a relation.
     """
 
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 0.1
     iterations: Annotated[int, AtLeast(1)] = 15
     min_count: Annotated[int, AtLeast(1)] = 2
+    least: Annotated[float, AtLeast(0.0)] = 0.06
 
 
 class _Weights(NamedTuple):
@@ -436,7 +438,7 @@ def _learn_weights(
     shape = (len(features), len(kept))
     phi = scipy.sparse.csr_array((value[column], (entry // features.shape[1], column)), shape=shape)
     weights = log_linear_weights(phi, target, options.penalty, options.iterations, frequent=np.inf).tocoo()
-    # Round the weights to numbers of two bytes, as a file holds them.
+    # Round the weights to numbers of two bytes, as a file holds them, and leave out those that hardly weigh.
     scaled = (weights.data * value[weights.row]).astype(np.float16).astype(np.float64)
-    nonzero = np.flatnonzero(scaled)
-    return _Weights(kept[weights.row[nonzero]], weights.col[nonzero].astype(np.int64), scaled[nonzero])
+    weighs = np.flatnonzero(np.abs(scaled) > options.least)
+    return _Weights(kept[weights.row[weighs]], weights.col[weighs].astype(np.int64), scaled[weighs])

@@ -40,7 +40,7 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabu
 __all__ = ["CompactOperators", "StoredOperators", "divide_groups", "round_digits", "round_groups", "round_operators"]
 
 _DIGITS = 24  # binary digits of a factor
-_COMPACT = (8, 7)  # binary digits of a factor and of a share in a compact model
+_COMPACT = (7, 6)  # binary digits of a factor and of a share in a compact model
 _LEAST = 2.0**-10  # smaller shares of the numbers of a tensor are 0 in a compact model
 _ROUNDING = 2.0**-5  # the rules of a state, of a compact model too, sum to one up to this
 _COARSE = 2.0**10
@@ -76,7 +76,7 @@ def round_groups(numbers: FloatArray, lengths: IntArray, compact: bool = False) 
 
     numbers: (N,) n groups, one after another.
     lengths: (n,) the number of numbers in each group, at least 1.
-    compact: whether to keep 8 binary digits of factors, and 7 of shares.
+    compact: whether to keep 7 binary digits of factors, and 6 of shares.
 
     >>> round_groups(np.array([1.0, 0.33333333]), np.array([2])).tolist()
     [1.0, 0.333251953125]
@@ -106,7 +106,7 @@ def round_operators(operators: ObservableOperators, compact: bool = False) -> Ob
     The vector of a leaf rule is a group of numbers, and so is each part of a tensor.  The numbers of roots and of unary
     rules have 24 binary digits.
 
-    compact: whether to keep 7 binary digits of the shares within a group in place of 11, and 8 of its factor, and to
+    compact: whether to keep 6 binary digits of the shares within a group in place of 11, and 7 of its factor, and to
     drop the smallest numbers of tensors, which halves the file.
 
     >>> from spectral_latent.trees import Rules

@@ -47,6 +47,7 @@ from spectral_latent._options import Count, checked
 from spectral_latent._texts import printable
 from spectral_latent._version import __version__
 from spectral_latent.files.codec import Contents
+from spectral_latent.ready import find_model, missing_model
 
 __all__ = [
     "HEADING",
@@ -332,7 +333,7 @@ def _sync_folder(folder: Path) -> None:
 def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes: int = MAX_BYTES) -> Contents:
     """Read the arrays and settings of a model of the given kind, or of any kind.
 
-    path: the file to read.
+    path: the file to read, or the name of a ready model.
     kind: the kind of model that the file must hold; None for any.
     max_bytes: the largest memory of its arrays, in bytes.
 
@@ -340,7 +341,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     of another kind or of another version, or if its arrays need more memory.
     """
     checked("max_bytes", max_bytes, Count)
-    path = Path(path)  # an integer would be an open file
+    path, given = find_model(path), path
     if path.exists() and not path.is_file():  # a pipe, too, which would be awaited for ever
         kind_of_path = "a folder" if path.is_dir() else "a pipe or a device"
         raise ModelFileError(f"{path}: {kind_of_path}; give the file of a model")
@@ -351,7 +352,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
             names = file.keys()
             arrays = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError:
-        raise MissingModelError(f"{path}: No such file or directory") from None
+        raise MissingModelError(missing_model(given)) from None
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error})") from None
     except (SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError):
@@ -402,7 +403,7 @@ def _infinity(name: str) -> float:
 def open_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes: int = MAX_BYTES) -> Iterator[Contents]:
     """Load the arrays and settings of a model; an error in the `with` block becomes a ModelFileError.
 
-    path: the file to read.
+    path: the file to read, or the name of a ready model.
     kind: the kind of model that the file must hold; None for any.
     max_bytes: the largest memory of its arrays, in bytes.
 

@@ -128,7 +128,7 @@ class StoredModel(ShortRepr):
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Self:
         """Read a model.
 
-        path: the file of the model.
+        path: the file of the model, or the name of a ready model, such as `en`.
         max_bytes: the largest memory of its arrays, in bytes: 4 GB if not given.
 
         Raises ModelFileError if the file is not a whole model of this kind and version, or needs more memory.

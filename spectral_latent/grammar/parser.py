@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
@@ -168,8 +169,9 @@ class Parser(
         text: the text, which `tokenisation` divides into sentences and words.
         Raises ValueError, before a sentence is parsed, if n_best < 1.
         """
-        sentences = self.tokenisation.sentences(text)
-        words = ([token.word for token in tokens] for tokens in sentences)
+        words = [[token.word for token in tokens] for tokens in self.tokenisation.sentences(text)]
+        if warning := self.tokenisation.warns_of(words):
+            warnings.warn(warning, stacklevel=2)
         return self.parse_all(map(self._sentence, words), n_best, jobs=jobs)
 
 

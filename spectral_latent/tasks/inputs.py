@@ -38,6 +38,7 @@ __all__ = [
 NumberedLine: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
 
 _CHUNK = 1 << 16  # the number of bytes that are read at once
+_SHOWING = 100  # the first sentences, whose words show whether a text is in the language of the model
 _LINE_ENDS = re.compile(rb"\n")
 _FIRST_LINE = re.compile(rb"^(?!(?:\xef\xbb\xbf)?#)[^\S\n]*\S[^\n]*\n", re.MULTILINE)  # the line that shows the format
 _WORD_LINE = re.compile(rb"^(?! *\r?\n|#)[^\n]*\n", re.MULTILINE)  # neither empty nor a comment
@@ -252,7 +253,8 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, w
     if form is None:
         form = sniff_format(file, decode(_read_first_line(chunks, begun), source))
         chunks = chain([bytes(begun)], chunks)
-    reader = _FormatReader(source, tokenisation, RawTextCheck(tokenisation, watch or Watch()), count(1))
+    watch = watch or Watch()
+    reader = _FormatReader(source, tokenisation, RawTextCheck(tokenisation, watch), count(1))
     end = FORMATS[form].end
     if end is None:
         return Input(source, form, iter([reader.trees(chunks)]))
@@ -264,7 +266,29 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, w
         "conllu": reader.table,
         "malt-tab": reader.malt_tab,
     }[form]
-    return Input(source, form, (read(reader.lines(first, piece)) for first, piece in _pieces(chunks, end)))
+    pieces = (read(reader.lines(first, piece)) for first, piece in _pieces(chunks, end))
+    return Input(source, form, _checked_words(pieces, tokenisation, watch))
+
+
+def _checked_words(
+    pieces: Iterable[Iterator[InputSentence]], tokenisation: Tokenisation, watch: Watch
+) -> Iterator[Iterator[InputSentence]]:
+    """Return pieces of a text; warn once, at the end of a piece, if most words so far were never seen."""
+    seen: list[list[str]] = []
+    has_warned = False
+
+    def noted(piece: Iterator[InputSentence]) -> Iterator[InputSentence]:
+        """Keep the words of the first sentences."""
+        for sentence in piece:
+            if len(seen) < _SHOWING:
+                seen.append(sentence.words)
+            yield sentence
+
+    for piece in pieces:
+        yield noted(piece)
+        if not has_warned and len(seen) < _SHOWING and (warning := tokenisation.warns_of(seen)):
+            has_warned = True
+            watch.message(f"Warning: {warning}")
 
 
 def _read_first_line(chunks: Iterator[bytes], begun: bytearray) -> bytes:

@@ -33,6 +33,8 @@ def train_again(file: str, sources: Sequence[str] = (), jobs: int = 1, watch: Wa
     record = record_of(file)
     if record is None:
         raise CorpusError(f"{file}: no record of training, which only `spectral-latent train` writes")
+    if "training" not in record:
+        raise CorpusError(f"{file}: made by `{record.get('command')}`; run that again, and compare the files")
     try:
         expected = [{key: str(source[key]) for key in ("name", "content")} for source in record["sources"]]
         kind = str(record["training"]["kind"])

@@ -101,7 +101,7 @@ def conllu_text(
         return ""
     table = sentence if given == "conllu" else _in_conllu(sentence, column)
     ranked = enumerate(parses, start=1)
-    return "".join(_filled(table, each, column, rank if n_best > 1 else None) for rank, each in ranked)
+    return "".join(_filled(table, each, rank if n_best > 1 else None) for rank, each in ranked)
 
 
 def _candidates(parses: Parses[Phrase] | Parses[DependencySentence], sentence: InputSentence) -> str:
@@ -130,7 +130,7 @@ def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
     return given._replace(lines=tuple(lines), places=places)
 
 
-def _filled(given: InputSentence, parse: Parse[DependencySentence], column: TagColumn, rank: int | None) -> str:
+def _filled(given: InputSentence, parse: Parse[DependencySentence], rank: int | None) -> str:
     """Write the lines of a sentence with heads, relations, and tags where they were missing; a rank has a score.
 
     >>> from spectral_latent.dependency import DependencySentence
@@ -138,7 +138,7 @@ def _filled(given: InputSentence, parse: Parse[DependencySentence], column: TagC
     >>> words = DependencySentence.of(["Yes"])
     >>> parse = Parse(words.with_heads((0,)), sign=1, log=-0.5)
     >>> table = _in_conllu(InputSentence(words, 3), "upos")
-    >>> print(_filled(table, parse, "upos", rank=2).replace("\\t", " "), end="")
+    >>> print(_filled(table, parse, rank=2).replace("\\t", " "), end="")
     # sent_id = 3-2
     # text = Yes
     # rank = 2
@@ -148,13 +148,12 @@ def _filled(given: InputSentence, parse: Parse[DependencySentence], column: TagC
     """
     lines = list(given.lines)
     tree = parse.tree
-    at = _TAG_COLUMNS[column]
-    for place, head, relation, tag in zip(
-        given.places, tree.heads or (), tree.relations, getattr(tree, column), strict=True
-    ):
+    for word, (place, head, relation) in enumerate(zip(given.places, tree.heads or (), tree.relations, strict=True)):
         columns = lines[place].split("\t")
         columns[_HEAD : _HEAD + 2] = [str(head), relation]
-        columns[at] = tag if columns[at] == "_" else columns[at]
+        for tags, at in _TAG_COLUMNS.items():
+            if columns[at] == getattr(given.sentence, tags)[word] == "_":
+                columns[at] = getattr(tree, tags)[word]
         lines[place] = "\t".join(columns)
 
     comments = ["# FALLBACK\n"] if parse.is_fallback else []

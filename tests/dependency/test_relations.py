@@ -214,7 +214,7 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty() 
     for name in sorted({name for row in relations for name in row}):  # each at the root and elsewhere
         trees.append(TaggedTree(["dogs", "eats"], ["X", "Y"], (2, 0)))
         relations.append([name, name])
-    model = RelationModel.train(trees, relations, RelationOptions(penalty=0.5, iterations=1000, min_count=least))
+    model = RelationModel.train(trees, relations, RelationOptions(0.5, 1000, min_count=least, least=0.0))
     assert model is not None
     label = [model.names.index(name) for row in relations for name in row]
     arcs = compute(model.features, trees).tolist()

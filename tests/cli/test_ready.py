@@ -1,0 +1,103 @@
+"""Models that come with the library: found by name, small enough, as accurate as they say, and made anew alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import models as recipes
+from spectral_latent import ConstituencyModel, DependencyModel, load
+from spectral_latent.corpora import constituency_trees, dependency_trees
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.dependency import DependencySentence
+from spectral_latent.evaluation import GoldTree, evaluate_parser
+from spectral_latent.files import ModelFileError
+from spectral_latent.ready import FOLDER, listed_models, ready_models
+from spectral_latent.tasks.training import record_of
+
+MOST_BYTES = 12_000_000
+
+
+def test_all_listed_models_are_here_and_small_and_tell_their_sources() -> None:
+    assert ready_models() == listed_models()
+    assert sum(model.file.stat().st_size for model in ready_models()) <= MOST_BYTES
+    licence = (FOLDER / "LICENSE").read_text("utf-8")
+    for model in ready_models():
+        assert f"\n{model.name}\n" in licence
+        record = record_of(model.name)
+        assert record is not None and record["sources"] and record["command"].endswith(f" {model.name}")
+
+
+def test_models_are_loaded_by_name() -> None:
+    english, dependencies = load("en"), load("en-ud")
+    assert isinstance(english, ConstituencyModel) and isinstance(dependencies, DependencyModel)
+    assert ConstituencyModel.load("en").fingerprint == english.fingerprint
+    (parses,) = english.parse_text("The horse ate my sandwich.")
+    assert parses[0].tree.bracketed() == (
+        "(S (NP (DT The) (NN horse)) (VP (VBD ate) (NP (PRP$ my) (NN sandwich))) (. .))"
+    )
+    (parses,) = dependencies.parse_text("The horse ate my sandwich.")
+    tree = parses[0].tree
+    assert tree.heads == (2, 3, 0, 5, 3, 3)
+    assert tree.upos == ("DET", "NOUN", "VERB", "PRON", "NOUN", "PUNCT")
+    assert tree.xpos == ("DT", "NN", "VBD", "PRP$", "NN", ".")
+
+
+def test_a_file_of_the_name_of_a_model_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = ConstituencyModel.train(embedded_treebank(20))
+    own.save("en")
+    with pytest.warns(UserWarning, match="en"):
+        assert load("en").fingerprint == own.fingerprint
+
+
+def test_an_unknown_name_lists_the_names() -> None:
+    with pytest.raises(ModelFileError, match="en, en-ud"):
+        load("eng")
+
+
+def test_a_text_in_another_language_gets_one_warning(run: Any, tmp_path: Path) -> None:
+    german = "Der Hund bellt laut und die Katze schläft ruhig auf dem alten Sofa . Heute regnet es schon wieder .\n"
+    (tmp_path / "german.txt").write_text(german * 3, encoding="utf-8")
+    assert run("parse", "en", tmp_path / "german.txt").stderr.count("never seen") == 1
+    with pytest.warns(UserWarning, match="never seen"):
+        load("en").parse_text(german * 3)
+    assert run("parse", "en", stdin="The dog ate the sandwich that my neighbour made for lunch . " * 3).stderr == ""
+
+
+def test_the_list_has_every_model(run: Any) -> None:
+    lines = [json.loads(line) for line in run("models", "--json").stdout.splitlines()]
+    assert [line["name"] for line in lines] == [model.name for model in ready_models()]
+    assert all(model.name in run("models").stdout for model in ready_models())
+
+
+def test_a_recipe_makes_the_same_bytes_again(tmp_path: Path) -> None:
+    trees = embedded_treebank(60)
+    (tmp_path / "trees.mrg").write_text("".join(f"{tree.bracketed()}\n" for tree in trees), encoding="utf-8")
+    words = "".join(f"{n}\t{word}\t_\t_\t_\t_\t{n - 1}\t_\t_\t_\n" for n, word in enumerate(trees[0].words(), start=1))
+    (tmp_path / "words.conllu").write_text(f"{words}\n" * 3, encoding="utf-8")
+    files = [tmp_path / "trees.mrg", tmp_path / "words.conllu"]
+    for name in ("a", "b"):
+        recipes.train_english(files).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.corpus
+def test_english_is_accurate_on_newspaper_text(require_corpus: Callable[[str], Any]) -> None:
+    require_corpus("treebank")
+    gold = [tree for tree in map(GoldTree.of, constituency_trees("nltk:treebank:dev")) if tree is not None]
+    score = evaluate_parser(load("en"), gold).score
+    assert score.f1 > 81.5 and score.tagging_accuracy > 93.5
+
+
+@pytest.mark.corpus
+def test_english_dependencies_are_accurate(shared_file: Callable[[str], Path]) -> None:
+    gold = list(dependency_trees(shared_file("ud/en_ewt/en_ewt-ud-dev.conllu")))[:400]
+    parsed = load("en-ud").parse_all([DependencySentence.of(tree.forms) for tree in gold], scored=False)
+    found = [head for each in parsed for head in each[0].tree.heads or ()]
+    right = [head for tree in gold for head in tree.heads or ()]
+    assert sum(a == b for a, b in zip(found, right, strict=True)) > 0.78 * len(right)
