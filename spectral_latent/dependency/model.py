@@ -58,6 +58,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     """
 
     kind: ClassVar[str] = "dependency"
+    later: ClassVar[frozenset[str]] = frozenset({"taggers"})
     any_tree = ANY_TREE
 
     members: tuple[DependencyGrammar, ...]

@@ -280,6 +280,7 @@ def read(cls: type[_T], arrays: Mapping[str, NDArray[Any]], settings: Mapping[st
     given: the values of fields that are marked as `Given`.
 
     Raises ValueError, which names the array or the setting, if something is missing, unknown, or not as declared.
+    A setting that `cls.later` lists may be missing: the object gets the default.
 
     >>> class Coin(NamedTuple):
     ...     side: str
@@ -356,6 +357,8 @@ class _Reader(NamedTuple):
                 continue
             known.add(field.name)
             if field.name not in settings:
+                if field.name in getattr(cls, "later", ()):
+                    continue
                 raise ValueError(f"the setting {at} is missing")
             values[field.name] = self._value(field, at, settings[field.name], sizes, {**given, **values})
         if unknown := settings.keys() - known:

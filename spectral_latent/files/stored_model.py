@@ -42,6 +42,7 @@ class StoredModel(ShortRepr):
     """Base of models, each of which is saved in one file, by the declarations of its fields; see `codec`.
 
     kind: the name of the kind of model in files.
+    later: fields that older files lack.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True, repr=False)
@@ -60,6 +61,7 @@ class StoredModel(ShortRepr):
     """
 
     kind: ClassVar[str]
+    later: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
         """Raise ValueError for a field of another type than declared, in models that are dataclasses."""
