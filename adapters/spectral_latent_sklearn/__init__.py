@@ -7,7 +7,16 @@ if find_spec("sklearn") is None:
         'scikit-learn is not installed; run `pip install ".[sklearn]"` in a checkout', name="sklearn"
     )
 
+from spectral_latent_sklearn._hmmlearn import from_hmmlearn, to_hmmlearn
 from spectral_latent_sklearn._latent import LatentTagClassifier, LatentTreeClassifier, LatentTreeTransformer
 from spectral_latent_sklearn._markov import SpectralGaussianHMM, SpectralHMM
 
-__all__ = ["LatentTagClassifier", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralGaussianHMM", "SpectralHMM"]
+__all__ = [
+    "LatentTagClassifier",
+    "LatentTreeClassifier",
+    "LatentTreeTransformer",
+    "SpectralGaussianHMM",
+    "SpectralHMM",
+    "from_hmmlearn",
+    "to_hmmlearn",
+]
