@@ -37,6 +37,7 @@ __all__ = ["parse"]
 @format_options
 @click.option("--partial", "is_partial", is_flag=True, help="The trees of FILE are partly known: complete them.")
 @non_projective_option
+@click.option("--confidence", is_flag=True, help="Write the probability of each head, HeadProb, in the column MISC.")
 @click.option("--rerank", metavar="RERANKER", help="Choose among the best trees by a reranker.")
 @number_option("--candidates", "K", f"The largest number of trees to choose among.  [default: {CANDIDATES}]")
 @models_option
@@ -71,6 +72,7 @@ def parse(
     form: Format | None,
     is_partial: bool,
     non_projective: bool,
+    confidence: bool,
     rerank: str | None,
     candidates: int | None,
     models: tuple[str, ...],
@@ -105,6 +107,10 @@ def parse(
     is_dependency = kind.trees == "conllu"
     if non_projective and not is_dependency:
         raise click.UsageError(f"--non-projective is for dependency parsers, and {model} is not one")
+    if confidence and not is_dependency:
+        raise click.UsageError(
+            f"--confidence is for dependency parsers, and {model} is not one; --json has the probability of a tree"
+        )
     assert kind.partial and kind.write and kind.trees  # of all parsers
     if is_partial:
         console.awaits(file, FORMATS[kind.trees].awaited)
@@ -115,7 +121,7 @@ def parse(
     # The writer of a pipe may wait for the answer to a line before it writes the next line.
     one_by_one = wanted.jobs == 1 and not is_partial and is_pipe(file)
     scored = n_best > 1 or wanted.form != "text" or page is not None or picture is not None
-    search = Search(n_best, not non_projective, scored, candidates or CANDIDATES, rerank, models)
+    search = Search(n_best, not non_projective, scored, confidence, candidates or CANDIDATES, rerank, models)
     ask = partial(parse_sentences, parser, search=search, jobs=wanted.jobs, one_by_one=one_by_one)
     if page or picture:
         drawn = (
@@ -154,5 +160,7 @@ def _check(wanted: AnswerRequest, **given: Any) -> None:
         raise click.UsageError(f"--partial goes without {'--rerank' if rerank else '--format and --text'}")
     if given["page"] and given["picture"]:
         raise click.UsageError("--html and --svg both draw the trees; leave out one of them")
+    if given["confidence"] and (wanted.as_json or given["page"] or given["picture"]):
+        raise click.UsageError("--confidence goes with CoNLL-U; leave out --json, --html and --svg")
     if (given["page"] or given["picture"]) and (wanted.as_json or wanted.output):
         raise click.UsageError(f"{'--html' if given['page'] else '--svg'} draws trees; leave out --json and --output")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Search", "parse", "score", "surprisal", "tag"]
 
 _Answer = TypeVar("_Answer")
-_Write = Callable[[InputSentence, "Parses[Any]"], _Answer]
+_Write = Callable[..., _Answer]  # of a sentence and its parses
 
 _SCORED = 100  # the number of trees that are scored at once
 _TAGGED = 256  # sentences that are tagged at once in this process
@@ -32,6 +32,7 @@ class Search(NamedTuple):
     n_best: the number of trees to find.
     projective: whether arcs must not cross.
     scored: whether the scores of trees are shown.
+    confident: whether the posteriors of arcs are written.
     candidates: the number of trees that the reranker chooses among.
     reranker: the file of a reranker, if there is one.
     models: the latent models of the reranker, by `FILE` or `NAME=FILE`.
@@ -40,6 +41,7 @@ class Search(NamedTuple):
     n_best: int = 1
     projective: bool = True
     scored: bool = False
+    confident: bool = False
     candidates: int = 50
     reranker: str | None = None
     models: tuple[str, ...] = ()
@@ -101,8 +103,11 @@ def _answers_of(
     parser: Any, sentences: Sequence[InputSentence], search: Search, write: _Write[_Answer]
 ) -> list[tuple[_Answer, bool]]:
     """Find and write the trees of each sentence, and tell whether one of these trees is a fallback."""
-    found = zip(sentences, search._parses(parser, sentences), strict=True)
-    return [(write(sentence, parses), any(each.is_fallback for each in parses)) for sentence, parses in found]
+    answers = []
+    for sentence, parses in zip(sentences, search._parses(parser, sentences), strict=True):
+        shown = {"posteriors": parser.part_posteriors([each.tree for each in parses])} if search.confident else {}
+        answers.append((write(sentence, parses, **shown), any(each.is_fallback for each in parses)))
+    return answers
 
 
 def tag(model: Any, given: Input, jobs: int = 1) -> Iterator[tuple[InputSentence, list[str]]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spectral_latent.dependency import DependencySentence
     from spectral_latent.dependency.tree import TagColumn
     from spectral_latent.model import Parse, Parses, Surprisal
+    from spectral_latent.trees import FloatArray
 
 __all__ = [
     "SURPRISAL_HEADER",
@@ -35,6 +36,8 @@ Form = Literal["text", "json"]
 SURPRISAL_HEADER = "sent_id\tnumber\tword\tseen\tsurprisal\tlexical\tsyntactic\tsentence\n"
 
 _HEAD = 6  # the column of HEAD in CoNLL-U, from 0; DEPREL follows
+_MISC = 9
+_HEAD_PROB = "HeadProb"
 _TAG_COLUMNS = {"upos": 3, "xpos": 4}
 _TAG_OF_MALT_TAB = 1
 _NAME = re.compile(r"#\s*sent_id\s*=.*\S")  # the comment that names a sentence
@@ -93,15 +96,22 @@ def conllu_text(
     given: Format,
     column: TagColumn,
     n_best: int,
+    posteriors: Sequence[FloatArray] = (),
 ) -> str:
-    """Write the trees of a sentence in CoNLL-U, with ranks if several were asked for, or in JSON."""
+    """Write the trees of a sentence in CoNLL-U, with ranks if several were asked for, or in JSON.
+
+    posteriors: the posterior (n,) of the arc to each word of each tree, which MISC then has as `HeadProb`.
+    """
     if form == "json":
         return _candidates(parses, sentence)
     if not parses:
         return ""
     table = sentence if given == "conllu" else _in_conllu(sentence, column)
     ranked = enumerate(parses, start=1)
-    return "".join(_filled(table, each, rank if n_best > 1 else None) for rank, each in ranked)
+    return "".join(
+        _filled(table, each, rank if n_best > 1 else None, posteriors[rank - 1] if posteriors else None)
+        for rank, each in ranked
+    )
 
 
 def _candidates(parses: Parses[Phrase] | Parses[DependencySentence], sentence: InputSentence) -> str:
@@ -130,8 +140,12 @@ def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
     return given._replace(lines=tuple(lines), places=places)
 
 
-def _filled(given: InputSentence, parse: Parse[DependencySentence], rank: int | None) -> str:
+def _filled(
+    given: InputSentence, parse: Parse[DependencySentence], rank: int | None, posterior: FloatArray | None = None
+) -> str:
     """Write the lines of a sentence with heads, relations, and tags where they were missing; a rank has a score.
+
+    The posterior (n,) of the arc to each word replaces an earlier `HeadProb` in MISC.
 
     >>> from spectral_latent.dependency import DependencySentence
     >>> from spectral_latent.model import Parse
@@ -154,6 +168,11 @@ def _filled(given: InputSentence, parse: Parse[DependencySentence], rank: int | 
         for tags, at in _TAG_COLUMNS.items():
             if columns[at] == getattr(given.sentence, tags)[word] == "_":
                 columns[at] = getattr(tree, tags)[word]
+        if posterior is not None and len(columns) > _MISC:
+            misc = columns[_MISC].rstrip("\r\n")
+            end = columns[_MISC][len(misc) :]
+            kept = [part for part in misc.split("|") if part != "_" and not part.startswith(f"{_HEAD_PROB}=")]
+            columns[_MISC] = "|".join([*kept, f"{_HEAD_PROB}={posterior[word]:.3f}"]) + end
         lines[place] = "\t".join(columns)
 
     comments = ["# FALLBACK\n"] if parse.is_fallback else []

@@ -455,3 +455,23 @@ def test_tags_that_the_parser_does_not_know(run: Run, torn: Path) -> None:
     for text in ("a/A b/B c/C\n", "a b c\n"):
         assert run("parse", torn, stdin=text).stderr == ""
     assert run("parse", torn, "-q", stdin="a/X b/B c/C").stderr == ""
+
+
+def test_the_probability_of_each_head_is_written(run: Run, parser: Path, loaded: DependencyModel) -> None:
+    text = CONLLU.replace("|", "\t").replace("\t_\n", "\tGloss=x|HeadProb=7\n")
+    plain = run("parse", str(parser), "--format", "conllu", stdin=text).stdout.splitlines(keepends=True)
+    lines = run("parse", str(parser), "--format", "conllu", "--confidence", stdin=text).stdout.splitlines(keepends=True)
+    shown = []
+    for one, other in zip(plain, lines, strict=True):
+        if one != other:
+            assert other.startswith(one.removesuffix("7\n"))
+            shown.append(float(other.split("HeadProb=")[1]))
+    found = [tree for tree in parse_conllu("".join(plain)) if tree.heads]
+    expected = [posterior for row in loaded.part_posteriors(found) for posterior in row.tolist()]
+    assert shown == pytest.approx(expected, abs=6e-4)
+
+
+@pytest.mark.parametrize("other", ["--json", "--svg=trees.svg"])
+def test_confidence_goes_with_conllu(run: Run, parser: Path, other: str) -> None:
+    assert run("parse", str(parser), "--confidence", other, stdin="dogs see cats .").exit_code == 2
+    assert run("parse", "en", "--confidence", stdin="dogs see cats .").exit_code == 2
