@@ -57,8 +57,14 @@ def main() -> None:
     parser.add_argument("--model", help="[default: the preset `fast` of NLTK's treebank sample]")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
-    with trained_model(arguments.model) as model:
-        print_processes(model, arguments.runs)
+    if arguments.model is not None:
+        print_processes(arguments.model, arguments.runs)
+        return
+    # The peak memory of a process begins with that of the process that starts it, which must not have trained a model.
+    with trained_model(None) as model:
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks.startup", "--model", model, "--runs", str(arguments.runs)], check=True
+        )
 
 
 def print_processes(model: str, runs: int) -> None:

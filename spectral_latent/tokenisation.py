@@ -1,21 +1,17 @@
 """Divide raw text into sentences and words, as in the corpus of a model.
 
-The words of the corpus tell how it was tokenised, so that a model needs to remember nothing else:
+The words of the corpus tell how it was tokenised, so that a model needs to remember nothing else.
 
-| the corpus has | a sentence is divided by |
-| --- | --- |
-| the word `n't` | NLTK's `NLTKWordTokenizer`, the rules of the Penn Treebank, which need no data |
-| no word `n't` | the rule of this module |
+White space divides words.  Marks at both ends of a word become words of their own, but a stop within a sentence stays
+with its word; equal marks in a row, such as `...`, become one word.  A word of the corpus, such as `etc.`, is not
+divided.  Dashes, quotation marks, and other marks before a letter divide a word that is no address, such as
+`him--and` and `one,two`.  The part of a word that ends or begins with an apostrophe, such as `l'` or `'s`, is a word if
+the corpus has it, as are `n't`, and both parts of `can` + `not` if the corpus has no `cannot`.  Text in a script without
+spaces is divided into the longest words that the corpus has, from left to right.
 
-By the rule of this module, white space divides words.  Marks at both ends of a word become words of their own; equal
-marks in a row, such as `...`, become one word.  A word of the corpus, such as `etc.`, is not divided.  The part of a
-word that ends or begins with an apostrophe, such as `l'` or `'s`, is a word if the corpus has it.  Text in a script
-without spaces is divided into the longest words that the corpus has, from left to right.
-
-English sentences are found by NLTK's Punkt if its data are installed (`python -m nltk.downloader punkt_tab`).
-Otherwise a sentence ends with `.`, `!`, `?` or `…` if white space and no lower-case letter follow.  It does not end
-with a single letter and a stop, nor with a word that the corpus has with its stop, such as `Mr.`.  In all cases a
-sentence ends with `。`, `！` or `？`, and before an empty line.
+A sentence ends with `.`, `!`, `?` or `…` if white space and no lower-case letter follow.  It does not end with a single
+letter and a stop, nor with a word that the corpus has with its stop, such as `Mr.`.  In all cases a sentence ends with
+`。`, `！` or `？`, and before an empty line.
 """
 
 from __future__ import annotations
@@ -24,12 +20,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from nltk.tokenize import PunktTokenizer
+from typing import NamedTuple
 
 __all__ = ["MARKS", "Token", "Tokenisation"]
 
@@ -37,8 +29,15 @@ _PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n")
 _OPENING = "\"'`“‘„«‹([{"
 _SENTENCE_END = re.compile(rf"[.!?…]+[\"'”’»›)\]}}]*\s+(?=[{re.escape(_OPENING)}]*(\S))|[。！？]+[”’」』）]*\s*")
 _LAST_WORD = re.compile(rf"[^\s{re.escape(_OPENING)}]+\.(?=\s)")
-_INITIAL = re.compile(r"\w\.")
+_INITIAL = re.compile(r"(?:\w\.)+")
 _APOSTROPHE = re.compile(r"(?<=\w)[’'](?=\w)")
+_NOT = re.compile(r"(?<=\w)(?:n[’']|(?<=can)no)t$", re.IGNORECASE)
+_ENGLISH_PARTS = ("'s", "'d", "'m", "'ll", "'re", "'ve")  # words of a corpus that has `n't`, however small
+_ADDRESS = re.compile(r"://|@|^www\.|\w\.\w+/", re.IGNORECASE)
+# Marks within a word that divide it: they become words of their own, but for an amount such as `US$5`.
+_INNER_MARK = re.compile(r"--+|[—–]|\.\.+|…|[\"“”„«»]|[,;:!?](?=[^\W\d])")
+_CLOSED = re.compile(r"\w(?:\(\w*\)|\[\w*\]|\{\w*\})$")  # as in `tree(s)`
+_AMOUNT = re.compile(r"(?<=[$£€¥])(?=\d)")
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Thai to Han
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 _UNKNOWN_PIECE = re.compile(rf"(?:(?![{_UNSPACED}])\w)+|.", re.DOTALL)
@@ -145,24 +144,8 @@ class Tokenisation:
         """Tell whether the corpus has a word, in this spelling or in lower case."""
         return word in self.known or word.lower() in self.known
 
-    @property
-    def _is_english(self) -> bool:
-        return "n't" in self.known
-
-    @cached_property
-    def _punkt(self) -> PunktTokenizer | None:
-        """Load NLTK's splitter of English sentences; None where its data are not installed."""
-        from nltk.tokenize import PunktTokenizer
-
-        try:
-            return PunktTokenizer("english")
-        except LookupError:
-            return None
-
     def _sentence_spans(self, text: str) -> Iterable[tuple[int, int]]:
         """Find the first index and the end of each sentence of a paragraph."""
-        if self._is_english and self._punkt:
-            return list(self._punkt.span_tokenize(text))
         ends = (match.end() for match in _SENTENCE_END.finditer(text) if self._ends_sentence(text, match))
         return _between(text, list(ends))
 
@@ -179,10 +162,9 @@ class Tokenisation:
     def _tokens(self, text: str, first: int, end: int) -> list[Token]:
         """Divide a part of a text into words."""
         part = text[first:end]
-        pieces = _treebank_words(part) if self._is_english else self._own_words(part)
         tokens = []
         start = first
-        for piece in pieces:
+        for piece in self._pieces(part):
             while text[start].isspace():
                 start += 1
             form = text[start : start + len(piece)]
@@ -197,9 +179,10 @@ class Tokenisation:
         written = straight if form == '"' else _SPELLINGS.get(form, form.replace("’", "'"))
         return written if not self._has(form) and self._has(written) else form
 
-    def _own_words(self, text: str) -> Iterator[str]:
-        """Divide a sentence into words by the rule of this module."""
-        for word in text.split():
+    def _pieces(self, text: str) -> Iterator[str]:
+        """Divide a sentence into words."""
+        parts = text.split()
+        for number, word in enumerate(parts, start=1):
             closing: list[str] = []
             while word and _is_mark(word[0]) and not self._has(word):
                 rest = word.lstrip(word[0])
@@ -207,6 +190,9 @@ class Tokenisation:
                 word = rest
             while word and _is_mark(word[-1]) and not self._has(word):
                 rest = word.rstrip(word[-1])
+                is_inner = word[-1] == "." and word[-2:-1] != "." and number < len(parts)
+                if rest and (is_inner or _CLOSED.search(word)):
+                    break
                 closing.append(word[len(rest) :])
                 word = rest
             yield from self._inner_words(word)
@@ -214,20 +200,35 @@ class Tokenisation:
 
     def _inner_words(self, word: str) -> Iterator[str]:
         """Divide a word without marks at its ends."""
-        if self._has(word):
-            yield word
-        elif _UNSPACED_LETTER.search(word):
-            yield from self._longest_words(word)
-        else:
-            cuts = (cut for mark in _APOSTROPHE.finditer(word) for cut in self._cuts(word, mark))
-            yield from (word[first:end] for first, end in _between(word, sorted(set(cuts))))
+        if _UNSPACED_LETTER.search(word):
+            yield from [word] if self._has(word) else self._longest_words(word)
+            return
+        pieces = [word[first:end] for first, end in _between(word, sorted(set(self._all_cuts(word))))]
+        # A corpus may have a few words such as `it's` that are not divided, beside many that are.
+        is_joined = _APOSTROPHE.search(word) and all(self._has(piece.replace("’", "'")) for piece in pieces)
+        yield from pieces if is_joined or not self._has(word) else [word]
+
+    def _all_cuts(self, word: str) -> Iterator[int]:
+        """Find where a word is cut."""
+        if _ADDRESS.search(word):
+            return
+        for mark in _INNER_MARK.finditer(word):
+            yield from mark.span()
+        yield from (cut.start() for cut in _AMOUNT.finditer(word))
+        for cut in _NOT.finditer(word):
+            if self._has(cut[0].replace("’", "'")):
+                yield cut.start()
+        for mark in _APOSTROPHE.finditer(word):
+            yield from self._cuts(word, mark)
 
     def _cuts(self, word: str, mark: re.Match[str]) -> Iterator[int]:
         """Find where a word is cut at an apostrophe: after `l'`, or before `'s`."""
         if self._has(word[: mark.end()].replace("’", "'")):
             yield mark.end()
-        elif self._has(word[mark.start() :].replace("’", "'")):
-            yield mark.start()
+        else:
+            part = word[mark.start() :].replace("’", "'")
+            if self._has(part) or (part.lower() in _ENGLISH_PARTS and "n't" in self.known):
+                yield mark.start()
 
     def _longest_words(self, text: str) -> Iterator[str]:
         """Divide text of a script without spaces into the longest words that the corpus has, from left to right."""
@@ -245,20 +246,6 @@ def _check_text(text: object) -> None:
     """Raise TypeError for anything but a string."""
     if not isinstance(text, str):
         raise TypeError(f"a raw text is a string, not {text!r:.60}; words that are divided need no tokenisation")
-
-
-def _treebank_words(text: str) -> Iterator[str]:
-    """Divide a sentence into words by NLTK's rules, with quotation marks as they stand in the text."""
-    from nltk.tokenize import NLTKWordTokenizer
-
-    # The tokeniser changes quotation marks, so that the pieces are cut from the text by the lengths of its words.
-    rest = text
-    plain = _APOSTROPHE.sub("'", text).replace("…", " … ")
-    for word in NLTKWordTokenizer().tokenize(plain):
-        rest = rest.lstrip()
-        piece = rest[:1] if rest.startswith('"') else rest[: len(word)]
-        yield piece
-        rest = rest[len(piece) :]
 
 
 def _is_mark(character: str) -> bool:

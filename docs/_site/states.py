@@ -1,9 +1,8 @@
 """Draw a parse with the likeliest state of each tag, and words that share this state: docs/states.svg.
 
-    spectral-latent train constituency nltk:treebank -o wsj.model
-    python docs/_site/states.py wsj.model The company said shares fell in early trading .
+    python docs/_site/states.py en My sister told us the train was late again .
 
-The model has one grammar, as the preset `fast` has.
+The model has one grammar, as `en` and the preset `fast` have.
 """
 
 import re
@@ -44,7 +43,11 @@ def draw(model: ConstituencyModel, words: list[str]) -> str:
         if node.is_preterminal():
             item = leaves[len(below)]
             symbol, state = symbols[forest.symbol[item]], int(posteriors[item].argmax())
-            below.append([word for word, _ in alike.get((symbol, state), []) if word not in node.children][:SHOWN])
+            below.append(
+                [word for word, _ in alike.get((symbol, state), []) if word.isalpha() and word not in node.children][
+                    :SHOWN
+                ]
+            )
             names[-1] += f" {state}" if below[-1] else ""
     sizes = [-1 if isinstance(node, str) else len(node.children) for node in tree.nodes()]
     return with_lines(tree_svg(names, sizes, tree.bracketed()), sizes, below)

@@ -37,7 +37,7 @@ __all__ = ["parse"]
 @format_options
 @click.option("--partial", "is_partial", is_flag=True, help="The trees of FILE are partly known: complete them.")
 @non_projective_option
-@click.option("--confidence", is_flag=True, help="Write the probability of each head, HeadProb, in the column MISC.")
+@click.option("--confidence", is_flag=True, help="Write HeadProb in the column MISC.")
 @click.option("--rerank", metavar="RERANKER", help="Choose among the best trees by a reranker.")
 @number_option("--candidates", "K", f"The largest number of trees to choose among.  [default: {CANDIDATES}]")
 @models_option
@@ -89,7 +89,7 @@ def parse(
 
     \b
     Examples:
-      echo "The cat sat on the mat." | spectral-latent parse wsj.model --text
+      echo "The cat sat on the mat." | spectral-latent parse en --text
       spectral-latent parse wsj.model sentences.txt --n-best 5 -o trees.txt
       echo "She saw (NP the man with a telescope) ." | spectral-latent parse wsj.model --partial
     """
