@@ -6,8 +6,8 @@ White space divides words.  Marks at both ends of a word become words of their o
 with its word; equal marks in a row, such as `...`, become one word.  A word of the corpus, such as `etc.`, is not
 divided.  Dashes, quotation marks, and other marks before a letter divide a word that is no address, such as
 `him--and` and `one,two`.  The part of a word that ends or begins with an apostrophe, such as `l'` or `'s`, is a word if
-the corpus has it, as are `n't`, and both parts of `can` + `not` if the corpus has no `cannot`.  Text in a script without
-spaces is divided into the longest words that the corpus has, from left to right.
+the corpus has it, as are `n't`, and both parts of `can` + `not` if the corpus has no `cannot`.  Text in a script
+without spaces is divided into the longest words that the corpus has, from left to right.
 
 A sentence ends with `.`, `!`, `?` or `…` if white space and no lower-case letter follow.  It does not end with a single
 letter and a stop, nor with a word that the corpus has with its stop, such as `Mr.`.  In all cases a sentence ends with

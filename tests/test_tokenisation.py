@@ -45,8 +45,10 @@ def test_english_words_are_those_of_nltk(text: str) -> None:
 
 def test_addresses_and_known_joins_stay_whole() -> None:
     text = "Write to a.b@example.com, see http://example.com/x?y=1 or (s) of tree(s) and self."
-    assert "a.b@example.com http://example.com/x?y=1 tree(s)".split() == [
-        token.form for token in ENGLISH.words(text) if len(token.form) > 6
+    assert [token.form for token in ENGLISH.words(text) if len(token.form) > 6] == [
+        "a.b@example.com",
+        "http://example.com/x?y=1",
+        "tree(s)",
     ]
     assert [token.form for token in Tokenisation(frozenset(["it", "it's", "'s"])).words("it's")] == ["it", "'s"]
 

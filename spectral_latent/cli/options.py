@@ -106,7 +106,7 @@ models_option = click.option(
     "models",
     metavar="[NAME=]FILE",
     multiple=True,
-    help="A parser whose opinion of each tree is a feature; its name is latent if none is given.",
+    help="A parser that scores trees; its name is latent if none is given.",
 )
 
 
