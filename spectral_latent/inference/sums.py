@@ -33,6 +33,7 @@ The sum of the inside vectors of all trees below a symbol is 1 in every state, i
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,8 +252,17 @@ class LeftCorners:
 
 def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArray:
     """Find Z, the least solution of Z(a, h) = leaf_total(a, h) + Σ t(a → b c) Z(b) Z(c), by Newton's method."""
+    unit = scipy.sparse.eye_array(leaf_total.size, format="csc")
+    # Most grammars have Z = 1, or 0 without rules.  A solution is the least one if its mean trees are finite: a
+    # matrix B without negative numbers has a spectral radius below 1 exactly if (I - B) x = 1 has a solution x >= 1.
+    to_left, to_right = mean_children(operators, np.ones_like(leaf_total))
+    total = ((leaf_total.ravel() > 0.0) | (to_left.sum(axis=1) > 0.0)).astype(np.float64)
+    is_solution = np.abs(leaf_total.ravel() + to_left @ total - total).max(initial=0.0) < _ROUNDING
+    with suppress(ValueError):
+        if is_solution and factorise(unit - to_left - to_right).solve(np.ones_like(total)).min() >= 1.0 - _ROUNDING:
+            return total.reshape(leaf_total.shape)
+
     total = np.zeros(leaf_total.size)
-    unit = scipy.sparse.eye_array(total.size, format="csc")
     # From zero, every step increases Z, and no step goes beyond the solution (Etessami and Yannakakis 2009).
     for _ in range(_STEPS):
         to_left, to_right = mean_children(operators, total.reshape(leaf_total.shape))
