@@ -2,24 +2,25 @@
 Pictures of parses and models
 =============================
 
-What a notebook shows, and what can be plotted.  The trees come with the library, so that nothing has to be downloaded.
+What a notebook shows, and what can be plotted, of the ready model of English and of a small one that is trained here.
 Run it with ``python docs/tutorial_pictures.py``, or copy its parts into a notebook.  The plots need matplotlib.
 """
 
 # %%
 # Trees
 # -----
-# The best parses of a sentence, each under the logarithm of its probability.
+# The best parses of an ambiguous sentence, each under the logarithm of its probability.
 
-from spectral_latent import ConstituencyModel, EstimatorOptions
+import matplotlib.pyplot as plt
+
+from spectral_latent import ConstituencyModel, EstimatorOptions, load
 from spectral_latent.constituency import ConstituencyOptions
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.plotting import plot_objectives, plot_spectra
 
-trees = list(embedded_treebank(100))
-model = ConstituencyModel.train(trees)
-words = ["the", "dog", "saw", "a", "cat", "in", "the", "garden"]
-parses = model.parse_nbest(words, 2)
+english = load("en")
+words = "She saw the man with a telescope .".split()
+parses = english.parse_nbest(words, 2)
 parses
 
 # %%
@@ -27,8 +28,12 @@ parses
 # -----------------------
 # The posterior probabilities of phrases: those that cannot both be in a tree share the probability.
 
-posteriors = [(part, p) for part, p in model.posteriors(words).items() if p > 0.01 and not part.is_tag]
-sorted(posteriors, key=lambda pair: -pair[1])
+posteriors = [(part, p) for part, p in english.posteriors(words).items() if p > 0.05 and not part.is_tag]
+posteriors.sort(key=lambda pair: pair[1])
+names = [f"{part.label}: {' '.join(words[part.first : part.end])}" for part, _ in posteriors]
+figure, axes = plt.subplots(layout="constrained")
+bars = axes.barh(names, [p for _, p in posteriors])
+axes.set_xlabel("posterior probability")
 
 # %%
 # How many states does a symbol need?
@@ -36,6 +41,8 @@ sorted(posteriors, key=lambda pair: -pair[1])
 # Singular values say how many directions of a symbol stand out.  Hollow markers stand beyond the states that the model
 # uses.
 
+trees = list(embedded_treebank(100))
+model = ConstituencyModel.train(trees)
 spectra = plot_spectra(model.named_operators, ["NP", "VP", "NN"])
 
 # %%
