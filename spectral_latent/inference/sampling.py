@@ -1,18 +1,17 @@
 """Draw s-trees with their latent states by ancestral sampling, from operators that are probabilities.
 
-All trees grow together: each round draws the children of all nodes at one depth.  One table has the choices of every
-symbol in every state, so that a round draws for all its nodes at once.
+All trees grow together: each round draws the children of all nodes at one depth.  One table has the rules of every
+symbol in every state, so that a round draws the rules of all its nodes at once, and then the states of their children.
 
 | here | long paper | meaning |
 | --- | --- | --- |
 | key a · M + h | (a, h) | symbol a in state h |
-| `weight` | t, q | probability of one choice of a key: a rule with the states of its children, or a terminal |
+| `weight` | t, q | probability of one choice of a key: a rule, whose children have any states |
 | `operators.root` | π | probability of each key at the root |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -38,38 +37,74 @@ class SampledTrees(NamedTuple):
 
 
 class _Expansions(NamedTuple):
-    """The C choices: ways to expand keys, sorted by key.
+    """The C choices: the rules that may expand each key, sorted by key.
 
+    operators: the operators.
     key: (C,) the key that the choice expands.
-    weight: (C,) the probability of the choice.
-    children: (C, 2) the keys of the children, or -1.
-    terminal: (C,) the observation, or -1.
+    weight: (C,) the probability of the rule, with any states of its children.
+    rule: (C,) the rule: leaf rules come first, then unary and binary ones.
     ends: (C + 1,) the sum of the weights before each choice, and the sum of all weights.
     """
 
+    operators: ObservableOperators
     key: IntArray
     weight: FloatArray
-    children: IntArray
-    terminal: IntArray
+    rule: IntArray
     ends: FloatArray
 
     @staticmethod
     def from_operators(operators: ObservableOperators) -> _Expansions:
         """List all choices whose probability is not zero."""
-        columns = [np.concatenate(parts) for parts in zip(*_choices_by_rule(operators), strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        key, weight, children, terminal = (column[order] for column in columns)
-        return _Expansions(key, weight, children, terminal, np.concatenate([[0.0], np.cumsum(weight)]))
+        rules = operators.rules
+        m_max = operators.root.shape[1]
+        unary = operators.unary.sum(axis=2)
+        tensor, state, binary = operators.binary.row_sums()
+        of_leaf, of_unary = np.nonzero(operators.leaf), np.nonzero(unary)
+        n_leaf, n_unary = len(rules.leaf), len(rules.unary)
+        rule = np.concatenate([of_leaf[0], n_leaf + of_unary[0], n_leaf + n_unary + tensor])
+        symbol = np.concatenate([rules.leaf[:, 0], rules.unary[:, 0], rules.binary[:, 0]])[rule]
+        key = symbol * m_max + np.concatenate([of_leaf[1], of_unary[1], state])
+        weight = np.concatenate([operators.leaf[of_leaf], unary[of_unary], binary])
+        order = np.argsort(key, kind="stable")
+        ends = np.concatenate([[0.0], np.cumsum(weight[order])])
+        return _Expansions(operators, key[order], weight[order], rule[order], ends)
 
-    def draw(self, keys: IntArray, rng: np.random.Generator) -> IntArray:
-        """Draw a choice (n,) for each key (n,), by inversion of the distribution function."""
+    def draw(self, keys: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """Draw the terminal (n,) and the keys of the children (n, 2) of each key (n,); -1 for what a key lacks."""
         ends = self.ends
         first = np.searchsorted(self.key, keys, "left")
         end = np.searchsorted(self.key, keys, "right")
         # Draw a point of the interval of the key's choices, and find the choice whose part has the point.
         point = ends[first] + rng.random(len(keys)) * (ends[end] - ends[first])
-        choice: IntArray = np.searchsorted(ends, point, "right") - 1
-        return np.clip(choice, first, end - 1)  # a point may be rounded to the end of the interval
+        choice = np.searchsorted(ends, point, "right") - 1
+        rule = self.rule[np.clip(choice, first, end - 1)]  # a point may be rounded to the end of the interval
+        rules = self.operators.rules
+        is_leaf = rule < len(rules.leaf)
+        terminal = np.full(len(keys), -1, dtype=np.int64)
+        terminal[is_leaf] = rules.leaf[rule[is_leaf], 1]
+        below = np.full((len(keys), 2), -1, dtype=np.int64)
+        m_max = self.operators.root.shape[1]
+        # The states of the children of all nodes with one rule are drawn together.
+        order = np.argsort(rule, kind="stable")
+        order = order[np.count_nonzero(is_leaf) :]
+        for nodes in np.split(order, np.flatnonzero(np.diff(rule[order])) + 1) if len(order) else []:
+            r = int(rule[nodes[0]]) - len(rules.leaf)
+            is_unary = r < len(rules.unary)
+            children = rules.unary[r, 1:] if is_unary else rules.binary[r - len(rules.unary), 1:]
+            state = keys[nodes] % m_max
+            dense = self.operators.unary[r] if is_unary else self.operators.binary[r - len(rules.unary)].to_dense()
+            pair = _draw_columns(dense[state].reshape(len(nodes), -1), rng)
+            for at, (child, states) in enumerate(zip(children, np.unravel_index(pair, dense.shape[1:]), strict=True)):
+                below[nodes, at] = child * m_max + states
+        return terminal, below
+
+
+def _draw_columns(weight: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Draw a column (n,) of each row of weights (n, k), by inversion of the distribution function."""
+    ends = np.cumsum(weight, axis=1)
+    point = rng.random((len(weight), 1)) * ends[:, -1:]
+    last = weight.shape[1] - 1 - np.argmax(weight[:, ::-1] > 0.0, axis=1)  # a point may be rounded to the end
+    return np.asarray(np.minimum((ends <= point).sum(axis=1), last))
 
 
 class _Generation(NamedTuple):
@@ -85,24 +120,6 @@ class _Generation(NamedTuple):
     child: IntArray
 
 
-def _choices_by_rule(operators: ObservableOperators) -> Iterator[tuple[IntArray, FloatArray, IntArray, IntArray]]:
-    """List columns of `_Expansions`: for the leaf rules together, then for every unary and every binary rule."""
-    rules = operators.rules
-    m_max = operators.root.shape[1]
-    r, h = np.nonzero(operators.leaf)
-    symbol, terminal = rules.leaf[r].T
-    yield symbol * m_max + h, operators.leaf[r, h], np.full((len(r), 2), -1), terminal
-    tensors = [matrix[:, :, None] for matrix in operators.unary] + [t.to_dense() for t in operators.binary]
-    children = [(b, -1) for _, b in rules.unary] + [(b, c) for _, b, c in rules.binary]
-    parents = [*rules.unary[:, 0], *rules.binary[:, 0]]
-    # Treat a unary rule as a binary rule whose right child is absent and has one state.
-    for tensor, a, (b, c) in zip(tensors, parents, children, strict=True):
-        h, i, j = np.nonzero(tensor)
-        right = np.full(len(j), -1) if c < 0 else c * m_max + j
-        below = np.stack([b * m_max + i, right], axis=1)
-        yield a * m_max + h, tensor[h, i, j], below, np.full(len(h), -1)
-
-
 def _check(operators: ObservableOperators, choices: _Expansions) -> None:
     """Raise ValueError unless root and choices are probability distributions."""
     if not operators.probabilities:
@@ -111,9 +128,10 @@ def _check(operators: ObservableOperators, choices: _Expansions) -> None:
         raise ValueError(f"the root weights are no distribution: they sum to {operators.root.sum():g}")
     shape = operators.root.shape
     total = np.bincount(choices.key, choices.weight, minlength=operators.root.size).reshape(shape)
-    negative = np.bincount(choices.key, choices.weight < 0, minlength=operators.root.size).reshape(shape) > 0
+    if any((numbers < 0.0).any() for numbers in (operators.leaf, operators.unary, operators.binary.data)):
+        raise ValueError("the weights of a symbol are no distribution: some are negative")
     exists = np.arange(shape[1]) < operators.states[:, None]
-    bad = exists & (negative | ~(np.abs(total - 1.0) <= _TOLERANCE))
+    bad = exists & ~(np.abs(total - 1.0) <= _TOLERANCE)
     for a, h in np.argwhere(bad)[:1]:
         raise ValueError(f"the weights of symbol {a} in state {h} are no distribution: they sum to {total[a, h]:g}")
 
@@ -127,12 +145,11 @@ def _grow(choices: _Expansions, keys: IntArray, max_nodes: int, rng: np.random.G
         np.add.at(size, tree, 1)
         if (size > max_nodes).any():
             raise ValueError(f"a sampled tree has more than {max_nodes} nodes; the grammar's trees may be infinite")
-        choice = choices.draw(keys, rng)
-        below = choices.children[choice]
+        terminal, below = choices.draw(keys, rng)
         alive = below >= 0
         # The next generation has the children in the order of their parents, left children before right children.
         child = np.where(alive, np.cumsum(alive).reshape(-1, 2) - 1, -1)
-        generations.append(_Generation(keys, choices.terminal[choice], child))
+        generations.append(_Generation(keys, terminal, child))
         keys = below[alive]
         tree = np.repeat(tree, alive.sum(axis=1))
     return generations

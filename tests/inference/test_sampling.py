@@ -108,7 +108,7 @@ def test_only_probabilities_are_sampled_from() -> None:
         sample_trees(grammar.change_basis([np.eye(m) for m in STATES]), 1, rng)
     with pytest.raises(ValueError, match="symbol 1 in state 0"):
         sample_trees(replace(grammar, leaf=grammar.leaf * [[1], [1.1], [1.1], [1], [1]]), 1, rng)
-    with pytest.raises(ValueError, match="symbol 0 in state 0"):
+    with pytest.raises(ValueError, match="negative"):
         sample_trees(replace(grammar, binary=[grammar.binary[0].scale(-1.0), *grammar.binary[1:]]), 1, rng)
     with pytest.raises(ValueError, match="symbol 2 in state 0"):
         sample_trees(replace(grammar, leaf=np.where(RULES.leaf[:, :1] == 2, np.nan, grammar.leaf)), 1, rng)
