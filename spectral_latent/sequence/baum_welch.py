@@ -22,8 +22,9 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 
-from spectral_latent._compiled import TINY, check_range, compiled_exact_pass, exact_pass_part
+from spectral_latent._compiled import TINY, check_range, compiled_pass, pass_part
 from spectral_latent.estimation import (
     EstimationError,
     Listener,
@@ -37,6 +38,8 @@ from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["ChainCounts", "baum_welch", "expectation"]
+
+_POSITIONS = 1 << 13  # the number of positions, about, whose vectors are computed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,150 +111,114 @@ class _Parameters(NamedTuple):
         return _Parameters(model.initial.copy(), step, step_back, model.stop.copy(), emission)
 
 
-class _ChainRoom(NamedTuple):
-    """Room for the vectors of one sequence of at most n observations.
-
-    forward: (n, m) the vectors α of all positions.
-    ahead: (m,) the vector `ahead` of one position.
-    behind: (m,) the vector β of one position.
-    """
-
-    forward: FloatArray
-    ahead: FloatArray
-    behind: FloatArray
-
-
-class _ChainTotals(NamedTuple):
-    """Running sums of expected counts; see `ChainCounts`.
-
-    begins: (m,) counts of states at first positions.
-    ends: (m,) counts of states at last positions.
-    pairs: (m, m) counts of pairs of states, divided by `step`, which is a factor of all terms of a pair.
-    emitted: (n, m) counts of observations with states.
-    """
-
-    begins: FloatArray
-    ends: FloatArray
-    pairs: FloatArray
-    emitted: FloatArray
+@pass_part
+def _multiply_row(rows: FloatArray, i: int, matrix: FloatArray, out: FloatArray, j: int) -> None:
+    """Fill row j of `out` (n, m) with row i of `rows` (n, m) times a matrix (m, m)."""
+    m = len(matrix)
+    for k in range(m):
+        out[j, k] = 0.0
+    # Four rows of the matrix at a time, so that a sum is loaded and stored a quarter as often.
+    whole = m - m % 4
+    for h in range(0, whole, 4):
+        for k in range(m):
+            out[j, k] += (
+                rows[i, h] * matrix[h, k]
+                + rows[i, h + 1] * matrix[h + 1, k]
+                + rows[i, h + 2] * matrix[h + 2, k]
+                + rows[i, h + 3] * matrix[h + 3, k]
+            )
+    for h in range(whole, m):
+        for k in range(m):
+            out[j, k] += rows[i, h] * matrix[h, k]
 
 
-@exact_pass_part
-def _forward(model: _Parameters, terminal: IntArray, first: int, end: int, forward: FloatArray) -> float:
-    """Fill the rows of `forward` (n, m) for the sequence terminal[first:end], and return its log-probability.
+@compiled_pass
+def _pass_through(
+    model: _Parameters,
+    terminal: IntArray,
+    start: IntArray,
+    forward: FloatArray,
+    ahead: FloatArray,
+    behind: FloatArray,
+    log: FloatArray,
+) -> None:
+    """Compute the vectors α, `ahead` and β (N, m) of all N positions, and the log-probabilities (T,) of sequences.
 
-    The log-probability of an impossible sequence is -inf.
+    The log-probability of an impossible sequence is -inf; its vectors mean nothing.
     """
     m = len(model.initial)
-    log_probability = 0.0
-    for i in range(end - first):
-        # Predict the state: p(h_i | x_1 ... x_{i-1}).
-        for k in range(m):
-            forward[i, k] = model.initial[k] if i == 0 else 0.0
-        if i > 0:
-            for h in range(m):
-                for k in range(m):
-                    forward[i, k] += forward[i - 1, h] * model.step[h, k]
-        # Multiply by p(x_i | h_i), and divide by the sum, p(x_i | x_1 ... x_{i-1}).
-        total = 0.0
-        for k in range(m):
-            forward[i, k] *= model.emission[terminal[first + i], k]
-            total += forward[i, k]
-        if total < TINY:
-            return -np.inf
-        log_probability += math.log(total)
-        for k in range(m):
-            forward[i, k] /= total
-    total = 0.0
-    for h in range(m):
-        total += forward[end - first - 1, h] * model.stop[h]
-    return log_probability + math.log(total) if total >= TINY else -np.inf
-
-
-@exact_pass_part
-def _backward(
-    model: _Parameters, terminal: IntArray, first: int, end: int, times: float, room: _ChainRoom, totals: _ChainTotals
-) -> bool:
-    """Go back through the sequence terminal[first:end], add its expected counts, and tell whether it is possible."""
-    forward, ahead, behind = room
-    m = len(model.initial)
-    for h in range(m):
-        behind[h] = model.stop[h]
-    for i in range(end - first - 1, -1, -1):
-        x = terminal[first + i]
-        is_last = i == end - first - 1
-        if not is_last:
-            for h in range(m):
-                behind[h] = 0.0
-            for k in range(m):
-                for h in range(m):
-                    behind[h] += model.step_back[k, h] * ahead[k]
-        total = 0.0
-        for h in range(m):
-            total += forward[i, h] * behind[h]
-        if total < TINY:
-            return False
-        # Add ξ_i, the posteriors of the states of this position and the next.
-        if not is_last:
-            for h in range(m):
-                weight = times * forward[i, h] / total
-                for k in range(m):
-                    totals.pairs[h, k] += weight * ahead[k]
-        # Add γ_i, the posteriors of the states of this position.
-        for h in range(m):
-            posterior = times * forward[i, h] * behind[h] / total
-            totals.emitted[x, h] += posterior
-            if is_last:
-                totals.ends[h] += posterior
-            if i == 0:
-                totals.begins[h] += posterior
-        # Compute the probability of this position and all after it, scaled so that the largest entry is one.
-        largest = 0.0
-        for h in range(m):
-            ahead[h] = model.emission[x, h] * behind[h]
-            if ahead[h] > largest:
-                largest = ahead[h]
-        if largest > 0.0:
-            for h in range(m):
-                ahead[h] /= largest
-    return True
-
-
-@compiled_exact_pass
-def _expectation(
-    model: _Parameters, terminal: IntArray, start: IntArray, weight: FloatArray, room: _ChainRoom, totals: _ChainTotals
-) -> tuple[float, int]:
-    """Add the expected counts of sequences; return their log-likelihood, and the number of the first impossible one.
-
-    If all sequences are possible, the number is T.
-    """
-    log_likelihood = 0.0
     for t in range(len(start) - 1):
-        log_probability = _forward(model, terminal, start[t], start[t + 1], room.forward)
-        # Stop at an impossible sequence, and return its number.
-        if log_probability == -np.inf or not _backward(
-            model, terminal, start[t], start[t + 1], weight[t], room, totals
-        ):
-            return log_likelihood, t
-        log_likelihood += weight[t] * log_probability
-    return log_likelihood, len(start) - 1
+        first, end = start[t], start[t + 1]
+        log[t] = 0.0
+        for i in range(first, end):
+            # Predict the state: p(h_i | x_1 ... x_{i-1}).
+            if i == first:
+                for k in range(m):
+                    forward[i, k] = model.initial[k]
+            else:
+                _multiply_row(forward, i - 1, model.step, forward, i)
+            # Multiply by p(x_i | h_i), and divide by the sum, p(x_i | x_1 ... x_{i-1}).
+            total = 0.0
+            for k in range(m):
+                forward[i, k] *= model.emission[terminal[i], k]
+                total += forward[i, k]
+            log[t] += math.log(total) if total >= TINY else -np.inf
+            for k in range(m):
+                forward[i, k] /= max(total, TINY)
+        total = 0.0
+        for k in range(m):
+            total += forward[end - 1, k] * model.stop[k]
+        log[t] += math.log(total) if total >= TINY else -np.inf
+        for i in range(end - 1, first - 1, -1):
+            if i == end - 1:
+                for h in range(m):
+                    behind[i, h] = model.stop[h]
+            else:
+                _multiply_row(ahead, i + 1, model.step_back, behind, i)
+            # Compute the probability of this position and all after it, scaled so that the largest entry is one.
+            largest = TINY
+            for h in range(m):
+                ahead[i, h] = model.emission[terminal[i], h] * behind[i, h]
+                largest = max(largest, ahead[i, h])
+            for h in range(m):
+                ahead[i, h] /= largest
 
 
 def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> ChainCounts | int:
     """Compute the expected counts of a shard; if a sequence is impossible, return its number in the shard instead."""
     check_range("observations", sequences.terminal, 0, model.emission.shape[1])
     parameters = _Parameters.of(model)
-    m = len(parameters.initial)
-    longest = int(np.diff(sequences.start).max(initial=0))
-    room = _ChainRoom(np.empty((longest, m)), np.empty(m), np.empty(m))
-    totals = _ChainTotals(np.zeros(m), np.zeros(m), np.zeros((m, m)), np.zeros_like(parameters.emission))
-    log_likelihood, n_possible = _expectation(
-        parameters, sequences.terminal, sequences.start, sequences.weight, room, totals
+    m = model.n_states
+    counts = ChainCounts(np.zeros(m), np.zeros(m), np.zeros((m, m)), np.zeros_like(parameters.emission), 0.0, 0)
+    for part in sequences.parts(_POSITIONS):
+        found = _expected_of_part(part, parameters)
+        if isinstance(found, int):
+            return counts.n_sequences + found
+        counts += found
+    return counts
+
+
+def _expected_of_part(sequences: Sequences, model: _Parameters) -> ChainCounts | int:
+    """Compute the expected counts of sequences of N positions together, or the number of an impossible sequence."""
+    n = len(sequences.terminal)
+    forward, ahead, behind = np.empty((3, n, len(model.initial)))
+    log = np.empty(sequences.n_sequences)
+    _pass_through(model, sequences.terminal, sequences.start, forward, ahead, behind, log)
+    total = np.einsum("nh,nh->n", forward, behind)
+    is_possible = np.isfinite(log) & (np.minimum.reduceat(total, sequences.start[:-1]) >= TINY)
+    if not is_possible.all():
+        return int(np.argmin(is_possible))
+    forward *= (sequences.weight[sequences.sequence] / total)[:, None]
+    # All terms of a pair of states have a factor of `step`.
+    before = np.flatnonzero(~sequences.is_last)
+    pairs = (forward[before].T @ ahead[before + 1]) * model.step
+    posterior = np.multiply(forward, behind, out=forward)
+    of_terminal = scipy.sparse.csr_array(
+        (np.ones(n), (sequences.terminal, np.arange(n))), shape=(len(model.emission), n)
     )
-    if n_possible < sequences.n_sequences:
-        return n_possible
-    begins, ends, pairs, emitted = totals
-    return ChainCounts(begins, ends, pairs * parameters.step, emitted, log_likelihood, n_possible)
+    first, last = sequences.start[:-1], sequences.start[1:] - 1
+    begins, ends = posterior[first].sum(axis=0), posterior[last].sum(axis=0)
+    return ChainCounts(begins, ends, pairs, of_terminal @ posterior, float(sequences.weight @ log), len(log))
 
 
 def expectation(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | None = 1) -> ChainCounts:
