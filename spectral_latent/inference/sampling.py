@@ -77,14 +77,15 @@ class _Expansions(NamedTuple):
         # Draw a point of the interval of the key's choices, and find the choice whose part has the point.
         point = ends[first] + rng.random(len(keys)) * (ends[end] - ends[first])
         choice = np.searchsorted(ends, point, "right") - 1
-        rule = self.rule[np.clip(choice, first, end - 1)]  # a point may be rounded to the end of the interval
+        choice = np.clip(choice, first, end - 1)  # a point may be rounded to the end of the interval
+        rule, rest = self.rule[choice], point - ends[choice]
         rules = self.operators.rules
         is_leaf = rule < len(rules.leaf)
         terminal = np.full(len(keys), -1, dtype=np.int64)
         terminal[is_leaf] = rules.leaf[rule[is_leaf], 1]
         below = np.full((len(keys), 2), -1, dtype=np.int64)
         m_max = self.operators.root.shape[1]
-        # The states of the children of all nodes with one rule are drawn together.
+        # The point within the rule's part draws the states of the children, of all nodes with one rule together.
         order = np.argsort(rule, kind="stable")
         order = order[np.count_nonzero(is_leaf) :]
         for nodes in np.split(order, np.flatnonzero(np.diff(rule[order])) + 1) if len(order) else []:
@@ -93,18 +94,17 @@ class _Expansions(NamedTuple):
             children = rules.unary[r, 1:] if is_unary else rules.binary[r - len(rules.unary), 1:]
             state = keys[nodes] % m_max
             dense = self.operators.unary[r] if is_unary else self.operators.binary[r - len(rules.unary)].to_dense()
-            pair = _draw_columns(dense[state].reshape(len(nodes), -1), rng)
+            pair = _columns_at(dense[state].reshape(len(nodes), -1), rest[nodes])
             for at, (child, states) in enumerate(zip(children, np.unravel_index(pair, dense.shape[1:]), strict=True)):
                 below[nodes, at] = child * m_max + states
         return terminal, below
 
 
-def _draw_columns(weight: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Draw a column (n,) of each row of weights (n, k), by inversion of the distribution function."""
+def _columns_at(weight: FloatArray, point: FloatArray) -> IntArray:
+    """Find the column (n,) of each row of weights (n, k) that has a point (n,) of the row's cumulative weight."""
     ends = np.cumsum(weight, axis=1)
-    point = rng.random((len(weight), 1)) * ends[:, -1:]
     last = weight.shape[1] - 1 - np.argmax(weight[:, ::-1] > 0.0, axis=1)  # a point may be rounded to the end
-    return np.asarray(np.minimum((ends <= point).sum(axis=1), last))
+    return np.asarray(np.minimum((ends <= point[:, None]).sum(axis=1), last))
 
 
 class _Generation(NamedTuple):

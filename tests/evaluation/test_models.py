@@ -94,5 +94,6 @@ def test_a_tagger() -> None:
         [(word, tag) for (word, _), tag in zip(*pair, strict=True)] for pair in zip(gold, found.tags, strict=True)
     ]
     assert found.score == score_tags(gold, predicted, {"cats", "dogs", "bark", "sleep"})
-    assert found.tokens_per_second > 0
+    assert found.seconds > 0
+    assert found.tokens_per_second == pytest.approx(found.score.tokens / found.seconds)
     assert evaluate_tagger(model.tag_all, [], []).tags == []

@@ -50,7 +50,7 @@ def test_a_sentence_beyond_a_limit_has_a_fallback(
     limited = model.with_limits(limits)
     with pytest.warns(RuntimeWarning, match=reason):
         (parse,) = limited.parse_nbest(sentence(LONG), 1)
-    assert parse.is_fallback
+    assert (parse.is_fallback, parse.sign, parse.log) == (True, 0, -np.inf)
     assert not model.parse(sentence(LONG)).is_fallback
 
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.inference import SignedLog, edge_marginals, inside, marginals, outside, total_weight, tree_weights
+from spectral_latent.inference.inside_outside import item_component
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import (
@@ -386,3 +387,11 @@ def test_a_parent_of_weight_zero_does_not_hide_the_outside_vector_of_another() -
     )
     assert tree_weights(operators, forest).log == pytest.approx([300 * math.log(1e-3)])
     assert posteriors(operators, forest) == pytest.approx([1.0] * 301 + [0.0])
+
+
+def test_items_belong_to_the_component_of_the_next_root() -> None:
+    trees = SkeletalTrees.of(
+        [0, 0, 1, 2, 0], left=[-1, -1, -1, 1, -1], right=[-1, -1, -1, 2, -1], terminal=[0, 0, 0, -1, 0], root=[0, 3, 4]
+    )
+    forest = Forest.of_trees(trees, trees.rules)
+    assert item_component(forest).tolist() == [0, 1, 1, 1, 2]

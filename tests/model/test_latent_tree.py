@@ -13,8 +13,11 @@ import pytest
 
 from spectral_latent import ConstituencyModel, DependencyModel, GraphModel, LatentHMM, LatentTagger, LatentTreeModel
 from spectral_latent.constituency import ConstituencyOptions, Phrase
+from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyOptions, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.model import Parse, Parses
+from spectral_latent.model.parts import Parts
 from spectral_latent.sequence import HMMOptions, TaggerOptions
 from spectral_latent.trees import MISSING
 
@@ -173,3 +176,32 @@ def test_a_sentence_has_the_factors_of_its_phrases() -> None:
     by_rules = model.with_members(lambda each: replace(each, options=replace(each.options, rows=0.0)))
     found, wanted = (each.log_probabilities([two])[0] for each in (model, by_rules))
     assert found == pytest.approx(wanted + np.log1p(-model.options.rows))
+
+
+def test_what_is_named_of_several_members_is_that_of_the_first() -> None:
+    trees = list(embedded_treebank(60))
+    single = EstimatorOptions("clusters-em", n_states=1)
+    options = [ConstituencyOptions(estimator=each) for each in (single, ESTIMATOR)]
+    stages: list[str] = []
+    model = ConstituencyModel.train(trees, options, listener=lambda progress: stages.append(progress.stage))
+    states = [member.named_operators.operators.states.max() for member in model.members]
+    assert states == [1, 2] and model.named_operators.operators.states.max() == 1
+    assert model.objective == model.members[0].objective != model.members[1].objective
+    assert "up to 2 states" in model.members[1].sizes and "up to 1 state," in model.members[0].sizes
+    assert {stage.partition(",")[0] for stage in stages if "grammar" in stage} == {"grammar 1 of 2", "grammar 2 of 2"}
+    assert any(stage.endswith("EM") for stage in stages)
+
+
+def test_a_parse_whose_estimate_is_zero_has_no_share() -> None:
+    tree = phrase("a", "b")
+    parses = Parses([Parse(tree, 1, -1.0), Parse(tree, 0, 0.0), Parse(tree, -1, 0.0)])
+    assert parses.shares == [1.0, 0.0, 0.0]
+
+
+def test_parts_of_one_sentence() -> None:
+    sentence = np.array([0, 0, 1, 2, 2])
+    column = np.arange(5)
+    parts = Parts(sentence, column, column + 1, column, column / 5)
+    for number, labels in ((0, [0, 1]), (1, [2]), (2, [3, 4]), (3, [])):
+        found = parts.of_sentence(number)
+        assert (found.label.tolist(), found.sentence.tolist()) == (labels, [0] * len(labels))

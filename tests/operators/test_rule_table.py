@@ -108,3 +108,27 @@ def test_tables_of_other_states_cannot_be_added(states: list[int]) -> None:
     for one, two in ((table, other), (other, table)):
         with pytest.raises(ValueError, match=r"states cannot be added"):
             one + two
+
+
+def test_sums_with_a_table_of_fewer_symbols() -> None:
+    """States of the symbols of both tables must agree; those of further symbols are free."""
+    one, both = random_table([(0, 0)], 0), random_table([(0, (1, 0), (2, 0))], 1)
+    first = replace(one, states=one.states[:1], root=one.root[:1])
+    root = np.where(np.arange(len(one.root))[:, None] < 1, one.root, 0.0)
+    expected = numbers_of(replace(one, root=root) + both)
+    for total in (first + both, both + first):
+        same_numbers(numbers_of(total), expected, atol=1e-12)
+
+
+@given(treebanks, seeds)
+def test_expected_counts_keep_their_numbers_when_factors_are_normalised(trees: list[tuple], seed: int) -> None:
+    expected = random_table(trees, seed, ExpectedCounts, positive=True)
+    terms = [tensor for tensor in expected.binary if tensor.dense is None]
+    for before, after in zip(expected.binary, expected.counts().binary, strict=True):
+        if before.dense is None:
+            np.testing.assert_allclose(after.second.sum(axis=1), 1.0)
+            np.testing.assert_allclose(after.third.sum(axis=1), 1.0)
+            shares = before.second / before.second.sum(axis=1, keepdims=True)
+            np.testing.assert_allclose(after.second, shares)
+            np.testing.assert_allclose(after.first, before.first)
+    assert len(terms) == sum(tensor.dense is None for tensor in expected.counts().binary)
