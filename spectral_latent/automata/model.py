@@ -10,15 +10,18 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import scipy
 
-from spectral_latent._compiled import check_column
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Count, Options, checked, counted, given_or
-from spectral_latent.automata.hankel import Basis, Counted, Factorisation, Hankel, balance, counts_of, forward_factor
+from spectral_latent._compiled import TINY, check_column
+from spectral_latent._options import AtLeast, AtMost, Count, Countable, checked, counted, given_or
+from spectral_latent.automata.choice import choose_automaton, train_automaton
+from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, balance, forward_factor
+from spectral_latent.automata.options import AutomatonOptions
 from spectral_latent.estimation import EstimationError
 from spectral_latent.files import Axes, StoredModel
 from spectral_latent.inference import SignedLog
-from spectral_latent.model import check_kind
+from spectral_latent.model import Surprisal, Unit, check_kind, entropies
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import (
+    END,
     Alphabet,
     LatentHMM,
     SequenceGrammar,
@@ -28,30 +31,10 @@ from spectral_latent.sequence import (
 )
 from spectral_latent.trees import FloatArray, Vocabulary
 
-__all__ = ["AutomatonOptions", "WeightedAutomaton"]
+__all__ = ["WeightedAutomaton"]
 
 
-@dataclass(frozen=True)
-class AutomatonOptions(Options):
-    """Settings of learning a weighted automaton from strings.
-
-    n_states: the number of states, or fewer if the Hankel matrix has a smaller rank.
-    counted: the kind of strings that the Hankel matrix counts: whole strings, or their prefixes, suffixes or factors.
-    length: the length of the longest prefixes and suffixes of the basis.
-    size: the largest number of prefixes of the basis, and of suffixes; the most frequent ones are taken.
-    pseudo: a number that is added to the counts of rows and columns, which are divided by the roots of these sums.
-    floor: ε of `sequence.prediction`: the smallest probability of an event, as a share of its probability if all
-        symbols and the end are equally likely.
-    """
-
-    n_states: Annotated[int, AtLeast(1), AtMost(10**9)] = 8
-    counted: Counted = "factors"
-    length: Annotated[int, AtLeast(1), AtMost(10**9)] = 3
-    size: Annotated[int, AtLeast(1), AtMost(10**9)] = 500
-    pseudo: Annotated[float, Above(0.0), AtMost(1e9)] = 5.0
-    floor: Annotated[float, Above(0.0), Below(1.0)] = 0.01
-
-
+_ROUNDING = 1e-9  # the largest difference of sums of probabilities from one
 _LIMITS = (AtLeast(-1e50), AtMost(1e50))  # of the numbers in a file, so that products are finite
 
 
@@ -59,8 +42,8 @@ _LIMITS = (AtLeast(-1e50), AtMost(1e50))  # of the numbers in a file, so that pr
 class WeightedAutomaton(SequenceModel, StoredModel):
     """A function of strings, f(x_1 ... x_n) = α A_{x_1} ... A_{x_n} β; calling the automaton computes it.
 
-    If f is a distribution, or nearly so, the automaton predicts as other models of sequences do.  These have no empty
-    sequence, so that a predicted probability is that of a string given that it is not empty.
+    If f is a distribution, or nearly so, the automaton predicts as other models of sequences do, and the empty string
+    is a string like others.
 
     observations: the n symbols.
     initial: (m,) the vector α, before the first symbol.
@@ -104,6 +87,9 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     def train(strings: Iterable[Iterable[Hashable]], options: AutomatonOptions | None = None) -> WeightedAutomaton:
         """Learn the distribution of strings from a sample; some of the strings may be empty.
 
+        The number of states and the estimator are chosen by held-out strings, unless the options have a number of
+        states; the logger `spectral_latent.automata.choice` tells what was tried.
+
         strings: the strings, each of any hashable symbols.
         options: the settings of training; None for `AutomatonOptions()`.
 
@@ -119,11 +105,19 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         rows = [tuple(map(names.add, string)) for string in observed]
         if not len(names):
             raise EstimationError("no symbols to learn from")
-        values = counts_of(rows, options.counted, longest=2 * options.length + 1)
-        hankel = Hankel.of(values, Basis.frequent(values, options.length, options.size), len(names))
-        weights = hankel.weights(options.pseudo / len(rows))
-        numbers = hankel.factorise(options.n_states, weights).of_strings(options.counted)
-        return WeightedAutomaton(Alphabet(names.names), *numbers, options)
+        alphabet = Alphabet(names.names)
+        if options.n_states is not None:
+            return WeightedAutomaton(alphabet, *train_automaton(rows, len(names), options), options)
+
+        def likelihoods(numbers: Factorisation, held_out: Sequence[tuple[int, ...]]) -> FloatArray:
+            try:
+                automaton = WeightedAutomaton(alphabet, *numbers, options)
+                return automaton.log_probabilities([[names.names[x] for x in row] for row in held_out])
+            except ValueError:  # strings of this automaton are infinitely long on average
+                return np.full(len(held_out), -np.inf)
+
+        numbers, chosen, _ = choose_automaton(rows, len(names), options, likelihoods)
+        return WeightedAutomaton(alphabet, *numbers, chosen)
 
     @staticmethod
     def of_function(
@@ -200,26 +194,52 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return float(forward @ self.final)
 
     @cached_property
+    def is_probabilistic(self) -> bool:
+        """Whether the numbers are probabilities: of the first state, and of each state's next steps and end."""
+        sums = np.append(self.step.sum(axis=(0, 2)) + self.final, self.initial.sum())
+        is_positive = all((numbers >= 0.0).all() for numbers in (self.initial, self.step, self.final))
+        return bool(is_positive and np.abs(sums - 1.0).max() < _ROUNDING)
+
+    @cached_property
+    def _empty(self) -> float:
+        """The probability of the empty string, which is at least ε of the options if the automaton was trained."""
+        least = 0.0 if self.options is None or self.is_probabilistic else self._floor / (len(self.step) + 1)
+        return float(np.clip(self(()), least, 1.0))
+
+    @cached_property
     def grammar(self) -> SequenceGrammar[Any, Alphabet]:  # type: ignore[override]
-        """The function as operators over the s-trees of sequences; see `sequence.conversion`.
+        """The function as operators over the s-trees of sequences that are not empty; see `sequence.conversion`.
 
         With the matrices A_x as rows, (n, m²) = Q R: Q has the vectors of the symbols, R the tensor of the spine.  The
+        numbers of a probabilistic automaton are probabilities given that the string is not empty, with Q = 1.  The
         coarse model has all symbols, and the end, equally likely.
         """
         n, m = self.step.shape[:2]
-        symbols, spine = np.linalg.qr(self.step.reshape(n, m * m))
+        initial, ending = self.initial, np.einsum("xhk,k->xh", self.step, self.final)
+        if self.is_probabilistic:
+            # The spine's state is that of a place where the string goes on.
+            going_on = 1.0 - self.final
+            initial = initial * going_on / max(1.0 - self._empty, TINY)
+            share = np.divide(1.0, going_on, out=np.zeros(m), where=going_on > 0.0)
+            symbols, ending = np.eye(n), ending * share
+            spine = (self.step * going_on * share[:, None]).reshape(n, m, m)
+            last = ending.T
+        else:
+            symbols, spine = np.linalg.qr(self.step.reshape(n, m * m))
+            spine = spine.reshape(-1, m, m)
+            last = (spine @ self.final).T
         r = len(spine)
-        spine = spine.reshape(r, m, m)
         rules = untagged_rules(n + 1)  # the last leaf rule is that of unknown symbols
         width = max(m, r)
         leaf = np.zeros((n + 1, width))
         leaf[:n, :r] = symbols
         root = np.zeros((2, width))
-        root[1, :m] = self.initial
+        root[1, :m] = initial
         unary = np.zeros((1, width, width))
-        unary[0, :m, :r] = (spine @ self.final).T
+        unary[0, :m, :r] = last
         binary = Tensors.of([Tensor.of_dense(spine.transpose(1, 0, 2))])
-        latent = ObservableOperators(rules, np.array([r, m]), root, leaf, unary, binary)
+        states = np.array([r, m])
+        latent = ObservableOperators(rules, states, root, leaf, unary, binary, probabilities=self.is_probabilistic)
         coarse = ObservableOperators(
             rules,
             states=np.ones(2, dtype=np.int64),
@@ -232,11 +252,84 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return SequenceGrammar(self.options, [None], self.observations, np.ones(1), coarse, latent)
 
     def score(self, strings: Iterable[Sequence[Hashable]]) -> SignedLog:
-        """Compute f of strings that are not empty, as sign and log.
+        """Compute f of strings, as sign and log.
 
         strings: the symbols of each string.
         """
         return self.weights(strings)
+
+    def weights(self, sequences: Iterable[Sequence[Hashable]]) -> SignedLog:
+        """Compute f of strings, as sign and log: `score` by the name that all models have.
+
+        sequences: the symbols of each string.
+        """
+        sequences = list(sequences)
+        is_empty = np.array([not len(string) for string in sequences], dtype=bool)
+        found = super().weights([string for string in sequences if len(string)])
+        of_empty, rest = self(()), max(1.0 - self._empty, 0.0) if self.is_probabilistic else 1.0
+        sign, log = np.full(len(sequences), np.sign(of_empty)), np.full(len(sequences), _log(abs(of_empty)))
+        sign[~is_empty], log[~is_empty] = found.sign, found.log + _log(rest)
+        return SignedLog(sign, log)
+
+    def log_probabilities(self, sequences: Iterable[Sequence[Hashable]]) -> FloatArray:
+        """Compute the natural logarithms (T,) of proper probabilities of strings.
+
+        sequences: the symbols of each of T strings.
+        """
+        sequences = list(sequences)
+        if self.is_probabilistic:
+            return self.weights(sequences).log
+        log = np.full(len(sequences), _log(self._empty))
+        is_full = np.array([len(string) > 0 for string in sequences], dtype=bool)
+        log[is_full] = super().log_probabilities([x for x in sequences if len(x)]) + _log(1.0 - self._empty)
+        return log
+
+    def surprisal(self, sequence: Sequence[Hashable], unit: Unit = "bits") -> Surprisal:
+        """Compute the surprisal of each symbol after those before it; see `SequenceModel.surprisal`.
+
+        sequence: the symbols, one or more.
+        """
+        found = super().surprisal(sequence, unit)
+        begins = -_log(1.0 - self._empty) / (np.log(2.0) if unit == "bits" else 1.0)
+        for column in (found.total, found.syntactic):
+            column[0] += begins
+        return found
+
+    def entropy(self, sequence: Sequence[Hashable], unit: Unit = "bits") -> FloatArray:
+        """Compute the entropy (n + 1,) of the next event after each prefix; see `SequenceModel.entropy`.
+
+        sequence: the symbols; there may be none.
+        """
+        found = super().entropy(sequence, unit)
+        p = np.array([[self._empty, 1.0 - self._empty]])
+        found[0] = (1.0 - self._empty) * found[0] + entropies(p, unit)[0]
+        return found
+
+    def following(self, prefix: Sequence[Hashable]) -> dict[Hashable, float]:
+        """Predict the event after a prefix: the probability of each symbol and of `END`, likeliest first.
+
+        prefix: the symbols so far; there may be none.
+        """
+        found = super().following(prefix)
+        if not len(prefix) and self._empty > 0.0:
+            found = {x: (1.0 - self._empty) * p for x, p in found.items()} | {END: self._empty}
+        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+    def sample(
+        self, n: int, rng: np.random.Generator, max_nodes: int = 20_000, *, length: int | None = None
+    ) -> list[list[Any]]:
+        """Draw strings, the empty one among them; see `SequenceModel.sample`.
+
+        n: the number of strings.
+        rng: the source of the draws.
+        max_nodes: the largest number of nodes of an s-tree, which has two for each symbol.
+        length: the length of every string, at least 1; None for any length.
+        """
+        checked("rng", rng, np.random.Generator)
+        share = self._empty if length is None else 0.0
+        is_full = rng.random(checked("n", n, Annotated[int, Countable(0)])) >= share
+        drawn = iter(super().sample(int(is_full.sum()), rng, max_nodes, length=length))
+        return [next(drawn) if full else [] for full in is_full]
 
     @property
     def _floor(self) -> float:
@@ -301,3 +394,8 @@ class WeightedAutomaton(SequenceModel, StoredModel):
             final=np.concatenate([self.final, other.final]),
         )
         return float(np.linalg.norm(forward_factor(difference) @ difference.final))
+
+
+def _log(p: float) -> float:
+    """Compute a natural logarithm; -inf for numbers that are not above zero."""
+    return float(np.log(p)) if p > 0.0 else -np.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -181,23 +182,35 @@ def test_the_distance_is_a_sum_over_strings() -> None:
         one.distance(probabilistic(1, 3))
 
 
+@pytest.mark.parametrize("is_probabilistic", [True, False])
 @pytest.mark.parametrize("n", [2, 3])
-def test_an_automaton_is_a_model_of_sequences(n: int) -> None:
+def test_an_automaton_is_a_model_of_sequences(n: int, is_probabilistic: bool) -> None:
     """Scores, predictions and surprisal of the operators against the function; also with fewer rows than symbols."""
     truth = probabilistic(4, 3 if n == 3 else 1, n)
-    strings = [x for x in STRINGS if x and set(x) <= set(SYMBOLS[:n])]
-    np.testing.assert_allclose(np.exp(truth.score(strings).log), values(truth, strings), rtol=1e-9)
-    given_one = 1.0 - truth("")
-    np.testing.assert_allclose(np.exp(truth.log_probabilities(strings)), values(truth, strings) / given_one, rtol=1e-6)
-    after = truth.following("a")
     begins = (truth.initial @ truth.step[0]).sum()
+    if not is_probabilistic:  # the same function in another basis
+        basis = np.eye(truth.n_states) + 0.3
+        step = basis @ truth.step @ np.linalg.inv(basis)
+        truth = replace(truth, initial=truth.initial @ np.linalg.inv(basis), step=step, final=basis @ truth.final)
+    assert truth.is_probabilistic == is_probabilistic or truth.n_states == 1
+    strings = [x for x in STRINGS if set(x) <= set(SYMBOLS[:n])]
+    np.testing.assert_allclose(np.exp(truth.score(strings).log), values(truth, strings), rtol=1e-9)
+    np.testing.assert_allclose(np.exp(truth.log_probabilities(strings)), values(truth, strings), rtol=1e-6)
+    first = truth.following("")
+    assert first[None] == pytest.approx(truth("")) and sum(first.values()) == pytest.approx(1.0)
+    rest = np.array([p for x, p in first.items() if x is not None])
+    assert truth.entropy("", "nats")[0] == pytest.approx(
+        -(rest * np.log(rest)).sum() - first[None] * np.log(first[None])
+    )
+    after = truth.following("a")
     assert after[None] == pytest.approx(truth("a") / begins)
     assert sum(after.values()) == pytest.approx(1.0)
     found = truth.surprisal("ab", "nats")
     assert found.total.sum() + found.end == pytest.approx(-truth.log_probabilities(["ab"])[0])
     drawn = truth.sample(2_000, np.random.default_rng(0))
-    lengths = np.mean([len(x) for x in drawn])
-    assert lengths == pytest.approx(5.0, rel=0.1)
+    lengths = np.array([len(x) for x in drawn])
+    assert lengths.mean() == pytest.approx(4.0, rel=0.1)
+    assert (lengths == 0).mean() == pytest.approx(truth(""), rel=0.2)
 
 
 @pytest.mark.parametrize("estimator", ["spectral", "em"])

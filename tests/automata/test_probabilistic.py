@@ -1,0 +1,89 @@
+"""Probabilistic automata trained by EM, against sums over all paths, and the choice by held-out strings."""
+
+from __future__ import annotations
+
+import logging
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spectral_latent import WeightedAutomaton
+from spectral_latent.automata import AutomatonOptions
+from spectral_latent.automata.hankel import Factorisation
+from spectral_latent.automata.probabilistic import Strings, climb, draw_automaton, log_likelihood, smooth
+from tests.automata.test_automata import SYMBOLS, draw, probabilistic, values
+
+ROWS = [(), (0,), (0, 1), (0, 1), (1, 2, 0), (2,)]
+
+
+def by_paths(rows: list[tuple[int, ...]], automaton: Factorisation) -> tuple[Factorisation, float]:
+    """Compute the M-step and the log-likelihood by going through all paths of states."""
+    initial, step, final = automaton
+    m = len(initial)
+    counts = Factorisation(*map(np.zeros_like, automaton))
+    log_likelihood = 0.0
+    for row in rows:
+        paths = list(product(range(m), repeat=len(row) + 1))
+        weights = []
+        for path in paths:
+            steps = [step[x, a, b] for x, a, b in zip(row, path, path[1:], strict=False)]
+            weights.append(initial[path[0]] * np.prod(steps) * final[path[-1]])
+        total = sum(weights)
+        log_likelihood += np.log(total)
+        for path, weight in zip(paths, weights, strict=True):
+            counts.initial[path[0]] += weight / total
+            counts.final[path[-1]] += weight / total
+            for x, a, b in zip(row, path, path[1:], strict=False):
+                counts.step[x, a, b] += weight / total
+    sums = counts.step.sum(axis=(0, 2)) + counts.final
+    return Factorisation(counts.initial / len(rows), counts.step / sums[:, None], counts.final / sums), log_likelihood
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_an_iteration_is_that_of_sums_over_paths(seed: int, m: int) -> None:
+    start = draw_automaton(Strings.of(ROWS), 3, m, seed)
+    expected, total = by_paths(ROWS, start) if m < 4 else (None, None)
+    found, reached = climb(Strings.of(ROWS), start, iterations=1)
+    if expected is not None:
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-12)
+        assert log_likelihood(Strings.of(ROWS), start) == pytest.approx(total)
+    np.testing.assert_allclose(found.step.sum(axis=(0, 2)) + found.final, 1.0)
+    assert reached == pytest.approx(log_likelihood(Strings.of(ROWS), found))
+
+
+def test_the_likelihood_rises_and_smoothing_leaves_no_string_out() -> None:
+    strings = Strings.of([tuple(map(SYMBOLS.index, x)) for x in draw(probabilistic(3, 4), 400, 0)])
+    start = draw_automaton(strings, 3, 6, 0)
+    reached = [climb(strings, start, iterations)[1] for iterations in (1, 3, 10, 30, 100)]
+    assert reached == sorted(reached) and reached[-1] > reached[0] + 10
+    automaton = smooth(climb(strings, start, 30)[0])
+    assert np.isfinite(log_likelihood(Strings.of([(2, 2, 2, 2, 2), (), (0,) * 40]), automaton))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_choice_is_as_good_as_each_number_of_states(seed: int, caplog: pytest.LogCaptureFixture) -> None:
+    truth = probabilistic(seed, 5)
+    train, test = draw(truth, 3_000, 1), draw(truth, 3_000, 2)
+    with caplog.at_level(logging.INFO, "spectral_latent.automata.choice"):
+        model = WeightedAutomaton.train(train, AutomatonOptions(seconds=3.0))
+    assert len(caplog.records) > 10  # it tells what it tried
+    best = float(model.log_probabilities(test).mean())
+    exact = float(np.log(values(truth, test)).mean())
+    assert exact - 0.02 < best < exact + 0.02
+    for m in (2, 4, 8):
+        for estimator in ("spectral", "em", "hmm"):
+            other = WeightedAutomaton.train(train, AutomatonOptions(m, estimator=estimator))  # type: ignore[arg-type]
+            assert best > float(other.log_probabilities(test).mean()) - 0.01
+    again = WeightedAutomaton.train(train, AutomatonOptions(seconds=3.0))
+    assert again.fingerprint == model.fingerprint
+
+
+def test_too_few_strings_to_choose(caplog: pytest.LogCaptureFixture) -> None:
+    model = WeightedAutomaton.train(["ab", "", "b"])
+    assert model.options == AutomatonOptions(n_states=8)
+    assert "3 strings are too few" in caplog.text
