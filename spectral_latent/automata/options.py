@@ -27,7 +27,7 @@ class AutomatonOptions(Options):
         symbols and the end are equally likely.
     estimator: `spectral`, or EM from a random start: `em` for a probabilistic automaton, `hmm` for one whose symbols
         depend on the state before alone, which is a hidden Markov model.
-    seconds: the budget of a choice: the CPU seconds of all trainings by EM together, on one core of a present-day server.
+    seconds: the budget of a choice: the CPU seconds of all trainings by EM together, on one core of a server of 2025.
         They are computed from the sizes and not measured, so that the choice is the same everywhere.
     seed: the seed of the random starts, and of the strings that are held out.
     """
