@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.trees import Forest, Rules, Vocabulary
+from spectral_latent.trees.forest import ForestBuilder
 from tests.oracles import columns, tree_strategy
 
 names = st.lists(st.one_of(st.text(max_size=2), st.integers(0, 3), st.tuples(st.text(max_size=1))))
@@ -70,3 +71,12 @@ def test_tables_of_rules_are_equal_if_all_their_rows_are() -> None:
     assert rules.equals(Rules(rules.leaf.copy(), rules.unary.copy(), rules.binary.copy()))
     for kind in ("leaf", "unary", "binary"):
         assert not rules.equals(replace(rules, **{kind: getattr(rules, kind)[:0]}))
+
+
+def test_a_leaf_without_a_rule_has_none() -> None:
+    rules = Rules(np.array([[0, 5], [0, 7]]), np.empty((0, 2), int), np.empty((0, 3), int))
+    builder = ForestBuilder(rules)
+    for terminal in (5, 6, 7):
+        builder.leaf(0, terminal)
+    builder.end(2)
+    assert builder.forest().rule.tolist() == [0, -1, 1]
