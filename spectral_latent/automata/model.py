@@ -11,17 +11,16 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import TINY, check_column
-from spectral_latent._options import AtLeast, AtMost, Count, Countable, checked, counted, given_or
+from spectral_latent._options import AtLeast, AtMost, Count, checked, counted, given_or
 from spectral_latent.automata.choice import choose_automaton, train_automaton
 from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, balance, forward_factor
 from spectral_latent.automata.options import AutomatonOptions
 from spectral_latent.estimation import EstimationError
 from spectral_latent.files import Axes, StoredModel
 from spectral_latent.inference import SignedLog
-from spectral_latent.model import Surprisal, Unit, check_kind, entropies
+from spectral_latent.model import check_kind
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import (
-    END,
     Alphabet,
     LatentHMM,
     SequenceGrammar,
@@ -182,7 +181,8 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         step[:, :m, :m] = np.einsum("iek,xe->xik", spine.to_dense(), leaf[: len(known)])
         step[:, :m, m] = leaf[: len(known)] @ latent.unary[0, :m, :emission].T
         ended = np.eye(m + 1)[m]
-        return WeightedAutomaton(Alphabet(known), np.append(latent.root[1, :m], 0.0), step, ended)
+        initial = np.append((1.0 - model.empty) * latent.root[1, :m], model.empty)
+        return WeightedAutomaton(Alphabet(known), initial, step, ended)
 
     def __call__(self, string: Iterable[Hashable]) -> float:
         """Compute f of a string, which may be empty; it is zero if the string has a symbol that is not known."""
@@ -252,84 +252,15 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return SequenceGrammar(self.options, [None], self.observations, np.ones(1), coarse, latent)
 
     def score(self, strings: Iterable[Sequence[Hashable]]) -> SignedLog:
-        """Compute f of strings, as sign and log.
+        """Compute f of strings, as sign and log: `weights` by another name.
 
         strings: the symbols of each string.
         """
         return self.weights(strings)
 
-    def weights(self, sequences: Iterable[Sequence[Hashable]]) -> SignedLog:
-        """Compute f of strings, as sign and log: `score` by the name that all models have.
-
-        sequences: the symbols of each string.
-        """
-        sequences = list(sequences)
-        is_empty = np.array([not len(string) for string in sequences], dtype=bool)
-        found = super().weights([string for string in sequences if len(string)])
-        of_empty, rest = self(()), max(1.0 - self._empty, 0.0) if self.is_probabilistic else 1.0
-        sign, log = np.full(len(sequences), np.sign(of_empty)), np.full(len(sequences), _log(abs(of_empty)))
-        sign[~is_empty], log[~is_empty] = found.sign, found.log + _log(rest)
-        return SignedLog(sign, log)
-
-    def log_probabilities(self, sequences: Iterable[Sequence[Hashable]]) -> FloatArray:
-        """Compute the natural logarithms (T,) of proper probabilities of strings.
-
-        sequences: the symbols of each of T strings.
-        """
-        sequences = list(sequences)
-        if self.is_probabilistic:
-            return self.weights(sequences).log
-        log = np.full(len(sequences), _log(self._empty))
-        is_full = np.array([len(string) > 0 for string in sequences], dtype=bool)
-        log[is_full] = super().log_probabilities([x for x in sequences if len(x)]) + _log(1.0 - self._empty)
-        return log
-
-    def surprisal(self, sequence: Sequence[Hashable], unit: Unit = "bits") -> Surprisal:
-        """Compute the surprisal of each symbol after those before it; see `SequenceModel.surprisal`.
-
-        sequence: the symbols, one or more.
-        """
-        found = super().surprisal(sequence, unit)
-        begins = -_log(1.0 - self._empty) / (np.log(2.0) if unit == "bits" else 1.0)
-        for column in (found.total, found.syntactic):
-            column[0] += begins
-        return found
-
-    def entropy(self, sequence: Sequence[Hashable], unit: Unit = "bits") -> FloatArray:
-        """Compute the entropy (n + 1,) of the next event after each prefix; see `SequenceModel.entropy`.
-
-        sequence: the symbols; there may be none.
-        """
-        found = super().entropy(sequence, unit)
-        p = np.array([[self._empty, 1.0 - self._empty]])
-        found[0] = (1.0 - self._empty) * found[0] + entropies(p, unit)[0]
-        return found
-
-    def following(self, prefix: Sequence[Hashable]) -> dict[Hashable, float]:
-        """Predict the event after a prefix: the probability of each symbol and of `END`, likeliest first.
-
-        prefix: the symbols so far; there may be none.
-        """
-        found = super().following(prefix)
-        if not len(prefix) and self._empty > 0.0:
-            found = {x: (1.0 - self._empty) * p for x, p in found.items()} | {END: self._empty}
-        return dict(sorted(found.items(), key=lambda pair: -pair[1]))
-
-    def sample(
-        self, n: int, rng: np.random.Generator, max_nodes: int = 20_000, *, length: int | None = None
-    ) -> list[list[Any]]:
-        """Draw strings, the empty one among them; see `SequenceModel.sample`.
-
-        n: the number of strings.
-        rng: the source of the draws.
-        max_nodes: the largest number of nodes of an s-tree, which has two for each symbol.
-        length: the length of every string, at least 1; None for any length.
-        """
-        checked("rng", rng, np.random.Generator)
-        share = self._empty if length is None else 0.0
-        is_full = rng.random(checked("n", n, Annotated[int, Countable(0)])) >= share
-        drawn = iter(super().sample(int(is_full.sum()), rng, max_nodes, length=length))
-        return [next(drawn) if full else [] for full in is_full]
+    @property
+    def _estimates(self) -> tuple[float, float]:
+        return self(()), max(1.0 - self._empty, 0.0) if self.is_probabilistic else 1.0
 
     @property
     def _floor(self) -> float:
@@ -394,8 +325,3 @@ class WeightedAutomaton(SequenceModel, StoredModel):
             final=np.concatenate([self.final, other.final]),
         )
         return float(np.linalg.norm(forward_factor(difference) @ difference.final))
-
-
-def _log(p: float) -> float:
-    """Compute a natural logarithm; -inf for numbers that are not above zero."""
-    return float(np.log(p)) if p > 0.0 else -np.inf

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice, tee
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -107,6 +108,7 @@ class Decoder:
     n_tags: K, the number of tags.
     likely: (R0,) whether a leaf rule may make a candidate.
     threshold: a candidate is left out if its coarse marginal is less than this share of the largest at its position.
+    allowed: (N, K) the tags that each position may have; None if every position may have all.
     """
 
     coarse: ObservableOperators
@@ -114,6 +116,7 @@ class Decoder:
     n_tags: int
     likely: BoolArray
     threshold: float
+    allowed: BoolArray | None = None
 
     @cached_property
     def builder(self) -> TrellisBuilder:
@@ -128,7 +131,13 @@ class Decoder:
         """
         # First take the rules that are likely for their words, then the candidates with large marginals.
         candidates = self.builder.candidates(terminal)
-        candidates = candidates.where(self.likely[candidates.rule])
+        keep = self.likely[candidates.rule]
+        if self.allowed is not None:
+            # An allowed tag need not be likely.
+            position = candidates.position
+            is_free = self.allowed.all(axis=1)[position]
+            keep = np.where(is_free, keep, self.allowed[position, candidates.tag])
+        candidates = candidates.where(keep)
         mu = np.abs(candidate_marginals(self.coarse, self.builder, start, candidates))
         keep = mu >= self.threshold * np.maximum.reduceat(mu, candidates.start[:-1])[candidates.position]
         return candidates.where(keep), mu[keep]
@@ -285,18 +294,69 @@ class WordTagger(Tagger):
             yield list(zip(words, tags, strict=True))
 
 
+Allowed: TypeAlias = Sequence[Tag | AbstractSet[Tag] | None]
+"""What is known of each position of a sequence: its tag, a set of tags that it may have, or None."""
+
+
 class TaggingModel(Tagger):
-    """Base of taggers with a decoder."""
+    """Base of taggers with a decoder, which also find the other tags of sequences whose tags are partly known."""
 
     @abstractmethod
-    def _decoder(self, sequences: Sequence[Sequence[Any]]) -> tuple[Decoder, IntArray]:
-        """Make a decoder for sequences, and look up the decoder's terminals (N,) for all positions."""
+    def _decoder(
+        self, sequences: Sequence[Sequence[Any]], allowed: BoolArray | None = None
+    ) -> tuple[Decoder, IntArray]:
+        """Make a decoder for sequences, and look up the decoder's terminals (N,) for all positions.
+
+        allowed: (N, K) the tags that each position may have; None if every position may have all.
+        """
 
     def _posteriors(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
         decoder, terminal = self._decoder(sequences)
         return decoder.posteriors(terminal, np.cumsum([0, *map(len, sequences)]))
 
-    def paths(self, sequence: Sequence[Any], n_best: int = 1) -> list[tuple[list[Any], float]]:
+    def _constrained(self, sequence: Sequence[Any], known: Allowed | None) -> tuple[Decoder, IntArray]:
+        """Make a decoder for one sequence whose tags are partly known, and look up its terminals (n,)."""
+        if known is None:
+            return self._decoder([sequence])
+        if len(known) != len(sequence):
+            raise ValueError(f"{len(sequence)} observations need as many entries of `known`, not {len(known)}")
+        numbers = {tag: number for number, tag in enumerate(self.tags)}
+        allowed = np.zeros((len(sequence), len(self.tags)), dtype=bool)
+        for place, entry in enumerate(known):
+            tags = self.tags if entry is None else entry if isinstance(entry, AbstractSet) else {entry}
+            if not tags or any(tag not in numbers for tag in tags):
+                kinds = "None, a tag of the tagger or a set of them"
+                raise ValueError(f"entry {place + 1} of `known` must be {kinds}, not {entry!r:.60}")
+            allowed[place, [numbers[tag] for tag in tags]] = True
+        return self._decoder([sequence], allowed)
+
+    def tag(self, sequence: Sequence[Any], known: Allowed | None = None) -> list[Any]:
+        """Find the tag with the largest posterior at every position of a sequence; an empty sequence has no tags.
+
+        sequence: the observations.
+        known: the tags that are known: for each observation its tag, a set of tags that it may have, or None.
+
+        A word that was never seen with one of its allowed tags gets the commonest of these.
+
+        Raises ValueError for a tag that the tagger does not have, and for a different number of observations.
+        """
+        return super().tag(sequence) if known is None else self._names(self.posteriors(sequence, known).argmax(axis=1))
+
+    def posteriors(self, sequence: Sequence[Any], known: Allowed | None = None) -> FloatArray:
+        """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
+
+        sequence: the n observations of a sequence.
+        known: the tags that are known; see `tag`.
+        """
+        if known is None or not len(sequence):
+            return super().posteriors(sequence)
+        self._check(sequence)
+        decoder, terminal = self._constrained(sequence, known)
+        return decoder.posteriors(terminal, np.array([0, len(sequence)]))
+
+    def paths(
+        self, sequence: Sequence[Any], n_best: int = 1, known: Allowed | None = None
+    ) -> list[tuple[list[Any], float]]:
         """Find the likeliest sequences of tags (Viterbi), each with its log-probability given the observations.
 
         If tags have one state, paths are scored by the model itself.  If tags have several states, paths are scored by
@@ -304,6 +364,7 @@ class TaggingModel(Tagger):
 
         sequence: the observations of a sequence.
         n_best: the largest number of paths.
+        known: the tags that are known; see `tag`.  Log-probabilities are given these, too.
 
         Raises ValueError if n_best < 1.
         """
@@ -311,17 +372,18 @@ class TaggingModel(Tagger):
         self._check(sequence)
         if not len(sequence):
             return [([], 0.0)]
-        decoder, terminal = self._decoder([sequence])
+        decoder, terminal = self._constrained(sequence, known)
         return [(self._names(tags), log) for tags, log in decoder.paths(terminal, n_best)]
 
-    def draw(self, sequence: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+    def draw(self, sequence: Sequence[Any], rng: np.random.Generator, known: Allowed | None = None) -> list[Any]:
         """Draw the tags of a sequence from the Markov chain that scores `paths`.
 
         sequence: the observations of a sequence.
+        known: the tags that are known; see `tag`.
         """
         checked("rng", rng, np.random.Generator)
         self._check(sequence)
         if not len(sequence):
             return []
-        decoder, terminal = self._decoder([sequence])
+        decoder, terminal = self._constrained(sequence, known)
         return self._names(decoder.draw(terminal, rng))

@@ -12,7 +12,7 @@ import numpy as np
 from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, given_or
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.files import Axes, plain
-from spectral_latent.inference import tree_weights
+from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.model import LatentTreeModel, check_words
 from spectral_latent.model.batches import map_batches
@@ -31,7 +31,7 @@ from spectral_latent.sequence.options import HMMOptions, TaggerOptions, preset
 from spectral_latent.sequence.prediction import SequenceModel
 from spectral_latent.sequence.training import train_tagged, train_untagged
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["LatentHMM", "LatentTagger", "StateTagger"]
 
@@ -124,11 +124,20 @@ class LatentTagger(
         likely = likely_rules(coarse, prior, beam)
         return WordEncoder(self.observations, coarse, prior, np.arange(len(self.tags)), beam, likely)
 
-    def _decoder(self, sequences: Sequence[Sequence[str]]) -> tuple[Decoder, IntArray]:
+    def _decoder(
+        self, sequences: Sequence[Sequence[str]], allowed: BoolArray | None = None
+    ) -> tuple[Decoder, IntArray]:
         words = self._encoder.encode(sequences)
+        if allowed is not None:
+            # Words that were never seen with one of their tags get the commonest of these.
+            has_rule = np.zeros((words.any_word + 1, len(self.tags)), dtype=bool)
+            has_rule[words.rules[:, 1], words.rules[:, 0]] = True
+            commonest = np.where(allowed, self.grammar.prior, -1.0).argmax(axis=1)
+            is_seen = (has_rule[words.word] & allowed).any(axis=1)
+            words = self._encoder.encode(sequences, np.where(is_seen, -1, commonest))
         coarse = words.restrict(self.grammar.coarse)
         latent = words.restrict(self.grammar.latent)
-        return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold), words.word
+        return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold, allowed), words.word
 
     def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of words with their tags; -inf for an unknown tag.
@@ -181,6 +190,7 @@ class LatentHMM(
 
     members: the operators of the rules of a single tag, with the observations by their numbers.
     floor: ε of `prediction`: that of the options, or the chosen one if they have none; 0 for probabilities.
+    empty: the probability of the empty sequence: its share of the sequences learnt from.
     Raises ValueError if the options have another ε.
 
     >>> model = LatentHMM.train(["abc", "abd"] * 500)
@@ -189,9 +199,11 @@ class LatentHMM(
     """
 
     kind: ClassVar[str] = "hmm"
+    later: ClassVar[frozenset[str]] = frozenset({"empty"})
 
     members: Annotated[tuple[SequenceGrammar[HMMOptions, Alphabet], ...], Axes(1)]
     floor: Annotated[float, AtLeast(0.0), Below(1.0)]
+    empty: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -214,6 +226,17 @@ class LatentHMM(
     def _floor(self) -> float:
         return self.floor
 
+    @property
+    def _empty(self) -> float:
+        return self.empty
+
+    def score(self, sequences: Iterable[Sequence[Hashable]]) -> SignedLog:
+        """Estimate the probabilities p̂ of sequences, as sign and log: `weights`, because sequences have no tags.
+
+        sequences: the observations of each of T sequences.
+        """
+        return self.weights(sequences)
+
     @staticmethod
     def train(
         sequences: Iterable[Sequence[Hashable]],
@@ -225,14 +248,14 @@ class LatentHMM(
     ) -> LatentHMM:
         """Learn from sequences.  A stream longer than memory is kept in temporary files.
 
-        sequences: sequences of any hashable observations.
+        sequences: sequences of any hashable observations; some may be empty.
         options: the settings of training; None for `HMMOptions()`, which the preset `spectral` has (see `presets`).
 
-        Raises EstimationError if there is no sequence, if a sequence is empty, or if an observation is not hashable.
+        Raises EstimationError if all sequences are empty, or if an observation is not hashable.
         """
         options = given_or(HMMOptions(), options)
-        grammar, floor = train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener)
-        return LatentHMM((grammar,), floor)
+        grammar, *others = train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener)
+        return LatentHMM((grammar,), *others)
 
     @cached_property
     def hidden(self) -> HiddenMarkov:
@@ -301,8 +324,11 @@ class StateTagger(TaggingModel, ShortRepr):
     def _check(self, sequence: Sequence[Hashable]) -> None:
         check_sequence(sequence)
 
-    def _decoder(self, sequences: Sequence[Sequence[Hashable]]) -> tuple[Decoder, IntArray]:
-        return self._states, np.concatenate(list(map(self.model.observations.terminals_of, sequences)))
+    def _decoder(
+        self, sequences: Sequence[Sequence[Hashable]], allowed: BoolArray | None = None
+    ) -> tuple[Decoder, IntArray]:
+        terminals = map(self.model.observations.terminals_of, sequences)
+        return replace(self._states, allowed=allowed), np.concatenate(list(terminals))
 
     def _posteriors(self, sequences: Sequence[Sequence[Hashable]]) -> FloatArray:
         terminals = Sequences.of(map(self.model.observations.terminals_of, sequences))

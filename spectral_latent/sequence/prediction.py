@@ -36,7 +36,7 @@ from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.grammar import SequenceGrammar
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["END", "Predictor", "SequenceModel"]
 
@@ -269,7 +269,6 @@ class Predictor:
 
         Raises ValueError if a sequence grows longer than max_length, or no possible event has a positive probability.
         """
-        checked("n", n, Annotated[int, Countable(0)])
         checked("length", length, Count | None)
         checked("rng", rng, np.random.Generator)
         n_terminals = self.n_terminals
@@ -315,6 +314,30 @@ class SequenceModel(ABC):
     def _floor(self) -> float:
         """ε of `prediction`, for operators that are not probabilities."""
 
+    @property
+    def _empty(self) -> float | None:
+        """The probability of the empty sequence; None if it is no sequence of the model, as for sentences with tags."""
+        return None
+
+    @property
+    def _estimates(self) -> tuple[float, float]:
+        """p̂ of the empty sequence, and the factor of p̂ of all others, whose grammar has no empty sequence."""
+        empty = self._empty or 0.0
+        return empty, 1.0 - empty
+
+    def _log_going_on(self) -> float:
+        """Compute the natural logarithm of the probability that a sequence is not empty."""
+        return log_of(1.0 - (self._empty or 0.0))
+
+    def _full(self, sequences: Iterable[Sequence[Any]]) -> tuple[BoolArray, Sequences]:
+        """Tell which sequences (T,) are not empty, and number their observations.
+
+        Raises ValueError for an empty sequence if it is none of the model's.
+        """
+        given = list(sequences)
+        is_full = np.array([len(each) > 0 or self._empty is None for each in given], dtype=bool)
+        return is_full, self._sequences(each for each, full in zip(given, is_full, strict=True) if full)
+
     def _is_empty(self, given: Sequence[Any]) -> bool:
         return not len(given)
 
@@ -340,9 +363,15 @@ class SequenceModel(ABC):
 
         sequences: the observations of each of T sequences.
 
-        Raises ValueError if a sequence is empty.
+        Raises ValueError if a sentence of a tagger is empty.
         """
-        return self.grammar.trellises(self._sequences(sequences)).weight()
+        is_full, full = self._full(sequences)
+        empty, going_on = self._estimates
+        sign, log = np.full(len(is_full), np.sign(empty)), np.full(len(is_full), log_of(abs(empty)))
+        if is_full.any():
+            found = self.grammar.trellises(full).weight()
+            sign[is_full], log[is_full] = found.sign, found.log + log_of(going_on)
+        return SignedLog(sign, log)
 
     def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
         """Compute the natural logarithms (T,) of proper probabilities of sequences.
@@ -352,12 +381,14 @@ class SequenceModel(ABC):
 
         sequences: the observations of each of T sequences.
 
-        Raises ValueError if a sequence is empty.
+        Raises ValueError if a sentence of a tagger is empty.
         """
-        sequences = list(sequences)
         if self.grammar.latent.probabilities:
             return self.weights(sequences).log
-        return self._predictor.log_probabilities(self._sequences(sequences).rows)
+        is_full, full = self._full(sequences)
+        log = np.full(len(is_full), log_of(self._empty or 0.0))
+        log[is_full] = self._predictor.log_probabilities(full.rows) + self._log_going_on()
+        return log
 
     def surprisal(self, sequence: Sequence[Any], unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each observation after those before it, and its lexical and syntactic parts.
@@ -375,7 +406,10 @@ class SequenceModel(ABC):
                 "the tagger's estimates may be negative, so that prefixes have no probabilities; train with the preset "
                 "'fast' or 'accurate', or with another estimator than 'spectral'"
             )
-        return self._predictor.prefixes(row).surprisal(unit, row < len(self.grammar.observations.known))
+        found = self._predictor.prefixes(row).surprisal(unit, row < len(self.grammar.observations.known))
+        for column in (found.total, found.syntactic):
+            column[0] -= self._log_going_on() / (np.log(2.0) if unit == "bits" else 1.0)
+        return found
 
     def entropy(self, sequence: Sequence[Any], unit: Unit = "bits") -> FloatArray:
         """Compute the entropy (n + 1,) of the next event after each prefix of n observations: an observation or the
@@ -387,7 +421,10 @@ class SequenceModel(ABC):
 
         Raises ValueError for another unit.
         """
-        return entropies(np.stack(list(self._predictor.next_observations(self._terminals(sequence)))), unit)
+        found = entropies(np.stack(list(self._predictor.next_observations(self._terminals(sequence)))), unit)
+        if empty := self._empty:  # whether the sequence is empty is decided first
+            found[0] = (1.0 - empty) * found[0] + entropies(np.array([[empty, 1.0 - empty]]), unit)[0]
+        return found
 
     def following(self, prefix: Sequence[Any]) -> dict[Hashable, float]:
         """Predict the event after a prefix: the probability of each observation and of `END`, likeliest first.
@@ -402,6 +439,8 @@ class SequenceModel(ABC):
         probability = dict(zip(names, last.tolist(), strict=False))
         if len(terminal):
             probability[END] = float(last[-1])
+        elif empty := self._empty:
+            probability = {x: (1.0 - empty) * p for x, p in probability.items()} | {END: empty}
         return dict(sorted(probability.items(), key=lambda pair: -pair[1]))
 
     def sample(
@@ -411,11 +450,20 @@ class SequenceModel(ABC):
 
         n: the number of sequences.
         max_nodes: the largest number of nodes of an s-tree, which has two for each observation.
-        length: the length of every sequence; None for any length within `max_nodes`.
+        length: the length of every sequence, at least 1; None for any length within `max_nodes`.
 
         Raises ValueError if a sequence of any length grows beyond `max_nodes` nodes.
         """
         known = self.grammar.observations.known
         longest = checked("max_nodes", max_nodes, Count) // 2
-        drawn = self._predictor.sample(n, len(known), rng, length, longest if length is None else length)
-        return [[known[x] for x in row] for row in drawn]
+        is_full = np.ones(checked("n", n, Annotated[int, Countable(0)]), dtype=bool)
+        if self._empty and length is None:
+            is_full = checked("rng", rng, np.random.Generator).random(n) >= self._empty
+        n_full = int(is_full.sum())
+        drawn = iter(self._predictor.sample(n_full, len(known), rng, length, longest if length is None else length))
+        return [[known[x] for x in next(drawn)] if full else [] for full in is_full]
+
+
+def log_of(p: float) -> float:
+    """Compute a natural logarithm; -inf for numbers that are not above zero."""
+    return float(np.log(p)) if p > 0.0 else -np.inf

@@ -115,15 +115,16 @@ def _transitions(prior: FloatArray, ends: float, tokens: float) -> Counts:
     )
 
 
-def _check_rows(rows: Iterable[list[_Token]]) -> Iterator[list[_Token]]:
-    """Check sequences one by one.  Raises EstimationError if there is no sequence, or if a sequence is empty."""
-    number = 0
+def _check_rows(rows: Iterable[list[_Token]], *, may_be_empty: bool) -> Iterator[list[_Token]]:
+    """Check sequences one by one.  Raises EstimationError for an empty one, and if there is none that is not empty."""
+    number = n_full = 0
     for number, row in enumerate(rows, start=1):
-        if not row:
+        if not row and not may_be_empty:
             raise EstimationError(f"sequence {number} is empty; leave it out")
+        n_full += bool(row)
         yield row
-    if not number:
-        raise EstimationError("no sequences to learn from")
+    if not n_full:
+        raise EstimationError("all sequences are empty" if number else "no sequences to learn from")
 
 
 def _grammar(
@@ -351,7 +352,7 @@ def train_tagged(
     Raises EstimationError if there is no sentence, or if a sentence is empty.
     """
     formalism = _TaggedFormalism()
-    (treebank,) = read_treebanks(_check_rows(sentences), [formalism], weights=weights, jobs=jobs)
+    (treebank,) = read_treebanks(_check_rows(sentences, may_be_empty=False), [formalism], weights=weights, jobs=jobs)
     tags = formalism.tags.names
     lexicon = formalism.lexicon
     tag_of_symbol = np.arange(2 * len(tags)) % len(tags)
@@ -369,10 +370,13 @@ class _UntaggedFormalism:
     """The conversion of sequences without tags (`estimation.Formalism`).
 
     names: the observations in the order of their numbers.
+    n_empty: the weight of the empty sequences, which have no trees.
+    n_full: the weight of all others.
     """
 
     def __init__(self) -> None:
         self.names = Vocabulary[Hashable]()
+        self.n_empty = self.n_full = 0.0
         self._n_positions = 0
 
     def n_nodes(self, sequence: list[Hashable]) -> int:
@@ -380,7 +384,12 @@ class _UntaggedFormalism:
         return 2 * len(sequence)
 
     def columns(self, sequences: Sequence[list[Hashable]], weight: FloatArray) -> Columns:
-        """Number the observations of sequences, and join them."""
+        """Number the observations of sequences, and join them; empty sequences are counted alone."""
+        is_full = np.array([len(sequence) > 0 for sequence in sequences])
+        self.n_empty += float(weight[~is_full].sum())
+        weight = weight[is_full]
+        self.n_full += float(weight.sum())
+        sequences = [sequence for sequence in sequences if sequence]
         joined = Sequences.of((map(self.names.add, sequence) for sequence in sequences), weight=weight)
         self._n_positions += len(joined.terminal)
         return columns_of(joined)
@@ -466,16 +475,16 @@ def train_untagged(
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> tuple[SequenceGrammar[HMMOptions, Alphabet], float]:
-    """Learn an alphabet, operators and ε from sequences without tags, which are read once.
+) -> tuple[SequenceGrammar[HMMOptions, Alphabet], float, float]:
+    """Learn an alphabet, operators, ε and the share of empty sequences, from sequences that are read once.
 
     Choices are made on the first half million positions.
 
-    Raises EstimationError if there is no sequence, if a sequence is empty, or if an observation is not hashable.
+    Raises EstimationError if all sequences are empty, or if an observation is not hashable.
     """
     formalism = _UntaggedFormalism()
     rows = (observations_of(sequence, number) for number, sequence in enumerate(sequences, start=1))
-    (treebank,) = read_treebanks(_check_rows(rows), [formalism], weights=weights, jobs=jobs)
+    (treebank,) = read_treebanks(_check_rows(rows, may_be_empty=True), [formalism], weights=weights, jobs=jobs)
     alphabet = Alphabet(formalism.names.names)
     treebank = _with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
     stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # the formalism makes these shards
@@ -488,4 +497,6 @@ def train_untagged(
         model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener)
         operators = _with_unseen(model, treebank.counts, options.back_off).operators()
         latent = Estimate(operators, objective, log_likelihood=objective)
-    return _grammar(treebank, options, [None], alphabet, latent), 0.0 if latent.operators.probabilities else floor
+    grammar = _grammar(treebank, options, [None], alphabet, latent)
+    empty = formalism.n_empty / (formalism.n_empty + formalism.n_full)
+    return grammar, 0.0 if latent.operators.probabilities else floor, empty

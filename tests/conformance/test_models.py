@@ -175,7 +175,7 @@ class TestLatentHMM(EstimatedConformance):
         return model.score(inputs).log.tolist()
 
     def refused(self, model: LatentHMM) -> Refused:
-        return [(lambda: model.score([[]]), ValueError, "empty"), (lambda: model.hidden, ValueError, "states")]
+        return [(lambda: model.surprisal([]), ValueError, "empty"), (lambda: model.hidden, ValueError, "states")]
 
 
 class TestAnchorHMM(ModelConformance):

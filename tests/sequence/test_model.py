@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent._names import EstimatorName
+from spectral_latent.automata import WeightedAutomaton
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.inference import inside, total_weight
@@ -133,6 +134,28 @@ def test_empty_sequences(tagger: LatentTagger, with_states: LatentHMM) -> None:
     assert END not in with_states.following([])
 
 
+@pytest.mark.parametrize("estimator", ["spectral", "em"])
+def test_the_empty_sequence_is_a_sequence(estimator: EstimatorName) -> None:
+    """A quarter of the sequences are empty; given that one is not, the model is that of the others alone."""
+    full = ["ab", "abab", "b", "aab"] * 30
+    model, others = (LatentHMM.train(data, hmm_options(estimator)) for data in ([*full, *[""] * 40], full))
+    log, of_others = model.log_probabilities(["", "ab", "b"]), others.log_probabilities(["ab", "b"])
+    np.testing.assert_allclose(np.exp(log), [0.25, *0.75 * np.exp(of_others)], rtol=1e-12)
+    np.testing.assert_allclose(model.score(["", "ab"]).log[0], np.log(0.25), rtol=1e-12)
+    assert np.isneginf(others.log_probabilities([""])[0])
+    # What follows in turn, surprisal, samples and the automaton say the same.
+    assert model.following("")[END] == pytest.approx(0.25)
+    words = np.log(model.following("")["a"]) + np.log(model.following("a")["b"])
+    assert words + np.log(model.following("ab")[END]) == pytest.approx(log[1], rel=1e-9)
+    assert model.surprisal("ab", "nats").total.sum() == pytest.approx(-words, rel=1e-9)
+    share = np.mean([not row for row in model.sample(2000, np.random.default_rng(0))])
+    assert share == pytest.approx(0.25, abs=0.04)
+    assert WeightedAutomaton.of_hmm(model)("") == pytest.approx(0.25)
+    # A weight counts as so many sequences.
+    weighed = LatentHMM.train([*full, ""], hmm_options(estimator), weights=[1.0] * len(full) + [40.0])
+    assert weighed.empty == pytest.approx(0.25)
+
+
 def test_joint_probabilities_of_what_is_unknown(tagger: LatentTagger) -> None:
     found = tagger.joint_log_probabilities([[("dog", "N")], [("dog", "no tag")], [("Zürich", "N")]])
     assert np.isfinite(found[[0, 2]]).all() and np.isneginf(found[1])
@@ -208,8 +231,8 @@ def test_bad_data_are_named() -> None:
         LatentHMM.train([])
     with pytest.raises(EstimationError, match="no sequences"):
         LatentTagger.train(iter([]))
-    with pytest.raises(EstimationError, match="sequence 3 is empty"):
-        LatentHMM.train(["a", "b", ""])
+    with pytest.raises(EstimationError, match="all sequences are empty"):
+        LatentHMM.train(["", ""])
     with pytest.raises(EstimationError, match="sequence 2 is empty"):
         LatentTagger.train([[("a", "X")], []])
     for token in ("a", ("a",), ("a", "X", "Y"), (1, "X"), ("a", None), ("a", ["X"]), None):
