@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -84,7 +85,7 @@ class LatentTagClassifier(ClassifierMixin, LatentEstimator):
         """Learn from tagged sentences.
 
         X: (N, 2) the sentence and the word of each row.
-        y: (N,) the tag of each word.
+        y: (N,) the tag of each word; None if it is not known.
 
         Raises ValueError if X and y do not fit together.
         """
@@ -94,8 +95,10 @@ class LatentTagClassifier(ClassifierMixin, LatentEstimator):
         check_consistent_length(X, tags)
         rows = zip(words, np.split(tags, start), strict=True)
         pairs = [list(zip(sentence, of_words.tolist(), strict=True)) for sentence, of_words in rows]
-        self.model_ = sequence.LatentTagger.train(pairs, options)
-        self.classes_ = np.unique(tags)
+        is_known = np.array([tag is not None for tag in tags], dtype=bool)
+        train = sequence.LatentTagger.train if is_known.all() else sequence.LatentTagger.train_partly
+        self.model_ = train(pairs, options)
+        self.classes_ = np.unique(tags[is_known])
         return self
 
     def _sentences(self, X: ArrayLike, reset: bool = False) -> tuple[list[list[str]], IntArray]:
@@ -109,14 +112,20 @@ class LatentTagClassifier(ClassifierMixin, LatentEstimator):
         start = np.flatnonzero(rows[1:, 0] != rows[:-1, 0]) + 1
         return [row.tolist() for row in np.split(rows[:, 1], start)], start
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike, known: Sequence[Any] | None = None) -> NDArray[Any]:
         """Find the likeliest tag (N,) of each word, given its sentence.
 
         X: (N, 2) the sentence and the word of each row.
+        known: the tags that are known: for each of the N words its tag, a set of tags that it may have, or None.
         """
         check_is_fitted(self)
-        words, _ = self._sentences(X)
-        return np.array([tag for tags in self.model_.tag_all(words) for tag in tags], dtype=self.classes_.dtype)
+        words, start = self._sentences(X)
+        found = self.model_.tag_all(words)
+        if known is not None:
+            check_consistent_length(X, known)
+            bounds = pairwise([0, *start.tolist(), len(known)])
+            found = map(self.model_.tag, words, (known[first:end] for first, end in bounds))
+        return np.array([tag for tags in found for tag in tags], dtype=self.classes_.dtype)
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Compute the probability (N, K) of each tag for each word, given its sentence.

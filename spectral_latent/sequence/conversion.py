@@ -13,10 +13,11 @@ positions after it.  Sequences without tags have a single tag.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
@@ -25,16 +26,18 @@ from spectral_latent.estimation import EstimationError, LeafMoments
 from spectral_latent.files import Distinct
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["Alphabet", "Sequences", "Tag", "check_sequence", "observations_of", "pairs_of"]
+__all__ = ["Alphabet", "Sequences", "Tag", "check_sequence", "is_open", "observations_of", "pairs_of"]
 
 Tag = Hashable
 _Observed = TypeVar("_Observed")
 
 
 def pairs_of(
-    sentence: Iterable[tuple[_Observed, Tag]], number: int, kind: type[_Observed]
+    sentence: Iterable[tuple[_Observed, Tag]], number: int, kind: type[_Observed], *, may_be_open: bool = False
 ) -> list[tuple[_Observed, Tag]]:
     """Return the tokens of a sentence.  Raises EstimationError if a token is not a pair of an observation and a tag.
+
+    If tags may be open, a tag may also be a set of tags, or None.
 
     >>> pairs_of([("it", "P"), ["rains", 3]], number=1, kind=str)
     [('it', 'P'), ('rains', 3)]
@@ -42,11 +45,16 @@ def pairs_of(
     tokens = list(sentence)
     for place, token in enumerate(tokens, start=1):
         pair = isinstance(token, tuple | list) and len(token) == 2 and isinstance(token[0], kind)
-        if not pair or token[1] is None or not _is_hashable(token[1]):
+        if not pair or not ((may_be_open and is_open(token[1])) or (token[1] is not None and _is_hashable(token[1]))):
             raise EstimationError(
                 f"sentence {number}, token {place}: {token!r:.80} is not a pair of a word and its tag"
             )
     return [(observed, tag) for observed, tag in tokens]
+
+
+def is_open(tag: Any) -> bool:
+    """Tell whether a tag is not known: None, or a set of tags."""
+    return tag is None or isinstance(tag, AbstractSet)
 
 
 def observations_of(sequence: Iterable[Hashable], number: int) -> list[Hashable]:

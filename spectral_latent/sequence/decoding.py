@@ -135,7 +135,7 @@ class Decoder:
         if self.allowed is not None:
             # An allowed tag need not be likely.
             position = candidates.position
-            is_free = self.allowed.all(axis=1)[position]
+            is_free = np.asarray(self.allowed.all(axis=1))[position]
             keep = np.where(is_free, keep, self.allowed[position, candidates.tag])
         candidates = candidates.where(keep)
         mu = np.abs(candidate_marginals(self.coarse, self.builder, start, candidates))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, given_or
-from spectral_latent.estimation import Listener, silent
+from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Axes, plain
 from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.model import LatentTreeModel, check_words
 from spectral_latent.model.batches import map_batches
-from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, check_sequence, pairs_of
+from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, check_sequence, is_open, pairs_of
 from spectral_latent.sequence.decoding import (
     SENTENCES,
     Decoder,
@@ -106,6 +108,42 @@ class LatentTagger(
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
         return LatentTagger((train_tagged(pairs, options, weights=weights, jobs=jobs, listener=listener),))
 
+    @staticmethod
+    def train_partly(
+        sentences: Iterable[Iterable[tuple[str, Tag | AbstractSet[Tag] | None]]],
+        options: TaggerOptions | None = None,
+        *,
+        jobs: int | None = 1,
+        listener: Listener = silent,
+    ) -> LatentTagger:
+        """Learn from sentences whose tags are partly known.
+
+        A model of one state for each tag, learnt from the stretches of words with known tags, finds the other tags; a
+        second one, learnt from the result, finds them again, and the model is learnt from these.
+
+        sentences: pairs of a word and its tag, a set of tags that it may have, or None; kept in memory.
+        options: the settings of training and tagging; None for those of the preset `fast`.
+
+        Raises EstimationError if no tag is known, and if a set has only tags that are nowhere known.
+
+        >>> tagger = LatentTagger.train_partly([[("dogs", "N"), ("bark", "V")], [("cats", None), ("bark", {"N", "V"})]])
+        >>> tagger.tag(["cats", "bark"])
+        ['N', 'V']
+        """
+        options = given_or(preset("fast"), options)
+        rows = [pairs_of(row, number, str, may_be_open=True) for number, row in enumerate(sentences, start=1)]
+        stretches = [list(run) for row in rows for is_known, run in groupby(row, _is_known) if is_known]
+        if not stretches:
+            raise EstimationError("no word has a known tag; give at least some words one")
+        plain = replace(options, estimator=options.estimator.with_settings(n_states=1))
+        model = LatentTagger.train(stretches, plain, jobs=jobs)
+        rows = [[(word, _among(tag, model.tags, number)) for word, tag in row] for number, row in enumerate(rows, 1)]
+        completed: list[list[tuple[str, Tag]]] = []
+        for settings in (plain, options):
+            completed = [_complete(model, row) for row in rows]
+            model = LatentTagger.train(completed, settings, jobs=jobs, listener=listener)
+        return model
+
     @cached_property
     def tokenisation(self) -> Tokenisation:
         """The rules by which raw text is divided into sentences and words."""
@@ -177,6 +215,27 @@ class LatentTagger(
     def description(self) -> dict[str, Any]:
         """The facts about the tagger, its tags among them."""
         return super().description | {"tags": plain(self.tags), "column": self.tagset}
+
+
+def _is_known(token: tuple[str, Any]) -> bool:
+    """Tell whether a word has one tag."""
+    return not is_open(token[1])
+
+
+def _among(tag: Any, tags: Iterable[Tag], number: int) -> Any:
+    """Take from a set those that are among `tags`; return other tags, and None, as they are."""
+    if not isinstance(tag, AbstractSet):
+        return tag
+    if not (known := tag & set(tags)):
+        raise EstimationError(f"sentence {number}: none of {sorted(map(str, tag))} is the known tag of any word")
+    return known
+
+
+def _complete(tagger: LatentTagger, row: list[tuple[str, Any]]) -> list[tuple[str, Tag]]:
+    """Find the tags of a sentence that are not known."""
+    words, known = [word for word, _ in row], [tag for _, tag in row]
+    tags = known if all(map(_is_known, row)) else tagger.tag(words, known)
+    return list(zip(words, tags, strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -52,6 +52,18 @@ def test_a_classifier_that_scikit_learn_can_cross_validate() -> None:
     np.testing.assert_array_equal(np.unique(Y)[likely], found)
 
 
+def test_tags_are_partly_known(fitted: LatentTagClassifier) -> None:
+    """Known tags are kept, and every third tag that is hidden in training is found."""
+    known = [tag if number % 3 else None for number, tag in enumerate(Y)]
+    hidden = np.array([tag is None for tag in known])
+    tagger = LatentTagClassifier(2, random_state=0).fit(X, np.array(known, dtype=object))
+    assert np.mean((tagger.predict(X) == Y)[hidden]) > 0.9
+    wrong = [TAGS[0][1], *[None] * (len(Y) - 1)]
+    assert fitted.predict(X, wrong)[0] == TAGS[0][1] != fitted.predict(X)[0]
+    with pytest.raises(ValueError, match="inconsistent"):
+        fitted.predict(X, [None])
+
+
 def test_clones_searches_and_pipelines(fitted: LatentTagClassifier) -> None:
     again = clone(fitted)
     assert again.get_params() == fitted.get_params() | {"random_state": again.random_state}

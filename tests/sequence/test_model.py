@@ -119,6 +119,54 @@ def test_posteriors_are_those_of_the_latent_model() -> None:
     assert np.abs(replace(model, members=(plain,)).posteriors(sentence) - expected).max() > 0.01
 
 
+@pytest.mark.parametrize("known", [["X", None, None], [None, {"X", "Y"}, "X"], [{"Y"}, None, {"X"}]])
+def test_posteriors_given_known_tags_are_those_of_the_ways_to_tag(known: list[Any]) -> None:
+    """Brute force over all ways to tag a sentence that have the known tags; paths are the likeliest of them."""
+    corpus = [[("a", "X"), ("b", "Y"), ("a", "X")], [("c", "Y"), ("b", "X"), ("c", "Z")], [("a", "Y")]] * 20
+    estimator = EstimatorOptions("clusters-em", n_states=1, iterations=20, state_smoothing=0.0)
+    model = LatentTagger.train(corpus, TaggerOptions(estimator=estimator, beam=0.0, threshold=0.0))
+    sentence = ["a", "b", "c"]
+    allowed = [model.tags if entry is None else [entry] if isinstance(entry, str) else sorted(entry) for entry in known]
+    ways = list(itertools.product(*allowed))
+    weight = np.exp(model.joint_log_probabilities([list(zip(sentence, tags, strict=True)) for tags in ways]))
+    share = weight / weight.sum()
+    expected = [[share[[tags[i] == tag for tags in ways]].sum() for tag in model.tags] for i in range(3)]
+    np.testing.assert_allclose(
+        model.posteriors(sentence, known), expected, rtol=1e-6, atol=1e-9
+    )  # joint ones are scaled to sum to one
+    (best, log), *_ = model.paths(sentence, 1, known)
+    assert tuple(best) == ways[int(share.argmax())] and log == pytest.approx(np.log(share.max()), abs=1e-5)
+    drawn = model.draw(sentence, np.random.default_rng(0), known)
+    assert tuple(drawn) in ways
+
+
+def test_states_given_known_states(with_states: LatentHMM) -> None:
+    """Brute force over all states of a sequence whose second state is known."""
+    tagger = with_states.tagger
+    sequence = list(with_states.observations.known[:3])
+    ways = [states for states in itertools.product([0, 1], repeat=3) if states[1] == 1]
+    weight = np.exp(tagger.joint_log_probabilities([list(zip(sequence, states, strict=True)) for states in ways]))
+    share = weight / weight.sum()
+    expected = [[share[[states[i] == state for states in ways]].sum() for state in (0, 1)] for i in range(3)]
+    np.testing.assert_allclose(tagger.posteriors(sequence, [None, 1, {0, 1}]), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_known_tags_that_do_not_fit(tagger: LatentTagger) -> None:
+    words = ["the", "dog"]
+    for known in ([None], [None, "no tag"], [set(), None]):
+        with pytest.raises(ValueError, match="known"):
+            tagger.tag(words, known)
+    assert tagger.tag(["the", "Zürich"], [None, "D"])[1] == "D"  # never seen, and not with this tag
+    assert tagger.tag([], []) == []
+    for sentences, message in (
+        ([[("a", None)]], "no word has a known tag"),
+        ([[("a", "X"), ("b", {"Y"})]], "sentence 1: none of"),
+        ([[("a", "X"), ("b", ["Y"])]], "token 2"),
+    ):
+        with pytest.raises(EstimationError, match=message):
+            LatentTagger.train_partly(sentences)
+
+
 def test_empty_sequences(tagger: LatentTagger, with_states: LatentHMM) -> None:
     assert list(tagger.tag_all([[], []])) == [[], []]
     assert tagger.paths([], 3) == [([], 0.0)]
