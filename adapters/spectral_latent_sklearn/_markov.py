@@ -316,7 +316,7 @@ _COVARIANCES = ("diag", "full")
 
 
 class SpectralGaussianHMM(MarkovEstimator):
-    """A hidden Markov model with Gaussian emissions.
+    """A hidden Markov model with Gaussian emissions.  A number that is NaN is missing, in training and in use.
 
     n_components: m, the number of states.
     covariance_type: the form of covariance matrices, "diag" or "full".
@@ -363,8 +363,9 @@ class SpectralGaussianHMM(MarkovEstimator):
     def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
         """Learn from sequences.  Warns if the data support fewer states than `n_components`.
 
-        Raises ValueError for numbers that are not finite, for lengths that do not sum to N, for fewer positions than
-        states, and for parameters out of range.
+        Raises ValueError for infinite numbers, for a column without numbers, for NaN with the estimator "moments",
+        which needs all numbers, for lengths that do not sum to N, for fewer positions than states, and for parameters
+        out of range.
         """
         checked("n_init", self.n_init, Count)
         for name, value, allowed in (
@@ -375,8 +376,13 @@ class SpectralGaussianHMM(MarkovEstimator):
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
         if not self.min_covar > 0.0:
             raise ValueError(f"min_covar must be above 0, not {self.min_covar!r}")
-        x = validate_data(self, X, dtype=np.float64)
+        x = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         self._check_counts(len(x))
+        is_missing = np.isnan(x)
+        if (is_lost := is_missing.all(axis=0)).any():
+            raise ValueError(f"column {int(is_lost.argmax())} of X has no number; leave it out")
+        if self._name == "moments" and is_missing.any():
+            raise ValueError("the estimator moments needs all numbers, but X has NaN; choose moments-em")
         sizes = lengths_of(lengths, len(x), y)
         seeds = seed_of(self.random_state) + np.arange(self.n_init)
         models = [self._learn(x, sizes, int(seed)) for seed in seeds]
@@ -388,6 +394,12 @@ class SpectralGaussianHMM(MarkovEstimator):
         self.covars_ = best.covars
         self._warn_of_fewer(len(best.initial))
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what the estimator takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _learn(self, x: FloatArray, lengths: IntArray, seed: int) -> GaussianMarkov:
         """Train a model on observations (N, d) of sequences of some lengths (T,)."""
@@ -401,7 +413,7 @@ class SpectralGaussianHMM(MarkovEstimator):
 
     def _over_positions(self, X: ArrayLike) -> tuple[HiddenMarkov, FloatArray]:
         """Make a model that emits the number of each row with its density."""
-        x = validate_data(self, X, dtype=np.float64, reset=False)
+        x = validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite="allow-nan")
         return GaussianMarkov(self.startprob_, self.transmat_, self.means_, self.covars_).over_positions(x)
 
     def _emit(self, state: IntArray, rng: np.random.Generator) -> NDArray[Any]:

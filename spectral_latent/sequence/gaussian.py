@@ -16,10 +16,13 @@ whatever distribution the emissions have.
 Given h_i, the observation x_i is independent of all other positions.  Therefore E[x_i | other cells] = Σ_h q_ih μ_h,
 and likewise for x_i x_iᵀ, so that both follow by least squares from estimates of q.  Means and covariances are
 consistent where T and O are.
+
+A number that is NaN is missing at random: densities are those of the other numbers, and EM sums over it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -68,14 +71,37 @@ class GaussianMarkov:
 
     def log_densities(self, x: FloatArray) -> FloatArray:
         """Compute the natural logarithms (N, m) of the densities of observations in each state; x: (N, d)."""
-        d = x.shape[1]
-        columns = []
-        for mean, covar in zip(self.means, self.covars, strict=True):
-            root = np.linalg.cholesky(covar)
-            distance = np.linalg.solve(root, (x - mean).T)
-            log_volume = np.log(np.diag(root)).sum()
-            columns.append(-0.5 * (distance**2).sum(axis=0) - log_volume - 0.5 * d * np.log(2.0 * np.pi))
-        return np.stack(columns, axis=1)
+        log = np.empty((len(x), len(self.means)))
+        for rows, here in _patterns(x):
+            for h, (mean, covar) in enumerate(zip(self.means, self.covars, strict=True)):
+                root = np.linalg.cholesky(covar[np.ix_(here, here)])
+                distance = np.linalg.solve(root, (x[np.ix_(rows, here)] - mean[here]).T)
+                log_volume = np.log(np.diag(root)).sum()
+                n = len(here)
+                log[rows, h] = -0.5 * (distance**2).sum(axis=0) - log_volume - 0.5 * n * np.log(2.0 * np.pi)
+        return log
+
+    def expected(self, x: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Average x and x xᵀ in each state, (m, d) and (m, d, d), over the missing numbers, too.
+
+        x: (N, d) the observations of all sequences.
+        weight: (N, m) the share of each position among those of a state.
+        """
+        means, squares = np.zeros_like(self.means), np.zeros_like(self.covars)
+        for rows, here in _patterns(x):
+            gone = np.setdiff1d(np.arange(x.shape[1]), here)
+            for h, (mean, covar) in enumerate(zip(self.means, self.covars, strict=True)):
+                w = weight[rows, h]
+                filled = x[rows]
+                if len(gone):
+                    # A missing number has its mean and covariances given the others.
+                    slope = np.linalg.solve(covar[np.ix_(here, here)], covar[np.ix_(here, gone)])
+                    filled[:, gone] = mean[gone] + (filled[:, here] - mean[here]) @ slope
+                    rest = covar[np.ix_(gone, gone)] - covar[np.ix_(gone, here)] @ slope
+                    squares[h][np.ix_(gone, gone)] += w.sum() * rest
+                means[h] += w @ filled
+                squares[h] += (w[:, None] * filled).T @ filled
+        return means, squares
 
     def over_positions(self, x: FloatArray) -> tuple[HiddenMarkov, FloatArray]:
         """Make a model with a category for each of N positions, and list the logarithms (N,) to add to its densities.
@@ -90,6 +116,17 @@ class GaussianMarkov:
         stop = np.full(len(self.initial), _STOP)
         emission = np.exp(log - largest[:, None]).T
         return HiddenMarkov(self.initial, self.transition, stop, emission), largest - np.log(_STOP)
+
+
+def _patterns(x: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """List the rows of observations (N, d) with numbers in the same columns, and these columns."""
+    is_missing = np.isnan(x)
+    if not is_missing.any():  # the usual case, without sorting
+        yield np.arange(len(x)), np.arange(x.shape[1])
+        return
+    patterns, which = np.unique(~is_missing, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        yield np.flatnonzero(which.ravel() == number), np.flatnonzero(pattern)
 
 
 def _positive(covars: FloatArray, kind: CovarianceType, least: float) -> FloatArray:
@@ -115,6 +152,8 @@ def gaussian_moments(
 ) -> GaussianMarkov:
     """Estimate a model by moments: states from cells of observations, then means and covariances by least squares.
 
+    Missing numbers are replaced by the mean of their column, which is a start for EM alone.
+
     x: (N, d) the observations of sequences, one sequence after the other.
     lengths: (T,) the length of each sequence.
 
@@ -125,6 +164,7 @@ def gaussian_moments(
     >>> np.sort(model.means[:, 0]).round()
     array([0., 9.])
     """
+    x = np.where(np.isnan(x), np.nanmean(x, axis=0), x)
     sequences = Sequences.of_lengths(lengths)
     states = options.states
     if not isinstance(states, StateOptions):
@@ -183,8 +223,7 @@ def gaussian_baum_welch(
             break
         visits = counts.emitted.sum(axis=0)
         weight = counts.emitted / np.maximum(visits, TINY)  # (N, m)
-        means = weight.T @ x
-        squares = np.stack([(column[:, None] * x).T @ x for column in weight.T])
+        means, squares = model.expected(x, weight)
         covars = _positive(squares - means[:, :, None] * means[:, None, :], kind, min_covar)
         # A state that is never visited keeps its mean and covariances.
         is_visited = visits > TINY

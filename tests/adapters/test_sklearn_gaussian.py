@@ -166,3 +166,44 @@ def test_checks_of_scikit_learn() -> None:
     hmm = SpectralGaussianHMM(n_init=1, n_iter=5)
     checks = check_estimator(hmm, expected_failed_checks=expected, on_fail=None, on_skip=None)
     assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
+
+
+def test_missing_numbers_are_summed_over() -> None:
+    """Brute force over states, with SciPy's densities of the numbers that are there."""
+    x = drawn(5, seed=3)[0]
+    x[1, 0] = x[3, 1] = np.nan
+    x[2] = np.nan
+    total = 0.0
+    for states in itertools.product(range(3), repeat=5):
+        p = TRUE.initial[states[0]] * np.prod([TRUE.transition[a, b] for a, b in itertools.pairwise(states)])
+        for row, h in zip(x, states, strict=True):
+            here = np.flatnonzero(~np.isnan(row))
+            if len(here):
+                p *= multivariate_normal(TRUE.means[h][here], TRUE.covars[h][np.ix_(here, here)]).pdf(row[here])
+        total += p
+    hmm = SpectralGaussianHMM(3, "full")
+    hmm.startprob_, hmm.transmat_, hmm.means_, hmm.covars_ = TRUE.initial, TRUE.transition, TRUE.means, TRUE.covars
+    hmm.n_features_in_ = 2
+    assert hmm.score(x) == pytest.approx(math.log(total), rel=1e-9)
+
+
+def test_a_model_is_learnt_from_numbers_of_which_a_fifth_are_missing(data: np.ndarray) -> None:
+    """The likelihood never falls, and the parameters come near the true ones."""
+    x = np.where(np.random.default_rng(1).random(data.shape) < 0.2, np.nan, data)
+    start = GaussianMarkov(np.ones(3) / 3, np.ones((3, 3)) / 3, TRUE.means + 0.3, np.tile(np.eye(2), (3, 1, 1)))
+    options = EstimatorOptions("em", n_states=3).with_settings(iterations=60, tolerance=1e-6)
+    model, log = gaussian_baum_welch(x, np.array([len(x)]), start, options, "full", 1e-3)
+    assert (np.diff(log) > -1e-6).all()
+    assert max(error(model).values()) < 0.12
+    hmm = SpectralGaussianHMM(3, "full", n_init=1, random_state=0).fit(x)
+    found = GaussianMarkov(hmm.startprob_, hmm.transmat_, hmm.means_, hmm.covars_)
+    assert max(error(found).values()) < 0.12
+    assert hmm.predict(x).shape == (len(x),)
+
+
+def test_missing_numbers_that_leave_nothing_to_learn() -> None:
+    x = np.array([[1.0, np.nan], [2.0, np.nan], [3.0, np.nan]])
+    with pytest.raises(ValueError, match="column 1"):
+        SpectralGaussianHMM(1).fit(x)
+    with pytest.raises(ValueError, match="moments-em"):
+        SpectralGaussianHMM(1, estimator="moments").fit(np.array([[1.0], [np.nan], [2.0]]))
