@@ -70,14 +70,19 @@ class ChainCounts:
         """The sum of the weights of the sequences."""
         return float(self.begins.sum())
 
-    def maximise(self, model: HiddenMarkov) -> HiddenMarkov:
-        """Make the model under which these counts are likeliest: the M-step."""
+    def maximise(self, model: HiddenMarkov, prior: FloatArray | float = 0.0) -> HiddenMarkov:
+        """Make the model under which these counts are likeliest: the M-step.
+
+        model: the model of the counts; a state that is never visited keeps its probabilities.
+        prior: (n,) pseudo-counts of observations, which every state gets.
+        """
         visits = self.emitted.sum(axis=0)
+        emitted = self.emitted.T + prior
         return HiddenMarkov(
             initial=_shares(self.begins, self.begins.sum(), model.initial),
             transition=_shares(self.pairs, self.pairs.sum(axis=1, keepdims=True), model.transition),
             stop=_shares(self.ends, visits, model.stop),
-            emission=_shares(self.emitted.T, visits[:, None], model.emission),
+            emission=_shares(emitted, emitted.sum(axis=1, keepdims=True), model.emission),
         )
 
 
@@ -245,6 +250,7 @@ def baum_welch(
     start: HiddenMarkov,
     options: Climb,
     *,
+    prior: FloatArray | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[HiddenMarkov, tuple[float, ...]]:
@@ -257,6 +263,8 @@ def baum_welch(
     shards: sequences without tags, in one part or several; iterated several times.
     start: the model at the start.
     options: the settings; `iterations` and `tolerance` decide when EM stops.
+    prior: (n,) pseudo-counts of observations in every state, so that rare ones are not learnt by heart; EM then finds
+    the likeliest model under a Dirichlet prior, and the likelihood itself may fall.  None for none.
     listener: is told the log-likelihood at the start and after each iteration.
 
     Raises EstimationError if a sequence has probability zero, and ValueError for an observation that the model lacks.
@@ -270,12 +278,22 @@ def baum_welch(
     model = start
     counts = expectation(shards, model, jobs)
     log_likelihood = [counts.log_likelihood]
+    objective = [counts.log_likelihood + _log_prior(model, prior)]
     listener(Progress("EM", 0, options.iterations, log_likelihood[-1]))
     for iteration in range(1, options.iterations + 1):
-        model = counts.maximise(model)
+        model = counts.maximise(model, 0.0 if prior is None else prior)
         counts = expectation(shards, model, jobs)
         log_likelihood.append(counts.log_likelihood)
+        objective.append(counts.log_likelihood + _log_prior(model, prior))
         listener(Progress("EM", iteration, options.iterations, log_likelihood[-1]))
-        if has_converged(log_likelihood, options.tolerance * counts.weight):
+        if has_converged(objective, options.tolerance * counts.weight):
             break
     return model, tuple(log_likelihood)
+
+
+def _log_prior(model: HiddenMarkov, prior: FloatArray | None) -> float:
+    """Compute the logarithm of a Dirichlet prior of emissions, up to a constant."""
+    if prior is None:
+        return 0.0
+    is_possible = prior > 0.0
+    return float((np.log(np.maximum(model.emission[:, is_possible], TINY)) @ prior[is_possible]).sum())

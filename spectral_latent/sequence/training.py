@@ -455,7 +455,20 @@ def _hidden_markov(
     start = estimator.start_chain(seen, _ChainStart(seen, n_symbols, pseudo, jobs), jobs, listener)
     if not isinstance(estimator, EM):
         return start, ()
-    return baum_welch(sequences, start, estimator, jobs=jobs, listener=listener)
+    prior = _prior(treebank, n_symbols, start.n_states)
+    return baum_welch(sequences, start, estimator, prior=prior, jobs=jobs, listener=listener)
+
+
+def _prior(treebank: Treebank, n_symbols: int, n_states: int) -> FloatArray | None:
+    """Choose pseudo-counts (n,) of observations in every state: one for each observation seen once, shared by all.
+
+    As by Good and Turing, so many tokens are a guess at what was not seen; the states share them, and each state
+    divides its part by the frequencies of observations.  None if every observation was seen twice.
+    """
+    counts = treebank.counts
+    seen = np.bincount(counts.rules.leaf[:, 1], counts.leaf[:, 0], minlength=n_symbols)
+    n_rare = np.count_nonzero((seen > 0) & (seen <= 1))
+    return np.asarray(n_rare / n_states * seen / seen.sum()) if n_rare else None
 
 
 def _with_unseen(model: HiddenMarkov, counts: Counts, back_off: float) -> HiddenMarkov:

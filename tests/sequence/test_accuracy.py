@@ -11,7 +11,7 @@ import pytest
 
 from spectral_latent.corpora import tagged_sentences
 from spectral_latent.evaluation import TaggingScore, score_tags
-from spectral_latent.sequence import LatentHMM, LatentTagger
+from spectral_latent.sequence import LatentHMM, LatentTagger, hmm_preset
 
 Tagged = list[list[tuple[str, str]]]
 
@@ -63,3 +63,10 @@ def test_sequences_of_tags(require_corpus: Callable[[str], Any]) -> None:
     )
     log = LatentHMM.train(train[:800]).log_probabilities(dev)
     assert np.exp(-log.sum() / sum(map(len, dev))) <= 12.0  # measured 11.5
+
+
+def test_em_does_not_learn_rare_words_by_heart(require_corpus: Callable[[str], Any]) -> None:
+    """400 sentences, 400 others; the spectral model has -36,987 nats, and EM without a prior -40,406."""
+    sentences = [list(map(str, row)) for row in require_corpus("brown").sents()[:1400]]
+    log = LatentHMM.train(sentences[:400], hmm_preset("fast")).log_probabilities(sentences[1000:])
+    assert log.sum() >= -37_900.0  # measured -37,619

@@ -205,6 +205,21 @@ def test_it_climbs_from_a_random_start_until_nothing_is_gained() -> None:
     assert gains[-1] <= gains[-2] < options.tolerance <= gains[:-2].min()
 
 
+def test_a_prior_adds_pseudo_counts() -> None:
+    """One state has relative frequencies with pseudo-counts; with several, the posterior never falls."""
+    prior = np.array([0.5, 0.0, 2.0])
+    start = random_hmm(np.random.default_rng(0), 1, 3)
+    found, _ = baum_welch(shards_of([[0, 1, 1], [0]]), start, UNTIL_IT_STANDS, prior=prior)
+    np.testing.assert_allclose(found.emission, [[2.5 / 6.5, 2.0 / 6.5, 2.0 / 6.5]])
+    start = random_hmm(np.random.default_rng(1), 3, 3)
+    strings = draw_strings(random_hmm(np.random.default_rng(2), 3, 3), 40, np.random.default_rng(3))
+    posterior = []
+    for n in range(1, 12):
+        found, log = baum_welch(shards_of(strings), start, EM(iterations=n, tolerance=0.0), prior=prior)
+        posterior.append(log[-1] + (np.log(found.emission[:, prior > 0]) @ prior[prior > 0]).sum())
+    assert (np.diff(posterior) > -1e-9).all() and posterior[-1] > posterior[0]
+
+
 def test_an_observation_that_the_model_lacks_is_refused() -> None:
     start = random_hmm(np.random.default_rng(8), 2, 2)
     with pytest.raises(ValueError, match=r"observations must lie in 0 ... 1, and number 1 is 2"):
