@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from matplotlib import pyplot
 
+from spectral_latent.evaluation import many_to_one
 from tests.documents import ROOT
 
 
@@ -39,3 +40,14 @@ def test_hidden_markov_models() -> None:
     perplexity = ran["perplexity"]
     assert perplexity["truth"] < perplexity["moments-em"] <= perplexity["em"] * 1.02 < perplexity["truth"] * 1.04
     assert next(iter(ran["following"])) == 1
+
+
+def test_uses_of_sequence_models() -> None:
+    ran = run("logs")
+    assert ran["precision"] > 0.9
+    assert next(iter(ran["following"])) == "GET /item/# 200"
+    # Words that one tag of the treebank shares often share a state.
+    gold = [tag for row in ran["tagged"] for _, tag in row]
+    found = [state for row in ran["states"] for state in row]
+    assert many_to_one(gold, found) > 60.0
+    assert ran["picture"].count("->") >= 4

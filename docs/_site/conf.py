@@ -49,6 +49,7 @@ _ON_THE_SITE = {  # links that are files in the repository, and pages of the sit
     "tutorial_english.py)": "tutorials/tutorial_english.rst)",
     "tutorial_surprisal.py)": "tutorials/tutorial_surprisal.rst)",
     "tutorial_sequences.py)": "tutorials/tutorial_sequences.rst)",
+    "tutorial_logs.py)": "tutorials/tutorial_logs.rst)",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -256,3 +258,23 @@ def test_what_cannot_be_learnt_is_refused() -> None:
         AutomatonOptions(counted="words")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="zero for all"):
         WeightedAutomaton.of_function(lambda _: 0.0, "ab", [], [])
+
+
+def test_a_picture_has_the_numbers_of_the_automaton() -> None:
+    """Numbers read from Graphviz's text make the automaton again; odd symbols are quoted."""
+    symbols = ['a "b"', "c\\d"]
+    rng = np.random.default_rng(0)
+    automaton = WeightedAutomaton(Alphabet(symbols), rng.normal(size=3), rng.normal(size=(2, 3, 3)), rng.normal(size=3))
+    initial, step, final = np.zeros(3), np.zeros((2, 3, 3)), np.zeros(3)
+    for line in automaton.to_graphviz(least=0.0).splitlines()[2:-1]:
+        if node := re.fullmatch(r'  (\d) \[label="\1: (.*)"\];', line):
+            final[int(node[1])] = float(node[2])
+        elif begin := re.fullmatch(r'  start(\d) -> \1 \[label="(.*)"\];', line):
+            initial[int(begin[1])] = float(begin[2])
+        elif edge := re.fullmatch(r"  (\d) -> (\d) \[label=(.*)\];", line):
+            for entry in json.loads(edge[3]).split("\n"):
+                symbol, _, number = entry.rpartition(" ")
+                step[symbols.index(symbol), int(edge[1]), int(edge[2])] = float(number)
+    for found, expected in ((initial, automaton.initial), (step, automaton.step), (final, automaton.final)):
+        np.testing.assert_allclose(found, expected, rtol=6e-3)
+    assert automaton.to_graphviz(least=100.0).count("->") == 0
