@@ -57,6 +57,8 @@ def right(kind: str, file: Path) -> dict[str, Any]:
         "length": 2,
         "limits": Limits(),
         "listener": silent,
+        "known": [None, *[{"N"}] * (len(words) - 1)] if kind == "tagger" else [None] * len(words),
+        "least": 0.01,
         "lists": LISTS,
         "max_bytes": 10**9,
         "max_length": 100,
