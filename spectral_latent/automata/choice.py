@@ -118,7 +118,7 @@ def choose_automaton(
     """
     kept, held_out = _hold_out(rows, options.seed)
     if not held_out:
-        _log.warning("%d strings are too few to choose the number of states, which is %d", len(rows), _N_STATES)
+        _log.warning("too few strings (%d) to choose the number of states, which is %d", len(rows), _N_STATES)
         options = replace(options, n_states=_N_STATES, estimator="spectral")
         return train_automaton(rows, n_symbols, options), options, []
     trials: list[Trial] = []

@@ -26,7 +26,7 @@ from spectral_latent.sequence import (
     LatentHMM,
     SequenceGrammar,
     SequenceModel,
-    observations_of,
+    rows_of,
     untagged_rules,
 )
 from spectral_latent.trees import FloatArray, Vocabulary
@@ -101,8 +101,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         """
         options = given_or(AutomatonOptions(), options)
         names: Vocabulary[Hashable] = Vocabulary()
-        observed = (observations_of(string, number) for number, string in enumerate(strings, start=1))
-        rows = [tuple(map(names.add, string)) for string in observed]
+        rows = [tuple(map(names.add, string)) for string in rows_of(strings)]
         if not len(names):
             raise EstimationError("no symbols to learn from")
         alphabet = Alphabet(names.names)

@@ -1,7 +1,7 @@
 """Learn latent hidden Markov models of sequences, with tags and without."""
 
 from spectral_latent.sequence.baum_welch import baum_welch
-from spectral_latent.sequence.conversion import Alphabet, Sequences, observations_of
+from spectral_latent.sequence.conversion import Alphabet, Sequences, rows_of
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, untagged_rules
 from spectral_latent.sequence.model import LatentHMM, LatentTagger, StateTagger
@@ -22,7 +22,7 @@ __all__ = [
     "TaggerOptions",
     "baum_welch",
     "hmm_preset",
-    "observations_of",
     "preset",
+    "rows_of",
     "untagged_rules",
 ]

@@ -26,7 +26,7 @@ from spectral_latent.estimation import EstimationError, LeafMoments
 from spectral_latent.files import Distinct
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["Alphabet", "Sequences", "Tag", "check_sequence", "is_open", "observations_of", "pairs_of"]
+__all__ = ["Alphabet", "Sequences", "Tag", "check_sequence", "is_open", "pairs_of", "rows_of"]
 
 Tag = Hashable
 _Observed = TypeVar("_Observed")
@@ -71,6 +71,19 @@ def observations_of(sequence: Iterable[Hashable], number: int) -> list[Hashable]
         if not _is_hashable(x) or x != x:
             raise EstimationError(f"sequence {number}, observation {place}: {x!r:.80} is not hashable, or is NaN")
     return row
+
+
+def rows_of(sequences: Iterable[Iterable[Hashable]]) -> Iterator[list[Hashable]]:
+    """Return the observations of each sequence, as `observations_of` does.  Raises EstimationError for a string.
+
+    sequences: the sequences.
+
+    >>> list(rows_of(["ab", "", [1]]))
+    [['a', 'b'], [], [1]]
+    """
+    if isinstance(sequences, str | bytes):
+        raise EstimationError(f"{sequences!r:.60} is one sequence; give a list of sequences")
+    return (observations_of(sequence, number) for number, sequence in enumerate(sequences, start=1))
 
 
 def check_sequence(sequence: object) -> None:

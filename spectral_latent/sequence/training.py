@@ -9,6 +9,7 @@ The number of states, and ε of proper probabilities, are chosen by the likeliho
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property, partial, reduce
@@ -44,7 +45,7 @@ from spectral_latent.estimation.clustering import NodeClusters
 from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_emissions
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.sequence.baum_welch import baum_welch
-from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, observations_of
+from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, rows_of
 from spectral_latent.sequence.features import (
     SequenceShard,
     StoredSequences,
@@ -59,6 +60,8 @@ from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
 __all__ = ["choose_states_and_floor", "folds_of", "train_tagged", "train_untagged"]
+
+_log = logging.getLogger(__name__)
 
 _NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # choices, besides the largest number allowed
 _FLOORS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # choices of ε
@@ -277,6 +280,8 @@ def choose_states_and_floor(
     largest = _projections(options).n_states
     chooses_floor = options.floor is None and not options.estimator.probabilities
     floor = _FLOOR if options.floor is None else options.floor
+    if n < 2 * _FOLDS and options.choose_states:
+        _log.warning("too few sequences (%d) to choose the number of states, which is 1", n)
     if n < 2 * _FOLDS or not (options.choose_states or chooses_floor):
         return 1 if options.choose_states else largest, floor
     rounds = _rounds(n)
@@ -496,14 +501,17 @@ def train_untagged(
     Raises EstimationError if all sequences are empty, or if an observation is not hashable.
     """
     formalism = _UntaggedFormalism()
-    rows = (observations_of(sequence, number) for number, sequence in enumerate(sequences, start=1))
-    (treebank,) = read_treebanks(_check_rows(rows, may_be_empty=True), [formalism], weights=weights, jobs=jobs)
+    (treebank,) = read_treebanks(
+        _check_rows(rows_of(sequences), may_be_empty=True), [formalism], weights=weights, jobs=jobs
+    )
     alphabet = Alphabet(formalism.names.names)
     treebank = _with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
     stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # the formalism makes these shards
     plain = replace(options, estimator=options.estimator.with_settings(smoothing=None))
     n_states, floor = choose_states_and_floor(stored, alphabet, plain, jobs, listener)
     estimator = plain.estimator.with_settings(n_states=n_states)
+    if n_states > (n_positions := treebank.counts.symbol[0]):
+        _log.warning("%d states are more than the %d observations to learn from", n_states, n_positions)
     if not estimator.probabilities:
         latent = estimate(treebank, estimator, jobs=jobs, listener=listener)
     else:

@@ -86,4 +86,4 @@ def test_the_choice_is_as_good_as_each_number_of_states(seed: int, caplog: pytes
 def test_too_few_strings_to_choose(caplog: pytest.LogCaptureFixture) -> None:
     model = WeightedAutomaton.train(["ab", "", "b"])
     assert model.options == AutomatonOptions(n_states=8)
-    assert "3 strings are too few" in caplog.text
+    assert "too few strings (3)" in caplog.text

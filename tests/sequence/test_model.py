@@ -274,11 +274,21 @@ def test_any_hashable_object_is_an_observation() -> None:
     assert LatentHMM.train(np.array([[1, 2], [2, 2]] * 9)).following(np.array([1]))[2] > 0
 
 
+def test_little_data_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    LatentHMM.train(["ab"])
+    LatentHMM.train(["ab"], hmm_options("em", 50))
+    first, second = (record.getMessage() for record in caplog.records)
+    assert "too few sequences (1)" in first and "50 states" in second
+
+
 def test_bad_data_are_named() -> None:
     with pytest.raises(EstimationError, match="no sequences"):
         LatentHMM.train([])
     with pytest.raises(EstimationError, match="no sequences"):
         LatentTagger.train(iter([]))
+    for train in (LatentHMM.train, WeightedAutomaton.train):
+        with pytest.raises(EstimationError, match="one sequence"):
+            train("abab")
     with pytest.raises(EstimationError, match="all sequences are empty"):
         LatentHMM.train(["", ""])
     with pytest.raises(EstimationError, match="sequence 2 is empty"):
