@@ -322,7 +322,15 @@ class Alphabet:
 
         count: (n,) the number of times that each observation was seen.
         """
-        return 1.0 + np.count_nonzero((count > 0) & (count <= 1))
+        return 1.0 + Alphabet.seen_once(count)
+
+    @staticmethod
+    def seen_once(count: FloatArray) -> int:
+        """Count the observations that were seen, but at most once.
+
+        count: (n,) the number of times that each observation was seen.
+        """
+        return int(np.count_nonzero((count > 0) & (count <= 1)))
 
     def smooth(self, moments: LeafMoments) -> tuple[IntArray, FloatArray]:
         """Add the rule of terminal n, for unseen observations: return leaf rules (R, 2) and sums of z (R, M).

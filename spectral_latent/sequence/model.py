@@ -172,7 +172,8 @@ class LatentTagger(
             has_rule[words.rules[:, 1], words.rules[:, 0]] = True
             commonest = np.where(allowed, self.grammar.prior, -1.0).argmax(axis=1)
             is_seen = (has_rule[words.word] & allowed).any(axis=1)
-            words = self._encoder.encode(sequences, np.where(is_seen, -1, commonest))
+            if not is_seen.all():
+                words = self._encoder.encode(sequences, np.where(is_seen, -1, commonest))
         coarse = words.restrict(self.grammar.coarse)
         latent = words.restrict(self.grammar.latent)
         return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold, allowed), words.word

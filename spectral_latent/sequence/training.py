@@ -437,10 +437,16 @@ class _ChainStart:
 
     def random(self, n_states: int, seed: int) -> HiddenMarkov:
         """Draw a model near the frequencies of observations."""
-        counts = self.treebank.counts
-        observed = np.zeros(self.n_symbols)
-        observed[counts.rules.leaf[:, 1]] = counts.leaf[:, 0]
-        return HiddenMarkov.random(observed, counts.n_trees, n_states, seed)
+        observed = _observed(self.treebank, self.n_symbols)
+        return HiddenMarkov.random(observed, self.treebank.counts.n_trees, n_states, seed)
+
+
+def _observed(treebank: Treebank, n_symbols: int) -> FloatArray:
+    """Count each observation (n,)."""
+    counts = treebank.counts
+    observed = np.zeros(n_symbols)
+    observed[counts.rules.leaf[:, 1]] = counts.leaf[:, 0]
+    return observed
 
 
 def _hidden_markov(
@@ -470,10 +476,9 @@ def _prior(treebank: Treebank, n_symbols: int, n_states: int) -> FloatArray | No
     As by Good and Turing, so many tokens are a guess at what was not seen; the states share them, and each state
     divides its part by the frequencies of observations.  None if every observation was seen twice.
     """
-    counts = treebank.counts
-    seen = np.bincount(counts.rules.leaf[:, 1], counts.leaf[:, 0], minlength=n_symbols)
-    n_rare = np.count_nonzero((seen > 0) & (seen <= 1))
-    return np.asarray(n_rare / n_states * seen / seen.sum()) if n_rare else None
+    observed = _observed(treebank, n_symbols)
+    n_rare = Alphabet.seen_once(observed)
+    return np.asarray(n_rare / n_states * observed / observed.sum()) if n_rare else None
 
 
 def _with_unseen(model: HiddenMarkov, counts: Counts, back_off: float) -> HiddenMarkov:
