@@ -376,12 +376,11 @@ class _UntaggedFormalism:
 
     names: the observations in the order of their numbers.
     n_empty: the weight of the empty sequences, which have no trees.
-    n_full: the weight of all others.
     """
 
     def __init__(self) -> None:
         self.names = Vocabulary[Hashable]()
-        self.n_empty = self.n_full = 0.0
+        self.n_empty = 0.0
         self._n_positions = 0
 
     def n_nodes(self, sequence: list[Hashable]) -> int:
@@ -393,7 +392,6 @@ class _UntaggedFormalism:
         is_full = np.array([len(sequence) > 0 for sequence in sequences])
         self.n_empty += float(weight[~is_full].sum())
         weight = weight[is_full]
-        self.n_full += float(weight.sum())
         sequences = [sequence for sequence in sequences if sequence]
         joined = Sequences.of((map(self.names.add, sequence) for sequence in sequences), weight=weight)
         self._n_positions += len(joined.terminal)
@@ -524,5 +522,5 @@ def train_untagged(
         operators = _with_unseen(model, treebank.counts, options.back_off).operators()
         latent = Estimate(operators, objective, log_likelihood=objective)
     grammar = _grammar(treebank, options, [None], alphabet, latent)
-    empty = formalism.n_empty / (formalism.n_empty + formalism.n_full)
+    empty = formalism.n_empty / (formalism.n_empty + treebank.counts.n_trees)
     return grammar, 0.0 if latent.operators.probabilities else floor, empty
