@@ -86,6 +86,7 @@ def right(kind: str, file: Path) -> dict[str, Any]:
         "record": None,
         "rng": np.random.default_rng(0),
         "scored": False,
+        "seconds": 0.1,
         "sentence": words,
         "sentences": [words] * 2,
         "sequence": words,

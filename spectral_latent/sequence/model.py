@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, given_or
+from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, checked, given_or
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Axes, plain
 from spectral_latent.inference import SignedLog, tree_weights
@@ -31,7 +31,8 @@ from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions, preset
 from spectral_latent.sequence.prediction import SequenceModel
-from spectral_latent.sequence.training import train_tagged, train_untagged
+from spectral_latent.sequence.training import train_tagged
+from spectral_latent.sequence.untagged import train_untagged
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
@@ -302,6 +303,7 @@ class LatentHMM(
         sequences: Iterable[Sequence[Hashable]],
         options: HMMOptions | None = None,
         *,
+        seconds: float = 50.0,
         weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         listener: Listener = silent,
@@ -309,12 +311,23 @@ class LatentHMM(
         """Learn from sequences.  A stream longer than memory is kept in temporary files.
 
         sequences: sequences of any hashable observations; some may be empty.
-        options: the settings of training; None for `HMMOptions()`, which the preset `spectral` has (see `presets`).
+        options: the settings of training; None to choose the estimator and the number of states: those under which
+        a tenth of the sequences, held out, is likeliest.  The logger `spectral_latent.sequence.untagged` tells what was
+        tried: the spectral estimator, and EM from the states of moments and from random ones.
+        seconds: the budget of EM in this choice, in CPU seconds of one core of a server of 2025; they are computed
+        from the sizes and not measured, so that the choice is the same everywhere.
 
         Raises EstimationError if all sequences are empty, or if an observation is not hashable.
         """
-        options = given_or(HMMOptions(), options)
-        grammar, *others = train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener)
+        checked("seconds", seconds, Annotated[float, AtLeast(0.0)])
+        grammar, *others = train_untagged(
+            sequences,
+            checked("options", options, HMMOptions | None),
+            seconds=seconds,
+            weights=weights,
+            jobs=jobs,
+            listener=listener,
+        )
         return LatentHMM((grammar,), *others)
 
     @cached_property

@@ -56,7 +56,7 @@ def test_a_fifth_of_the_tags_teach_as_much_as_a_fifth_of_the_sentences(require_c
 
 
 def test_sequences_of_tags(require_corpus: Callable[[str], Any]) -> None:
-    """From 800 sentences, with as many states as held-out sentences ask for; one state has a perplexity of 24.3."""
+    """From 800 sentences, by what held-out sentences ask for; one state has a perplexity of 24.3."""
     require_corpus("treebank")
     train, dev = (
         [[tag for _, tag in row] for row in tagged_sentences(f"nltk:treebank:{part}")] for part in ("train", "dev")

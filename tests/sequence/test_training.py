@@ -26,7 +26,8 @@ from spectral_latent.sequence import (
     Sequences,
     TaggerOptions,
     features,
-    training,
+    hmm_preset,
+    untagged,
 )
 from tests.sequence.hmms import draw_strings, random_hmm
 from tests.streams import Watch, make_shards
@@ -50,7 +51,7 @@ def exactly(estimator: EstimatorName, n_states: int, iterations: int = 5) -> HMM
 @pytest.fixture
 def two_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Choose by two folds of 300 to 400 sequences, where there would be ten, for tests of something else."""
-    monkeypatch.setattr(training, "_HELD_OUT", 60)
+    monkeypatch.setattr(untagged, "_HELD_OUT", 60)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -90,7 +91,7 @@ def test_choices_are_those_of_cross_validation() -> None:
     """On data whose rare observations are in one sequence each, so that other folds have not seen them."""
     data: list[list[Any]] = [[*row, f"once {i}"] if i % 21 == 0 else row for i, row in enumerate(strings(1_000))]
 
-    folds = training.folds_of(len(data)).tolist()
+    folds = untagged.folds_of(len(data)).tolist()
 
     def likelihood(n_states: int, floor: float) -> float:
         options = HMMOptions(EstimatorOptions(n_states=n_states), choose_states=False, floor=floor)
@@ -111,6 +112,25 @@ def test_choices_are_those_of_cross_validation() -> None:
     assert [progress.done for progress in steps] == list(range(1, len(steps) + 1))
     assert steps[0].total == 10 * 5
     assert len(steps) < 50  # numbers of states that are clearly worse are given up
+
+
+@pytest.mark.parametrize("m", [2, 6])
+def test_the_chosen_estimator_is_as_good_as_the_others(m: int) -> None:
+    """On other sequences, of two random models; the tolerance is two standard errors."""
+    data = strings(2_000, seed=m, m=m, n_symbols=12)
+    others = strings(1_000, seed=m, m=m, n_symbols=12)[500:]
+    log = LatentHMM.train(data, seconds=5.0).log_probabilities(others)
+    for name in ("spectral", "fast"):
+        gain = log - LatentHMM.train(data, hmm_preset(name)).log_probabilities(others)
+        assert gain.mean() >= -2.0 * gain.std() / len(others) ** 0.5
+
+
+def test_sequences_that_were_held_out_are_learnt() -> None:
+    """An observation of any sequence is one that the model knows, whatever was chosen."""
+    data = [*strings(300), *([99, i] for i in range(100, 140))]
+    model = LatentHMM.train(data, seconds=1.0)
+    assert min(model.following([99])[i] for i in range(100, 140)) > model.following([99])[0]
+    assert LatentHMM.train(data, seconds=0.0).grammar.latent.probabilities in (True, False)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -164,7 +184,7 @@ def test_folds_are_learnt_alike_in_memory_in_files_and_by_several_jobs(
 
     def train(size: int, *, in_files: bool, jobs: int = 1) -> bytes:
         make_shards(monkeypatch, size, in_files=in_files)
-        monkeypatch.setattr(training, "SHARD_NODES", size)
+        monkeypatch.setattr(untagged, "SHARD_NODES", size)
         LatentHMM.train(iter(data), HMMOptions(EstimatorOptions(n_states=5)), jobs=jobs).save(tmp_path / "model")
         return (tmp_path / "model").read_bytes()
 

@@ -1,0 +1,492 @@
+"""Train models of sequences without tags, and choose the estimator, the number of states and ε by held-out sequences.
+
+Untagged sequences have a single tag, so that the spectral estimator learns the observable operators of a hidden Markov
+model.  The other estimators learn the probabilities of a hidden Markov model, in which an emission has the state of its
+position.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache, reduce
+from itertools import takewhile
+from typing import NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from spectral_latent._options import given_or
+from spectral_latent.estimation import (
+    EM,
+    SHARD_NODES,
+    Columns,
+    CountsEstimator,
+    Decomposition,
+    Estimate,
+    Estimator,
+    Listener,
+    Moments,
+    Priors,
+    Progress,
+    Projection,
+    ProjectionOptions,
+    Random,
+    Spectral,
+    Treebank,
+    TreebankShard,
+    estimate,
+    operators_from_moments,
+    parallel_map,
+    read_treebanks,
+    relative_frequencies,
+    silent,
+    spectral_moments,
+)
+from spectral_latent.estimation.clustering import NodeClusters
+from spectral_latent.operators import Counts, ObservableOperators
+from spectral_latent.sequence.baum_welch import baum_welch, expectation
+from spectral_latent.sequence.conversion import Alphabet, Sequences, rows_of
+from spectral_latent.sequence.features import SequenceShard, StoredSequences, columns_of, untagged_shard
+from spectral_latent.sequence.grammar import SequenceGrammar
+from spectral_latent.sequence.hidden_markov import HiddenMarkov, position_counts
+from spectral_latent.sequence.options import HMMOptions
+from spectral_latent.sequence.prediction import Predictor
+from spectral_latent.sequence.training import check_rows, join_grammar, with_back_off
+from spectral_latent.trees import FloatArray, IntArray, Vocabulary
+
+__all__ = ["choose_states_and_floor", "folds_of", "train_untagged"]
+
+_log = logging.getLogger(__name__)
+
+_NUMBERS_OF_STATES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)  # choices, besides the largest number allowed
+_FLOORS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # choices of ε
+_FLOOR = 0.01  # ε if there are too few sequences to choose it
+_FOLDS = 10  # a tenth of the sequences is held out in a fold
+_HELD_OUT = 6_000  # the least number of sequences held out in all folds together, if the data have so many
+_ROUND = 100  # the least number of held-out sequences before a choice is given up
+_CLEAR = 4.0  # the number of standard errors by which a choice is clearly worse
+_CLEAR_NATS = 20.0  # and the least difference in nats, because rare sequences may make up for less
+_CHOICE_POSITIONS = 1 << 19  # the number of positions, about, on which the choices are made
+_LEAST = 1e-3  # added to the probabilities of recovered states, because a zero may be an error
+
+_STATES = (2, 4, 8, 16, 32, 64)  # numbers of states of EM that are tried
+_STEP = 30  # iterations of EM between two looks at held-out sequences
+_STEPS = 10  # the largest number of looks
+_RESTARTS = 4  # further random starts with the best number of states
+_LAST = 10  # iterations on all sequences, after the choice
+_SECONDS = 4e-8  # of an iteration for each state of each position
+_MIXED = 1e-3  # the share of the frequencies of observations in emissions, before EM sees further sequences
+
+_Choice = TypeVar("_Choice", int, float)
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """A tenth of the sequences, which is held out, and all others with their spectral moments.
+
+    kept: the other sequences.
+    treebank: these sequences as trees.
+    moments: their moments, with the largest number of states.
+    coarse: their operators of one state.
+    held_out: the held-out sequences.
+    alphabet: the observations by their numbers.
+    """
+
+    kept: Sequences
+    treebank: Treebank
+    moments: Moments
+    coarse: ObservableOperators
+    held_out: Sequences
+    alphabet: Alphabet
+
+    @staticmethod
+    def hold_out(sequences: Sequences, fold: int, alphabet: Alphabet, options: HMMOptions, jobs: int | None) -> _Fold:
+        """Hold out the sequences of a fold, and take the moments of the others.
+
+        Observations that only held-out sequences have become the terminal of unseen observations.
+        """
+        is_held_out = folds_of(sequences.n_sequences) == fold
+        kept = sequences.part(~is_held_out)
+        held_out = sequences.part(is_held_out)
+        is_seen = np.bincount(kept.terminal, minlength=alphabet.n_terminals) > 0
+        terminal = np.where(is_seen[held_out.terminal], held_out.terminal, alphabet.n_terminals - 1)
+        columns = map(columns_of, kept.parts(SHARD_NODES // 2))
+        shards = [untagged_shard(part, len(alphabet.known), len(kept.terminal)) for part in columns]
+        treebank = with_back_off(Treebank.of(shards, jobs=jobs), 1, Priors(alphabet.smooth), options.back_off)
+        projection = Projection.learn(treebank.shards, _projections(options), jobs)
+        moments = spectral_moments(treebank, projection, jobs)
+        coarse = relative_frequencies(treebank.counts, treebank.priors)
+        return _Fold(kept, treebank, moments, coarse, replace(held_out, terminal=terminal), alphabet)
+
+    def log_likelihoods(self, part: slice, n_states: int, floor: float) -> FloatArray:
+        """Compute the log-likelihoods of held-out sequences; -inf if sequences of the model may never end."""
+        rows = self.held_out.rows[part]
+        moments = self.moments.truncate(np.minimum(self.moments.states, n_states))
+        try:
+            latent = operators_from_moments(moments, priors=self.treebank.priors)
+            predictor = Predictor.of(latent, self.coarse, self.alphabet.n_terminals, floor)
+        except ValueError:
+            return np.full(len(rows), -np.inf)
+        return self.held_out.weight[part] * predictor.log_probabilities(rows)
+
+    def climb(self, estimator: EM, back_off: float, start: HiddenMarkov | None = None) -> _Climb:
+        """Run EM on the other sequences, from the start of an estimator or from a model that EM has reached."""
+        n_symbols = len(self.alphabet.known)
+        model, _ = _hidden_markov([self.kept], self.treebank, n_symbols, estimator, start=start)
+        smoothed = _with_unseen(model, self.treebank.counts, back_off)
+        return _Climb(estimator, model, expectation([self.held_out], smoothed).log_likelihood)
+
+
+class _Climb(NamedTuple):
+    """A hidden Markov model that EM has reached on the sequences of a fold.
+
+    estimator: the settings of EM.
+    model: the model.
+    nats: the log-likelihood of the held-out sequences under the model, smoothed.
+    """
+
+    estimator: EM
+    model: HiddenMarkov
+    nats: float
+
+
+def _projections(options: HMMOptions) -> ProjectionOptions:
+    """Take the settings of projections from those of the states; what these lack has its default."""
+    names = (field.name for field in fields(ProjectionOptions))
+    states = options.estimator.states
+    return ProjectionOptions(**{name: getattr(states, name) for name in names if hasattr(states, name)})
+
+
+def folds_of(n: int) -> IntArray:
+    """Draw the fold (n,) of each of n sequences, always in the same way; their order may repeat itself."""
+    return np.random.default_rng(0).permutation(np.arange(n) % _FOLDS)
+
+
+def _best(
+    choices: Iterable[_Choice],
+    rounds: Sequence[tuple[int, slice]],
+    log_likelihoods: Callable[[int, slice, _Choice], FloatArray],
+    listener: Listener = silent,
+) -> _Choice:
+    """Find the choice with the largest likelihood of held-out sequences; the first one of equals.
+
+    After each round of sequences, choices that are clearly worse than the best one are given up.
+    """
+    found = {choice: np.zeros(0) for choice in choices}
+    n_done = 0
+    for n_before, (fold, part) in enumerate(rounds):
+        n_steps = n_done + len(found) * (len(rounds) - n_before)
+        for choice in found:
+            found[choice] = np.append(found[choice], log_likelihoods(fold, part, choice))
+            n_done += 1
+            listener(Progress("states", n_done, n_steps))
+        best = max(found, key=lambda choice: float(found[choice].sum()))
+        found = {choice: log for choice, log in found.items() if not _is_clearly_less(log, found[best])}
+        if len(found) == 1:
+            break
+    return best
+
+
+def _is_clearly_less(log: FloatArray, best: FloatArray) -> bool:
+    """Tell whether log-likelihoods (n,) of sequences are clearly less on average than the best ones, of largest sum."""
+    n = len(log)
+    if n < _ROUND or log is best:
+        return False
+    if not np.isfinite(log).all():
+        return True
+    difference = best - log
+    return bool(difference.sum() > max(_CLEAR_NATS, _CLEAR * difference.std() * np.sqrt(n)))
+
+
+def _rounds(n: int) -> list[tuple[int, slice]]:
+    """List the fold and the held-out sequences of each round; each round is about as large as all rounds before it."""
+    rounds = []
+    size = _ROUND
+    for fold in range(min(-(-_HELD_OUT * _FOLDS // n), _FOLDS)):
+        first = 0
+        while first < len(range(fold, n, _FOLDS)):
+            rounds.append((fold, slice(first, first + size)))
+            first += size
+            size *= 2
+    return rounds
+
+
+def _first_positions(shards: Iterable[Sequences]) -> Sequences:
+    """Join the first shards, until they have enough positions to choose on."""
+    parts: list[Sequences] = []
+    n_positions = 0
+    for sequences in shards:
+        if n_positions >= _CHOICE_POSITIONS:
+            break
+        parts.append(sequences)
+        n_positions += len(sequences.terminal)
+    return Sequences.join(parts)
+
+
+def choose_states_and_floor(
+    shards: Iterable[Sequences], alphabet: Alphabet, options: HMMOptions, jobs: int | None, listener: Listener
+) -> tuple[int, float]:
+    """Choose the number of states and then ε, if the options leave them open, by the likelihood of held-out sequences.
+
+    The folds hold out 6,000 sequences together, or as many as ten folds can.  A choice that is clearly worse than the
+    best one is given up before all folds are used.  Of equally good choices, the fewest states and the largest ε are
+    taken.  Sequences beyond the first half million positions are not used.
+    """
+    sequences = _first_positions(shards)
+    n = sequences.n_sequences
+    largest = _projections(options).n_states
+    chooses_floor = options.floor is None and not options.estimator.probabilities
+    floor = _FLOOR if options.floor is None else options.floor
+    if n < 2 * _FOLDS and options.choose_states:
+        _log.warning("too few sequences (%d) to choose the number of states, which is 1", n)
+    if n < 2 * _FOLDS or not (options.choose_states or chooses_floor):
+        return 1 if options.choose_states else largest, floor
+    rounds = _rounds(n)
+    held_out = cache(lambda fold: _Fold.hold_out(sequences, fold, alphabet, options, jobs))
+    chosen = largest
+    if options.choose_states:
+        supported = min(largest, int(held_out(0).moments.states.max()))
+        numbers = [m for m in sorted({*_NUMBERS_OF_STATES, largest}) if m <= supported]
+        chosen = _best(numbers, rounds, lambda fold, part, m: held_out(fold).log_likelihoods(part, m, floor), listener)
+    if chooses_floor:
+        floor = _best(_FLOORS, rounds, lambda fold, part, each: held_out(fold).log_likelihoods(part, chosen, each))
+    return chosen, floor
+
+
+def _choose_estimator(
+    shards: Iterable[Sequences], alphabet: Alphabet, seconds: float, jobs: int | None, listener: Listener
+) -> tuple[HMMOptions, HiddenMarkov | None]:
+    """Choose the options, by the likelihood of a tenth of the sequences, and train a model of states if EM is chosen.
+
+    The spectral estimator has its number of states and ε chosen.  EM starts from the states of moments and from random
+    ones, with about as many states, and with more or fewer as long as the held-out sequences become likelier.  With
+    the best number, further random starts are tried, and the best model of all climbs on as long as it gains.
+
+    seconds: the budget of EM, in CPU seconds that are computed from the sizes, so that the choice is the same anywhere.
+    """
+    sequences = _first_positions(shards)
+    if sequences.n_sequences < 2 * _FOLDS:
+        return HMMOptions(), None
+    n_states, floor = choose_states_and_floor([sequences], alphabet, HMMOptions(), jobs, listener)
+    options = HMMOptions(Spectral(n_states), choose_states=False, floor=floor)
+    fold = _Fold.hold_out(sequences, 0, alphabet, HMMOptions(), jobs)
+    n = float(fold.held_out.weight.sum())
+    nats = float(fold.log_likelihoods(slice(None), n_states, floor).sum())
+    _log.info("%r: %.4f nats a held-out sequence", options.estimator, nats / n)
+    found: list[_Climb] = []
+    spent = 0.0
+
+    def climb(start: CountsEstimator, model: HiddenMarkov | None = None) -> _Climb:
+        """Make the next iterations of EM, and tell what they have reached."""
+        nonlocal spent
+        reached = fold.climb(EM(start, iterations=_STEP, tolerance=1e-4), options.back_off, model)
+        spent += _STEP * _seconds(fold.kept, reached.model.n_states)
+        _log.info("%r, %d states: %.4f nats a held-out sequence", start, reached.model.n_states, reached.nats / n)
+        return reached
+
+    def is_better(m: int) -> bool:
+        """Climb with m states from both starts, if there is budget, and tell whether this is the best so far."""
+        if found and spent + 2 * _STEP * _seconds(fold.kept, m) > seconds / 2:
+            return False
+        before = max((each.nats for each in found), default=-np.inf)
+        found.extend(climb(start) for start in (Decomposition(m), Random(m)))
+        return max(each.nats for each in found[-2:]) > before
+
+    # Begin near the number of states of the spectral estimator, or with fewer if the budget is small.
+    sizes = [m for m in _STATES if 2 * _STEP * _seconds(fold.kept, m) <= seconds / 2] or [_STATES[0]]
+    first = int(np.argmin(np.abs(np.log2(sizes) - np.log2(n_states))))
+    is_better(sizes[first])
+    n_larger = sum(1 for _ in takewhile(is_better, sizes[first + 1 :]))
+    if not n_larger:
+        sum(1 for _ in takewhile(is_better, reversed(sizes[:first])))
+    best = max(found, key=lambda each: each.nats)
+    m = best.model.n_states
+    for seed in range(1, 1 + _RESTARTS):
+        if spent + _STEP * _seconds(fold.kept, m) > seconds / 2:
+            break
+        best = max(best, climb(Random(m, seed=seed)), key=lambda each: each.nats)
+    n_steps = 1
+    while n_steps < _STEPS and spent + _STEP * _seconds(fold.kept, m) <= seconds:
+        further = climb(best.estimator.start, best.model)
+        if further.nats <= best.nats:
+            break
+        best = further
+        n_steps += 1
+    if best.nats <= nats:
+        return options, None
+    return replace(options, estimator=replace(best.estimator, iterations=n_steps * _STEP), floor=None), best.model
+
+
+def _seconds(sequences: Sequences, n_states: int) -> float:
+    """Compute the CPU seconds of an iteration of EM, on one core of a server of 2025."""
+    return len(sequences.terminal) * n_states * _SECONDS
+
+
+class _UntaggedFormalism:
+    """The conversion of sequences without tags (`estimation.Formalism`).
+
+    names: the observations in the order of their numbers.
+    n_empty: the weight of the empty sequences, which have no trees.
+    """
+
+    def __init__(self) -> None:
+        self.names = Vocabulary[Hashable]()
+        self.n_empty = 0.0
+        self._n_positions = 0
+
+    def n_nodes(self, sequence: list[Hashable]) -> int:
+        """Count the nodes of a sequence's s-tree."""
+        return 2 * len(sequence)
+
+    def columns(self, sequences: Sequence[list[Hashable]], weight: FloatArray) -> Columns:
+        """Number the observations of sequences, and join them; empty sequences are counted alone."""
+        is_full = np.array([len(sequence) > 0 for sequence in sequences])
+        self.n_empty += float(weight[~is_full].sum())
+        weight = weight[is_full]
+        sequences = [sequence for sequence in sequences if sequence]
+        joined = Sequences.of((map(self.names.add, sequence) for sequence in sequences), weight=weight)
+        self._n_positions += len(joined.terminal)
+        return columns_of(joined)
+
+    def shard(self, columns: Columns) -> SequenceShard:
+        """Make a shard from the numbers of observations."""
+        return untagged_shard(columns, len(self.names), self._n_positions)
+
+
+def _state_counts(shard: TreebankShard, clusters: NodeClusters, n_symbols: int) -> Counts:
+    """Count the rules of a shard; the state of a position is the cluster of its spine node."""
+    sequences = replace(Sequences.of_trees(shard.trees), weight=shard.weight)
+    state = clusters.of_nodes(shard)[sequences.spine]
+    return position_counts(sequences, state, n_symbols, int(clusters.states[1]))
+
+
+@dataclass(frozen=True)
+class _ChainStart:
+    """Makes the hidden Markov models from which EM starts (`estimation.ChainStart`).
+
+    treebank: the sequences as trees.
+    n_symbols: the number of different observations.
+    pseudo: the pseudo-count of every parameter of a model whose states are clusters.
+    jobs: the number of threads.
+    """
+
+    treebank: Treebank
+    n_symbols: int
+    pseudo: float
+    jobs: int | None
+
+    def of_clusters(self, clusters: NodeClusters) -> HiddenMarkov:
+        """Count the clusters of positions."""
+        counts = parallel_map(_state_counts, self.treebank.shards, self.jobs, clusters, self.n_symbols)
+        return HiddenMarkov.of_counts(reduce(Counts.__add__, counts), self.pseudo)
+
+    def of_operators(self, operators: ObservableOperators) -> HiddenMarkov:
+        """Sum out the states of emissions."""
+        return HiddenMarkov.of_tree_model(operators, self.n_symbols, _LEAST)
+
+    def random(self, n_states: int, seed: int) -> HiddenMarkov:
+        """Draw a model near the frequencies of observations."""
+        observed = _observed(self.treebank, self.n_symbols)
+        return HiddenMarkov.random(observed, self.treebank.counts.n_trees, n_states, seed)
+
+
+def _observed(treebank: Treebank, n_symbols: int) -> FloatArray:
+    """Count each observation (n,)."""
+    counts = treebank.counts
+    observed = np.zeros(n_symbols)
+    observed[counts.rules.leaf[:, 1]] = counts.leaf[:, 0]
+    return observed
+
+
+def _hidden_markov(
+    sequences: Iterable[Sequences],
+    treebank: Treebank,
+    n_symbols: int,
+    estimator: Estimator,
+    jobs: int | None = 1,
+    listener: Listener = silent,
+    start: HiddenMarkov | None = None,
+) -> tuple[HiddenMarkov, tuple[float, ...]]:
+    """Learn the probabilities of a hidden Markov model, from a given start or that of the estimator, and by EM.
+
+    Returns the model, and the log-likelihood of the sequences at the start of EM and after each iteration.
+    """
+    if start is None:
+        seen = replace(treebank, priors=Priors(rules=treebank.priors.rules))  # only observations that were seen
+        pseudo = estimator.state_smoothing if isinstance(estimator, EM) else 0.0
+        start = estimator.start_chain(seen, _ChainStart(seen, n_symbols, pseudo, jobs), jobs, listener)
+    if not isinstance(estimator, EM):
+        return start, ()
+    prior = _prior(treebank, n_symbols, start.n_states)
+    return baum_welch(sequences, start, estimator, prior=prior, jobs=jobs, listener=listener)
+
+
+def _prior(treebank: Treebank, n_symbols: int, n_states: int) -> FloatArray | None:
+    """Choose pseudo-counts (n,) of observations in every state: one for each observation seen once, shared by all.
+
+    As by Good and Turing, so many tokens are a guess at what was not seen; the states share them, and each state
+    divides its part by the frequencies of observations.  None if every observation was seen twice.
+    """
+    observed = _observed(treebank, n_symbols)
+    n_rare = Alphabet.seen_once(observed)
+    return np.asarray(n_rare / n_states * observed / observed.sum()) if n_rare else None
+
+
+def _with_unseen(model: HiddenMarkov, counts: Counts, back_off: float) -> HiddenMarkov:
+    """Let any state begin and end a sequence, follow any state, and emit the terminal of unseen observations."""
+    m = model.n_states
+    n_positions = float(counts.symbol[0])
+    unseen = Alphabet.unseen_tokens(counts.leaf[:, 0])
+    emission = np.concatenate([n_positions * model.emission, np.full((m, 1), unseen)], axis=1)
+    smoothed = model.smooth(np.full(m, 1.0 / m), n_positions, counts.n_trees, back_off)
+    return replace(smoothed, emission=emission / (n_positions + unseen))
+
+
+def train_untagged(
+    sequences: Iterable[Iterable[Hashable]],
+    options: HMMOptions | None = None,
+    *,
+    seconds: float,
+    weights: Iterable[float] | None = None,
+    jobs: int | None = 1,
+    listener: Listener = silent,
+) -> tuple[SequenceGrammar[HMMOptions, Alphabet], float, float]:
+    """Learn an alphabet, operators, ε and the share of empty sequences, from sequences that are read once.
+
+    Choices are made on the first half million positions.
+
+    options: the settings; None to choose them.
+    seconds: the budget of EM in the choice of the settings.
+    Raises EstimationError if all sequences are empty, or if an observation is not hashable.
+    """
+    formalism = _UntaggedFormalism()
+    (treebank,) = read_treebanks(
+        check_rows(rows_of(sequences), may_be_empty=True), [formalism], weights=weights, jobs=jobs
+    )
+    alphabet = Alphabet(formalism.names.names)
+    back_off = given_or(HMMOptions(), options).back_off
+    treebank = with_back_off(treebank, 1, Priors(alphabet.smooth), back_off)
+    stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # the formalism makes these shards
+    start = None
+    if options is None:
+        options, start = _choose_estimator(stored, alphabet, seconds, jobs, listener)
+    plain = replace(options, estimator=options.estimator.with_settings(smoothing=None))
+    n_states, floor = choose_states_and_floor(stored, alphabet, plain, jobs, listener)
+    estimator = plain.estimator.with_settings(n_states=n_states)
+    if n_states > (n_positions := treebank.counts.symbol[0]):
+        _log.warning("%d states are more than the %d observations to learn from", n_states, n_positions)
+    if not estimator.probabilities:
+        latent = estimate(treebank, estimator, jobs=jobs, listener=listener)
+    else:
+        if start is not None:
+            # Observations that only held-out sequences have get a small probability in each state.
+            emission = (1.0 - _MIXED) * start.emission + _MIXED * _observed(treebank, len(alphabet.known)) / n_positions
+            start = replace(start, emission=emission)
+            estimator = estimator.with_settings(iterations=_LAST)
+        model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener, start)
+        operators = _with_unseen(model, treebank.counts, back_off).operators()
+        latent = Estimate(operators, objective, log_likelihood=objective)
+    grammar = join_grammar(treebank, options, [None], alphabet, latent)
+    empty = formalism.n_empty / (formalism.n_empty + treebank.counts.n_trees)
+    return grammar, 0.0 if latent.operators.probabilities else floor, empty
