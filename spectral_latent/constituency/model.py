@@ -10,7 +10,7 @@ treebank alone.  The second parser keeps the model of spans.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby, repeat
@@ -32,11 +32,11 @@ from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import ChainLabels, Constituent, FlatPhrases, Phrase, list_constituents
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import Charts, Limits, SentenceGrammar
-from spectral_latent.grammar.parser import Parser, estimate_again, estimate_all
+from spectral_latent.grammar.parser import Parser, estimate_all, held_out_grammars
 from spectral_latent.inference import SignedLog, n_best_derivations
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_sentences, check_trees, complete
 from spectral_latent.model.batches import batches_of, map_batches
-from spectral_latent.model.parts import Judge, Parts, average, jackknife
+from spectral_latent.model.parts import Judge, Parts, average
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
 
 __all__ = ["FALLBACK", "ConstituencyModel", "group_by_words", "self_train"]
@@ -468,23 +468,21 @@ def _learn_spans(
 ) -> SpanModel:
     """Train a model of spans on the constituents that grammars find in sentences that are new to them."""
     alone = [replace(grammar.options, spans=None) for grammar in grammars]
-
-    def learn(trees: list[Phrase], weights: list[float]) -> ConstituencyModel:
-        """Train the grammars of a fold, which have no model of spans."""
-        trainings = prepare(trees, alone, weights=weights, jobs=jobs)
-        if options.anew:
-            return ConstituencyModel(tuple(training.estimate(jobs=jobs) for training in trainings))
-        pairs = zip(grammars, trainings, strict=True)
-        return ConstituencyModel(tuple(estimate_again(training, whole, jobs) for whole, training in pairs))
-
-    def find() -> Iterator[SpanExamples]:
-        """Join the examples of each fold."""
-        for model, held_out, weights in jackknife(weighted, options.folds, learn, listener):
-            found = map_batches(_examples_of, model, cleaned(held_out), jobs, options)
-            del model  # free the memory while the next fold is learnt
-            yield SpanExamples.join([each.weighted(n) for each, n in zip(found, weights, strict=True)])
-
-    return SpanModel.train(list(find()), options)
+    folds = held_out_grammars(
+        weighted,
+        options.folds,
+        grammars,
+        lambda trees, weights: prepare(trees, alone, weights=weights, jobs=jobs),
+        jobs,
+        listener,
+        anew=options.anew,
+    )
+    examples = []
+    for members, held_out, weights in folds:
+        found = map_batches(_examples_of, ConstituencyModel(members), cleaned(held_out), jobs, options)
+        del members  # free the memory while the next fold is learnt
+        examples.append(SpanExamples.join([each.weighted(n) for each, n in zip(found, weights, strict=True)]))
+    return SpanModel.train(examples, options)
 
 
 def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:

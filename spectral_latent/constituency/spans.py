@@ -34,7 +34,6 @@ verb phrase is a prepositional phrase, the features have the verb and the prepos
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,24 +41,31 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
-from spectral_latent._compiled import check_column, check_range, check_starts, compiled, compiled_part
+from spectral_latent._compiled import check_column, check_range, check_starts, compiled
 from spectral_latent.constituency.grammar import PhraseEvidence
 from spectral_latent.constituency.options import SpanOptions
 from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.files import Axes
 from spectral_latent.lexicon import signatures
+from spectral_latent.lexicon.buckets import (
+    N_BUCKETS,
+    BucketArray,
+    HashArray,
+    class_of,
+    hash_features,
+    hash_name,
+    list_columns,
+    mix,
+    spread,
+    sum_weights,
+)
 from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["N_BUCKETS", "BucketArray", "SpanExamples", "SpanModel", "SpanOptions", "span_features", "span_loss"]
+__all__ = ["SpanExamples", "SpanModel", "SpanOptions", "span_features", "span_loss"]
 
-HashArray = NDArray[np.uint64]
-BucketArray = NDArray[np.int32]
-
-N_BUCKETS = 1 << 18
 _PAD = 2  # places without a word before and after a sentence
 _KINDS = ("word", "tag", "form", "ending")  # attributes of a word
 _PLACES = {  # places of words: 0 and a step from the first word of a span, or 1 and a step from the word after its last
@@ -138,27 +144,13 @@ _WORDS = 4  # the longest span of which all words are a feature
 _LEAST = 0.5  # constituents with larger posteriors are likely
 
 
-def _columns() -> IntArray:
-    """List the columns of `_VALUES` of each template, (T, 4), filled up with -1."""
-    table = np.full((len(_TEMPLATES), 4), -1, dtype=np.int64)
-    for row, template in enumerate(_TEMPLATES):
-        table[row, : len(template)] = [_VALUES.index(name) for name in template]
-    return table
-
-
-_COLUMNS = _columns()
-
-
-@lru_cache(1 << 16)
-def _hash(name: str) -> int:
-    """Hash a name to a number that is the same in every process."""
-    return zlib.crc32(name.encode()) + 1
+_COLUMNS = list_columns(_TEMPLATES, _VALUES)
 
 
 @lru_cache(1 << 16)
 def _hashes_of_word(word: str) -> tuple[int, int, int]:
     """Hash a word, its finest signature, and its last two letters."""
-    return _hash(word), _hash(repr(signatures(word)[0])), _hash(word.lower()[-2:])
+    return hash_name(word), hash_name(repr(signatures(word)[0])), hash_name(word.lower()[-2:])
 
 
 def _best_tags(parts: Parts, is_tag: BoolArray, first: IntArray, name: IntArray, n: int) -> IntArray:
@@ -259,7 +251,7 @@ def _values(
     sentence_of = parts.sentence[judged]
     name = parts.label % len(labels.names)
     is_tag = labels.are_tags(parts)
-    hash_of_label = np.array([*map(_hash, labels.names), 0], dtype=np.uint64)
+    hash_of_label = np.array([*map(hash_name, labels.names), 0], dtype=np.uint64)
     word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
     tag = hash_of_label[_best_tags(parts, is_tag, first_of_all, name, len(words))]
     label = hash_of_label[name] * np.uint64(2) + is_tag.astype(np.uint64)
@@ -278,26 +270,14 @@ def _values(
     np.maximum.at(best, span, odds)
     columns += [
         np.searchsorted(_LENGTHS, end - first, side="right").astype(np.uint64),
-        _class_of(odds[judged] * 1.5, 12),
-        _class_of(best[span[judged]], 8),
+        class_of(odds[judged] * 1.5, 12),
+        class_of(best[span[judged]], 8),
         ((first == start[sentence_of]) + 2 * (end == start[sentence_of + 1])).astype(np.uint64),
         _sequences(tag, first, end, _TAGS),
         _sequences(np.ascontiguousarray(word), first, end, _WORDS),
         *_context(parts, first_of_all, end_of_all, label, (word, tag), judged),
     ]
     return np.stack(columns, axis=1)
-
-
-def _class_of(numbers: FloatArray, most: int) -> HashArray:
-    """Round numbers down to integers from -most to most, and add `most`, so that the smallest is zero."""
-    return (np.clip(np.floor(numbers), -most, most) + most).astype(np.uint64)
-
-
-@compiled_part
-def _mixed(state: np.uint64, value: np.uint64) -> np.uint64:
-    """Mix a value into a hash."""
-    product = (state ^ value) * np.uint64(0x9E3779B97F4A7C15)
-    return product ^ (product >> np.uint64(29))
 
 
 @compiled
@@ -311,30 +291,9 @@ def _sequences(atom: HashArray, first: IntArray, end: IntArray, longest: int) ->
         if end[row] - first[row] <= longest:
             state = np.uint64(1)
             for place in range(first[row], end[row]):
-                state = _mixed(state, atom[place])
+                state = mix(state, atom[place])
             hashes[row] = state
     return hashes
-
-
-@compiled
-def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArray:
-    """Hash the label of each constituent with the values of each template, (L, T).
-
-    values: (L, V) the values of each constituent; the first is the label.
-    templates: (T, 4) the columns of the values of each template, filled up with -1.
-    """
-    buckets = np.empty((len(values), len(templates)), dtype=np.int32)
-    mask = np.uint64(n_buckets - 1)
-    for row in range(len(values)):
-        for template in range(len(templates)):
-            # Begin with the number of the template, so that equal values in different templates have different hashes.
-            state = _mixed(np.uint64(template + 1), values[row, 0])
-            for place in range(templates.shape[1]):
-                if templates[template, place] >= 0:
-                    state = _mixed(state, values[row, templates[template, place]])
-            # Take middle bits of the product, because they depend on all bits of the values.
-            buckets[row, template] = np.int32((state >> np.uint64(20)) & mask)
-    return buckets
 
 
 def span_features(
@@ -357,7 +316,7 @@ def span_features(
     >>> span_features(parts, np.ones(3), labels, ["guard", "dogs"], np.array([0, 2]), np.array([2])).shape[0]
     1
     """
-    return _hashed(_values(parts, odds, labels, words, start, judged), _COLUMNS, N_BUCKETS)
+    return hash_features(_values(parts, odds, labels, words, start, judged), _COLUMNS)
 
 
 _LARGEST = 1.0 - 1e-6  # posteriors are cut to at most this number before their odds are computed
@@ -420,26 +379,6 @@ class SpanExamples(NamedTuple):
         return SpanExamples(*columns)
 
 
-@compiled
-def _sums(buckets: BucketArray, weights: FloatArray) -> FloatArray:
-    """Sum the weights of the features of each example, (L,)."""
-    sums = np.zeros(len(buckets))
-    for row in range(len(buckets)):
-        for template in range(buckets.shape[1]):
-            sums[row] += weights[buckets[row, template]]
-    return sums
-
-
-@compiled
-def _spread(buckets: BucketArray, amount: FloatArray, size: int) -> FloatArray:
-    """Add the amount (L,) of each example to the buckets of its features, (size,)."""
-    total = np.zeros(size)
-    for row in range(len(buckets)):
-        for template in range(buckets.shape[1]):
-            total[buckets[row, template]] += amount[row]
-    return total
-
-
 def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) -> tuple[float, FloatArray]:
     """Compute −Σ n(c) log P(whether c is in the tree) + λ ‖w‖² / 2 and its gradient.
 
@@ -451,11 +390,11 @@ def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) ->
     (0.6931, [-0.5, -0.5, 0.0])
     """
     weights = parameters[:-1]
-    score = _sums(examples.buckets, weights) + parameters[-1] * examples.odds
+    score = sum_weights(examples.buckets, weights) + parameters[-1] * examples.odds
     excess = examples.times * (scipy.special.expit(score) - examples.correct)
     surprise = np.logaddexp(0.0, score) - score * examples.correct
     loss = examples.times @ surprise + penalty / 2 * weights @ weights
-    gradient = _spread(examples.buckets, excess, len(weights)) + penalty * weights
+    gradient = spread(examples.buckets, excess, len(weights)) + penalty * weights
     return float(loss), np.append(gradient, excess @ examples.odds)
 
 
@@ -514,5 +453,5 @@ class SpanModel:
 
     def probabilities(self, examples: SpanExamples) -> FloatArray:
         """Compute P(c) of n constituents, (n,)."""
-        score = _sums(examples.buckets, self.weights) + self.slope * examples.odds
+        score = sum_weights(examples.buckets, self.weights) + self.slope * examples.odds
         return np.asarray(scipy.special.expit(score))

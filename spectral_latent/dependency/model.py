@@ -7,26 +7,27 @@ words, the choice of relations, and the probabilities of trees.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from spectral_latent._options import Count, checked
+from spectral_latent.dependency.arcs import ArcEvidence, ArcExamples, ArcModel
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import require_heads
 from spectral_latent.dependency.decoding import find_best_heads, find_n_best_heads, make_arc_matrix
 from spectral_latent.dependency.grammar import DependencyGrammar, FoundArcs
-from spectral_latent.dependency.options import DependencyOptions, check_together, preset
+from spectral_latent.dependency.options import ArcOptions, DependencyOptions, check_together, preset
 from spectral_latent.dependency.relations import RelationModel
-from spectral_latent.dependency.training import prepare_all
+from spectral_latent.dependency.training import LabelledTrees, prepare
 from spectral_latent.dependency.tree import BLANK, DependencySentence, TagColumn, check_sentence
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar.parser import Parser, estimate_all
+from spectral_latent.grammar.parser import Parser, estimate_all, held_out_grammars
 from spectral_latent.inference import SignedLog
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
-from spectral_latent.model.batches import batches_of
+from spectral_latent.model.batches import batches_of, map_batches
 from spectral_latent.model.parts import Parts, average
 from spectral_latent.sequence import LatentTagger
 from spectral_latent.trees import FloatArray, IntArray
@@ -43,6 +44,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     members: the grammars, whose posteriors of arcs are averaged; all have the same tags and columns of words and tags.
     relations: the model of the relations of arcs; None if arcs have no relations.
     taggers: taggers of the columns `upos` and `xpos`, which tag the words without a tag there before they are parsed.
+    arcs: the model that judges arcs, if the options ask for one; otherwise None.
 
     `score` estimates p̂ of trees with one root, projective or not; a tree with a tag that was never seen has p̂ = 0.
     `log_probabilities` is a lower bound: it sums over the trees in pruned charts, whose arcs all occurred in training
@@ -58,12 +60,13 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     """
 
     kind: ClassVar[str] = "dependency"
-    later: ClassVar[frozenset[str]] = frozenset({"taggers"})
+    later: ClassVar[frozenset[str]] = frozenset({"taggers", "arcs"})
     any_tree = ANY_TREE
 
     members: tuple[DependencyGrammar, ...]
     relations: RelationModel | None = None
     taggers: tuple[LatentTagger, ...] = ()
+    arcs: ArcModel | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,6 +75,8 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             raise ValueError("the grammars of one parser must have the same tags")
         if any(tagger.tagset not in ("upos", "xpos") for tagger in self.taggers):
             raise ValueError("the tagset of a tagger of a dependency parser must be 'upos' or 'xpos'")
+        if (self.arcs is None) != (self.options.arcs is None):
+            raise ValueError("a parser has a model of arcs if its options have `arcs`, and only then")
 
     @property
     def tags(self) -> list[str]:
@@ -102,8 +107,20 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         options = preset("fast") if options is None else options
         several = list(options) if isinstance(options, Iterable) else [options]
         check_together(several)
-        trainings, relations = prepare_all(sentences, several, weights=weights, jobs=jobs)
-        return DependencyModel(estimate_all(trainings, jobs, listener), relations)
+        to_learn = several[0].arcs
+        if to_learn is not None:  # the trees are read again, fold by fold
+            sentences = list(sentences)
+            weights = None if weights is None else list(weights)
+        labelled = LabelledTrees([], [], [])
+        trainings = prepare(sentences, several, weights=weights, jobs=jobs, labelled=labelled)
+        members = estimate_all(trainings, jobs, listener)
+        del trainings  # free the memory while the folds are read
+        arcs = None
+        if to_learn is not None:
+            times = repeat(1.0) if weights is None else weights
+            weighted = [(tree, weight) for tree, weight in zip(sentences, times, strict=False) if weight > 0.0]
+            arcs = _learn_arcs(weighted, members, to_learn, jobs, listener)
+        return DependencyModel(members, labelled.learn(), arcs=arcs)
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
         """List the tags of a sentence that the model does not know; words with these tags may have any tag.
@@ -157,8 +174,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         """Compute the posteriors (n + 1, n) of the arcs of each sentence of n words."""
         posteriors: list[FloatArray] = []
         for batch in batches_of(map(self._input, sentences)):
-            found, n_members = self._found(batch)
-            arcs = average([each.arcs for each in found], n_members)
+            arcs = self._judged(batch, *self._found(batch))
             posteriors += (
                 make_arc_matrix(arcs.of_sentence(at), len(tree.sentence.forms)) for at, tree in enumerate(batch)
             )
@@ -278,7 +294,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         # Charts have only projective trees, so that constraints with crossing arcs are left out here.
         charted = [Partial(tree.sentence, ANY_TREE) if tree.constraints.crossing() else tree for tree in trees]
         found, n_members = self._found(charted)
-        arcs = average([each.arcs for each in found], n_members)
+        arcs = self._judged(charted, found, n_members)
         given = [tree.sentence for tree in trees]
         sentences = self._with_tags(given, found, n_members)
         unlabelled: list[list[DependencySentence]] = []
@@ -324,6 +340,31 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         """Find what each grammar finds in T sentences, and count the grammars that derive each of them, (T,)."""
         found = [member.find_parts(trees) for member in self.members]
         return found, np.sum([each.is_derived for each in found], axis=0)
+
+    def _judged(self, trees: Sequence[PartialDependencies], found: Sequence[FoundArcs], n_members: IntArray) -> Parts:
+        """Average the posteriors of the arcs that the grammars find, and let the model of arcs judge them."""
+        arcs = average([each.arcs for each in found], n_members)
+        options = self.options.arcs
+        if self.arcs is None or options is None:
+            return arcs
+        evidence = ArcEvidence.of([tree.sentence for tree in trees], self.options)
+        return self.arcs.judge(arcs, evidence, options.least)
+
+    def arc_examples(self, trees: Sequence[DependencySentence], least: float) -> list[ArcExamples]:
+        """List the likely arcs to the words of each tree, with the right ones marked.
+
+        trees: the trees, with one head for each word.
+        least: the least posterior of an arc.
+        """
+        found, n_members = self._found([unknown_tree(tree) for tree in trees])
+        arcs = average([each.arcs for each in found], n_members)
+        arcs = arcs.take(arcs.posterior > least)
+        examples = []
+        for at, tree in enumerate(trees):
+            of_tree = arcs.of_sentence(at)
+            of_tree = of_tree.take(np.argsort(of_tree.end, kind="stable"))
+            examples.append(ArcExamples.of(of_tree, ArcEvidence.of([tree], self.options), tree.heads))
+        return examples
 
     def _heads(self, arcs: Parts, tree: PartialDependencies, n_best: int, projective: bool) -> list[tuple[int, ...]]:
         """Find the heads of the trees with the largest sums of posteriors, without arcs whose posterior is near
@@ -385,3 +426,33 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             return [tree.with_heads(tree.heads, (BLANK,) * len(tree.forms)) for tree in trees]
         relations_of_each = self.relations.relations([self.options.tagged_tree(tree) for tree in trees])
         return [tree.with_heads(tree.heads, names) for tree, names in zip(trees, relations_of_each, strict=True)]
+
+
+def _learn_arcs(
+    weighted: Sequence[tuple[DependencySentence, float]],
+    grammars: Sequence[DependencyGrammar],
+    options: ArcOptions,
+    jobs: int | None,
+    listener: Listener,
+) -> ArcModel:
+    """Train a model of arcs on those that grammars find in sentences that are new to them."""
+    alone = [replace(grammar.options, arcs=None) for grammar in grammars]
+    folds = held_out_grammars(
+        weighted,
+        options.folds,
+        grammars,
+        lambda trees, weights: prepare(trees, alone, weights=weights, jobs=jobs),
+        jobs,
+        listener,
+    )
+    examples: list[ArcExamples] = []
+    for members, held_out, weights in folds:
+        found = map_batches(_examples_of, DependencyModel(members), held_out, jobs, options.least)
+        del members  # free the memory while the next fold is learnt
+        examples += [each.to_learn_from(weight) for each, weight in zip(found, weights, strict=True)]
+    return ArcModel.train(examples, options)
+
+
+def _examples_of(model: DependencyModel, trees: Sequence[DependencySentence], least: float) -> list[ArcExamples]:
+    """List the arcs that the grammars of a model find in the sentence of each tree."""
+    return model.arc_examples(trees, least)

@@ -6,11 +6,11 @@ The options of presets were chosen on the dev splits of treebanks of four langua
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar, Literal
 
 from spectral_latent._names import PresetName
-from spectral_latent._options import Above, AtLeast, AtMost, Below, of_preset
+from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, of_preset
 from spectral_latent.dependency.conversion import Attachment, Side
 from spectral_latent.dependency.relations import TaggedTree
 from spectral_latent.dependency.tree import DependencySentence, TagColumn
@@ -18,7 +18,24 @@ from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clu
 from spectral_latent.grammar.parser import check_alike
 from spectral_latent.lexicon import LexiconOptions
 
-__all__ = ["DependencyOptions", "check_together", "preset"]
+__all__ = ["ArcOptions", "DependencyOptions", "check_together", "preset"]
+
+
+@dataclass(frozen=True)
+class ArcOptions(Options):
+    """Settings of a model of arcs.
+
+    folds: the number of parts of the training trees; each part is parsed by grammars of the other parts, which are one
+    iteration of EM from the grammars of all trees.
+    penalty: λ, the weight of the squared norm of the weights.
+    iterations: the largest number of iterations of L-BFGS.
+    least: arcs with a smaller posterior are not judged, and keep their posteriors.
+    """
+
+    folds: Annotated[int, AtLeast(2)] = 4
+    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
+    iterations: Annotated[int, AtLeast(1)] = 50
+    least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
 
 
 @dataclass(frozen=True)
@@ -34,14 +51,17 @@ class DependencyOptions(GrammarOptions):
     their tags on that side.
     floor: in scoring, the weight of a part of a tree is replaced by its weight in the coarse PCFG if it is less than
     this share of the latter.  No weight is then negative.  None keeps all estimates; see `floors`.
+    arcs: the settings of a model of arcs, which judges arcs by the words around them; None for no such model.
     """
 
+    later: ClassVar[frozenset[str]] = GrammarOptions.later | {"arcs"}
     attachment: Attachment = field(default_factory=Attachment)
     tags: TagColumn = "upos"
     words: Literal["forms", "upos", "xpos"] = "forms"
     lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(min_expected=3e-5))
     unseen: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.5
     floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
+    arcs: ArcOptions | None = None
 
     def tags_of(self, sentence: DependencySentence) -> tuple[str, ...]:
         """Take the tags of a sentence from their column; a word without a tag there has the tag of the other column.
@@ -69,14 +89,15 @@ class DependencyOptions(GrammarOptions):
 def check_together(options: Sequence[DependencyOptions]) -> None:
     """Raise ValueError unless grammars with these options can belong to one parser.
 
-    The parser as a whole has one column of tags and one of words, and symbols with tags or without.  Each grammar uses
+    The parser as a whole has one column of tags and one of words, symbols with tags or without, and one model of arcs.
+    Each grammar uses
     its own of all other options, such as the side whose children are attached first.
 
     >>> check_together([DependencyOptions(), DependencyOptions(tags="xpos")])
     Traceback (most recent call last):
     ValueError: the grammars of one parser must have the same tags, not 'upos' and 'xpos'
     """
-    check_alike(options, DependencyOptions, ("tags", "words", "attachment.symbols_have_tags"))
+    check_alike(options, DependencyOptions, ("tags", "words", "attachment.symbols_have_tags", "arcs"))
 
 
 def _grammar(n_states: int, iterations: int, rank: int, seed: int = 0, first_side: Side = "right") -> DependencyOptions:
@@ -88,7 +109,9 @@ def _grammar(n_states: int, iterations: int, rank: int, seed: int = 0, first_sid
 _SIDES: tuple[Side, ...] = ("right", "left")
 _PRESETS: dict[PresetName, tuple[DependencyOptions, ...]] = {
     "fast": (_grammar(16, 2, 8),),
-    "accurate": tuple(_grammar(*size, side) for size in ((28, 3, 16, 0), (16, 2, 8, 1)) for side in _SIDES),
+    "accurate": tuple(
+        replace(_grammar(*size, side), arcs=ArcOptions()) for size in ((28, 3, 16, 0), (16, 2, 8, 1)) for side in _SIDES
+    ),
     "spectral": (DependencyOptions(),),
 }
 

@@ -27,11 +27,11 @@ from spectral_latent.model import check_trees
 from spectral_latent.operators import Counts
 from spectral_latent.trees import FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["prepare", "prepare_all"]
+__all__ = ["LabelledTrees", "prepare"]
 
 
-class _ArcExamples(NamedTuple):
-    """The arcs of the trees of a treebank, from which a model of relations learns.
+class LabelledTrees(NamedTuple):
+    """The trees of a treebank, from which a model of relations learns.
 
     trees: the words, tags and heads of each sentence.
     relations: the relations of each sentence.
@@ -41,6 +41,10 @@ class _ArcExamples(NamedTuple):
     trees: list[TaggedTree]
     relations: list[tuple[str, ...]]
     weights: list[float]
+
+    def learn(self) -> RelationModel | None:
+        """Learn relations, in memory, from words, tags and heads alone; None if the treebank has no relations."""
+        return RelationModel.train(self.trees, self.relations, weights=self.weights)
 
 
 class _DependencyFormalism:
@@ -59,7 +63,7 @@ class _DependencyFormalism:
         self.terminals = terminals
         self.words: list[WordCounts] = []
         self.n_sentences = 0
-        self.arcs: _ArcExamples | None = None
+        self.arcs: LabelledTrees | None = None
         self._tags = Vocabulary[str]()
 
     def n_nodes(self, sentence: DependencySentence) -> int:
@@ -95,26 +99,31 @@ class _DependencyFormalism:
         return Shard(columns)
 
 
-def prepare_all(
+def prepare(
     sentences: Iterable[DependencySentence],
     options: Sequence[DependencyOptions],
     *,
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
-) -> tuple[list[Training[DependencyGrammar]], RelationModel | None]:
-    """Make a treebank and a coarse grammar for each of several options, as `prepare` does, and the model of relations.
+    labelled: LabelledTrees | None = None,
+) -> list[Training[DependencyGrammar]]:
+    """Make a treebank and a coarse grammar for each of several options, from dependency trees that are read once.
 
-    There is no model of relations if the treebank has no relations.  Relations are learnt in memory, from words, tags
-    and heads alone.
+    Grammars with the same attachment share a treebank.  All grammars share the spelling model.
+
+    sentences: the trees.
+    options: the options of each grammar.
+    weights: the weight of each tree; see `DependencyModel.train`.
+    labelled: gets the trees with their relations, unless it is None.
+    Raises the errors of `DependencyModel.train`.
     """
     check_together(options)
     column, tagged = _with_tags(check_trees(sentences, DependencySentence), options[0].tags)
     options = [replace(settings, tags=column) for settings in options]
     terminals = Vocabulary[str]()
-    arcs = _ArcExamples([], [], [])
     formalisms = {settings.attachment: _DependencyFormalism(settings, terminals) for settings in options}
     first = formalisms[options[0].attachment]
-    first.arcs = arcs
+    first.arcs = labelled
     read = read_treebanks(tagged, [*formalisms.values()], weights=weights, jobs=jobs)
     treebanks = dict(zip(formalisms, read, strict=True))
     # Learn the spelling model once: tags are the same under every attachment.
@@ -128,26 +137,7 @@ def prepare_all(
         treebank = treebanks[settings.attachment]
         unseen = _unseen_rules(treebank.counts, symbols, settings)
         trainings.append(prepare_grammar(DependencyGrammar, symbols, treebank, lexicon, tags, settings, unseen))
-    return trainings, RelationModel.train(arcs.trees, arcs.relations, weights=arcs.weights)
-
-
-def prepare(
-    sentences: Iterable[DependencySentence],
-    options: Sequence[DependencyOptions],
-    *,
-    weights: Iterable[float] | None = None,
-    jobs: int | None = 1,
-) -> list[Training[DependencyGrammar]]:
-    """Make a treebank and a coarse grammar for each of several options, from dependency trees that are read once.
-
-    Grammars with the same attachment share a treebank.  All grammars share the spelling model.
-
-    sentences: the trees.
-    options: the options of each grammar.
-    weights: the weight of each tree; see `DependencyModel.train`.
-    Raises the errors of `DependencyModel.train`.
-    """
-    return prepare_all(sentences, options, weights=weights, jobs=jobs)[0]
+    return trainings
 
 
 def _with_tags(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -24,10 +24,11 @@ from spectral_latent.model import (
     Unit,
     entropies,
 )
+from spectral_latent.model.parts import jackknife
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
-__all__ = ["Parser", "estimate_again", "estimate_all"]
+__all__ = ["Parser", "estimate_again", "estimate_all", "held_out_grammars"]
 
 Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])
 Sentence = TypeVar("Sentence")
@@ -200,6 +201,36 @@ def estimate_all(trainings: Sequence[Training[Grammar]], jobs: int | None, liste
 def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
     """Tell a listener the progress of one of several grammars."""
     listener(progress._replace(stage=prefix + progress.stage))
+
+
+def held_out_grammars(
+    weighted: Sequence[tuple[Tree, float]],
+    n_folds: int,
+    grammars: Sequence[Grammar],
+    prepare: Callable[[list[Tree], list[float]], list[Training[Grammar]]],
+    jobs: int | None,
+    listener: Listener,
+    *,
+    anew: bool = False,
+) -> Iterator[tuple[tuple[Grammar, ...], list[Tree], list[float]]]:
+    """Yield for each fold the grammars of the other folds, and the trees of the fold with their weights.
+
+    weighted: the trees, and the weight of each.
+    grammars: the grammars of all trees.
+    prepare: makes the treebanks of the grammars.
+    anew: whether to estimate the grammars from the beginning, and not by one iteration of EM.
+    """
+
+    def learn(trees: list[Tree], weights: list[float]) -> tuple[Grammar, ...]:
+        """Learn the grammars of some trees."""
+        trainings = prepare(trees, weights)
+        if anew:
+            return tuple(training.estimate(jobs=jobs) for training in trainings)
+        return tuple(
+            estimate_again(training, whole, jobs) for whole, training in zip(grammars, trainings, strict=True)
+        )
+
+    return jackknife(weighted, n_folds, learn, listener)
 
 
 def estimate_again(training: Training[Grammar], whole: Grammar, jobs: int | None = 1) -> Grammar:

@@ -1,0 +1,425 @@
+"""Judge the arcs of dependency trees by a log-linear model of the words at their ends and around them.
+
+| here | meaning |
+| --- | --- |
+| d, g | a word, and a word or the root that may be its head |
+| μ(g, d) | the posterior of the arc under the grammars |
+| φ(g, d) | its features: words, tags, endings and beginnings of d, of g and of words around them; see `_TEMPLATES` |
+| P(g \\| d) ∝ exp(s log μ(g, d) + w·φ(g, d)) | the probability that g is the head of d, among the likely heads of d |
+| −Σ_d n(d) log P(the head of d \\| d) + λ ‖w‖² / 2 | what `ArcModel.train` minimises; λ is `penalty` |
+| n(d) | the weight of the tree of d; 0 if its head is not among the likely ones |
+
+The rules of a grammar depend on the tags of a head and of one dependant.  The features also use words, what stands
+between them, and the likely heads, children and siblings of both (McDonald and Pereira 2006; Koo and Collins 2010).
+With s = 1 and w = 0, P(g | d) is μ(g, d).  Judgements are probabilities of each head alone; the decoder finds the tree
+with the largest sum.  The sentences to learn from must be new to the grammars, as for spans of phrases.
+
+| values | meaning |
+| --- | --- |
+| `side` ... `between` | the side of the head, classes of distance, odds and rank, and the tags between the two words |
+| `word d`, `tag g+1`, ... | an attribute of the dependant, of the head, or of a word up to two places away from them |
+| `other`, `features` | the tag of the other column of a word, and its morphological features |
+| `tag head of g`, ... | an attribute of a word that is likely to be near in the tree, given the likeliest heads |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from spectral_latent._compiled import check_column, compiled
+from spectral_latent.dependency.options import ArcOptions, DependencyOptions
+from spectral_latent.dependency.tree import DependencySentence
+from spectral_latent.files import Axes
+from spectral_latent.lexicon import signatures
+from spectral_latent.lexicon.buckets import (
+    N_BUCKETS,
+    BucketArray,
+    HashArray,
+    class_of,
+    hash_features,
+    hash_name,
+    list_columns,
+    mix,
+    spread,
+    sum_weights,
+)
+from spectral_latent.lexicon.log_linear import minimise
+from spectral_latent.model.parts import Parts
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
+
+__all__ = ["ArcEvidence", "ArcExamples", "ArcModel", "arc_loss"]
+
+_PAD = 2  # places without a word before and after a sentence
+_ROOT = 7  # the hash of every attribute of the root
+_KINDS = ("word", "tag", "other", "features", "form", "ending", "beginning")  # attributes of a word
+_STEPS = ("", "-1", "+1", "-2", "+2")  # places near a word
+_NEAR = (  # words that are likely to be near in the tree
+    "head of g",
+    "best head",
+    "first child",
+    "last child",
+    "inner sibling",
+    "outer sibling",
+    "first of g",
+    "last of g",
+    "head of best",
+)
+_VALUES = (
+    "side",
+    "distance",
+    "odds",
+    "behind",
+    "rank",
+    "between",
+    "same between",
+    *(f"{kind} {word}{step}" for kind in _KINDS for word in "dg" for step in _STEPS),
+    *(f"{kind} {near}" for kind in ("word", "tag") for near in _NEAR),
+)
+_TEMPLATES: tuple[tuple[str, ...], ...] = (  # the values of each feature, besides the side
+    ("distance",),
+    ("odds",),
+    ("rank", "odds"),
+    ("odds", "behind"),
+    *((f"{kind} {word}",) for kind in ("word", "tag", "other", "ending", "form") for word in "gd"),
+    *(("distance", f"{kind} {word}") for kind in ("word", "tag") for word in "gd"),
+    *(
+        (f"{kind} g", f"{other} d")
+        for kind in ("word", "tag", "other", "ending")
+        for other in ("word", "tag", "other", "ending")
+        if (kind, other) != ("ending", "ending")
+    ),
+    ("distance", "tag g", "tag d"),
+    ("distance", "other g", "other d"),
+    ("features g", "features d"),
+    ("features g", "tag d"),
+    ("features d", "tag g"),
+    ("features d", "ending g"),
+    ("between", "tag g", "tag d"),
+    ("same between", "tag g", "tag d"),
+    *(("tag g", "tag d", f"tag {word}{step}") for word in "gd" for step in _STEPS[1:]),
+    *(("tag g", "tag d", f"tag g{step}", f"tag d{other}") for step in _STEPS[1:3] for other in _STEPS[1:3]),
+    *(("tag d", f"word {word}{step}") for word in "gd" for step in _STEPS[1:3]),
+    *(("word d", f"tag d{step}") for step in _STEPS[1:3]),
+    ("beginning g", "tag d"),
+    ("beginning d", "tag g"),
+    *(("tag g", "tag d", f"tag {near}") for near in _NEAR),
+    *(("tag g", "word d", f"tag {near}") for near in _NEAR if near not in ("best head", "head of best")),
+    *(("word g", "tag d", f"tag {near}") for near in _NEAR if near not in ("best head", "head of best")),
+    *(("tag d", "word g", f"word {near}") for near in _NEAR[2:6]),
+    *(("tag d", "tag g", f"word {near}") for near in _NEAR[:6]),
+    *(("word d", "word g", f"word {near}") for near in _NEAR[2:4]),
+    ("tag g", "tag d", "tag best head", "rank"),
+    ("word d", "word best head", "rank"),
+    ("tag g", "tag d", "tag first child", "tag last child"),
+    ("tag g", "tag d", "tag inner sibling", "tag outer sibling"),
+    ("tag g", "tag d", "tag head of g", "tag inner sibling"),
+)
+_COLUMNS = list_columns(_TEMPLATES, _VALUES)
+_DISTANCES = np.array([2, 3, 4, 5, 7, 10, 15])  # the least distance of each class, after the first class
+_CLASSES = 1.5  # classes of odds to each nat
+_MOST = 12  # the number of classes of odds
+
+
+class ArcEvidence(NamedTuple):
+    """What arcs are judged by: the N words of T sentences.
+
+    words: the words.
+    tags: the tag of each word.
+    others: the tag of each word in the other column of tags.
+    features: the morphological features of each word.
+    start: (T + 1,) the first word of each sentence, and N.
+    """
+
+    words: Sequence[str]
+    tags: Sequence[str]
+    others: Sequence[str]
+    features: Sequence[str]
+    start: IntArray
+
+    @staticmethod
+    def of(sentences: Sequence[DependencySentence], options: DependencyOptions) -> ArcEvidence:
+        """Join the columns of sentences.
+
+        sentences: the sentences.
+        options: the settings of the grammars, which name the columns of words and tags.
+        """
+        other = "xpos" if options.tags == "upos" else "upos"
+        columns = [
+            (options.words_of(each), options.tags_of(each), getattr(each, other), each.feats) for each in sentences
+        ]
+        words, tags, others, features = (list(chain.from_iterable(column)) for column in zip(*columns, strict=True))
+        start = np.cumsum([0, *(len(each.forms) for each in sentences)])
+        return ArcEvidence(words, tags, others, features, start)
+
+
+@lru_cache(1 << 16)
+def _hashes_of_word(word: str) -> tuple[int, int, int, int]:
+    """Hash a word, its finest signature, its last three letters, and its first three."""
+    lower = word.lower()
+    return hash_name(word), hash_name(repr(signatures(word)[0])), hash_name(lower[-3:]), hash_name(lower[:3])
+
+
+@compiled
+def _near(start: IntArray, sentence: IntArray, head: IntArray, g: IntArray, d: IntArray) -> IntArray:
+    """Find the words that are likely to be near arcs, (n, 9), as `_NEAR` names them; -1 for the root, -2 for none.
+
+    start: (T + 1,) the first word of each sentence.
+    sentence: (n,) the sentence of each arc.
+    head: (N,) the likeliest head of each word; -1 for the root, -2 for none.
+    g, d: (n,) the head, -1 for the root, and the dependant of each arc.
+    """
+    near = np.full((len(g), 9), -2)
+    for arc in range(len(g)):
+        governor, word = g[arc], d[arc]
+        if governor >= 0:
+            near[arc, 0] = head[governor]
+        near[arc, 1] = head[word]
+        if head[word] >= 0:
+            near[arc, 8] = head[head[word]]
+        for k in range(start[sentence[arc]], start[sentence[arc] + 1]):
+            if head[k] == word:
+                if k < word and near[arc, 2] < 0:
+                    near[arc, 2] = k
+                if k > word:
+                    near[arc, 3] = k
+            if governor < 0 or head[k] != governor or k == word:
+                continue
+            # Of the siblings on the same side, take the nearest one towards the head, and the nearest one beyond.
+            if (k < governor) == (word < governor):
+                column = 4 if (k - word) * (governor - word) > 0 else 5
+                if near[arc, column] < 0 or abs(k - word) < abs(near[arc, column] - word):
+                    near[arc, column] = k
+            if k < governor and near[arc, 6] < 0:
+                near[arc, 6] = k
+            if k > governor:
+                near[arc, 7] = k
+    return near
+
+
+@compiled
+def _between(tag: HashArray, g: IntArray, d: IntArray) -> HashArray:
+    """Hash the set of tags between the words of arcs, and whether it has the tag of either, (n, 2).
+
+    tag: (N,) the hash of the tag of each word.
+    """
+    found = np.zeros((len(g), 2), dtype=np.uint64)
+    for arc in range(len(g)):
+        if g[arc] < 0:
+            continue
+        # Add the hashes of all different tags, so that their order does not matter.
+        first, end = min(g[arc], d[arc]) + 1, max(g[arc], d[arc])
+        has_g = has_d = False
+        for k in range(first, end):
+            is_new = True
+            for before in range(first, k):
+                is_new = is_new and tag[before] != tag[k]
+            if is_new:
+                found[arc, 0] += mix(np.uint64(1), tag[k])
+            has_g = has_g or tag[k] == tag[g[arc]]
+            has_d = has_d or tag[k] == tag[d[arc]]
+        found[arc, 1] = np.uint64(1 * has_g + 2 * has_d + 4 * (end > first))
+    return found
+
+
+def _values(arcs: Parts, log: FloatArray, evidence: ArcEvidence) -> HashArray:
+    """Compute the values that `_VALUES` names for n arcs, (n, V).
+
+    arcs: the arcs, sorted by sentence and dependant.
+    log: (n,) the logarithms of their posteriors.
+    """
+    start = evidence.start
+    first = start[arcs.sentence]
+    g = np.where(arcs.begin == 0, -1, arcs.begin - 1 + first)
+    d = arcs.end - 1 + first
+    # Find the likeliest head of each word, and the rank of each arc among those to the same word.
+    order = np.lexsort((-log, d))
+    opens = np.append(True, d[order][1:] != d[order][:-1])
+    head = np.full(len(evidence.words), -2)
+    most = np.zeros(len(evidence.words))
+    head[d[order[opens]]] = g[order[opens]]
+    most[d[order[opens]]] = log[order[opens]]
+    place = np.arange(len(d))
+    rank = np.empty(len(d), dtype=np.int64)
+    rank[order] = place - np.maximum.accumulate(np.where(opens, place, 0))
+    word, form, ending, beginning = np.array([_hashes_of_word(word) for word in evidence.words], dtype=np.uint64).T
+    tag, other, features = np.array([[*map(hash_name, column)] for column in evidence[1:4]], dtype=np.uint64)
+    columns = [
+        np.where(g < 0, 0, np.where(g < d, 1, 2)),
+        np.where(g < 0, 0, np.searchsorted(_DISTANCES, np.abs(g - d), side="right") + 1),
+        class_of(np.minimum(log, 0.0) * _CLASSES, _MOST),
+        class_of((log - most[d]) * _CLASSES, _MOST),
+        np.minimum(rank, 4),
+        *_between(tag, g, d).T,
+    ]
+    # Put places without a word before each sentence and after the last sentence.
+    shift = _PAD * np.arange(1, len(start))
+    of_word = np.arange(len(evidence.words)) + np.repeat(shift, np.diff(start))
+    for atom in (word, tag, other, features, form, ending, beginning):
+        padded = np.zeros(len(evidence.words) + _PAD * len(start), dtype=np.uint64)
+        padded[of_word] = atom
+        at = d + shift[arcs.sentence]
+        columns += [padded[at + int(step or 0)] for step in _STEPS]
+        at = g + shift[arcs.sentence]
+        columns += [np.where(g < 0, np.uint64(_ROOT), padded[at + int(step or 0)]) for step in _STEPS]
+    near = _near(start, arcs.sentence, head, g, d)
+    for atom in (word, tag):
+        columns += list(np.append(atom, np.array([0, _ROOT], dtype=np.uint64))[near].T)
+    return np.stack([column.astype(np.uint64) for column in columns], axis=1)
+
+
+class ArcExamples(NamedTuple):
+    """n arcs to W words, sorted by word, with their features.
+
+    buckets: (n, T) the bucket of each feature.
+    log: (n,) the logarithm of the posterior.
+    is_right: (n,) whether the arc is in the tree; all are False if the tree is not known.
+    start: (W + 1,) the first arc to each word, and n.
+    times: (W,) the weight of the tree of each word.
+    """
+
+    buckets: BucketArray
+    log: FloatArray
+    is_right: BoolArray
+    start: IntArray
+    times: FloatArray
+
+    @staticmethod
+    def of(arcs: Parts, evidence: ArcEvidence, heads: Sequence[int] | None = None) -> ArcExamples:
+        """Compute the features of n arcs.
+
+        arcs: the arcs, sorted by sentence and dependant, with posteriors above 0.
+        evidence: the words.
+        heads: the head of each of all words; None if they are not known.
+        """
+        log = np.log(arcs.posterior)
+        word = arcs.end - 1 + evidence.start[arcs.sentence]
+        is_right = np.zeros(len(log), dtype=np.bool_) if heads is None else arcs.begin == np.asarray(heads)[word]
+        start = np.flatnonzero(np.diff(word, prepend=-1, append=len(evidence.words)))
+        buckets = hash_features(_values(arcs, log, evidence), _COLUMNS)
+        return ArcExamples(buckets, log, is_right, start, np.ones(len(start) - 1))
+
+    def to_learn_from(self, weight: float) -> ArcExamples:
+        """Keep the words that have a choice of heads, the right one among them.
+
+        weight: the weight of the trees.
+        """
+        size = np.diff(self.start)
+        is_kept = (size > 1) & (np.bincount(np.repeat(np.arange(len(size)), size), self.is_right, len(size)) > 0)
+        arc = np.repeat(is_kept, size)
+        start = np.append(0, np.cumsum(size[is_kept]))
+        return ArcExamples(self.buckets[arc], self.log[arc], self.is_right[arc], start, weight * self.times[is_kept])
+
+    @staticmethod
+    def join(parts: Sequence[ArcExamples]) -> ArcExamples:
+        """Join the examples of several sentences or folds."""
+        buckets, log, is_right, _, times = map(np.concatenate, zip(*parts, strict=True))
+        sizes = np.concatenate([np.diff(part.start) for part in parts])
+        return ArcExamples(buckets, log, is_right, np.append(0, np.cumsum(sizes)), times)
+
+    def probabilities(self, weights: FloatArray, slope: float) -> tuple[FloatArray, FloatArray]:
+        """Compute P(g | d) of each arc, (n,), and the logarithm of the sum of each word by which it was divided, (W,).
+
+        weights: (B,) w, the weight of each bucket.
+        slope: s, the factor of the logarithm of the posterior.
+        """
+        score = sum_weights(self.buckets, weights) + slope * self.log
+        first, size = self.start[:-1], np.diff(self.start)
+        largest = np.maximum.reduceat(score, first)
+        shares = np.exp(score - np.repeat(largest, size))
+        total = np.add.reduceat(shares, first)
+        return shares / np.repeat(total, size), largest + np.log(total)
+
+
+def arc_loss(examples: ArcExamples, parameters: FloatArray, penalty: float) -> tuple[float, FloatArray]:
+    """Compute −Σ n(d) log P(the head of d | d) + λ ‖w‖² / 2 and its gradient.
+
+    examples: the arcs to words, one of which is right for each word.
+    parameters: (B + 1,) the weights w of B buckets, and s.
+    penalty: λ.
+
+    >>> buckets, no, yes = np.array([[0], [1]], dtype=np.int32), False, True
+    >>> examples = ArcExamples(buckets, np.zeros(2), np.array([no, yes]), np.array([0, 2]), np.ones(1))
+    >>> loss, gradient = arc_loss(examples, np.array([0.0, 0.0, 1.0]), penalty=1.0)
+    >>> round(loss, 4), gradient.tolist()
+    (0.6931, [0.5, -0.5, 0.0])
+    """
+    weights = parameters[:-1]
+    share, log_total = examples.probabilities(weights, float(parameters[-1]))
+    excess = (share - examples.is_right) * np.repeat(examples.times, np.diff(examples.start))
+    right = examples.is_right
+    score = sum_weights(examples.buckets[right], weights) + parameters[-1] * examples.log[right]
+    loss = examples.times @ (log_total - score) + penalty / 2 * weights @ weights
+    gradient = spread(examples.buckets, excess, len(weights)) + penalty * weights
+    return float(loss), np.append(gradient, excess @ examples.log)
+
+
+@dataclass(frozen=True, eq=False)
+class ArcModel:
+    """A log-linear model of the heads of words.
+
+    slope: s, the factor of the logarithms of posteriors.
+    weights: (B,) w, the weight of each bucket.
+    Raises ValueError for weights of another number or type.
+    """
+
+    slope: float
+    weights: Annotated[FloatArray, Axes(N_BUCKETS)]
+
+    def __post_init__(self) -> None:
+        check_column("weights of a model of arcs", self.weights, (N_BUCKETS,), np.float64)
+
+    @staticmethod
+    def plain() -> ArcModel:
+        """Make the model whose probabilities are the posteriors.
+
+        >>> arcs = Parts(*np.array([[0, 0], [2, 0], [1, 2], [0, 0]]), np.array([1.0, 1.0]))
+        >>> evidence = ArcEvidence(["Dogs", "bark"], ["N", "V"], ["NNS", "VBP"], ["_", "_"], np.array([0, 2]))
+        >>> ArcModel.plain().judge(arcs, evidence, least=0.1).posterior
+        array([1., 1.])
+        """
+        return ArcModel(1.0, np.zeros(N_BUCKETS))
+
+    @staticmethod
+    def train(examples: Sequence[ArcExamples], options: ArcOptions) -> ArcModel:
+        """Learn from the arcs that grammars find in sentences that are new to the grammars.
+
+        Weights are rounded to numbers of two bytes, as a file holds them.
+
+        examples: the arcs to words, as `ArcExamples.to_learn_from` keeps them.
+        options: the settings.
+        """
+        plain = ArcModel.plain()
+        joined = ArcExamples.join(examples) if examples else None
+        if joined is None or not len(joined.log):
+            return plain
+
+        def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
+            """Compute the loss and its gradient."""
+            return arc_loss(joined, parameters, options.penalty)
+
+        best = minimise(loss, np.append(plain.weights, plain.slope), options.iterations)
+        return ArcModel(float(best[-1]), best[:-1].astype(np.float16).astype(np.float64))
+
+    def judge(self, parts: Parts, evidence: ArcEvidence, least: float) -> Parts:
+        """Replace the posteriors of the likely arcs to each word; their sum stays as it is.
+
+        parts: the arcs of sentences, with their posteriors.
+        evidence: the words of the sentences.
+        least: arcs with a smaller posterior keep it.
+        """
+        likely = np.flatnonzero(parts.posterior > least)
+        likely = likely[np.lexsort((parts.end[likely], parts.sentence[likely]))]
+        if not len(likely):
+            return parts
+        examples = ArcExamples.of(parts.take(likely), evidence)
+        share, _ = examples.probabilities(self.weights, self.slope)
+        mass = np.add.reduceat(parts.posterior[likely], examples.start[:-1])
+        posterior = parts.posterior.copy()
+        posterior[likely] = share * np.repeat(mass, np.diff(examples.start))
+        return parts._replace(posterior=posterior)

@@ -1,0 +1,163 @@
+"""The model of arcs: its loss, what it sees, what it leaves alone, and what it gains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.corpora import dependency_trees
+from spectral_latent.dependency import ArcModel, ArcOptions, DependencyModel, DependencyOptions, preset
+from spectral_latent.dependency.arcs import _NEAR, ArcEvidence, ArcExamples, _near, arc_loss
+from spectral_latent.dependency.options import check_together
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.evaluation import score_attachments
+from spectral_latent.model.parts import Parts
+from spectral_latent.trees import IntArray
+from tests.dependency.test_model import TREES, read
+from tests.dependency.trees import random_tree
+
+SENTENCES = read(TREES)
+EVIDENCE = ArcEvidence.of(SENTENCES[:2], DependencyOptions())
+
+
+def every_arc(rng: np.random.Generator, sizes: list[int]) -> Parts:
+    """Arcs from the root and from every other word to each word, sorted as examples are, with random posteriors."""
+    rows = [
+        (at, g, d)
+        for at, n in enumerate(sizes)
+        for d in range(1, n + 1)
+        for g in range(n + 1)
+        if g != d and (g == d - 1 or rng.random() < 0.7)  # each word has one at least
+    ]
+    sentence, begin, end = np.array(rows).T
+    return Parts(sentence, begin, end, np.zeros_like(end), rng.uniform(0.01, 1.0, len(rows)))
+
+
+def examples_of(rng: np.random.Generator) -> ArcExamples:
+    sizes = np.diff(EVIDENCE.start).tolist()
+    arcs = every_arc(rng, sizes)
+    heads = [head for sentence in SENTENCES[:2] for head in sentence.heads or ()]
+    return ArcExamples.of(arcs, EVIDENCE, heads)
+
+
+@given(st.integers(0, 1000))
+def test_the_loss_is_that_of_a_choice_among_heads(seed: int) -> None:
+    """Against a loop over words, with weights of a few buckets."""
+    rng = np.random.default_rng(seed)
+    examples = examples_of(rng).to_learn_from(2.0)
+    weights = np.zeros(len(ArcModel.plain().weights))
+    weights[np.unique(examples.buckets)[::3]] = rng.normal(size=len(np.unique(examples.buckets)[::3]))
+    expected = 0.7 / 2 * float(weights @ weights)
+    for word, first in enumerate(examples.start[:-1].tolist()):
+        arcs = range(first, int(examples.start[word + 1]))
+        score = [1.3 * examples.log[arc] + sum(weights[b] for b in examples.buckets[arc]) for arc in arcs]
+        (right,) = (s for s, arc in zip(score, arcs, strict=True) if examples.is_right[arc])
+        expected -= 2.0 * (right - math.log(sum(map(math.exp, score))))
+    loss, gradient = arc_loss(examples, np.append(weights, 1.3), 0.7)
+    assert loss == pytest.approx(expected)
+    for at in (int(examples.buckets[0, 0]), int(examples.buckets[-1, -1]), len(weights)):
+        step = np.zeros(len(weights) + 1)
+        step[at] = 1e-5
+        ahead, behind = (arc_loss(examples, np.append(weights, 1.3) + sign * step, 0.7)[0] for sign in (1, -1))
+        assert gradient[at] == pytest.approx((ahead - behind) / 2e-5, rel=1e-4, abs=1e-6)
+
+
+def test_only_words_with_a_choice_and_their_head_are_learnt_from() -> None:
+    examples = examples_of(np.random.default_rng(0))
+    kept = examples.to_learn_from(1.0)
+    sizes = np.diff(kept.start)
+    right = np.add.reduceat(kept.is_right, kept.start[:-1])
+    assert (sizes > 1).all() and (right == 1).all()
+    assert 0 < len(sizes) <= len(EVIDENCE.words)
+
+
+def near_by_hand(heads: list[int], g: int, d: int) -> dict[str, int]:
+    """Words near the arc from g to d, both from 1 and 0 for the root, by the likeliest head of every word."""
+
+    def head(word: int) -> int | None:
+        return None if word == 0 else heads[word - 1]
+
+    children = {word: [k for k in range(1, len(heads) + 1) if heads[k - 1] == word] for word in range(len(heads) + 1)}
+    siblings = [k for k in children[g] if k != d] if g else []
+    same = [k for k in siblings if (k < g) == (d < g)]
+    inner = [k for k in same if min(g, d) < k < max(g, d)]
+    outer = [k for k in same if k not in inner]
+    left = [k for k in children[d] if k < d]
+    right = [k for k in children[d] if k > d]
+    found = {
+        "head of g": head(g),
+        "best head": head(d),
+        "first child": min(left, default=None),
+        "last child": max(right, default=None),
+        "inner sibling": min(inner, key=lambda k: abs(k - d), default=None),
+        "outer sibling": min(outer, key=lambda k: abs(k - d), default=None),
+        "first of g": min((k for k in siblings if k < g), default=None),
+        "last of g": max((k for k in siblings if k > g), default=None),
+        "head of best": head(heads[d - 1]),
+    }
+    return {name: -2 if word is None else word - 1 for name, word in found.items()}
+
+
+@given(st.integers(0, 1000), st.integers(1, 9))
+def test_likely_neighbours_are_those_of_the_likeliest_heads(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    heads = list(random_tree(rng, n))
+    arcs = [(g, d) for d in range(1, n + 1) for g in range(n + 1) if g != d]
+    g, d = np.array(arcs).T - 1
+    start: IntArray = np.array([0, n])
+    found = _near(start, np.zeros_like(g), np.array(heads) - 1, g, d)
+    for row, (governor, word) in zip(found.tolist(), arcs, strict=True):
+        assert dict(zip(_NEAR, row, strict=True)) == near_by_hand(heads, governor, word)
+
+
+def test_judgements_keep_the_sum_of_each_word_and_small_posteriors() -> None:
+    rng = np.random.default_rng(1)
+    arcs = every_arc(rng, np.diff(EVIDENCE.start).tolist())
+    order = rng.permutation(len(arcs.end))  # in any order
+    arcs = arcs.take(order)
+    model = ArcModel(0.8, rng.normal(0.0, 0.2, len(ArcModel.plain().weights)))
+    judged = model.judge(arcs, EVIDENCE, 0.1)
+    word = arcs.sentence * 100 + arcs.end
+    np.testing.assert_allclose(np.bincount(word, judged.posterior), np.bincount(word, arcs.posterior))
+    small = arcs.posterior <= 0.1
+    assert small.any() and not small.all()
+    np.testing.assert_array_equal(judged.posterior[small], arcs.posterior[small])
+    assert not np.allclose(judged.posterior, arcs.posterior)
+    np.testing.assert_allclose(ArcModel.plain().judge(arcs, EVIDENCE, 0.1).posterior, arcs.posterior)
+
+
+def test_a_model_of_arcs_belongs_to_its_options(tmp_path: Path) -> None:
+    options = DependencyOptions(EstimatorOptions("clusters-em", n_states=2), arcs=ArcOptions(folds=2, iterations=5))
+    model = DependencyModel.train(SENTENCES * 5, options)
+    model.save(tmp_path / "model")
+    loaded = DependencyModel.load(tmp_path / "model")
+    for sentence in SENTENCES:
+        np.testing.assert_array_equal(loaded.posteriors(sentence), model.posteriors(sentence))
+        np.testing.assert_allclose(model.posteriors(sentence).sum(axis=0), 1.0)
+    with pytest.raises(ValueError, match="only then"):
+        replace(model, arcs=None)
+    with pytest.raises(ValueError, match="same arcs"):
+        check_together([options, replace(options, arcs=None)])
+    alone = DependencyModel.train(SENTENCES[:1], options)  # a single tree has no folds
+    assert alone.arcs is not None and not alone.arcs.weights.any()
+
+
+def test_a_model_of_arcs_gains(shared_file: Callable[[str], Any]) -> None:
+    """Of 800 sentences of French; measured 87.0 UAS with it, and 85.5 without."""
+    folder = shared_file("ud/fr_sequoia")
+    train, dev = (list(dependency_trees(folder / f"fr_sequoia-ud-{part}.conllu")) for part in ("train", "dev"))
+    scores = []
+    for arcs in (ArcOptions(), None):
+        (options,) = preset("fast")
+        model = DependencyModel.train(train[:800], replace(options, arcs=arcs))
+        parsed = [parses[0].tree for parses in model.parse_all([tree.without_tree() for tree in dev], scored=False)]
+        scores.append(score_attachments(dev, parsed).uas)
+    assert scores[0] >= scores[1] + 1.0
