@@ -149,11 +149,8 @@ class ArcEvidence(NamedTuple):
         sentences: the sentences.
         options: the settings of the grammars, which name the columns of words and tags.
         """
-        other = "xpos" if options.tags == "upos" else "upos"
-        columns = [
-            (options.words_of(each), options.tags_of(each), getattr(each, other), each.feats) for each in sentences
-        ]
-        words, tags, others, features = (list(chain.from_iterable(column)) for column in zip(*columns, strict=True))
+        columns = [(*options.tagged_tree(each)._replace(heads=()),) for each in sentences]
+        words, tags, _, others, features = (list(chain.from_iterable(each)) for each in zip(*columns, strict=True))
         start = np.cumsum([0, *(len(each.forms) for each in sentences)])
         return ArcEvidence(words, tags, others, features, start)
 

@@ -350,22 +350,6 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         evidence = ArcEvidence.of([tree.sentence for tree in trees], self.options)
         return self.arcs.judge(arcs, evidence, options.least)
 
-    def arc_examples(self, trees: Sequence[DependencySentence], least: float) -> list[ArcExamples]:
-        """List the likely arcs to the words of each tree, with the right ones marked.
-
-        trees: the trees, with one head for each word.
-        least: the least posterior of an arc.
-        """
-        found, n_members = self._found([unknown_tree(tree) for tree in trees])
-        arcs = average([each.arcs for each in found], n_members)
-        arcs = arcs.take(arcs.posterior > least)
-        examples = []
-        for at, tree in enumerate(trees):
-            of_tree = arcs.of_sentence(at)
-            of_tree = of_tree.take(np.argsort(of_tree.end, kind="stable"))
-            examples.append(ArcExamples.of(of_tree, ArcEvidence.of([tree], self.options), tree.heads))
-        return examples
-
     def _heads(self, arcs: Parts, tree: PartialDependencies, n_best: int, projective: bool) -> list[tuple[int, ...]]:
         """Find the heads of the trees with the largest sums of posteriors, without arcs whose posterior is near
         zero."""
@@ -454,5 +438,13 @@ def _learn_arcs(
 
 
 def _examples_of(model: DependencyModel, trees: Sequence[DependencySentence], least: float) -> list[ArcExamples]:
-    """List the arcs that the grammars of a model find in the sentence of each tree."""
-    return model.arc_examples(trees, least)
+    """List the arcs that the grammars of a model find in the sentence of each tree, with the right ones marked."""
+    found, n_members = model._found([unknown_tree(tree) for tree in trees])
+    arcs = average([each.arcs for each in found], n_members)
+    arcs = arcs.take(arcs.posterior > least)
+    examples = []
+    for at, tree in enumerate(trees):
+        of_tree = arcs.of_sentence(at)
+        of_tree = of_tree.take(np.argsort(of_tree.end, kind="stable"))
+        examples.append(ArcExamples.of(of_tree, ArcEvidence.of([tree], model.options), tree.heads))
+    return examples

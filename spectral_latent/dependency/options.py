@@ -78,12 +78,25 @@ class DependencyOptions(GrammarOptions):
         words: tuple[str, ...] = getattr(sentence, self.words)
         return words
 
+    def others_of(self, sentence: DependencySentence) -> tuple[str, ...]:
+        """Take the tags of a sentence from the column that `tags` does not name.
+
+        sentence: a sentence of n words.
+        """
+        return sentence.xpos if self.tags == "upos" else sentence.upos
+
     def tagged_tree(self, sentence: DependencySentence) -> TaggedTree:
         """Take the columns of a sentence from which relations are predicted.
 
         sentence: a sentence with heads.
         """
-        return TaggedTree(self.words_of(sentence), self.tags_of(sentence), sentence.heads or ())
+        return TaggedTree(
+            self.words_of(sentence),
+            self.tags_of(sentence),
+            sentence.heads or (),
+            self.others_of(sentence),
+            sentence.feats,
+        )
 
 
 def check_together(options: Sequence[DependencyOptions]) -> None:

@@ -23,11 +23,11 @@ much as rare features.  A feature has weights only for the relations with which 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, compress, islice
 from math import prod
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 import scipy
@@ -71,6 +71,28 @@ _TEMPLATES = tuple(
         "word.d word.g",
     )
 )  # see `_arcs` and `ArcFeatures`
+_MORE_TEMPLATES = (
+    *_TEMPLATES,
+    *(
+        tuple(template.split())
+        for template in (
+            "side other.d other.g",
+            "side other.d tag.g",
+            "side tag.d other.g",
+            "side features.d tag.g",
+            "side features.d features.g",
+            "side tag.d features.g",
+            "side features.d ending.g",
+            "side ending.d ending.g",
+            "side beginning.d tag.g",
+            "side tag.d beginning.g",
+            "side word.before tag.d",
+            "side word.after tag.d",
+            "side word.d tag.before",
+            "side word.d tag.after",
+        )
+    ),
+)  # of models that know the other column of tags, and morphological features
 
 
 class TaggedTree(NamedTuple):
@@ -78,11 +100,15 @@ class TaggedTree(NamedTuple):
 
     tags: the tag of each word.
     heads: the head of each word, as in `DependencySentence`.
+    others: the tag of each word in the other column of tags; empty if there are none.
+    features: the morphological features of each word; empty if there are none.
     """
 
     words: Sequence[str]
     tags: Sequence[str]
     heads: Sequence[int]
+    others: Sequence[str] = ()
+    features: Sequence[str] = ()
 
 
 class _Arcs(NamedTuple):
@@ -121,7 +147,7 @@ def _heads(trees: Sequence[TaggedTree], length: IntArray) -> IntArray:
 
     Raises ValueError if a sentence has not one tag and one head for each word, or a head is neither 0 nor a word.
     """
-    for number, (words, tags, heads) in enumerate(trees, start=1):
+    for number, (words, tags, heads, *_) in enumerate(trees, start=1):
         if not len(words) == len(tags) == len(heads):
             counts = f"{len(words)} words, {len(tags)} tags and {len(heads)} heads"
             raise ValueError(f"sentence {number} has {counts}; give each word one tag and one head")
@@ -148,7 +174,7 @@ def _arcs(trees: Sequence[TaggedTree]) -> _Arcs:
     head_of[d] = g
     columns = {"d": d, "g": g, "above": head_of[g], **_children(d, g, len(is_word))}
     # Then map these places to places of the sentences, where arcs of different trees may be the same.
-    is_new = [at == 0 or tree[:2] != trees[at - 1][:2] for at, tree in enumerate(trees)]
+    is_new = [at == 0 or tree._replace(heads=()) != trees[at - 1]._replace(heads=()) for at, tree in enumerate(trees)]
     sentences = list(compress(trees, is_new))
     sentence = np.cumsum(is_new, dtype=np.int64) - 1
     length_of = length[np.array(is_new, dtype=np.bool_)]
@@ -211,6 +237,8 @@ class ArcFeatures:
 
     tags: the known tags.
     words: the known words, in lower case.
+    others: the known tags of the other column; empty if it is not used, and then features are not used either.
+    features: the known morphological features.
 
     >>> words, tags = ["Big", "dogs", "bark", "loudly"], ["A", "N", "V", "R"]
     >>> trees = [TaggedTree(words, tags, heads) for heads in ((2, 3, 0, 3), (3, 3, 0, 3))]
@@ -219,24 +247,38 @@ class ArcFeatures:
     ((7, 20), array([0, 3, 5, 6, 1, 2, 4, 6]))
     """
 
+    later: ClassVar[frozenset[str]] = frozenset({"others", "features"})
     tags: Annotated[Vocabulary[str], Text()]
     words: Annotated[Vocabulary[str], Text()]
+    others: Annotated[Vocabulary[str], Text()] = field(default_factory=lambda: Vocabulary(()))
+    features: Annotated[Vocabulary[str], Text()] = field(default_factory=lambda: Vocabulary(()))
 
     @cached_property
     def _endings(self) -> Vocabulary[str]:
         return Vocabulary(word[-_ENDING:] for word in self.words)
 
+    @cached_property
+    def _beginnings(self) -> Vocabulary[str]:
+        return Vocabulary(word[:_ENDING] for word in self.words)
+
+    @property
+    def _templates(self) -> tuple[tuple[str, ...], ...]:
+        return _MORE_TEMPLATES if len(self.others) else _TEMPLATES
+
     @staticmethod
     def known(trees: Iterable[TaggedTree]) -> ArcFeatures:
         """Make features over the tags and the words of trees."""
         trees = list(trees)
-        tags = chain.from_iterable(tree.tags for tree in trees)
-        return ArcFeatures(Vocabulary(tags), Vocabulary(word.lower() for tree in trees for word in tree.words))
+        tags, others, features = (
+            Vocabulary(chain.from_iterable(getattr(tree, name) for tree in trees))
+            for name in ("tags", "others", "features")
+        )
+        return ArcFeatures(tags, Vocabulary(word.lower() for tree in trees for word in tree.words), others, features)
 
     @property
     def end(self) -> int:
         """A number above those of all features."""
-        return len(_TEMPLATES) * max(prod(map(self._n_values, template)) for template in _TEMPLATES)
+        return len(self._templates) * max(prod(map(self._n_values, template)) for template in self._templates)
 
     def compute(self, trees: Sequence[TaggedTree]) -> FeaturesOfArcs:
         """Number the features of the distinct arcs of trees, one for each of T templates.
@@ -248,9 +290,9 @@ class ArcFeatures:
         """
         arcs = _arcs(trees)
         columns = self._columns(arcs)
-        size = len(_TEMPLATES)
+        size = len(self._templates)
         features = np.empty((len(arcs.side), size), dtype=np.int64)
-        for number, template in enumerate(_TEMPLATES):
+        for number, template in enumerate(self._templates):
             key = np.zeros(len(features), dtype=np.int64)
             for name in template:
                 key = key * self._n_values(name) + columns[name]
@@ -260,7 +302,10 @@ class ArcFeatures:
     @property
     def _names(self) -> dict[str, Vocabulary[str]]:
         """The known values of each attribute."""
-        return {"tag": self.tags, "word": self.words, "ending": self._endings}
+        names = {"tag": self.tags, "word": self.words, "ending": self._endings}
+        if not len(self.others):
+            return names
+        return names | {"other": self.others, "features": self.features, "beginning": self._beginnings}
 
     def _n_values(self, column: str) -> int:
         """Count the values of a column; unknown values share one number, and missing words have another."""
@@ -277,6 +322,9 @@ class ArcFeatures:
             "tag": chain.from_iterable(sentence.tags for sentence in arcs.sentences),
             "word": words,
             "ending": (word[-_ENDING:] for word in words),
+            "other": chain.from_iterable(each.others or [BLANK] * len(each.words) for each in arcs.sentences),
+            "features": chain.from_iterable(each.features or [BLANK] * len(each.words) for each in arcs.sentences),
+            "beginning": (word[:_ENDING] for word in words),
         }
         is_word = _are_words(np.array([len(sentence.words) for sentence in arcs.sentences], dtype=np.int64))
         columns = {"side": arcs.side, "distance": arcs.distance}

@@ -353,6 +353,8 @@ class _Reader(NamedTuple):
                 values[field.name] = None if is_absent else self.array(at, dtype, axes, sizes)
                 continue
             if field.find(Text):
+                if f"{at}.text" not in self.arrays and field.name in getattr(cls, "later", ()):
+                    continue
                 values[field.name] = _plain_value(field, at, self.names(at), sizes)
                 continue
             known.add(field.name)

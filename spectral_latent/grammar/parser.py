@@ -226,9 +226,7 @@ def held_out_grammars(
         trainings = prepare(trees, weights)
         if anew:
             return tuple(training.estimate(jobs=jobs) for training in trainings)
-        return tuple(
-            estimate_again(training, whole, jobs) for whole, training in zip(grammars, trainings, strict=True)
-        )
+        return tuple(estimate_again(training, whole, jobs) for whole, training in zip(grammars, trainings, strict=True))
 
     return jackknife(weighted, n_folds, learn, listener)
 

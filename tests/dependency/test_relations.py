@@ -52,13 +52,29 @@ TEMPLATES = [
     "word.d",
     "word.d word.g",
 ]
+MORE = [
+    "side other.d other.g",
+    "side other.d tag.g",
+    "side tag.d other.g",
+    "side features.d tag.g",
+    "side features.d features.g",
+    "side tag.d features.g",
+    "side features.d ending.g",
+    "side ending.d ending.g",
+    "side beginning.d tag.g",
+    "side tag.d beginning.g",
+    "side word.before tag.d",
+    "side word.after tag.d",
+    "side word.d tag.before",
+    "side word.d tag.after",
+]
 
 Feature = tuple[object, ...]
 
 
 def properties(tree: TaggedTree, d: int) -> dict[str, object]:
     """Of the arc to word d, all that features are made of."""
-    words, tags, heads = tree
+    words, tags, heads, others, morphology = tree
     g = heads[d - 1]
     left, right = children(tuple(heads), d)
     siblings = [word for word in range(1, len(words) + 1) if heads[word - 1] == g]
@@ -84,13 +100,18 @@ def properties(tree: TaggedTree, d: int) -> dict[str, object]:
         found[f"tag.{name}"] = tags[place - 1] if there else None
         found[f"word.{name}"] = words[place - 1].lower() if there else None
         found[f"ending.{name}"] = words[place - 1].lower()[-3:] if there else None
+        found[f"beginning.{name}"] = words[place - 1].lower()[:3] if there else None
+        found[f"other.{name}"] = others[place - 1] if there and others else None
+        found[f"features.{name}"] = morphology[place - 1] if there and morphology else None
     return found
 
 
 def features(trees: Iterable[TaggedTree]) -> list[list[Feature]]:
-    """One for each template, of the arc to each word."""
+    """One for each template, of the arc to each word; of more templates, if the trees have more columns."""
+    trees = list(trees)
+    templates = TEMPLATES + (MORE if any(tree.others for tree in trees) else [])
     arcs = [properties(tree, d) for tree in trees for d in range(1, len(tree.words) + 1)]
-    return [[(template, *(arc[name] for name in template.split())) for template in TEMPLATES] for arc in arcs]
+    return [[(template, *(arc[name] for name in template.split())) for template in templates] for arc in arcs]
 
 
 WORDS = ["Ada", "bob", "cob", "dogs", "cogs", "eats", "is", "of"]
@@ -122,19 +143,31 @@ def trained() -> RelationModel:
 # Features
 
 names = st.sampled_from(["a", "A", "dogs", "cogs", "ß", "", "東京", "\ud800"])
-# heads that may make cycles, or several roots, but no word is its own head
-trees_of_a_sentence = st.integers(0, 7).flatmap(
-    lambda n: st.builds(
-        lambda words, tags, steps_of_each: [
-            TaggedTree(words, tags, [(d + step) % (n + 1) for d, step in enumerate(steps, 1)])
-            for steps in steps_of_each
-        ],
-        st.lists(names, min_size=n, max_size=n),
-        st.lists(st.sampled_from("XYZ"), min_size=n, max_size=n),
-        st.lists(st.lists(st.integers(1, n), min_size=n, max_size=n) if n else st.just([]), min_size=1, max_size=3),
+
+
+def trees_of_a_sentence(more: bool) -> st.SearchStrategy[list[TaggedTree]]:
+    """Heads may make cycles, or several roots, but no word is its own head; with more columns or without."""
+
+    def columns(n: int, letters: str) -> st.SearchStrategy[list[str]]:
+        return st.lists(st.sampled_from(letters), min_size=n if more else 0, max_size=n if more else 0)
+
+    return st.integers(0, 7).flatmap(
+        lambda n: st.builds(
+            lambda words, tags, steps_of_each, others, morphology: [
+                TaggedTree(words, tags, [(d + step) % (n + 1) for d, step in enumerate(steps, 1)], others, morphology)
+                for steps in steps_of_each
+            ],
+            st.lists(names, min_size=n, max_size=n),
+            st.lists(st.sampled_from("XYZ"), min_size=n, max_size=n),
+            st.lists(st.lists(st.integers(1, n), min_size=n, max_size=n) if n else st.just([]), min_size=1, max_size=3),
+            columns(n, "PQ"),
+            columns(n, "FG"),
+        )
     )
-)
-tagged_trees = trees_of_a_sentence.map(lambda trees: trees[0])
+
+
+def tagged_trees(more: bool) -> st.SearchStrategy[list[TaggedTree]]:
+    return st.lists(trees_of_a_sentence(more).map(lambda trees: trees[0]), max_size=3)
 
 
 def compute(reader: ArcFeatures, trees: list[TaggedTree]) -> np.ndarray:
@@ -143,11 +176,12 @@ def compute(reader: ArcFeatures, trees: list[TaggedTree]) -> np.ndarray:
     return found.features[found.which]
 
 
-@given(st.lists(trees_of_a_sentence, max_size=5))
+@given(st.booleans().flatmap(lambda more: st.lists(trees_of_a_sentence(more), max_size=5)))
 def test_arcs_have_the_same_features_as_in_plain_loops(lists: list[list[TaggedTree]]) -> None:
     trees = list(itertools.chain.from_iterable(lists))
     found, wanted = compute(ArcFeatures.known(trees), trees), features(trees)
-    assert found.shape == (len(wanted), len(TEMPLATES))
+    if wanted:
+        assert found.shape == (len(wanted), len(wanted[0]))
     pairs = {
         (number, name)
         for row, arc in zip(found.tolist(), wanted, strict=True)
@@ -166,9 +200,12 @@ def test_far_heads_are_told_apart_by_magnitude() -> None:
     assert steps == [2, 4, 8, 16, 32, 64]
 
 
-@given(st.lists(tagged_trees, max_size=3), st.lists(tagged_trees, max_size=3))
-def test_what_is_not_known_has_features_of_its_own(known: list[TaggedTree], other: list[TaggedTree]) -> None:
+@given(st.booleans().flatmap(lambda more: st.tuples(tagged_trees(more), tagged_trees(more))))
+def test_what_is_not_known_has_features_of_its_own(both: tuple[list[TaggedTree], list[TaggedTree]]) -> None:
     """Those of unknown tags and words are of no known arc, all others are as if everything were known."""
+    known, other = both
+    if not any(tree.others for tree in known):
+        other = [tree._replace(others=(), features=()) for tree in other]
     reader = ArcFeatures.known(known)
     number_of = dict(
         (name, number)
@@ -232,8 +269,8 @@ def test_at_the_optimum_the_model_expects_what_the_data_show_less_the_penalty() 
 
 @settings(max_examples=30)
 @given(
-    st.lists(tagged_trees, max_size=5),
-    st.lists(tagged_trees, max_size=4),
+    tagged_trees(True),
+    tagged_trees(True),
     st.sampled_from([["x"], ["x", "_"], ["x", "y", "root", "é:東"]]),
     st.integers(1, 3),
 )
