@@ -84,6 +84,7 @@ def constituency(**given: Any) -> None:
     type=click.Choice(["left", "right"]),
     help="The side of a head whose words every grammar attaches first.  [default: that of the preset]",
 )
+@click.option("--morphology", is_flag=True, help="Also learn tags, features and lemmas, as `train ud` does.")
 def dependency(**given: Any) -> None:
     """Train a dependency parser, one or more latent grammars, on dependency trees.
 
@@ -95,6 +96,21 @@ def dependency(**given: Any) -> None:
       spectral-latent train dependency nltk:dependency_treebank:train -o deps.model
     """
     _train("dependency", **given)
+
+
+@train.command(epilog=epilog_of(DEPENDENCY_SOURCES))
+@training_options(*get_args(PresetName))
+def ud(**given: Any) -> None:
+    """Train one file for a language: a dependency parser with taggers and lemmas.
+
+    The parser learns from tags and features as taggers predict them.  MODEL is written whole when training has
+    succeeded, or not at all.
+
+    \b
+    Example:
+      spectral-latent train ud en-train.conllu -o en.model --preset accurate
+    """
+    _train("dependency", morphology=True, **given)
 
 
 @train.command(epilog=epilog_of(TAGGED_SOURCES))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,13 +19,15 @@ from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstrain
 from spectral_latent.dependency.conversion import require_heads
 from spectral_latent.dependency.decoding import find_best_heads, find_n_best_heads, make_arc_matrix
 from spectral_latent.dependency.grammar import DependencyGrammar, FoundArcs
+from spectral_latent.dependency.morphology import COLUMNS, learn_lemmas, learn_taggers, tag_anew, with_columns
 from spectral_latent.dependency.options import ArcOptions, DependencyOptions, check_together, preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.training import LabelledTrees, prepare
-from spectral_latent.dependency.tree import BLANK, DependencySentence, TagColumn, check_sentence
+from spectral_latent.dependency.tree import BLANK, DependencySentence, check_sentence
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar.parser import Parser, estimate_all, held_out_grammars
 from spectral_latent.inference import SignedLog
+from spectral_latent.lexicon.lemmas import Lemmatiser
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
 from spectral_latent.model.batches import batches_of, map_batches
 from spectral_latent.model.parts import Parts, average
@@ -43,8 +45,9 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
     members: the grammars, whose posteriors of arcs are averaged; all have the same tags and columns of words and tags.
     relations: the model of the relations of arcs; None if arcs have no relations.
-    taggers: taggers of the columns `upos` and `xpos`, which tag the words without a tag there before they are parsed.
+    taggers: taggers of the columns `upos`, `xpos` and `feats`, which fill these columns before words are parsed.
     arcs: the model that judges arcs, if the options ask for one; otherwise None.
+    lemmas: finds the lemmas of parsed words that have none; None to leave them open.
 
     `score` estimates p̂ of trees with one root, projective or not; a tree with a tag that was never seen has p̂ = 0.
     `log_probabilities` is a lower bound: it sums over the trees in pruned charts, whose arcs all occurred in training
@@ -60,21 +63,22 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     """
 
     kind: ClassVar[str] = "dependency"
-    later: ClassVar[frozenset[str]] = frozenset({"taggers", "arcs"})
+    later: ClassVar[frozenset[str]] = frozenset({"taggers", "arcs", "lemmas"})
     any_tree = ANY_TREE
 
     members: tuple[DependencyGrammar, ...]
     relations: RelationModel | None = None
     taggers: tuple[LatentTagger, ...] = ()
     arcs: ArcModel | None = None
+    lemmas: Lemmatiser | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_together([member.options for member in self.members])
         if any(member.tags != self.tags for member in self.members):
             raise ValueError("the grammars of one parser must have the same tags")
-        if any(tagger.tagset not in ("upos", "xpos") for tagger in self.taggers):
-            raise ValueError("the tagset of a tagger of a dependency parser must be 'upos' or 'xpos'")
+        if any(tagger.tagset not in COLUMNS for tagger in self.taggers):
+            raise ValueError("the tagset of a tagger of a dependency parser must be 'upos', 'xpos' or 'feats'")
         if (self.arcs is None) != (self.options.arcs is None):
             raise ValueError("a parser has a model of arcs if its options have `arcs`, and only then")
 
@@ -121,6 +125,32 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             weighted = [(tree, weight) for tree, weight in zip(sentences, times, strict=False) if weight > 0.0]
             arcs = _learn_arcs(weighted, members, to_learn, jobs, listener)
         return DependencyModel(members, labelled.learn(), arcs=arcs)
+
+    @staticmethod
+    def train_language(
+        sentences: Iterable[DependencySentence],
+        options: DependencyOptions | Sequence[DependencyOptions] | None = None,
+        *,
+        weights: Iterable[float] | None = None,
+        jobs: int | None = 1,
+        listener: Listener = silent,
+    ) -> DependencyModel:
+        """Learn to parse bare words: a parser, with taggers of tags and features, and lemmas.
+
+        The parser learns from tags and features as taggers predict them, so that it knows their mistakes; gold ones
+        help it less than a parser that `train` makes.
+
+        sentences: the trees of a treebank, which are kept in memory.
+        options: the settings of the parser, as `train` takes them.
+        weights: the weight of each tree in the training of the parser; 1 if not given.
+        jobs: the number of threads; see `train`.
+        Raises the errors of `train`.
+        """
+        trees = list(check_trees(sentences, DependencySentence))
+        tagged = tag_anew(trees, jobs=jobs, listener=listener)
+        parser = DependencyModel.train(tagged, options, weights=weights, jobs=jobs, listener=listener)
+        taggers = learn_taggers(trees, jobs=jobs, listener=listener)
+        return replace(parser, taggers=taggers, lemmas=learn_lemmas(trees))
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
         """List the tags of a sentence that the model does not know; words with these tags may have any tag.
@@ -300,7 +330,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         unlabelled: list[list[DependencySentence]] = []
         for at, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
             heads = self._heads(arcs.of_sentence(at), tree, n_best, projective) if n_members[at] else []
-            unlabelled.append([sentence.with_heads(each) for each in heads])
+            unlabelled.append([self._with_lemmas(sentence).with_heads(each) for each in heads])
         labelled = iter(self.labelled(list(chain.from_iterable(unlabelled))))
         known = [
             [tree.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
@@ -325,16 +355,14 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
     def _tagged(self, trees: Sequence[PartialDependencies]) -> list[PartialDependencies]:
         """Tag the words without a tag by the taggers."""
-        sentences = [tree.sentence for tree in trees]
-        for tagger in self.taggers:
-            column = str(tagger.tagset)
-            lacking = [at for at, sentence in enumerate(sentences) if BLANK in getattr(sentence, column)]
-            found = tagger.tag_all([sentences[at].forms for at in lacking])
-            for at, tags in zip(lacking, found, strict=True):
-                old: tuple[str, ...] = getattr(sentences[at], column)
-                filled = tuple(str(new) if tag == BLANK else tag for tag, new in zip(old, tags, strict=True))
-                sentences[at] = sentences[at].with_tags(cast(TagColumn, column), filled)
+        sentences = with_columns([tree.sentence for tree in trees], self.taggers)
         return [tree._replace(sentence=sentence) for tree, sentence in zip(trees, sentences, strict=True)]
+
+    def _with_lemmas(self, sentence: DependencySentence) -> DependencySentence:
+        """Find the lemmas of a sentence without any."""
+        if self.lemmas is None or set(sentence.lemmas) != {BLANK}:
+            return sentence
+        return sentence._replace(lemmas=self.lemmas.lemmas(sentence.forms, sentence.upos, sentence.feats))
 
     def _found(self, trees: Sequence[PartialDependencies]) -> tuple[list[FoundArcs], IntArray]:
         """Find what each grammar finds in T sentences, and count the grammars that derive each of them, (T,)."""

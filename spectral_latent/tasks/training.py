@@ -304,8 +304,9 @@ def train_dependency(
     seed: int = 0,
     column: Literal["upos", "xpos"] = "upos",
     first: Literal["left", "right"] | None = None,
+    morphology: bool = False,
 ) -> DependencyModel:
-    """Train a dependency parser on trees with one root each."""
+    """Train a dependency parser on trees with one root each, and with `morphology` the taggers of its columns."""
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.dependency import preset as options_of
 
@@ -319,7 +320,8 @@ def train_dependency(
         for own in options_of(_preset(preset, estimator))
     )
     trees, weight_of_each = run.examples("trees", partial(rooted_sentences, changes=run.changes), weights)
-    return DependencyModel.train(trees, options, weights=weight_of_each, jobs=run.jobs, listener=run.watch.on_progress)
+    train = DependencyModel.train_language if morphology else DependencyModel.train
+    return train(trees, options, weights=weight_of_each, jobs=run.jobs, listener=run.watch.on_progress)
 
 
 def train_tagger(

@@ -45,6 +45,7 @@ def with_record(model: Path, file: Path, **changes: Any) -> Path:
         ("constituency", ["--preset", "accurate", "--n-states", "2"]),
         ("constituency", ["--estimator", "em"]),
         ("dependency", ["--column", "xpos", "--first", "left"]),
+        ("ud", ["--n-states", "2"]),
         ("tagger", ["--column", "xpos", "--estimator", "spectral"]),
         ("anchor", ["--n-states", "2", "--hull", "random", "--seed", "5", "--no-spelling", "--window", "2"]),
     ],

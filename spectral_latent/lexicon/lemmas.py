@@ -1,0 +1,179 @@
+"""Find the lemmas of words by edit scripts, which are learnt for words and for their last letters.
+
+An edit script cuts letters from both ends of a word and puts others there: `sees` loses s, `mice` loses -ice and gets
+-ouse.  A word that was seen has the script that it had most often with its tag; another word has that of the longest
+known ending.  Endings are learnt with the tag alone, and with the tag and the morphological features.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+from spectral_latent._compiled import check_range
+from spectral_latent._options import AtLeast
+from spectral_latent.files import Axes, Distinct, Text
+from spectral_latent.trees import IntArray, Vocabulary
+
+__all__ = ["Lemmatiser"]
+
+_LONGEST = 7  # the number of last letters in the longest ending
+_WHOLE = "^"  # stands before a whole word
+_CUT = "\t"  # divides the parts of a script and of a key; no word and no tag of CoNLL-U has it
+
+
+def _script_of(word: str, lemma: str) -> str:
+    """Make the edit script from a word to its lemma, around their longest common part."""
+    is_lower = lemma == lemma.lower()
+    start = word.lower() if is_lower else word
+    length, at, there = _longest_common(start, lemma)
+    if not length:
+        return f"={_CUT}{lemma}"
+    end = len(start) - at - length
+    return _CUT.join(("l" if is_lower else "s", str(at), lemma[:there], str(end), lemma[there + length :]))
+
+
+def _longest_common(one: str, other: str) -> tuple[int, int, int]:
+    """Find the longest common part of two strings: its length, and its places in both; the first of equals."""
+    best = (0, 0, 0)
+    before = [0] * (len(other) + 1)
+    for i, letter in enumerate(one):
+        now = [0] * (len(other) + 1)
+        for j, candidate in enumerate(other):
+            if letter == candidate:
+                now[j + 1] = before[j] + 1
+                if now[j + 1] > best[0]:
+                    best = (now[j + 1], i + 1 - now[j + 1], j + 1 - now[j + 1])
+        before = now
+    return best
+
+
+def _apply(script: str, word: str) -> str | None:
+    """Apply an edit script to a word; None if the word is too short."""
+    case, *rest = script.split(_CUT)
+    if case == "=":
+        return rest[0]
+    start = word.lower() if case == "l" else word
+    front, back = int(rest[0]), int(rest[2])
+    if front + back > len(start):
+        return None
+    return rest[1] + start[front : len(start) - back] + rest[3]
+
+
+def _endings(word: str) -> list[str]:
+    """List the endings of a word in lower case, the shortest first."""
+    lower = word.lower()
+    return [lower[len(lower) - length :] for length in range(min(_LONGEST, len(lower)) + 1)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Lemmatiser:
+    """The edit scripts of words and of endings.
+
+    keys: a tag, with morphological features or without, and a whole word or an ending.
+    script: (P,) the number of the script of each key.
+    scripts: the scripts.
+    Raises ValueError if a key has no script.
+
+    >>> lemmas = Lemmatiser.train([("dogs", "N", "_", "dog"), ("cats", "N", "_", "cat"), ("mice", "N", "_", "mouse")])
+    >>> [lemmas.lemma(word, "N", "_") for word in ("Mice", "birds")]
+    ['mouse', 'bird']
+    """
+
+    keys: Annotated[Vocabulary[str], Text()]
+    script: Annotated[IntArray, Axes("P"), AtLeast(0)]
+    scripts: Annotated[list[str], Axes("S"), Distinct()]
+
+    def __post_init__(self) -> None:
+        if len(self.keys) != len(self.script):
+            raise ValueError(f"{len(self.script)} scripts of {len(self.keys)} keys")
+        check_range("scripts", self.script, 0, len(self.scripts))
+
+    @cached_property
+    def _found(self) -> dict[str, str]:
+        return {key: self.scripts[script] for key, script in zip(self.keys, self.script.tolist(), strict=True)}
+
+    @staticmethod
+    def train(words: Iterable[tuple[str, str, str, str]]) -> Lemmatiser:
+        """Learn from words with lemmas.
+
+        words: a word, its tag, its morphological features and its lemma.
+        """
+        seen: dict[str, Counter[str]] = defaultdict(Counter)  # the scripts of each key
+        types: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+        for (word, tag, features, lemma), times in Counter(words).items():
+            types[word, tag, features][_script_of(word, lemma)] += times
+        for (word, tag, features), scripts in types.items():
+            for key in _whole_keys(word, tag, features):
+                seen[key].update(scripts)
+            (usual, _), *_ = scripts.most_common(1)
+            for ending in _endings(word):
+                for key in (f"{tag}{_CUT}{ending}", f"{tag} {features}{_CUT}{ending}"):
+                    seen[key][usual] += 1
+        # Add the keys that are looked up last first, and only where they change what the others say.
+        kept: dict[str, str] = {}
+        is_whole = {key: key.partition(_CUT)[2].startswith(_WHOLE) for key in seen}
+        for key in sorted(seen, key=lambda key: (is_whole[key], len(key.partition(_CUT)[2]), key)):
+            if is_whole[key]:
+                continue
+            tag, _, ending = key.partition(_CUT)
+            best = min(seen[key], key=lambda script: (-seen[key][script], script))
+            shorter = next((kept[f"{tag}{_CUT}{end}"] for end in _tails(ending) if f"{tag}{_CUT}{end}" in kept), None)
+            if best != shorter:
+                kept[key] = best
+        for word, tag, features in types:
+            for key in reversed(_whole_keys(word, tag, features)):
+                best = min(seen[key], key=lambda script: (-seen[key][script], script))
+                if key not in kept and _lookup(kept, word, tag, features) != best:
+                    kept[key] = best
+        names = sorted(set(kept.values()))
+        return Lemmatiser(Vocabulary(kept), Vocabulary(names).numbers(kept.values()), names)
+
+    def lemma(self, word: str, tag: str, features: str) -> str:
+        """Find the lemma of a word; the word itself if no script fits.
+
+        word: the word.
+        tag: its tag.
+        features: its morphological features.
+        """
+        script = _lookup(self._found, word, tag, features)
+        found = None if script is None else _apply(script, word)
+        return found or word
+
+    def lemmas(self, words: Sequence[str], tags: Sequence[str], features: Sequence[str]) -> tuple[str, ...]:
+        """Find the lemma of each word of a sentence.
+
+        words: the words.
+        tags: the tag of each word.
+        features: the morphological features of each word.
+        """
+        return tuple(map(self.lemma, words, tags, features))
+
+
+def _whole_keys(word: str, tag: str, features: str) -> list[str]:
+    """List the keys of a whole word, in the order in which they are looked up."""
+    return [
+        f"{tag} {features}{_CUT}{_WHOLE}{word}",
+        f"{tag}{_CUT}{_WHOLE}{word}",
+        f"{tag}{_CUT}{_WHOLE}{word.lower()}",
+    ]
+
+
+def _tails(ending: str) -> list[str]:
+    """List the shorter endings of an ending, the longest first."""
+    return [ending[at:] for at in range(1, len(ending) + 1)]
+
+
+def _lookup(scripts: dict[str, str], word: str, tag: str, features: str) -> str | None:
+    """Find the script of a word: as a whole, or by its longest ending, with features before without them."""
+    for key in _whole_keys(word, tag, features):
+        if key in scripts:
+            return scripts[key]
+    for ending in reversed(_endings(word)):
+        for key in (f"{tag} {features}{_CUT}{ending}", f"{tag}{_CUT}{ending}"):
+            if key in scripts:
+                return scripts[key]
+    return None
