@@ -21,6 +21,7 @@ from spectral_latent.evaluation.scores import (
     score_tags,
     v_measure,
 )
+from spectral_latent.evaluation.universal import score_columns
 
 __all__ = [
     "AttachmentScore",
@@ -38,6 +39,7 @@ __all__ = [
     "one_to_one",
     "score_attachments",
     "score_brackets",
+    "score_columns",
     "score_tags",
     "v_measure",
     "with_chosen_states",

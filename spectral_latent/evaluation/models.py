@@ -147,6 +147,7 @@ def evaluate_dependency_parser(
     gold: Sequence[DependencySentence],
     *,
     projective: bool = True,
+    bare: bool = False,
     jobs: int | None = 1,
     progress: _Progress = iter,
 ) -> ParserEvaluation[DependencySentence, AttachmentScore]:
@@ -155,6 +156,7 @@ def evaluate_dependency_parser(
     model: the parser.
     gold: the trees, which may have several roots.
     projective: whether parses must be projective.
+    bare: whether to give the parser the words alone.
     jobs: the number of processes that parse; their CPU times are added up.
     progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
 
@@ -165,7 +167,7 @@ def evaluate_dependency_parser(
     >>> evaluation.score.uas, evaluation.nonpositive_share, evaluation.has_relations
     (100.0, 0.0, False)
     """
-    sentences = [sentence.without_tree() for sentence in gold]
+    sentences = [DependencySentence.of(each.forms) if bare else each.without_tree() for each in gold]
     parses, seconds = _parse_all(model, sentences, jobs, progress, projective=projective)
     parsed = [parse.tree for parse in parses]
     signs = model.score(sentence for sentence in gold if len(sentence.roots) == 1).sign

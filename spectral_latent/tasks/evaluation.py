@@ -43,6 +43,7 @@ class Gold(NamedTuple):
     universal: whether to map gold tags to universal ones.
     perplexity: whether to compute the perplexity, too.
     non_projective: whether the arcs of parses may cross.
+    bare: whether a dependency parser is given the words alone, and all columns are scored.
     jobs: the number of processes.
     """
 
@@ -54,6 +55,7 @@ class Gold(NamedTuple):
     universal: bool = False
     perplexity: bool = False
     non_projective: bool = False
+    bare: bool = False
     jobs: int = 1
 
     def _refuse(self, kind: str, *names: str) -> None:
@@ -95,6 +97,7 @@ class Gold(NamedTuple):
 
 _NEEDED = {
     "non_projective": "dependency parsers",
+    "bare": "dependency parsers",
     "jobs": "parsers",
     "column": "taggers",
     "universal": "taggers",
@@ -111,7 +114,7 @@ def evaluate_phrases(parser: ConstituencyModel, given: Gold) -> Figures:
     from spectral_latent.evaluation import evaluate_parser
 
     given._refuse("a parser", "column", "universal")
-    given._refuse("not one", "non_projective")
+    given._refuse("not one", "non_projective", "bare")
     gold = given._read(gold_trees, "trees", lambda tree: len(tree.words))
     evaluation = evaluate_parser(parser, gold, jobs=given.jobs, progress=partial(given.watch.bar, label="Parsing"))
     scores = evaluation.score
@@ -141,7 +144,7 @@ def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
     parser: the parser.
     given: the gold trees.
     """
-    from spectral_latent.evaluation import evaluate_dependency_parser
+    from spectral_latent.evaluation import evaluate_dependency_parser, score_columns
 
     given._refuse("a parser", "column", "universal")
 
@@ -153,13 +156,21 @@ def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
         parser,
         gold,
         projective=not given.non_projective,
+        bare=given.bare,
         jobs=given.jobs,
         progress=partial(given.watch.bar, label="Parsing"),
     )
+    if given.bare:
+        figures: Figures = {
+            **score_columns(gold, [parse.tree for parse in evaluation.parses]),
+            "sentences": len(gold),
+            "sentences_per_second": evaluation.sentences_per_second,
+        }
+        return given._with_perplexity(figures, parser, gold, [len(sentence.forms) for sentence in gold])
     unknown_tags = Counter(tag for sentence in gold for tag in parser.unknown_tags(sentence))
     warn_of_unknown_tags(parser, unknown_tags, given.watch)
     score = evaluation.score
-    figures: Figures = {
+    figures = {
         "uas": score.uas,
         "las": score.las if evaluation.has_relations else None,
         "uas_no_punctuation": score.uas_no_punctuation,
@@ -194,7 +205,7 @@ def evaluate_tags(model: Any, given: Gold) -> Figures:
     """
     from spectral_latent.evaluation import evaluate_tagger
 
-    given._refuse("not one", "non_projective", "jobs")
+    given._refuse("not one", "non_projective", "bare", "jobs")
     tagger = LoadedTagger.of(model, given.file)
     gold = given._tagged(tagger.column)
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
@@ -229,7 +240,7 @@ def evaluate_states(model: Any, given: Gold) -> Figures:
     """
     from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
 
-    given._refuse("not one", "non_projective", "jobs")
+    given._refuse("not one", "non_projective", "bare", "jobs")
     given._refuse("compared by its states", "perplexity")
     find = states_of(model, given.file)
     gold = given._tagged()
