@@ -151,13 +151,13 @@ def test_a_model_of_arcs_belongs_to_its_options(tmp_path: Path) -> None:
 
 
 def test_a_model_of_arcs_gains(shared_file: Callable[[str], Any]) -> None:
-    """Of 800 sentences of French; measured 87.0 UAS with it, and 85.5 without."""
+    """Of 500 sentences of French; measured 86.4 UAS with it, and 84.8 without."""
     folder = shared_file("ud/fr_sequoia")
     train, dev = (list(dependency_trees(folder / f"fr_sequoia-ud-{part}.conllu")) for part in ("train", "dev"))
     scores = []
     for arcs in (ArcOptions(), None):
         (options,) = preset("fast")
-        model = DependencyModel.train(train[:800], replace(options, arcs=arcs))
+        model = DependencyModel.train(train[:500], replace(options, arcs=arcs))
         parsed = [parses[0].tree for parses in model.parse_all([tree.without_tree() for tree in dev], scored=False)]
         scores.append(score_attachments(dev, parsed).uas)
     assert scores[0] >= scores[1] + 1.0

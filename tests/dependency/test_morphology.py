@@ -98,10 +98,10 @@ def test_sentences_that_lack_a_tag_are_counted() -> None:
 
 
 def test_french_from_bare_words(shared_file: Callable[[str], Any]) -> None:
-    """Of 500 sentences, on the first 200 of dev; measured 95.2, 91.4, 95.7 and a LAS of 74.8."""
+    """Of 250 sentences, on the first 100 of dev; measured 91.2, 87.5, 92.9 and a LAS of 66.8."""
     folder = shared_file("ud/fr_sequoia")
     train, dev = (list(dependency_trees(folder / f"fr_sequoia-ud-{part}.conllu")) for part in ("train", "dev"))
-    model, gold = DependencyModel.train_language(train[:500]), dev[:200]
+    model, gold = DependencyModel.train_language(train[:250]), dev[:100]
     bare = [DependencySentence.of(tree.forms) for tree in gold]
     parsed = [parses[0].tree for parses in model.parse_all(bare, scored=False)]
     words = sum(len(tree.forms) for tree in gold)
@@ -114,6 +114,6 @@ def test_french_from_bare_words(shared_file: Callable[[str], Any]) -> None:
         for column in ("upos", "feats", "lemmas")
     }
     shares = {column: 100 * n / words for column, n in right.items()}
-    floors = {"upos": 94.5, "feats": 90.5, "lemmas": 95.0}
+    floors = {"upos": 90.5, "feats": 86.5, "lemmas": 92.0}
     assert all(shares[column] >= floor for column, floor in floors.items()), shares
-    assert score_attachments(gold, parsed).las >= 73.8
+    assert score_attachments(gold, parsed).las >= 65.5
