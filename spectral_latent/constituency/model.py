@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, groupby, repeat
+from itertools import chain, groupby
 from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
@@ -166,9 +166,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         del trainings  # free the memory while the folds are read
         members = grammars[: len(several)]
         if to_learn is not None:
-            times = repeat(1.0) if weights is None else weights
-            weighted = [(tree, weight) for tree, weight in zip(phrases, times, strict=False) if weight > 0.0]
-            spans = _learn_spans(weighted, members, to_learn, jobs, listener)
+            spans = _learn_spans(phrases, weights, members, to_learn, jobs, listener)
         return ConstituencyModel(members, spans, FunctionLabeller(grammars[-1]) if labelling else None)
 
     def with_limits(self, limits: Limits) -> ConstituencyModel:
@@ -460,7 +458,8 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
 
 def _learn_spans(
-    weighted: Sequence[tuple[Phrase, float]],
+    trees: Iterable[Phrase],
+    weights: Iterable[float] | None,
     grammars: Sequence[PhraseGrammar],
     options: SpanOptions,
     jobs: int | None,
@@ -469,7 +468,8 @@ def _learn_spans(
     """Train a model of spans on the constituents that grammars find in sentences that are new to them."""
     alone = [replace(grammar.options, spans=None) for grammar in grammars]
     folds = held_out_grammars(
-        weighted,
+        trees,
+        weights,
         options.folds,
         grammars,
         lambda trees, weights: prepare(trees, alone, weights=weights, jobs=jobs),

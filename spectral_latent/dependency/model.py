@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -121,9 +121,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         del trainings  # free the memory while the folds are read
         arcs = None
         if to_learn is not None:
-            times = repeat(1.0) if weights is None else weights
-            weighted = [(tree, weight) for tree, weight in zip(sentences, times, strict=False) if weight > 0.0]
-            arcs = _learn_arcs(weighted, members, to_learn, jobs, listener)
+            arcs = _learn_arcs(sentences, weights, members, to_learn, jobs, listener)
         return DependencyModel(members, labelled.learn(), arcs=arcs)
 
     @staticmethod
@@ -441,7 +439,8 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
 
 def _learn_arcs(
-    weighted: Sequence[tuple[DependencySentence, float]],
+    trees: Iterable[DependencySentence],
+    weights: Iterable[float] | None,
     grammars: Sequence[DependencyGrammar],
     options: ArcOptions,
     jobs: int | None,
@@ -450,7 +449,8 @@ def _learn_arcs(
     """Train a model of arcs on those that grammars find in sentences that are new to them."""
     alone = [replace(grammar.options, arcs=None) for grammar in grammars]
     folds = held_out_grammars(
-        weighted,
+        trees,
+        weights,
         options.folds,
         grammars,
         lambda trees, weights: prepare(trees, alone, weights=weights, jobs=jobs),

@@ -6,6 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import repeat
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -204,7 +205,8 @@ def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
 
 
 def held_out_grammars(
-    weighted: Sequence[tuple[Tree, float]],
+    trees: Iterable[Tree],
+    weights: Iterable[float] | None,
     n_folds: int,
     grammars: Sequence[Grammar],
     prepare: Callable[[list[Tree], list[float]], list[Training[Grammar]]],
@@ -215,7 +217,8 @@ def held_out_grammars(
 ) -> Iterator[tuple[tuple[Grammar, ...], list[Tree], list[float]]]:
     """Yield for each fold the grammars of the other folds, and the trees of the fold with their weights.
 
-    weighted: the trees, and the weight of each.
+    trees: the trees.
+    weights: the weight of each tree; trees of weight 0 are left out.  None for 1.
     grammars: the grammars of all trees.
     prepare: makes the treebanks of the grammars.
     anew: whether to estimate the grammars from the beginning, and not by one iteration of EM.
@@ -228,6 +231,8 @@ def held_out_grammars(
             return tuple(training.estimate(jobs=jobs) for training in trainings)
         return tuple(estimate_again(training, whole, jobs) for whole, training in zip(grammars, trainings, strict=True))
 
+    times = repeat(1.0) if weights is None else weights
+    weighted = [(tree, weight) for tree, weight in zip(trees, times, strict=False) if weight > 0.0]
     return jackknife(weighted, n_folds, learn, listener)
 
 

@@ -102,31 +102,29 @@ class Lemmatiser:
 
         words: a word, its tag, its morphological features and its lemma.
         """
-        seen: dict[str, Counter[str]] = defaultdict(Counter)  # the scripts of each key
         types: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
         for (word, tag, features, lemma), times in Counter(words).items():
             types[word, tag, features][_script_of(word, lemma)] += times
+        # Count the scripts of whole words, and how many words with each ending usually have each script.
+        of_words: dict[str, Counter[str]] = defaultdict(Counter)
+        of_endings: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         for (word, tag, features), scripts in types.items():
             for key in _whole_keys(word, tag, features):
-                seen[key].update(scripts)
+                of_words[key].update(scripts)
             (usual, _), *_ = scripts.most_common(1)
             for ending in _endings(word):
-                for key in (f"{tag}{_CUT}{ending}", f"{tag} {features}{_CUT}{ending}"):
-                    seen[key][usual] += 1
-        # Add the keys that are looked up last first, and only where they change what the others say.
+                of_endings[tag, ending][usual] += 1
+                of_endings[f"{tag} {features}", ending][usual] += 1
+        # Keep what is looked up last first, and only where it changes what the others say.
         kept: dict[str, str] = {}
-        is_whole = {key: key.partition(_CUT)[2].startswith(_WHOLE) for key in seen}
-        for key in sorted(seen, key=lambda key: (is_whole[key], len(key.partition(_CUT)[2]), key)):
-            if is_whole[key]:
-                continue
-            tag, _, ending = key.partition(_CUT)
-            best = min(seen[key], key=lambda script: (-seen[key][script], script))
-            shorter = next((kept[f"{tag}{_CUT}{end}"] for end in _tails(ending) if f"{tag}{_CUT}{end}" in kept), None)
-            if best != shorter:
-                kept[key] = best
+        for tag, ending in sorted(of_endings, key=lambda key: (len(key[1]), key)):
+            best = _commonest(of_endings[tag, ending])
+            shorter = (f"{tag}{_CUT}{ending[at:]}" for at in range(1, len(ending) + 1))
+            if best != next((kept[key] for key in shorter if key in kept), None):
+                kept[f"{tag}{_CUT}{ending}"] = best
         for word, tag, features in types:
             for key in reversed(_whole_keys(word, tag, features)):
-                best = min(seen[key], key=lambda script: (-seen[key][script], script))
+                best = _commonest(of_words[key])
                 if key not in kept and _lookup(kept, word, tag, features) != best:
                     kept[key] = best
         names = sorted(set(kept.values()))
@@ -162,9 +160,9 @@ def _whole_keys(word: str, tag: str, features: str) -> list[str]:
     ]
 
 
-def _tails(ending: str) -> list[str]:
-    """List the shorter endings of an ending, the longest first."""
-    return [ending[at:] for at in range(1, len(ending) + 1)]
+def _commonest(scripts: Counter[str]) -> str:
+    """Find the commonest script, the first in the alphabet of equals."""
+    return min(scripts, key=lambda script: (-scripts[script], script))
 
 
 def _lookup(scripts: dict[str, str], word: str, tag: str, features: str) -> str | None:
