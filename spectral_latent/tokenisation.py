@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["MARKS", "Token", "Tokenisation"]
+__all__ = ["MARKS", "Token", "Tokenisation", "check_text"]
 
 _PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n")
 _OPENING = "\"'`“‘„«‹([{"
@@ -59,15 +59,22 @@ class Token(NamedTuple):
     word: the word as the corpus writes it, such as `-LRB-`.
     form: the word as it stands in the text, such as `(`.
     first: the index of the first character of the word in the text.
+    part: the number of the word within its token, from 1, if the token has several words; otherwise 0.
     """
 
     word: str
     form: str
     first: int
+    part: int = 0
+
+    @property
+    def shown(self) -> str:
+        """The word as a list of words shows it: as in the text, unless the text has several words in one."""
+        return self.word if self.part else self.form
 
     @property
     def end(self) -> int:
-        """Return the index after the last character of the word."""
+        """The index after the last character of the word, or of the token that it is part of."""
         return self.first + len(self.form)
 
 
@@ -94,7 +101,7 @@ class Tokenisation:
 
         Raises TypeError for anything but a string.
         """
-        _check_text(text)
+        check_text(text)
         for paragraph, end in _between(text, [match.end() for match in _PARAGRAPH_END.finditer(text)]):
             for first, last in self._sentence_spans(text[paragraph:end]):
                 if tokens := self._tokens(text, paragraph + first, paragraph + last):
@@ -107,7 +114,7 @@ class Tokenisation:
 
         Raises TypeError for anything but a string.
         """
-        _check_text(sentence)
+        check_text(sentence)
         return self._tokens(sentence, 0, len(sentence))
 
     def is_raw(self, words: Sequence[str]) -> bool:
@@ -242,8 +249,11 @@ class Tokenisation:
             first = end
 
 
-def _check_text(text: object) -> None:
-    """Raise TypeError for anything but a string."""
+def check_text(text: object) -> None:
+    """Raise TypeError for anything but a string.
+
+    text: what should be a raw text.
+    """
     if not isinstance(text, str):
         raise TypeError(f"a raw text is a string, not {text!r:.60}; words that are divided need no tokenisation")
 

@@ -34,7 +34,14 @@ __all__ = ["evaluate"]
 @click.option("--perplexity", is_flag=True, help="Also compute the perplexity per word.")
 @click.option("--unsupervised", is_flag=True, help="Compare states that have no names with gold tags.")
 @non_projective_option
-@click.option("--bare", is_flag=True, help="Give a dependency parser the words alone, and score all its columns.")
+@click.option(
+    "--from",
+    "origin",
+    type=click.Choice(["tags", "words", "text"]),
+    default="tags",
+    show_default=True,
+    help="What a dependency parser is given; without tags, all columns are scored.",
+)
 @jobs_option
 @json_option
 @quiet_option

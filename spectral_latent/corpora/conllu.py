@@ -41,14 +41,15 @@ CONLLU = (".conllu", ".conll", ".conllx")  # the endings of the names of files i
 MALT_TAB = (".dp", ".tab")
 _COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 _TAB = ("FORM", "TAG", "HEAD", "DEPREL")
-_HEAD = _COLUMNS.index("HEAD")
+_FORM, _HEAD = _COLUMNS.index("FORM"), _COLUMNS.index("HEAD")
 _READ = _COLUMNS[: _COLUMNS.index("DEPREL") + 1]  # the columns that are read
 _FORBIDS = "!"  # before the heads that a word must not have
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _NO_WORD = re.compile(r"([0-9]{1,9})([-.])([1-9][0-9]{0,8})")  # 3-4, a token of two words; 3.1, an empty node
-_NO_WORD_LINE = re.compile(r"^[0-9]+([-.])[0-9]+\t", re.MULTILINE)
+_EMPTY_NODE_LINE = re.compile(r"^[0-9]+\.[0-9]+\t", re.MULTILINE)
 _HEAD_REMEDY = "give the number of another word of the sentence, or 0 for the root"
 _Row = tuple[Line, list[str]]  # a line, and its columns
+_Ranges = list[tuple[int, int, str]]  # the first and the last word of a token of several words, and its form
 
 
 def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
@@ -65,8 +66,9 @@ def read_conllu(path: str | os.PathLike[str]) -> Iterator[DependencySentence]:
 def parse_conllu(text: str, source: str = "<string>") -> Iterator[DependencySentence]:
     """Read the sentences of a text in CoNLL-U or CoNLL-X.
 
-    The words are the syntactic words: lines for tokens of several words (ID 3-4) and for empty nodes (ID 3.1) are left
-    out.  Columns are kept as they stand, also words with spaces; the last two columns are not read.  Heads may be
+    The words are the syntactic words.  Of lines for tokens of several words (ID 3-4) the form is kept; lines for empty
+    nodes (ID 3.1) are left out.  Columns are kept as they stand, also words with spaces; the last two columns are not
+    read.  Heads may be
     missing (`_`) from a whole sentence.  A comment belongs to the sentence in which or before which it stands.
 
     text: the sentences.
@@ -96,8 +98,8 @@ def parse_with_lines(
     >>> [lines for _, lines in parse_with_lines(f"{line}\\n\\n# again\\n{line}")]
     [[1], [4]]
     """
-    for words, comments in _sentences(text, source, line):
-        yield _sentence(words, comments, _all_heads(words)), _line_numbers(words)
+    for words, comments, ranges in _sentences(text, source, line):
+        yield _sentence(words, comments, _all_heads(words), ranges), _line_numbers(words)
 
 
 def count_no_words(text: str, changes: Changes) -> None:
@@ -106,11 +108,9 @@ def count_no_words(text: str, changes: Changes) -> None:
     >>> changes = Changes()
     >>> count_no_words("1-2\\tdel\\t_\\n1\\tde\\t_\\n2\\tel\\t_\\n2.1\\tsol\\t_\\n", changes)
     >>> print(changes.table())
-    1  tokens of several words left out, whose words stay
     1  empty nodes left out
     """
-    kinds = {"-": "tokens of several words left out, whose words stay", ".": "empty nodes left out"}
-    changes.counts.update(kinds[mark] for mark in _NO_WORD_LINE.findall(text))
+    changes.counts.update("empty nodes left out" for _ in _EMPTY_NODE_LINE.findall(text))
 
 
 def parse_partial_conllu(text: str, source: str = "<string>") -> Iterator[PartialDependencies]:
@@ -143,8 +143,8 @@ def parse_partial_conllu_with_lines(
     >>> [lines for _, lines in parse_partial_conllu_with_lines(f"{line}\\n\\n# again\\n{line}")]
     [[1], [4]]
     """
-    for words, comments in _sentences(text, source, line=1):
-        sentence = _sentence(words, comments, None)
+    for words, comments, ranges in _sentences(text, source, line=1):
+        sentence = _sentence(words, comments, None, ranges)
         heads: dict[int, int] = {}
         forbidden: list[tuple[int, int]] = []
         for word, (line, columns) in enumerate(words, start=1):
@@ -167,8 +167,8 @@ def _line_numbers(words: list[_Row]) -> list[int]:
     return [line.number for line, _ in words]
 
 
-def _sentences(text: str, source: str, line: int) -> Iterator[tuple[list[_Row], list[str]]]:
-    """Divide a text, whose first line has the number `line`, into sentences: the rows of words, and the comments."""
+def _sentences(text: str, source: str, line: int) -> Iterator[tuple[list[_Row], list[str], _Ranges]]:
+    """Divide a text, whose first line has the number `line`, into sentences: the rows of words, comments and ranges."""
     comments: list[str] = []
     rows: list[_Row] = []
     is_empty = True
@@ -179,7 +179,8 @@ def _sentences(text: str, source: str, line: int) -> Iterator[tuple[list[_Row], 
         elif content.strip(" "):
             rows.append(_columns(content, Line(source, number)))
         elif rows:
-            yield _words(rows), comments
+            words, ranges = _words(rows)
+            yield words, comments, ranges
             comments = []
             rows = []
             is_empty = False
@@ -209,7 +210,7 @@ def parse_tab_with_lines(
                 _columns_of_tab(content.removesuffix("\r"), Line(source, number), word)
                 for word, (number, content) in enumerate(block, start=1)
             ]
-            yield _sentence(words, [], _all_heads(words)), _line_numbers(words)
+            yield _sentence(words, [], _all_heads(words), []), _line_numbers(words)
 
 
 def to_conllu(sentence: DependencySentence) -> str:
@@ -235,7 +236,10 @@ def to_conllu(sentence: DependencySentence) -> str:
         raise ValueError("a comment has a line break within; make two comments of it")
     heads = ("_",) * len(sentence.forms) if sentence.heads is None else map(str, sentence.heads)
     lines = [f"# {comment}" for comment in sentence.comments]
+    ranges = {first: (f"{first}-{last}", form, *"________") for first, last, form in sentence.ranges}
     for number, columns in enumerate(zip(*sentence[:5], heads, sentence.relations, strict=True), start=1):
+        if number in ranges:
+            lines.append("\t".join(map(_writable, _COLUMNS, ranges[number])))
         lines.append("\t".join(map(_writable, _COLUMNS, (str(number), *columns, "_", "_"))))
     return "\n".join((*lines, "", ""))
 
@@ -270,9 +274,10 @@ def _check_filled(columns: list[str], names: tuple[str, ...], line: Line) -> lis
     return columns
 
 
-def _words(rows: list[_Row]) -> list[_Row]:
-    """Return the rows of a sentence that are words, and check the IDs of all rows."""
+def _words(rows: list[_Row]) -> tuple[list[_Row], _Ranges]:
+    """Return the rows of a sentence that are words, and its tokens of several words, and check the IDs of all rows."""
     words: list[_Row] = []
+    ranges: _Ranges = []
     range_end = 0  # the last word of the latest range
     range_line = rows[0][0]
     last_empty = 0  # the number of the latest empty node after the latest word
@@ -288,6 +293,7 @@ def _words(rows: list[_Row]) -> list[_Row]:
         if kind == "-" and range_end < first == due <= second:
             range_end = second
             range_line = line
+            ranges.append((first, second, columns[_FORM]))
         elif kind == "." and first == len(words) and second > last_empty:
             last_empty = second
         else:
@@ -302,15 +308,17 @@ def _words(rows: list[_Row]) -> list[_Row]:
             f"a range up to the word {range_end} in a sentence of {counted(len(words), 'word')}; add the words, or end "
             f"the range at the last word"
         )
-    return words
+    return words, ranges
 
 
-def _sentence(words: list[_Row], comments: list[str], heads: tuple[int, ...] | None) -> DependencySentence:
-    """Make a sentence of the rows of its words and of their heads."""
+def _sentence(
+    words: list[_Row], comments: list[str], heads: tuple[int, ...] | None, ranges: _Ranges
+) -> DependencySentence:
+    """Make a sentence of the rows of its words, of their heads, and of the tokens of several words."""
     _, forms, lemmas, upos, xpos, feats, _, relations = (
         tuple(map(intern, column)) for column in zip(*(columns[: len(_READ)] for _, columns in words), strict=True)
     )
-    return DependencySentence(forms, lemmas, upos, xpos, feats, heads, relations, tuple(comments))
+    return DependencySentence(forms, lemmas, upos, xpos, feats, heads, relations, tuple(comments), tuple(ranges))
 
 
 def _all_heads(words: list[_Row]) -> tuple[int, ...] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -19,7 +20,14 @@ from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstrain
 from spectral_latent.dependency.conversion import require_heads
 from spectral_latent.dependency.decoding import find_best_heads, find_n_best_heads, make_arc_matrix
 from spectral_latent.dependency.grammar import DependencyGrammar, FoundArcs
-from spectral_latent.dependency.morphology import COLUMNS, learn_lemmas, learn_taggers, tag_anew, with_columns
+from spectral_latent.dependency.morphology import (
+    COLUMNS,
+    learn_lemmas,
+    learn_segmenter,
+    learn_taggers,
+    tag_anew,
+    with_columns,
+)
 from spectral_latent.dependency.options import ArcOptions, DependencyOptions, check_together, preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.training import LabelledTrees, prepare
@@ -28,10 +36,12 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar.parser import Parser, estimate_all, held_out_grammars
 from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon.lemmas import Lemmatiser
+from spectral_latent.lexicon.segmentation import LearntTokenisation, Segmenter
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
 from spectral_latent.model.batches import batches_of, map_batches
 from spectral_latent.model.parts import Parts, average
 from spectral_latent.sequence import LatentTagger
+from spectral_latent.tokenisation import Token, Tokenisation
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["DependencyModel"]
@@ -48,6 +58,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     taggers: taggers of the columns `upos`, `xpos` and `feats`, which fill these columns before words are parsed.
     arcs: the model that judges arcs, if the options ask for one; otherwise None.
     lemmas: finds the lemmas of parsed words that have none; None to leave them open.
+    segmenter: divides raw text; None to divide it by the rules of `Tokenisation`.
 
     `score` estimates p̂ of trees with one root, projective or not; a tree with a tag that was never seen has p̂ = 0.
     `log_probabilities` is a lower bound: it sums over the trees in pruned charts, whose arcs all occurred in training
@@ -63,7 +74,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     """
 
     kind: ClassVar[str] = "dependency"
-    later: ClassVar[frozenset[str]] = frozenset({"taggers", "arcs", "lemmas"})
+    later: ClassVar[frozenset[str]] = frozenset({"taggers", "arcs", "lemmas", "segmenter"})
     any_tree = ANY_TREE
 
     members: tuple[DependencyGrammar, ...]
@@ -71,6 +82,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     taggers: tuple[LatentTagger, ...] = ()
     arcs: ArcModel | None = None
     lemmas: Lemmatiser | None = None
+    segmenter: Segmenter | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -133,7 +145,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         jobs: int | None = 1,
         listener: Listener = silent,
     ) -> DependencyModel:
-        """Learn to parse bare words: a parser, with taggers of tags and features, and lemmas.
+        """Learn to parse raw text: a parser, with taggers of tags and features, lemmas, and the division of text.
 
         The parser learns from tags and features as taggers predict them, so that it knows their mistakes; gold ones
         help it less than a parser that `train` makes.
@@ -148,7 +160,13 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         tagged = tag_anew(trees, jobs=jobs, listener=listener)
         parser = DependencyModel.train(tagged, options, weights=weights, jobs=jobs, listener=listener)
         taggers = learn_taggers(trees, jobs=jobs, listener=listener)
-        return replace(parser, taggers=taggers, lemmas=learn_lemmas(trees))
+        return replace(parser, taggers=taggers, lemmas=learn_lemmas(trees), segmenter=learn_segmenter(trees))
+
+    @cached_property
+    def tokenisation(self) -> Tokenisation:
+        """The way in which raw text is divided into sentences and words: as learnt, or by rules."""
+        rules = super().tokenisation
+        return rules if self.segmenter is None else LearntTokenisation(rules.known, self.segmenter)
 
     def unknown_tags(self, sentence: DependencySentence) -> list[str]:
         """List the tags of a sentence that the model does not know; words with these tags may have any tag.
@@ -276,6 +294,13 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
     def _sentence(self, words: Sequence[str]) -> DependencySentence:
         return DependencySentence.of(words)
+
+    def sentence_of(self, tokens: Sequence[Token]) -> DependencySentence:
+        """Make a sentence of the words that `tokenisation` found in a text.
+
+        tokens: the words of the sentence.
+        """
+        return DependencySentence.of_tokens(tokens)
 
     def _words(self, sentence: DependencySentence) -> Sequence[str]:
         words: Sequence[str] = self.options.words_of(sentence)

@@ -1,4 +1,4 @@
-"""Predict the columns of words that a parser sees: tags, morphological features and lemmas.
+"""Predict what a parser of raw text sees: sentences, words, tags, morphological features and lemmas.
 
 A parser of raw text learns from columns as taggers predict them.  For training, each part of the treebank is tagged by
 taggers of the other parts, so that its mistakes are those of new text.
@@ -7,21 +7,32 @@ taggers of the other parts, so that its mistakes are those of new text.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from spectral_latent._options import counted
 from spectral_latent.dependency.tree import BLANK, DependencySentence
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.lexicon.lemmas import Lemmatiser
+from spectral_latent.lexicon.segmentation import DividedText, Segmenter
 from spectral_latent.model.parts import jackknife
 from spectral_latent.sequence import LatentTagger, TaggerOptions
 from spectral_latent.sequence import preset as tagger_preset
 
-__all__ = ["COLUMNS", "learn_lemmas", "learn_taggers", "tag_anew", "with_columns"]
+__all__ = [
+    "COLUMNS",
+    "divided_texts",
+    "learn_lemmas",
+    "learn_segmenter",
+    "learn_taggers",
+    "tag_anew",
+    "with_columns",
+]
 
 COLUMNS = ("upos", "xpos", "feats")  # the columns that taggers may predict
+_PARAGRAPH = 20  # sentences of a text to learn from, if the treebank marks no paragraphs
 _FOLDS = 4  # the parts of a treebank that are tagged by taggers of the other parts
 
 
@@ -123,3 +134,84 @@ def learn_lemmas(sentences: Sequence[DependencySentence]) -> Lemmatiser | None:
         for word in zip(each.forms, each.upos, each.feats, each.lemmas, strict=True)
     ]
     return Lemmatiser.train(words) if words else None
+
+
+def learn_segmenter(sentences: Sequence[DependencySentence]) -> Segmenter | None:
+    """Learn to divide raw text from the comments `text` of a treebank; None, with a warning, if no sentence has one.
+
+    Sentences whose text does not have their tokens are left out, and a warning counts them.
+
+    sentences: the sentences of a treebank, in the order of the texts.
+    """
+    placed = [each for each in sentences if _places_of(each) is not None]
+    if not placed:
+        warnings.warn(
+            "no sentence has a comment `# text = ...` with its tokens; raw text will be divided by rules", stacklevel=2
+        )
+        return None
+    if lacking := len(sentences) - len(placed):
+        warnings.warn(
+            f"{counted(lacking, 'sentence')} of {len(sentences)} have no comment `# text = ...` with their tokens; the "
+            f"division of raw text is learnt from the others",
+            stacklevel=2,
+        )
+    return Segmenter.train(divided_texts(placed, _PARAGRAPH))
+
+
+def divided_texts(sentences: Sequence[DependencySentence], most: int | None = None) -> list[DividedText]:
+    """Make the paragraphs of a treebank, as the comments `text`, `newpar` and `newdoc` have them.
+
+    Sentences are joined by a space if most tokens are followed by one.  The text of a sentence whose comments do not
+    have it is its tokens with spaces between them.
+
+    sentences: the sentences, in the order of the texts.
+    most: the largest number of sentences of a paragraph; None for any number.
+
+    >>> one = DependencySentence.of(["Dogs", "bark", "."])._replace(comments=("newpar", "text = Dogs bark."))
+    >>> divided_texts([one, one._replace(comments=())])[0].text
+    'Dogs bark. Dogs bark .'
+    """
+    found = [_places_of(each) or _places_of(_with_text(each)) or ("", []) for each in sentences]
+    spaces = [one[1] < other[0] for _, tokens in found for one, other in pairwise(tokens)]
+    between = " " if 2 * sum(spaces) >= len(spaces) else ""
+    paragraphs: list[DividedText] = []
+    for sentence, (text, tokens) in zip(sentences, found, strict=True):
+        opens = any(comment.startswith(("newpar", "newdoc")) for comment in sentence.comments)
+        if opens or not paragraphs or len(paragraphs[-1].last) == most:
+            paragraphs.append(DividedText("", [], []))
+        before, placed, last = paragraphs[-1]
+        start = before + between if before else ""
+        placed += [(len(start) + first, len(start) + end, words) for first, end, words in tokens]
+        last.append(len(placed) - 1)
+        paragraphs[-1] = DividedText(start + text, placed, last)
+    return paragraphs
+
+
+def _places_of(sentence: DependencySentence) -> tuple[str, list[tuple[int, int, tuple[str, ...]]]] | None:
+    """Find the text of a sentence, and the places of its tokens in it; None if the text does not have them."""
+    named = (comment.partition("=") for comment in sentence.comments)
+    text = next((value.strip() for name, _, value in named if name.strip() == "text"), "")
+    tokens = []
+    place = 0
+    for form, words in _tokens_of(sentence):
+        first = text.find(form, place)
+        if first < 0 or text[place:first].strip():
+            return None
+        place = first + len(form)
+        tokens.append((first, place, words))
+    return None if text[place:].strip() or not tokens else (text, tokens)
+
+
+def _tokens_of(sentence: DependencySentence) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """List the tokens of a sentence with their words."""
+    ranges = {first: (last, form) for first, last, form in sentence.ranges}
+    word = 1
+    while word <= len(sentence.forms):
+        last, form = ranges.get(word, (word, sentence.forms[word - 1]))
+        yield form, sentence.forms[word - 1 : last]
+        word = last + 1
+
+
+def _with_text(sentence: DependencySentence) -> DependencySentence:
+    """Give a sentence the text of its tokens with spaces between them."""
+    return sentence._replace(comments=(f"text = {' '.join(form for form, _ in _tokens_of(sentence))}",))

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from spectral_latent.drawing import arcs_svg
 from spectral_latent.model import check_words
+from spectral_latent.tokenisation import Token
 
 __all__ = ["BLANK", "UNTAGGED", "DependencySentence", "TagColumn", "check_sentence", "choose_column", "with_all_tags"]
 
@@ -51,6 +52,8 @@ class DependencySentence(NamedTuple):
     """The label of the arc from each word's head."""
     comments: tuple[str, ...] = ()
     """The sentence's comments, such as `sent_id = 7`, without # and the white space around them."""
+    ranges: tuple[tuple[int, int, str], ...] = ()
+    """The tokens of several words: the numbers of the first and the last word, and the form of the token."""
 
     def __repr__(self) -> str:
         columns = self._asdict()
@@ -86,6 +89,21 @@ class DependencySentence(NamedTuple):
         if len(tags) != len(forms):
             raise ValueError(f"{len(tags)} tags for {len(forms)} words; give each word one tag")
         return DependencySentence(tuple(forms), blank, tags, tags, blank, None, blank)
+
+    @staticmethod
+    def of_tokens(tokens: Sequence[Token]) -> DependencySentence:
+        """Make a sentence of the words that were found in a text.
+
+        tokens: the words; those of one token of several words have the same place.
+
+        >>> words = [Token("Vamos", "Vámonos", 0, 1), Token("nos", "Vámonos", 0, 2), Token("!", "!", 7)]
+        >>> DependencySentence.of_tokens(words)
+        DependencySentence(forms=('Vamos', 'nos', '!'), ranges=((1, 2, 'Vámonos'),))
+        """
+        first = [number for number, token in enumerate(tokens, start=1) if token.part == 1]
+        last = [sum(other.first == tokens[number - 1].first for other in tokens) + number - 1 for number in first]
+        ranges = tuple((one, other, tokens[one - 1].form) for one, other in zip(first, last, strict=True))
+        return DependencySentence.of([token.word for token in tokens])._replace(ranges=ranges)
 
     def with_heads(self, heads: tuple[int, ...] | None, relations: tuple[str, ...] | None = None) -> DependencySentence:
         """Replace the heads, and the relations if they are given.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spectral_latent.constituency import Changes, ConstituencyModel, Phrase, clean
 from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.dependency.morphology import divided_texts
 from spectral_latent.evaluation.scores import (
     AttachmentScore,
     BracketScores,
@@ -21,6 +22,7 @@ from spectral_latent.evaluation.scores import (
     score_brackets,
     score_tags,
 )
+from spectral_latent.evaluation.universal import score_columns
 from spectral_latent.model import Parse
 from spectral_latent.model.batches import map_batches
 
@@ -29,6 +31,7 @@ __all__ = [
     "ParserEvaluation",
     "Perplexity",
     "TaggerEvaluation",
+    "evaluate_columns",
     "evaluate_dependency_parser",
     "evaluate_parser",
     "evaluate_tagger",
@@ -38,7 +41,7 @@ _BATCH = 1000  # sentences tagged at once
 _LEAST = 1e-9  # seconds, so that no speed is divided by zero
 _Progress = Callable[[Sequence[Any]], Iterable[Any]]
 _Tree = TypeVar("_Tree", Phrase, DependencySentence)
-_AnyScore = TypeVar("_AnyScore", BracketScores, AttachmentScore)
+_AnyScore = TypeVar("_AnyScore", BracketScores, AttachmentScore, dict[str, float])
 
 
 class GoldTree(NamedTuple):
@@ -147,7 +150,6 @@ def evaluate_dependency_parser(
     gold: Sequence[DependencySentence],
     *,
     projective: bool = True,
-    bare: bool = False,
     jobs: int | None = 1,
     progress: _Progress = iter,
 ) -> ParserEvaluation[DependencySentence, AttachmentScore]:
@@ -156,7 +158,6 @@ def evaluate_dependency_parser(
     model: the parser.
     gold: the trees, which may have several roots.
     projective: whether parses must be projective.
-    bare: whether to give the parser the words alone.
     jobs: the number of processes that parse; their CPU times are added up.
     progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
 
@@ -167,7 +168,7 @@ def evaluate_dependency_parser(
     >>> evaluation.score.uas, evaluation.nonpositive_share, evaluation.has_relations
     (100.0, 0.0, False)
     """
-    sentences = [DependencySentence.of(each.forms) if bare else each.without_tree() for each in gold]
+    sentences = [each.without_tree() for each in gold]
     parses, seconds = _parse_all(model, sentences, jobs, progress, projective=projective)
     parsed = [parse.tree for parse in parses]
     signs = model.score(sentence for sentence in gold if len(sentence.roots) == 1).sign
@@ -175,6 +176,41 @@ def evaluate_dependency_parser(
     has_relations = _has_relations(gold) and _has_relations(parsed)
     score = score_attachments(gold, parsed)
     return ParserEvaluation(parses, score, seconds, has_relations=has_relations, nonpositive=nonpositive)
+
+
+def evaluate_columns(
+    model: DependencyModel,
+    gold: Sequence[DependencySentence],
+    *,
+    origin: Literal["words", "text"],
+    projective: bool = True,
+    jobs: int | None = 1,
+    progress: _Progress = iter,
+) -> ParserEvaluation[DependencySentence, dict[str, float]]:
+    """Parse the words or the text of gold trees, and score all columns; time is measured as by `evaluate_parser`.
+
+    model: the parser.
+    gold: the trees, in the order of the texts.
+    origin: what the parser is given: the words alone, or the texts, which it divides; that time does not count.
+    projective: whether parses must be projective.
+    jobs: the number of processes that parse; their CPU times are added up.
+    progress: a wrapper for the sequence of sentences, such as `tqdm`; it advances when a parse is asked for.
+
+    Raises ValueError for another origin.
+
+    >>> gold = [DependencySentence.of(["Dogs", "bark"]).with_heads((2, 0))]
+    >>> round(evaluate_columns(DependencyModel.train(gold), gold, origin="text").score["uas"])
+    100
+    """
+    if origin == "words":
+        sentences = [DependencySentence.of(each.forms)._replace(ranges=each.ranges) for each in gold]
+    elif origin == "text":
+        text = "\n\n".join(paragraph.text for paragraph in divided_texts(gold))
+        sentences = list(map(model.sentence_of, model.tokenisation.sentences(text)))
+    else:
+        raise ValueError(f"the origin must be 'words' or 'text', not {origin!r}")
+    parses, seconds = _parse_all(model, sentences, jobs, progress, projective=projective)
+    return ParserEvaluation(parses, score_columns(gold, [parse.tree for parse in parses]), seconds)
 
 
 def _parse_all(

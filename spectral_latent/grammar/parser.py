@@ -26,7 +26,7 @@ from spectral_latent.model import (
     entropies,
 )
 from spectral_latent.model.parts import jackknife
-from spectral_latent.tokenisation import Tokenisation
+from spectral_latent.tokenisation import Token, Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 __all__ = ["Parser", "estimate_again", "estimate_all", "held_out_grammars"]
@@ -171,10 +171,17 @@ class Parser(
         text: the text, which `tokenisation` divides into sentences and words.
         Raises ValueError, before a sentence is parsed, if n_best < 1.
         """
-        words = [[token.word for token in tokens] for tokens in self.tokenisation.sentences(text)]
-        if warning := self.tokenisation.warns_of(words):
+        divided = list(self.tokenisation.sentences(text))
+        if warning := self.tokenisation.warns_of([token.word for token in tokens] for tokens in divided):
             warnings.warn(warning, stacklevel=2)
-        return self.parse_all(map(self._sentence, words), n_best, jobs=jobs)
+        return self.parse_all(map(self.sentence_of, divided), n_best, jobs=jobs)
+
+    def sentence_of(self, tokens: Sequence[Token]) -> Sentence:
+        """Make a sentence of the words that `tokenisation` found in a text.
+
+        tokens: the words of the sentence.
+        """
+        return self._sentence([token.word for token in tokens])
 
 
 def check_alike(options: Sequence[GrammarOptions], kind: type[GrammarOptions], names: Sequence[str]) -> None:

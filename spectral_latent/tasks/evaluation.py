@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from spectral_latent.tasks.sources import dependency_entries, gold_trees, tagged, universal
 from spectral_latent.tasks.taggers import LoadedTagger, states_of
@@ -43,7 +43,8 @@ class Gold(NamedTuple):
     universal: whether to map gold tags to universal ones.
     perplexity: whether to compute the perplexity, too.
     non_projective: whether the arcs of parses may cross.
-    bare: whether a dependency parser is given the words alone, and all columns are scored.
+    origin: what a dependency parser is given: words with their tags, words alone, or text, which it divides; all
+    columns are scored in the last two cases.
     jobs: the number of processes.
     """
 
@@ -55,14 +56,14 @@ class Gold(NamedTuple):
     universal: bool = False
     perplexity: bool = False
     non_projective: bool = False
-    bare: bool = False
+    origin: Literal["tags", "words", "text"] = "tags"
     jobs: int = 1
 
     def _refuse(self, kind: str, *names: str) -> None:
         """Raise RequestError for an option that is not for a kind of model."""
         for name in names:
             if getattr(self, name) != self._field_defaults[name]:
-                option = f"--{name.replace('_', '-')}"
+                option = "--from" if name == "origin" else f"--{name.replace('_', '-')}"
                 needed, found = _NEEDED[name], f"{self.file} is {kind}"
                 raise RequestError(f"{option} is for {needed}, and {found}")
 
@@ -97,7 +98,7 @@ class Gold(NamedTuple):
 
 _NEEDED = {
     "non_projective": "dependency parsers",
-    "bare": "dependency parsers",
+    "origin": "dependency parsers",
     "jobs": "parsers",
     "column": "taggers",
     "universal": "taggers",
@@ -114,7 +115,7 @@ def evaluate_phrases(parser: ConstituencyModel, given: Gold) -> Figures:
     from spectral_latent.evaluation import evaluate_parser
 
     given._refuse("a parser", "column", "universal")
-    given._refuse("not one", "non_projective", "bare")
+    given._refuse("not one", "non_projective", "origin")
     gold = given._read(gold_trees, "trees", lambda tree: len(tree.words))
     evaluation = evaluate_parser(parser, gold, jobs=given.jobs, progress=partial(given.watch.bar, label="Parsing"))
     scores = evaluation.score
@@ -144,7 +145,7 @@ def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
     parser: the parser.
     given: the gold trees.
     """
-    from spectral_latent.evaluation import evaluate_dependency_parser, score_columns
+    from spectral_latent.evaluation import evaluate_columns, evaluate_dependency_parser
 
     given._refuse("a parser", "column", "universal")
 
@@ -152,21 +153,21 @@ def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
         return (entry.sentence for entry in dependency_entries(sources, changes))
 
     gold = given._read(read, "trees", lambda sentence: len(sentence.forms))
-    evaluation = evaluate_dependency_parser(
-        parser,
-        gold,
-        projective=not given.non_projective,
-        bare=given.bare,
-        jobs=given.jobs,
-        progress=partial(given.watch.bar, label="Parsing"),
-    )
-    if given.bare:
+    options: Any = {
+        "projective": not given.non_projective,
+        "jobs": given.jobs,
+        "progress": partial(given.watch.bar, label="Parsing"),
+    }
+    if given.origin != "tags":
+        found = evaluate_columns(parser, gold, origin=given.origin, **options)
         figures: Figures = {
-            **score_columns(gold, [parse.tree for parse in evaluation.parses]),
+            **found.score,
             "sentences": len(gold),
-            "sentences_per_second": evaluation.sentences_per_second,
+            "fallbacks": found.fallbacks,
+            "sentences_per_second": found.sentences_per_second,
         }
         return given._with_perplexity(figures, parser, gold, [len(sentence.forms) for sentence in gold])
+    evaluation = evaluate_dependency_parser(parser, gold, **options)
     unknown_tags = Counter(tag for sentence in gold for tag in parser.unknown_tags(sentence))
     warn_of_unknown_tags(parser, unknown_tags, given.watch)
     score = evaluation.score
@@ -205,7 +206,7 @@ def evaluate_tags(model: Any, given: Gold) -> Figures:
     """
     from spectral_latent.evaluation import evaluate_tagger
 
-    given._refuse("not one", "non_projective", "bare", "jobs")
+    given._refuse("not one", "non_projective", "origin", "jobs")
     tagger = LoadedTagger.of(model, given.file)
     gold = given._tagged(tagger.column)
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
@@ -240,7 +241,7 @@ def evaluate_states(model: Any, given: Gold) -> Figures:
     """
     from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
 
-    given._refuse("not one", "non_projective", "bare", "jobs")
+    given._refuse("not one", "non_projective", "origin", "jobs")
     given._refuse("compared by its states", "perplexity")
     find = states_of(model, given.file)
     gold = given._tagged()

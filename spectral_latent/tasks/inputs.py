@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
-from itertools import chain, count, pairwise
+from itertools import chain, count
 from pathlib import Path
 from string import whitespace
 from types import MappingProxyType
@@ -133,7 +133,7 @@ class InputSentence(NamedTuple):
     @property
     def forms(self) -> list[str]:
         """The words as they stand in the input: brackets of raw text are not escaped."""
-        return [token.form for token in self.tokens] or self.words
+        return [token.shown for token in self.tokens] or self.words
 
     @property
     def is_whole(self) -> bool:
@@ -142,10 +142,19 @@ class InputSentence(NamedTuple):
 
     @property
     def spaces(self) -> list[bool]:
-        """Tell for each word whether white space follows it; after the last word it always does."""
+        """Tell for each word whether white space follows it or its token; after the last word it always does."""
         if not self.tokens:
             return [True] * len(self.words)
-        return [*(token.end < following.first for token, following in pairwise(self.tokens)), True]
+        first = {token.first for token in self.tokens}
+        return [token.end not in first for token in self.tokens]
+
+    @property
+    def text(self) -> str:
+        """The sentence as a line of text."""
+        if not self.tokens:
+            return " ".join(self.words)
+        rows = zip(self.tokens, self.spaces, strict=True)
+        return "".join(f"{token.form} " if space else token.form for token, space in rows if token.part < 2).strip()
 
 
 class Input(NamedTuple):
@@ -441,7 +450,7 @@ def _of_tokens(tokens: Sequence[Token], number: int) -> InputSentence:
     """Make a sentence of the tokens of raw text."""
     from spectral_latent.dependency import DependencySentence
 
-    return InputSentence(DependencySentence.of([token.word for token in tokens]), number, tokens=tuple(tokens))
+    return InputSentence(DependencySentence.of_tokens(tokens), number, tokens=tuple(tokens))
 
 
 def _blocks(lines: Iterable[NumberedLine]) -> Iterator[list[NumberedLine]]:

@@ -39,6 +39,7 @@ _HEAD = 6  # the column of HEAD in CoNLL-U, from 0; DEPREL follows
 _MISC = 9
 _HEAD_PROB = "HeadProb"
 _TAG_COLUMNS = {"upos": 3, "xpos": 4}
+_FILLED = {"lemmas": 2, **_TAG_COLUMNS, "feats": 5}  # columns that a parser fills
 _TAG_OF_MALT_TAB = 1
 _NAME = re.compile(r"#\s*sent_id\s*=.*\S")  # the comment that names a sentence
 
@@ -127,15 +128,18 @@ def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
     from spectral_latent.corpora import to_conllu
 
     forms = given.forms
-    text = "".join(f"{form} " if space else form for form, space in zip(forms, given.spaces, strict=True))
-    comments = (f"sent_id = {given.sent_id}", f"text = {text.strip()}")
+    comments = (f"sent_id = {given.sent_id}", f"text = {given.text}")
     blank = ("_",) * len(forms)
     sentence = given.sentence.without_tree()._replace(forms=tuple(forms), comments=comments, upos=blank, xpos=blank)
     sentence = sentence.with_tags(column, given.sentence.tags(column))
     lines = [f"{line}\n" for line in to_conllu(sentence).split("\n")[:-1]]
-    places = tuple(range(len(comments), len(lines) - 1))
-    for place, space in zip(places, given.spaces, strict=True):
-        if not space:
+    places = tuple(place for place, line in enumerate(lines) if line.partition("\t")[0].isdecimal())
+    # Of a token of several words, the line of the range says that no space follows.
+    before = {first for first, _, _ in sentence.ranges}
+    within = {word for first, last, _ in sentence.ranges for word in range(first + 1, last + 1)}
+    for word, (place, space) in enumerate(zip(places, given.spaces, strict=True), start=1):
+        if not space and word not in within:
+            place -= word in before
             lines[place] = lines[place].removesuffix("_\n") + "SpaceAfter=No\n"
     return given._replace(lines=tuple(lines), places=places)
 
@@ -143,7 +147,7 @@ def _in_conllu(given: InputSentence, column: TagColumn) -> InputSentence:
 def _filled(
     given: InputSentence, parse: Parse[DependencySentence], rank: int | None, posterior: FloatArray | None = None
 ) -> str:
-    """Write the lines of a sentence with heads, relations, and tags where they were missing; a rank has a score.
+    """Write the lines of a sentence with heads, relations, and other columns that were missing; a rank has a score.
 
     The posterior (n,) of the arc to each word replaces an earlier `HeadProb` in MISC.
 
@@ -165,9 +169,9 @@ def _filled(
     for word, (place, head, relation) in enumerate(zip(given.places, tree.heads or (), tree.relations, strict=True)):
         columns = lines[place].split("\t")
         columns[_HEAD : _HEAD + 2] = [str(head), relation]
-        for tags, at in _TAG_COLUMNS.items():
-            if columns[at] == getattr(given.sentence, tags)[word] == "_":
-                columns[at] = getattr(tree, tags)[word]
+        for column, at in _FILLED.items():
+            if columns[at] == "_" == getattr(given.sentence, column)[word]:
+                columns[at] = getattr(tree, column)[word]
         if posterior is not None and len(columns) > _MISC:
             misc = columns[_MISC].rstrip("\r\n")
             end = columns[_MISC][len(misc) :]

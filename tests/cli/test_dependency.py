@@ -475,3 +475,31 @@ def test_the_probability_of_each_head_is_written(run: Run, parser: Path, loaded:
 def test_confidence_goes_with_conllu(run: Run, parser: Path, other: str) -> None:
     assert run("parse", str(parser), "--confidence", other, stdin="dogs see cats .").exit_code == 2
     assert run("parse", "en", "--confidence", stdin="dogs see cats .").exit_code == 2
+
+
+def test_raw_text_becomes_a_table_with_all_columns(run: Run, tmp_path: Path) -> None:
+    """`train ud` learns to divide text, tokens of two words too, and `evaluate` divides the text of the gold trees."""
+    rows = [
+        ("They", "they", "PRON", "_", "_", 4, "nsubj"),
+        ("do", "do", "AUX", "_", "Mood=Ind", 4, "aux"),
+        ("n't", "not", "PART", "_", "_", 4, "advmod"),
+        ("{0}", "{0}", "VERB", "_", "VerbForm=Inf", 0, "root"),
+        (".", ".", "PUNCT", "_", "_", 4, "punct"),
+    ]
+    blocks = []
+    for number, verb in enumerate(("see", "bark", "run", "sleep", "eat", "play") * 4):
+        lines = ["\t".join(map(str, (at, *row, "_", "_"))).format(verb) for at, row in enumerate(rows, start=1)]
+        lines.insert(1, "\t".join(["2-3", "don't", *"________"]))
+        blocks.append("\n".join([f"# sent_id = {number}", f"# text = They don't {verb}.", *lines, "", ""]))
+    (tmp_path / "all.conllu").write_text("".join(blocks))
+    (tmp_path / "raw.txt").write_text("They don't walk. They don't see.\n")
+    model = tmp_path / "model"
+    assert run("train", "ud", tmp_path / "all.conllu", "-o", model, "-q").exit_code == 0
+    first, second, end = run("parse", model, tmp_path / "raw.txt", "--text").output.split("\n\n")
+    gold = blocks[0].strip().split("\n")
+    assert first.split("\n")[:4] == ["# sent_id = 1", "# text = They don't walk.", *gold[2:4]]
+    assert second.split("\n")[1:6] == [*gold[1:6]]
+    assert second.split("\n")[6:] == [gold[6][:-1] + "SpaceAfter=No", gold[7]] and not end
+    figures = json.loads(run("evaluate", model, tmp_path / "all.conllu", "--from", "text", "--json").output)
+    assert figures["tokens_f1"] == figures["words_f1"] == figures["las"] == figures["blex"] == 100.0
+    assert figures["sentences"] == 24 and figures["sentences_f1"] == 100.0

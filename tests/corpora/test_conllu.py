@@ -22,18 +22,20 @@ def test_reads_what_was_written(sentences: list[DependencySentence]) -> None:
 
 
 @given(sentences(), st.data())
-def test_ranges_and_empty_nodes_are_passed_over(sentence: DependencySentence, data: st.DataObject) -> None:
+def test_ranges_are_kept_and_empty_nodes_are_passed_over(sentence: DependencySentence, data: st.DataObject) -> None:
     size = len(sentence.forms)
     rest = "\t".join("_" * 9)
     lines: list[str] = []
+    ranges = []
     end = 0
     for number, line in enumerate(["", *lines_of(sentence)]):
         if number > end and data.draw(st.booleans()):
             end = data.draw(st.integers(number, size))
-            lines.append(f"{number}-{end}\t{rest}")
+            lines.append(f"{number}-{end}\tX\t{rest[2:]}")
+            ranges.append((number, end, "X"))
         lines += [line] * bool(line)
         lines += [f"{number}.{n}\t{rest}" for n in range(1, data.draw(st.integers(0, 2)) + 1)]
-    assert list(parse_conllu("\n".join(lines))) == [sentence._replace(comments=())]
+    assert list(parse_conllu("\n".join(lines))) == [sentence._replace(comments=(), ranges=tuple(ranges))]
 
 
 @given(st.lists(sentences(), min_size=1, max_size=3), st.data())

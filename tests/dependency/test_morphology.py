@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.dependency.morphology import learn_lemmas, learn_taggers, tag_anew
-from spectral_latent.evaluation import score_attachments
+from spectral_latent.evaluation import evaluate_columns, score_attachments
 from spectral_latent.lexicon.lemmas import Lemmatiser, _apply, _script_of
 
 texts = st.text("abAB", min_size=1, max_size=6)
@@ -62,7 +62,8 @@ def sentences() -> list[DependencySentence]:
 
 
 def test_bare_words_get_all_columns(tmp_path: Path) -> None:
-    model = DependencyModel.train_language(sentences())
+    with pytest.warns(UserWarning, match="no sentence has a comment"):
+        model = DependencyModel.train_language(sentences())
     assert [tagger.tagset for tagger in model.taggers] == ["upos", "feats"]  # there are no tags in xpos
     model.save(tmp_path / "model")
     bare = DependencySentence.of(["horses", "sleep"])
@@ -104,6 +105,8 @@ def test_french_from_bare_words(shared_file: Callable[[str], Any]) -> None:
     model, gold = DependencyModel.train_language(train[:250]), dev[:100]
     bare = [DependencySentence.of(tree.forms) for tree in gold]
     parsed = [parses[0].tree for parses in model.parse_all(bare, scored=False)]
+    of_text = evaluate_columns(model, gold, origin="text").score
+    assert of_text["words_f1"] >= 95.0 and of_text["sentences_f1"] >= 80.0 and of_text["las"] >= 60.0, of_text
     words = sum(len(tree.forms) for tree in gold)
     right = {
         column: sum(

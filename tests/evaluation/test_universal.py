@@ -31,6 +31,9 @@ def test_a_sentence_by_hand() -> None:
     scores = score_columns([gold], [found])
     # MLAS: of she, seen and dogs, `seen` has a function word with another feature.  BLEX: a blank gold lemma fits any.
     assert {name: round(score, 2) for name, score in scores.items()} == {
+        "tokens_f1": 100.0,
+        "sentences_f1": 100.0,
+        "words_f1": 100.0,
         "upos": 100.0,
         "xpos": 83.33,
         "ufeats": 83.33,
@@ -48,6 +51,45 @@ def test_content_words_are_counted_in_both() -> None:
     """A content word that is found as a function word counts for the gold alone."""
     (gold,), (found,) = (list(parse_conllu(text.lstrip(), "text")) for text in (GOLD, FOUND.replace("obj:own", "case")))
     assert score_columns([gold], [found])["clas"] == pytest.approx(200 * 2 / (3 + 2))
-    with pytest.raises(ValueError, match="sentence 1 differ"):
+    with pytest.raises(ValueError, match="the texts of gold and prediction differ: 'Shehasseen' and 'Hehasseent'"):
         score_columns([gold], [found._replace(forms=("He", *found.forms[1:]))])
     assert set(score_columns([], []).values()) == {0.0}
+
+
+# The same text in other sentences, tokens and words: `du` is one word, `aux` is two others, and a stop is not divided.
+FRENCH = """
+1	Il	il	PRON	P	_	2	nsubj	_	_
+2	vient	venir	VERB	V	_	0	root	_	_
+3-4	du	_	_	_	_	_	_	_	_
+3	de	de	ADP	E	_	5	case	_	_
+4	le	le	DET	D	Definite=Def	5	det	_	_
+5	lac	lac	NOUN	N	Gender=Masc	2	obl	_	_
+6	.	.	PUNCT	.	_	2	punct	_	_
+
+1-2	Aux	_	_	_	_	_	_	_	_
+1	A	à	ADP	E	_	3	case	_	_
+2	les	le	DET	D	_	3	det	_	_
+3	parcs	parc	NOUN	N	_	0	root	_	_
+"""
+DIVIDED = """
+1	Il	il	PRON	P	_	2	nsubj	_	_
+2	vient	venir	VERB	V	_	0	root	_	_
+3	du	du	ADP	E	_	4	case	_	_
+4	lac.	lac	NOUN	N	Gender=Masc	2	obl	_	_
+5-6	Aux	_	_	_	_	_	_	_	_
+5	a	à	ADP	E	_	7	case	_	_
+6	le	le	DET	D	_	7	det	_	_
+7	parcs	parc	NOUN	N	_	2	obl	_	_
+"""
+
+
+def test_other_divisions_of_a_text() -> None:
+    """The figures are those of the task's own program, `udtools` 0.2.9."""
+    gold, found = (list(parse_conllu(text.lstrip(), "text")) for text in (FRENCH, DIVIDED))
+    assert {name: round(score, 2) for name, score in score_columns(gold, found).items()} == {
+        "tokens_f1": 76.92,
+        "sentences_f1": 0.0,
+        **dict.fromkeys(("words_f1", "upos", "xpos", "ufeats", "alltags", "lemmas"), 50.0),
+        **dict.fromkeys(("uas", "las"), 37.5),
+        **dict.fromkeys(("clas", "mlas", "blex"), 50.0),
+    }

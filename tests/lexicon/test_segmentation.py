@@ -1,0 +1,150 @@
+"""The division of raw text into sentences, tokens and words, as a treebank has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spectral_latent.corpora import dependency_trees
+from spectral_latent.dependency import DependencySentence
+from spectral_latent.dependency.morphology import divided_texts, learn_segmenter
+from spectral_latent.lexicon.segmentation import DividedText, LearntTokenisation, Segmenter
+from spectral_latent.tokenisation import Token
+
+WORDS = ["la", "mare", "di", "Roma", "10 000", "lupo"]
+
+
+def divided(sentences: list[list[tuple[str, ...]]], space: str = " ") -> DividedText:
+    """Join tokens, of which the last one of a sentence follows without a space; several words are one token."""
+    text, tokens, last = "", [], []
+    for sentence in sentences:
+        for at, words in enumerate(sentence):
+            text += space if text and at < len(sentence) - 1 else ""
+            form = "".join(words)
+            tokens.append((len(text), len(text) + len(form), words))
+            text += form
+        last.append(len(tokens) - 1)
+    return DividedText(text, tokens, last)
+
+
+def random_texts(n: int, space: str = " ") -> list[DividedText]:
+    """Draw texts of short sentences, in which `nel` of `in` and `il` is one token, and a stop ends a sentence."""
+    rng = np.random.default_rng(5)
+    return [
+        divided(
+            [
+                [*((str(word),) for word in rng.choice(WORDS, size=rng.integers(2, 6))), ("ne", "l"), (".",)]
+                for _ in range(3)
+            ],
+            space,
+        )
+        for _ in range(n)
+    ]
+
+
+def found_in(segmenter: Segmenter, text: DividedText) -> DividedText:
+    """Divide the text anew."""
+    sentences = [[token for token in tokens if token.part < 2] for tokens in segmenter.divide(text.text)]
+    words = iter([token for tokens in segmenter.divide(text.text) for token in tokens])
+    tokens = []
+    for token in (token for tokens in sentences for token in tokens):
+        first = next(words)
+        assert first == token
+        of_token = [first.word]
+        while token.part and token.first + len(token.form) > 0 and len("".join(of_token)) < len(token.form):
+            of_token.append(next(words).word)
+        tokens.append((token.first, token.end, tuple(of_token)))
+    return DividedText(text.text, tokens, (np.cumsum([len(each) for each in sentences]) - 1).tolist())
+
+
+@pytest.mark.parametrize("space", [" ", ""], ids=["spaces", "none"])
+def test_new_texts_are_divided_as_those_of_training(space: str) -> None:
+    *train, test = random_texts(60, space)
+    segmenter = Segmenter.train(train)
+    assert segmenter.may_join
+    assert found_in(segmenter, test) == test
+
+
+ITALIAN = LearntTokenisation(frozenset(), Segmenter.train(random_texts(30)))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_nothing_is_lost_and_every_token_has_its_place(text: str) -> None:
+    tokens = [token for sentence in ITALIAN.sentences(text) for token in sentence if token.part < 2]
+    assert "".join("".join(token.form.split()) for token in tokens) == "".join(text.split())
+    for token in tokens:
+        assert text[token.first :].startswith(token.form.split()[0])
+    assert [each.first for each in tokens] == sorted({each.first for each in tokens})
+    assert all(ITALIAN.sentences(text))
+
+
+def test_an_empty_line_ends_a_sentence_and_capitals_stay() -> None:
+    assert [[token.word for token in tokens] for tokens in ITALIAN.sentences("la mare\r\n \r\nNel lupo")] == [
+        ["la", "mare"],
+        ["Ne", "l", "lupo"],
+    ]
+    assert list(ITALIAN.sentences(" \n")) == []
+    assert [token.word for token in ITALIAN.words("nel lupo. la mare.")] == ["ne", "l", "lupo", ".", "la", "mare", "."]
+    with pytest.raises(TypeError, match="a raw text is a string"):
+        ITALIAN.sentences(["la", "mare"])  # type: ignore[arg-type]
+
+
+def test_words_at_the_beginning_of_a_token_are_found_there() -> None:
+    """As in Semitic languages: `ha`, `be` and `w` begin a token of two words, whatever its end."""
+    rng = np.random.default_rng(1)
+    stems = ["".join(rng.choice(list("bcdfgklmnprst"), size=5)) for _ in range(200)]
+    begins = [("ha", "be", "w")[at % 3] for at in range(200)]
+    texts = [divided([[(begin, stem), (stem,), (".",)]]) for begin, stem in zip(begins, stems, strict=True)]
+    segmenter = Segmenter.train(texts[:180])
+    assert segmenter.by_beginning
+    found = [[token.word for token in next(segmenter.divide(text.text))] for text in texts[180:]]
+    assert found == [[begin, stem, stem, "."] for begin, stem in zip(begins[180:], stems[180:], strict=True)]
+
+
+def test_sentences_without_their_text_are_counted() -> None:
+    whole = DependencySentence.of(["la", "mare", "."])._replace(comments=("text = la mare.",))
+    other = whole._replace(comments=("text = il mare.",))
+    with pytest.warns(UserWarning, match="2 sentences of 5 have no comment"):
+        segmenter = learn_segmenter([whole, other, whole, whole._replace(comments=()), whole])
+    assert isinstance(segmenter, Segmenter)
+    with pytest.warns(UserWarning, match="no sentence has a comment"):
+        assert learn_segmenter([other]) is None
+
+
+def test_paragraphs_of_a_treebank() -> None:
+    def sentence(*comments: str) -> DependencySentence:
+        """Make a sentence of a token of two words."""
+        words = [Token("ne", "nel", 0, 1), Token("l", "nel", 0, 2), Token("lupo", "lupo", 4), Token(".", ".", 8)]
+        return DependencySentence.of_tokens(words)._replace(comments=("text = nel lupo.", *comments))
+
+    trees = [sentence("newdoc id = 1"), sentence(), sentence("newpar"), sentence()]
+    first, second = divided_texts(trees)
+    assert first == second
+    assert first.text == "nel lupo. nel lupo." and first.last == [2, 5]
+    assert first.tokens[3:] == [(10, 13, ("ne", "l")), (14, 18, ("lupo",)), (18, 19, (".",))]
+    assert [len(text.last) for text in divided_texts([sentence()] * 5, 2)] == [2, 2, 1]
+
+
+def test_french_text(shared_file: Callable[[str], Any]) -> None:
+    """Of all sentences, on dev; measured 99.6 of tokens, 99.2 of words and 86.7 of sentences."""
+    folder: Path = shared_file("ud/fr_sequoia")
+    train, dev = (list(dependency_trees(folder / f"fr_sequoia-ud-{part}.conllu")) for part in ("train", "dev"))
+    segmenter = learn_segmenter(train)
+    assert segmenter is not None
+    (gold,) = divided_texts(dev)
+    sentences = list(segmenter.divide(gold.text))
+    tokens = {(token.first, token.end) for sentence in sentences for token in sentence}
+    ends = {sentence[-1].end for sentence in sentences}
+
+    def f1(right: set[Any], found: set[Any]) -> float:
+        """Compute F1 in percent."""
+        return 200 * len(right & found) / (len(right) + len(found))
+
+    assert f1({each[:2] for each in gold.tokens}, tokens) >= 99.3
+    assert f1({gold.tokens[last][1] for last in gold.last}, ends) >= 90.0
