@@ -295,11 +295,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     def _sentence(self, words: Sequence[str]) -> DependencySentence:
         return DependencySentence.of(words)
 
-    def sentence_of(self, tokens: Sequence[Token]) -> DependencySentence:
-        """Make a sentence of the words that `tokenisation` found in a text.
-
-        tokens: the words of the sentence.
-        """
+    def _of_tokens(self, tokens: Sequence[Token]) -> DependencySentence:
         return DependencySentence.of_tokens(tokens)
 
     def _words(self, sentence: DependencySentence) -> Sequence[str]:

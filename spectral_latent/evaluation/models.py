@@ -206,7 +206,7 @@ def evaluate_columns(
         sentences = [DependencySentence.of(each.forms)._replace(ranges=each.ranges) for each in gold]
     elif origin == "text":
         text = "\n\n".join(paragraph.text for paragraph in divided_texts(gold))
-        sentences = list(map(model.sentence_of, model.tokenisation.sentences(text)))
+        sentences = list(map(DependencySentence.of_tokens, model.tokenisation.sentences(text)))
     else:
         raise ValueError(f"the origin must be 'words' or 'text', not {origin!r}")
     parses, seconds = _parse_all(model, sentences, jobs, progress, projective=projective)

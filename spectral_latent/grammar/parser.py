@@ -174,13 +174,10 @@ class Parser(
         divided = list(self.tokenisation.sentences(text))
         if warning := self.tokenisation.warns_of([token.word for token in tokens] for tokens in divided):
             warnings.warn(warning, stacklevel=2)
-        return self.parse_all(map(self.sentence_of, divided), n_best, jobs=jobs)
+        return self.parse_all(map(self._of_tokens, divided), n_best, jobs=jobs)
 
-    def sentence_of(self, tokens: Sequence[Token]) -> Sentence:
-        """Make a sentence of the words that `tokenisation` found in a text.
-
-        tokens: the words of the sentence.
-        """
+    def _of_tokens(self, tokens: Sequence[Token]) -> Sentence:
+        """Make a sentence of the words that `tokenisation` found in a text."""
         return self._sentence([token.word for token in tokens])
 
 

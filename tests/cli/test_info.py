@@ -86,7 +86,7 @@ def test_the_record_of_training(run: Run, files: dict[str, Path], treebank: Path
         "function labels and indices cut from phrases": 6,
     }
     of_dependency = facts(run, files["dependency"])
-    columns = [["Dogs", "bark"], ["_"] * 2, ["NNS", "VBP"], ["NNS", "VBP"], ["_"] * 2, [2, 0], ["subj", "root"], []]
+    columns = [["Dogs", "bark"], ["_"] * 2, ["NNS", "VBP"], ["NNS", "VBP"], ["_"] * 2, [2, 0], ["subj", "root"], [], []]
     digest = blake2b(f"{json.dumps(columns)}\n".encode(), digest_size=32).hexdigest()
     assert of_dependency["sources"] == [{"name": "two.dp", "content": digest}]
     assert (of_dependency["trees"], of_dependency["words"]) == (1, 2)
