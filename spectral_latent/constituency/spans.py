@@ -57,6 +57,7 @@ from spectral_latent.lexicon.buckets import (
     hash_name,
     list_columns,
     mix,
+    pad_words,
     spread,
     sum_weights,
 )
@@ -66,7 +67,6 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["SpanExamples", "SpanModel", "SpanOptions", "span_features", "span_loss"]
 
-_PAD = 2  # places without a word before and after a sentence
 _KINDS = ("word", "tag", "form", "ending")  # attributes of a word
 _PLACES = {  # places of words: 0 and a step from the first word of a span, or 1 and a step from the word after its last
     "before": (0, -1),
@@ -256,13 +256,9 @@ def _values(
     tag = hash_of_label[_best_tags(parts, is_tag, first_of_all, name, len(words))]
     label = hash_of_label[name] * np.uint64(2) + is_tag.astype(np.uint64)
     columns = [label[judged]]
-    # Put places without a word before each sentence and after the last sentence.
-    shift = _PAD * np.arange(1, len(start))
-    bounds = first + shift[sentence_of], end + shift[sentence_of]
-    of_word = np.arange(len(words)) + np.repeat(shift, np.diff(start))
-    padded = np.zeros(len(words) + _PAD * len(start), dtype=np.uint64)
     for atom in (word, tag, form, ending):
-        padded[of_word] = atom
+        padded, shift = pad_words(atom, start)
+        bounds = first + shift[sentence_of], end + shift[sentence_of]
         columns += [padded[bounds[side] + step] for side, step in _PLACES.values()]
     # Find the best odds of any label over the same words.
     _, span = np.unique((first_of_all * (len(words) + 1) + end_of_all) * 2 + is_tag, return_inverse=True)

@@ -4,14 +4,13 @@ from spectral_latent.dependency.arcs import ArcModel
 from spectral_latent.dependency.constraints import DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import Attachment, HeadSymbol
 from spectral_latent.dependency.model import DependencyModel
-from spectral_latent.dependency.options import ArcOptions, DependencyOptions, preset
+from spectral_latent.dependency.options import DependencyOptions, preset
 from spectral_latent.dependency.relations import RelationModel, RelationOptions, TaggedTree
 from spectral_latent.dependency.training import prepare
 from spectral_latent.dependency.tree import DependencySentence
 
 __all__ = [
     "ArcModel",
-    "ArcOptions",
     "Attachment",
     "DependencyConstraints",
     "DependencyModel",

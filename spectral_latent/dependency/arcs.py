@@ -6,11 +6,10 @@
 | μ(g, d) | the posterior of the arc under the grammars |
 | φ(g, d) | its features: words, tags, endings and beginnings of d, of g and of words around them; see `_TEMPLATES` |
 | P(g \\| d) ∝ exp(s log μ(g, d) + w·φ(g, d)) | the probability that g is the head of d, among the likely heads of d |
-| −Σ_d n(d) log P(the head of d \\| d) + λ ‖w‖² / 2 | what `ArcModel.train` minimises; λ is `penalty` |
-| n(d) | the weight of the tree of d; 0 if its head is not among the likely ones |
 
-The rules of a grammar depend on the tags of a head and of one dependant.  The features also use words, what stands
-between them, and the likely heads, children and siblings of both (McDonald and Pereira 2006; Koo and Collins 2010).
+The heads of a word are a choice, as `lexicon.choices` learns them.  The rules of a grammar depend on the tags of a head
+and of one dependant.  The features also use words, what stands between them, and the likely heads, children and
+siblings of both (McDonald and Pereira 2006; Koo and Collins 2010).
 With s = 1 and w = 0, P(g | d) is μ(g, d).  Judgements are probabilities of each head alone; the decoder finds the tree
 with the largest sum.  The sentences to learn from must be new to the grammars, as for spans of phrases.
 
@@ -28,34 +27,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Annotated, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, compiled
-from spectral_latent.dependency.options import ArcOptions, DependencyOptions
+from spectral_latent._compiled import compiled
+from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import DependencySentence
-from spectral_latent.files import Axes
 from spectral_latent.lexicon import signatures
 from spectral_latent.lexicon.buckets import (
-    N_BUCKETS,
-    BucketArray,
     HashArray,
     class_of,
     hash_features,
     hash_name,
     list_columns,
     mix,
-    spread,
-    sum_weights,
+    pad_words,
 )
-from spectral_latent.lexicon.log_linear import minimise
+from spectral_latent.lexicon.choices import ChoiceModel, Choices
 from spectral_latent.model.parts import Parts
-from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["ArcEvidence", "ArcExamples", "ArcModel", "arc_loss"]
+__all__ = ["ArcEvidence", "ArcModel", "arc_choices"]
 
-_PAD = 2  # places without a word before and after a sentence
 _ROOT = 7  # the hash of every attribute of the root
 _KINDS = ("word", "tag", "other", "features", "form", "ending", "beginning")  # attributes of a word
 _STEPS = ("", "-1", "+1", "-2", "+2")  # places near a word
@@ -254,12 +248,8 @@ def _values(arcs: Parts, log: FloatArray, evidence: ArcEvidence) -> HashArray:
         np.minimum(rank, 4),
         *_between(tag, g, d).T,
     ]
-    # Put places without a word before each sentence and after the last sentence.
-    shift = _PAD * np.arange(1, len(start))
-    of_word = np.arange(len(evidence.words)) + np.repeat(shift, np.diff(start))
     for atom in (word, tag, other, features, form, ending, beginning):
-        padded = np.zeros(len(evidence.words) + _PAD * len(start), dtype=np.uint64)
-        padded[of_word] = atom
+        padded, shift = pad_words(atom, start)
         at = d + shift[arcs.sentence]
         columns += [padded[at + int(step or 0)] for step in _STEPS]
         at = g + shift[arcs.sentence]
@@ -270,138 +260,34 @@ def _values(arcs: Parts, log: FloatArray, evidence: ArcEvidence) -> HashArray:
     return np.stack([column.astype(np.uint64) for column in columns], axis=1)
 
 
-class ArcExamples(NamedTuple):
-    """n arcs to W words, sorted by word, with their features.
+def arc_choices(arcs: Parts, evidence: ArcEvidence, heads: Sequence[int] | None = None) -> Choices:
+    """Compute the features of n arcs, as a choice among the heads of each word.
 
-    buckets: (n, T) the bucket of each feature.
-    log: (n,) the logarithm of the posterior.
-    is_right: (n,) whether the arc is in the tree; all are False if the tree is not known.
-    start: (W + 1,) the first arc to each word, and n.
-    times: (W,) the weight of the tree of each word.
+    arcs: the arcs, sorted by sentence and dependant, with posteriors above 0.
+    evidence: the words.
+    heads: the head of each of all words; None if they are not known.
     """
-
-    buckets: BucketArray
-    log: FloatArray
-    is_right: BoolArray
-    start: IntArray
-    times: FloatArray
-
-    @staticmethod
-    def of(arcs: Parts, evidence: ArcEvidence, heads: Sequence[int] | None = None) -> ArcExamples:
-        """Compute the features of n arcs.
-
-        arcs: the arcs, sorted by sentence and dependant, with posteriors above 0.
-        evidence: the words.
-        heads: the head of each of all words; None if they are not known.
-        """
-        log = np.log(arcs.posterior)
-        word = arcs.end - 1 + evidence.start[arcs.sentence]
-        is_right = np.zeros(len(log), dtype=np.bool_) if heads is None else arcs.begin == np.asarray(heads)[word]
-        start = np.flatnonzero(np.diff(word, prepend=-1, append=len(evidence.words)))
-        buckets = hash_features(_values(arcs, log, evidence), _COLUMNS)
-        return ArcExamples(buckets, log, is_right, start, np.ones(len(start) - 1))
-
-    def to_learn_from(self, weight: float) -> ArcExamples:
-        """Keep the words that have a choice of heads, the right one among them.
-
-        weight: the weight of the trees.
-        """
-        size = np.diff(self.start)
-        is_kept = (size > 1) & (np.bincount(np.repeat(np.arange(len(size)), size), self.is_right, len(size)) > 0)
-        arc = np.repeat(is_kept, size)
-        start = np.append(0, np.cumsum(size[is_kept]))
-        return ArcExamples(self.buckets[arc], self.log[arc], self.is_right[arc], start, weight * self.times[is_kept])
-
-    @staticmethod
-    def join(parts: Sequence[ArcExamples]) -> ArcExamples:
-        """Join the examples of several sentences or folds."""
-        buckets, log, is_right, _, times = map(np.concatenate, zip(*parts, strict=True))
-        sizes = np.concatenate([np.diff(part.start) for part in parts])
-        return ArcExamples(buckets, log, is_right, np.append(0, np.cumsum(sizes)), times)
-
-    def probabilities(self, weights: FloatArray, slope: float) -> tuple[FloatArray, FloatArray]:
-        """Compute P(g | d) of each arc, (n,), and the logarithm of the sum of each word by which it was divided, (W,).
-
-        weights: (B,) w, the weight of each bucket.
-        slope: s, the factor of the logarithm of the posterior.
-        """
-        score = sum_weights(self.buckets, weights) + slope * self.log
-        first, size = self.start[:-1], np.diff(self.start)
-        largest = np.maximum.reduceat(score, first)
-        shares = np.exp(score - np.repeat(largest, size))
-        total = np.add.reduceat(shares, first)
-        return shares / np.repeat(total, size), largest + np.log(total)
-
-
-def arc_loss(examples: ArcExamples, parameters: FloatArray, penalty: float) -> tuple[float, FloatArray]:
-    """Compute −Σ n(d) log P(the head of d | d) + λ ‖w‖² / 2 and its gradient.
-
-    examples: the arcs to words, one of which is right for each word.
-    parameters: (B + 1,) the weights w of B buckets, and s.
-    penalty: λ.
-
-    >>> buckets, no, yes = np.array([[0], [1]], dtype=np.int32), False, True
-    >>> examples = ArcExamples(buckets, np.zeros(2), np.array([no, yes]), np.array([0, 2]), np.ones(1))
-    >>> loss, gradient = arc_loss(examples, np.array([0.0, 0.0, 1.0]), penalty=1.0)
-    >>> round(loss, 4), gradient.tolist()
-    (0.6931, [0.5, -0.5, 0.0])
-    """
-    weights = parameters[:-1]
-    share, log_total = examples.probabilities(weights, float(parameters[-1]))
-    excess = (share - examples.is_right) * np.repeat(examples.times, np.diff(examples.start))
-    right = examples.is_right
-    score = sum_weights(examples.buckets[right], weights) + parameters[-1] * examples.log[right]
-    loss = examples.times @ (log_total - score) + penalty / 2 * weights @ weights
-    gradient = spread(examples.buckets, excess, len(weights)) + penalty * weights
-    return float(loss), np.append(gradient, excess @ examples.log)
+    log = np.log(arcs.posterior)
+    word = arcs.end - 1 + evidence.start[arcs.sentence]
+    is_right = np.zeros(len(log), dtype=np.bool_) if heads is None else arcs.begin == np.asarray(heads)[word]
+    start = np.flatnonzero(np.diff(word, prepend=-1, append=len(evidence.words)))
+    buckets = hash_features(_values(arcs, log, evidence), _COLUMNS)
+    return Choices(buckets, log, is_right, start, np.ones(len(start) - 1))
 
 
 @dataclass(frozen=True, eq=False)
-class ArcModel:
+class ArcModel(ChoiceModel):
     """A log-linear model of the heads of words.
 
-    slope: s, the factor of the logarithms of posteriors.
-    weights: (B,) w, the weight of each bucket.
-    Raises ValueError for weights of another number or type.
+    slope, weights: see `ChoiceModel`.
+
+    >>> arcs = Parts(*np.array([[0, 0], [2, 0], [1, 2], [0, 0]]), np.array([1.0, 1.0]))
+    >>> evidence = ArcEvidence(["Dogs", "bark"], ["N", "V"], ["NNS", "VBP"], ["_", "_"], np.array([0, 2]))
+    >>> ArcModel.plain().judge(arcs, evidence, least=0.1).posterior
+    array([1., 1.])
     """
 
-    slope: float
-    weights: Annotated[FloatArray, Axes(N_BUCKETS)]
-
-    def __post_init__(self) -> None:
-        check_column("weights of a model of arcs", self.weights, (N_BUCKETS,), np.float64)
-
-    @staticmethod
-    def plain() -> ArcModel:
-        """Make the model whose probabilities are the posteriors.
-
-        >>> arcs = Parts(*np.array([[0, 0], [2, 0], [1, 2], [0, 0]]), np.array([1.0, 1.0]))
-        >>> evidence = ArcEvidence(["Dogs", "bark"], ["N", "V"], ["NNS", "VBP"], ["_", "_"], np.array([0, 2]))
-        >>> ArcModel.plain().judge(arcs, evidence, least=0.1).posterior
-        array([1., 1.])
-        """
-        return ArcModel(1.0, np.zeros(N_BUCKETS))
-
-    @staticmethod
-    def train(examples: Sequence[ArcExamples], options: ArcOptions) -> ArcModel:
-        """Learn from the arcs that grammars find in sentences that are new to the grammars.
-
-        Weights are rounded to numbers of two bytes, as a file holds them.
-
-        examples: the arcs to words, as `ArcExamples.to_learn_from` keeps them.
-        options: the settings.
-        """
-        plain = ArcModel.plain()
-        joined = ArcExamples.join(examples) if examples else None
-        if joined is None or not len(joined.log):
-            return plain
-
-        def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-            """Compute the loss and its gradient."""
-            return arc_loss(joined, parameters, options.penalty)
-
-        best = minimise(loss, np.append(plain.weights, plain.slope), options.iterations)
-        return ArcModel(float(best[-1]), best[:-1].astype(np.float16).astype(np.float64))
+    noun: ClassVar[str] = "arcs"
 
     def judge(self, parts: Parts, evidence: ArcEvidence, least: float) -> Parts:
         """Replace the posteriors of the likely arcs to each word; their sum stays as it is.
@@ -414,9 +300,8 @@ class ArcModel:
         likely = likely[np.lexsort((parts.end[likely], parts.sentence[likely]))]
         if not len(likely):
             return parts
-        examples = ArcExamples.of(parts.take(likely), evidence)
-        share, _ = examples.probabilities(self.weights, self.slope)
-        mass = np.add.reduceat(parts.posterior[likely], examples.start[:-1])
+        choices = arc_choices(parts.take(likely), evidence)
+        mass = np.add.reduceat(parts.posterior[likely], choices.start[:-1])
         posterior = parts.posterior.copy()
-        posterior[likely] = share * np.repeat(mass, np.diff(examples.start))
+        posterior[likely] = self.share(choices) * np.repeat(mass, np.diff(choices.start))
         return parts._replace(posterior=posterior)

@@ -15,26 +15,26 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spectral_latent._options import Count, checked
-from spectral_latent.dependency.arcs import ArcEvidence, ArcExamples, ArcModel
+from spectral_latent.dependency.arcs import ArcEvidence, ArcModel, arc_choices
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import require_heads
 from spectral_latent.dependency.decoding import find_best_heads, find_n_best_heads, make_arc_matrix
 from spectral_latent.dependency.grammar import DependencyGrammar, FoundArcs
 from spectral_latent.dependency.morphology import (
     COLUMNS,
+    learn_columns,
     learn_lemmas,
     learn_segmenter,
-    learn_taggers,
-    tag_anew,
     with_columns,
 )
-from spectral_latent.dependency.options import ArcOptions, DependencyOptions, check_together, preset
+from spectral_latent.dependency.options import DependencyOptions, check_together, preset
 from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.training import LabelledTrees, prepare
 from spectral_latent.dependency.tree import BLANK, DependencySentence, check_sentence
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.grammar.parser import Parser, estimate_all, held_out_grammars
 from spectral_latent.inference import SignedLog
+from spectral_latent.lexicon.choices import Choices, JudgeOptions
 from spectral_latent.lexicon.lemmas import Lemmatiser
 from spectral_latent.lexicon.segmentation import LearntTokenisation, Segmenter
 from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
@@ -55,7 +55,8 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
 
     members: the grammars, whose posteriors of arcs are averaged; all have the same tags and columns of words and tags.
     relations: the model of the relations of arcs; None if arcs have no relations.
-    taggers: taggers of the columns `upos`, `xpos` and `feats`, which fill these columns before words are parsed.
+    taggers: taggers of the columns `upos`, `xpos` and `feats`, which fill these columns before words are parsed; one of
+    equal columns has the names of both, as in `upos xpos`.
     arcs: the model that judges arcs, if the options ask for one; otherwise None.
     lemmas: finds the lemmas of parsed words that have none; None to leave them open.
     segmenter: divides raw text; None to divide it by the rules of `Tokenisation`.
@@ -89,8 +90,8 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         check_together([member.options for member in self.members])
         if any(member.tags != self.tags for member in self.members):
             raise ValueError("the grammars of one parser must have the same tags")
-        if any(tagger.tagset not in COLUMNS for tagger in self.taggers):
-            raise ValueError("the tagset of a tagger of a dependency parser must be 'upos', 'xpos' or 'feats'")
+        if any(not {*str(tagger.tagset).split()} <= {*COLUMNS} for tagger in self.taggers):
+            raise ValueError("the tagset of a tagger of a dependency parser must have 'upos', 'xpos' or 'feats'")
         if (self.arcs is None) != (self.options.arcs is None):
             raise ValueError("a parser has a model of arcs if its options have `arcs`, and only then")
 
@@ -157,9 +158,8 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         Raises the errors of `train`.
         """
         trees = list(check_trees(sentences, DependencySentence))
-        tagged = tag_anew(trees, jobs=jobs, listener=listener)
+        taggers, tagged = learn_columns(trees, jobs=jobs, listener=listener)
         parser = DependencyModel.train(tagged, options, weights=weights, jobs=jobs, listener=listener)
-        taggers = learn_taggers(trees, jobs=jobs, listener=listener)
         return replace(parser, taggers=taggers, lemmas=learn_lemmas(trees), segmenter=learn_segmenter(trees))
 
     @cached_property
@@ -463,7 +463,7 @@ def _learn_arcs(
     trees: Iterable[DependencySentence],
     weights: Iterable[float] | None,
     grammars: Sequence[DependencyGrammar],
-    options: ArcOptions,
+    options: JudgeOptions,
     jobs: int | None,
     listener: Listener,
 ) -> ArcModel:
@@ -478,7 +478,7 @@ def _learn_arcs(
         jobs,
         listener,
     )
-    examples: list[ArcExamples] = []
+    examples: list[Choices] = []
     for members, held_out, weights in folds:
         found = map_batches(_examples_of, DependencyModel(members), held_out, jobs, options.least)
         del members  # free the memory while the next fold is learnt
@@ -486,7 +486,7 @@ def _learn_arcs(
     return ArcModel.train(examples, options)
 
 
-def _examples_of(model: DependencyModel, trees: Sequence[DependencySentence], least: float) -> list[ArcExamples]:
+def _examples_of(model: DependencyModel, trees: Sequence[DependencySentence], least: float) -> list[Choices]:
     """List the arcs that the grammars of a model find in the sentence of each tree, with the right ones marked."""
     found, n_members = model._found([unknown_tree(tree) for tree in trees])
     arcs = average([each.arcs for each in found], n_members)
@@ -495,5 +495,5 @@ def _examples_of(model: DependencyModel, trees: Sequence[DependencySentence], le
     for at, tree in enumerate(trees):
         of_tree = arcs.of_sentence(at)
         of_tree = of_tree.take(np.argsort(of_tree.end, kind="stable"))
-        examples.append(ArcExamples.of(of_tree, ArcEvidence.of([tree], model.options), tree.heads))
+        examples.append(arc_choices(of_tree, ArcEvidence.of([tree], model.options), tree.heads))
     return examples

@@ -1,7 +1,7 @@
 """Predict what a parser of raw text sees: sentences, words, tags, morphological features and lemmas.
 
 A parser of raw text learns from columns as taggers predict them.  For training, each part of the treebank is tagged by
-taggers of the other parts, so that its mistakes are those of new text.
+models of the other parts, so that its mistakes are those of new text.
 """
 
 from __future__ import annotations
@@ -17,77 +17,87 @@ from spectral_latent.dependency.tree import BLANK, DependencySentence
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.lexicon.lemmas import Lemmatiser
 from spectral_latent.lexicon.segmentation import DividedText, Segmenter
-from spectral_latent.model.parts import jackknife
-from spectral_latent.sequence import LatentTagger, TaggerOptions
-from spectral_latent.sequence import preset as tagger_preset
+from spectral_latent.sequence import LatentTagger, preset, train_and_tag
 
 __all__ = [
     "COLUMNS",
     "divided_texts",
+    "learn_columns",
     "learn_lemmas",
     "learn_segmenter",
-    "learn_taggers",
-    "tag_anew",
     "with_columns",
 ]
 
 COLUMNS = ("upos", "xpos", "feats")  # the columns that taggers may predict
 _PARAGRAPH = 20  # sentences of a text to learn from, if the treebank marks no paragraphs
-_FOLDS = 4  # the parts of a treebank that are tagged by taggers of the other parts
 
 
-def learn_taggers(
-    sentences: Sequence[DependencySentence],
-    options: TaggerOptions | None = None,
-    *,
-    jobs: int | None = 1,
-    listener: Listener = silent,
-) -> tuple[LatentTagger, ...]:
-    """Learn a tagger of each column of tags or features that has more than one value.
+def learn_columns(
+    sentences: Sequence[DependencySentence], *, jobs: int | None = 1, listener: Listener = silent
+) -> tuple[tuple[LatentTagger, ...], list[DependencySentence]]:
+    """Learn a tagger of each column of tags or features that has more than one value; columns that are equal share one.
 
-    A sentence with a word that lacks a tag is left out, and a warning counts these sentences.
+    Also returns the sentences with these columns as models of other sentences predict them.  A sentence with a word
+    that lacks a tag is not learnt from, and a warning counts these sentences.
 
     sentences: the sentences of a treebank.
-    options: the settings of the taggers; None for those of the preset `accurate`.
     """
-    options = tagger_preset("accurate") if options is None else options
-    taggers = []
+    taggers: dict[tuple[tuple[str, ...], ...], LatentTagger] = {}
+    anew = list(sentences)
     for column in COLUMNS:
-        rows = [(each.forms, getattr(each, column)) for each in sentences]
-        if len({value for _, values in rows for value in values}) < 2:
+        rows = tuple(_column(each, column) for each in sentences)
+        if len({value for values in rows for value in values}) < 2:
             continue
-        whole = [(forms, values) for forms, values in rows if column == "feats" or BLANK not in values]
+        whole = [at for at, values in enumerate(rows) if column == "feats" or BLANK not in values]
         if lacking := len(rows) - len(whole):
             warnings.warn(
                 f"{counted(lacking, 'sentence')} of {len(rows)} lack the tag of a word in the column {column}; the "
                 f"tagger of this column learns from the others",
                 stacklevel=2,
             )
-        if whole:
-            pairs = [list(zip(forms, values, strict=True)) for forms, values in whole]
-            tagger = LatentTagger.train(pairs, options, jobs=jobs, listener=listener)
-            taggers.append(replace(tagger, tagset=column))
-    return tuple(taggers)
+        if rows in taggers:
+            tagger = replace(taggers[rows], tagset=f"{taggers[rows].tagset} {column}")
+            values = [_column(each, str(taggers[rows].tagset)) for each in anew]
+        elif whole:
+            pairs = [list(zip(sentences[at].forms, rows[at], strict=True)) for at in whole]
+            learnt, tags = train_and_tag(pairs, preset("accurate"), jobs=jobs, listener=listener)
+            tagger = replace(learnt, tagset=column)
+            found = dict(zip(whole, map(tuple, tags), strict=True))
+            others = tagger.tag_all([each.forms for at, each in enumerate(sentences) if at not in found])
+            values = [tuple(map(str, found[at] if at in found else next(others))) for at in range(len(rows))]
+        else:
+            continue
+        taggers[rows] = tagger
+        anew = [_with_column(each, column, tags) for each, tags in zip(anew, values, strict=True)]
+    return tuple(taggers.values()), anew
 
 
 def with_columns(sentences: Sequence[DependencySentence], taggers: Sequence[LatentTagger]) -> list[DependencySentence]:
     """Tag the words without a tag, and predict the features of sentences in which no word has any.
 
     sentences: the sentences.
-    taggers: taggers, whose `tagset` is the name of their column.
+    taggers: taggers, whose `tagset` has the names of their columns.
     """
     found = list(sentences)
     for tagger in taggers:
-        column = str(tagger.tagset)
-        lacking = [at for at, each in enumerate(found) if _lacks(getattr(each, column), column)]
+        columns = str(tagger.tagset).split()
+        lacking = [at for at, each in enumerate(found) if any(_lacks(_column(each, name), name) for name in columns)]
         for at, tags in zip(lacking, tagger.tag_all([found[at].forms for at in lacking]), strict=True):
-            old: tuple[str, ...] = getattr(found[at], column)
-            filled = tuple(str(new) if tag == BLANK else tag for tag, new in zip(old, tags, strict=True))
-            found[at] = _replaced(found[at], column, filled)
+            for column in columns:
+                old = _column(found[at], column)
+                if _lacks(old, column):
+                    filled = (str(new) if tag == BLANK else tag for tag, new in zip(old, tags, strict=True))
+                    found[at] = _with_column(found[at], column, tuple(filled))
     return found
 
 
-def _replaced(sentence: DependencySentence, column: str, values: tuple[str, ...]) -> DependencySentence:
+def _column(sentence: DependencySentence, column: str) -> tuple[str, ...]:
+    """Take a column of a sentence."""
+    values: tuple[str, ...] = getattr(sentence, column)
+    return values
+
+
+def _with_column(sentence: DependencySentence, column: str, values: tuple[str, ...]) -> DependencySentence:
     """Replace a column of a sentence."""
     columns: dict[str, Any] = {column: values}
     return sentence._replace(**columns)
@@ -96,30 +106,6 @@ def _replaced(sentence: DependencySentence, column: str, values: tuple[str, ...]
 def _lacks(values: Sequence[str], column: str) -> bool:
     """Tell whether a sentence lacks values in a column; features are lacking if no word has any."""
     return set(values) == {BLANK} if column == "feats" else BLANK in values
-
-
-def tag_anew(
-    sentences: Sequence[DependencySentence], *, jobs: int | None = 1, listener: Listener = silent
-) -> list[DependencySentence]:
-    """Replace the tags and features of each sentence by those that taggers of other sentences predict.
-
-    sentences: the sentences of a treebank.
-    """
-    options = tagger_preset("fast")
-    found: dict[int, DependencySentence] = {}
-
-    def learn(numbers: list[int], _weights: list[float]) -> tuple[LatentTagger, ...]:
-        """Learn the taggers of some sentences."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the taggers of all sentences warn
-            return learn_taggers([sentences[number] for number in numbers], options, jobs=jobs)
-
-    for taggers, numbers, _ in jackknife([(number, 1.0) for number in range(len(sentences))], _FOLDS, learn, listener):
-        blank = [sentences[number] for number in numbers]
-        for tagger in taggers:
-            blank = [_replaced(each, str(tagger.tagset), (BLANK,) * len(each.forms)) for each in blank]
-        found |= zip(numbers, with_columns(blank, taggers), strict=True)
-    return [found.get(number, sentence) for number, sentence in enumerate(sentences)]
 
 
 def learn_lemmas(sentences: Sequence[DependencySentence]) -> Lemmatiser | None:

@@ -10,32 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar, Literal
 
 from spectral_latent._names import PresetName
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, of_preset
+from spectral_latent._options import Above, AtLeast, AtMost, Below, of_preset
 from spectral_latent.dependency.conversion import Attachment, Side
 from spectral_latent.dependency.relations import TaggedTree
 from spectral_latent.dependency.tree import DependencySentence, TagColumn
 from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clusters_then_em
 from spectral_latent.grammar.parser import check_alike
 from spectral_latent.lexicon import LexiconOptions
+from spectral_latent.lexicon.choices import JudgeOptions
 
-__all__ = ["ArcOptions", "DependencyOptions", "check_together", "preset"]
-
-
-@dataclass(frozen=True)
-class ArcOptions(Options):
-    """Settings of a model of arcs.
-
-    folds: the number of parts of the training trees; each part is parsed by grammars of the other parts, which are one
-    iteration of EM from the grammars of all trees.
-    penalty: λ, the weight of the squared norm of the weights.
-    iterations: the largest number of iterations of L-BFGS.
-    least: arcs with a smaller posterior are not judged, and keep their posteriors.
-    """
-
-    folds: Annotated[int, AtLeast(2)] = 4
-    penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 2.0
-    iterations: Annotated[int, AtLeast(1)] = 50
-    least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
+__all__ = ["DependencyOptions", "check_together", "preset"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +45,7 @@ class DependencyOptions(GrammarOptions):
     lexicon: LexiconOptions = field(default_factory=lambda: LexiconOptions(min_expected=3e-5))
     unseen: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.5
     floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
-    arcs: ArcOptions | None = None
+    arcs: JudgeOptions | None = None
 
     def tags_of(self, sentence: DependencySentence) -> tuple[str, ...]:
         """Take the tags of a sentence from their column; a word without a tag there has the tag of the other column.
@@ -123,7 +107,9 @@ _SIDES: tuple[Side, ...] = ("right", "left")
 _PRESETS: dict[PresetName, tuple[DependencyOptions, ...]] = {
     "fast": (_grammar(16, 2, 8),),
     "accurate": tuple(
-        replace(_grammar(*size, side), arcs=ArcOptions()) for size in ((28, 3, 16, 0), (16, 2, 8, 1)) for side in _SIDES
+        replace(_grammar(*size, side), arcs=JudgeOptions())
+        for size in ((28, 3, 16, 0), (16, 2, 8, 1))
+        for side in _SIDES
     ),
     "spectral": (DependencyOptions(),),
 }

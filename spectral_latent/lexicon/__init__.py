@@ -1,11 +1,13 @@
 """Number words and the signatures of unseen words, smooth their emissions, and find the leaf rules of sentences."""
 
+from spectral_latent.lexicon.choices import JudgeOptions
 from spectral_latent.lexicon.lexicon import EncodedWords, Lexicon, LexiconOptions, WordEncoder
 from spectral_latent.lexicon.smoothing import smooth_emissions
 from spectral_latent.lexicon.spelling import Signature, SpellingModel, SpellingOptions, WordCounts, signatures
 
 __all__ = [
     "EncodedWords",
+    "JudgeOptions",
     "Lexicon",
     "LexiconOptions",
     "Signature",

@@ -24,6 +24,7 @@ __all__ = [
     "hash_name",
     "list_columns",
     "mix",
+    "pad_words",
     "spread",
     "sum_weights",
 ]
@@ -32,6 +33,7 @@ HashArray = NDArray[np.uint64]
 BucketArray = NDArray[np.int32]
 
 N_BUCKETS = 1 << 18
+_PAD = 2  # places without a word before and after a sentence
 _WIDTH = 4  # the largest number of values of a template, besides the first value
 
 
@@ -58,6 +60,23 @@ def hash_name(name: str) -> int:
     name: the name, such as a word.
     """
     return zlib.crc32(name.encode()) + 1
+
+
+def pad_words(column: HashArray, start: IntArray) -> tuple[HashArray, IntArray]:
+    """Put two places without a word before each of T sentences and after the last one.
+
+    Returns the longer column, and by how much the words of each sentence are shifted in it, (T,).
+
+    column: (N,) a value of each word.
+    start: (T + 1,) the first word of each sentence, and N.
+
+    >>> pad_words(np.array([7, 8], dtype=np.uint64), np.array([0, 1, 2]))
+    (array([0, 0, 7, 0, 0, 8, 0, 0], dtype=uint64), array([2, 4]))
+    """
+    shift = _PAD * np.arange(1, len(start))
+    padded = np.zeros(len(column) + _PAD * len(start), dtype=np.uint64)
+    padded[np.arange(len(column)) + np.repeat(shift, np.diff(start))] = column
+    return padded, shift
 
 
 def class_of(numbers: FloatArray, most: int) -> HashArray:

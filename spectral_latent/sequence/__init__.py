@@ -4,7 +4,7 @@ from spectral_latent.sequence.baum_welch import baum_welch
 from spectral_latent.sequence.conversion import Alphabet, Sequences, rows_of
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, untagged_rules
-from spectral_latent.sequence.model import LatentHMM, LatentTagger, StateTagger
+from spectral_latent.sequence.model import LatentHMM, LatentTagger, StateTagger, train_and_tag
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions, hmm_preset, preset
 from spectral_latent.sequence.prediction import END, SequenceModel
 
@@ -24,5 +24,6 @@ __all__ = [
     "hmm_preset",
     "preset",
     "rows_of",
+    "train_and_tag",
     "untagged_rules",
 ]

@@ -312,7 +312,12 @@ class TaggingModel(Tagger):
 
     def _posteriors(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
         decoder, terminal = self._decoder(sequences)
-        return decoder.posteriors(terminal, np.cumsum([0, *map(len, sequences)]))
+        return self._judged(decoder.posteriors(terminal, np.cumsum([0, *map(len, sequences)])), sequences)
+
+    def _judged(self, posteriors: FloatArray, sequences: Sequence[Sequence[Any]]) -> FloatArray:
+        """Judge the posteriors (N, K) of tags by what the decoder does not see."""
+        del sequences  # for judges
+        return posteriors
 
     def _constrained(self, sequence: Sequence[Any], known: Allowed | None) -> tuple[Decoder, IntArray]:
         """Make a decoder for one sequence whose tags are partly known, and look up its terminals (n,)."""
@@ -352,7 +357,7 @@ class TaggingModel(Tagger):
             return super().posteriors(sequence)
         self._check(sequence)
         decoder, terminal = self._constrained(sequence, known)
-        return decoder.posteriors(terminal, np.array([0, len(sequence)]))
+        return self._judged(decoder.posteriors(terminal, np.array([0, len(sequence)])), [sequence])
 
     def paths(
         self, sequence: Sequence[Any], n_best: int = 1, known: Allowed | None = None

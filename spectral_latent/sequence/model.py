@@ -18,6 +18,7 @@ from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.model import LatentTreeModel, check_words
 from spectral_latent.model.batches import map_batches
+from spectral_latent.model.parts import jackknife
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, check_sequence, is_open, pairs_of
 from spectral_latent.sequence.decoding import (
     SENTENCES,
@@ -29,6 +30,7 @@ from spectral_latent.sequence.decoding import (
 )
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
+from spectral_latent.sequence.judge import TagChoices, TagModel
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions, preset
 from spectral_latent.sequence.prediction import SequenceModel
 from spectral_latent.sequence.training import train_tagged
@@ -36,7 +38,7 @@ from spectral_latent.sequence.untagged import train_untagged
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["LatentHMM", "LatentTagger", "StateTagger"]
+__all__ = ["LatentHMM", "LatentTagger", "StateTagger", "train_and_tag"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +52,9 @@ class LatentTagger(
 
     members: the operators of the rules of K tags, with the words by their numbers.
     tagset: the name of the set of tags, such as `xpos` for that column of CoNLL-U; None if it is not known.
+    judge: the model that judges the posteriors of tags, if the options ask for one; otherwise None.  Paths and
+    probabilities are those of the hidden Markov model.
+    Raises ValueError for a lexicon without spellings, and if the options do not belong to the judge.
 
     >>> tagger = LatentTagger.train([[("dogs", "N"), ("bark", "V")], [("cats", "N"), ("sleep", "V")]])
     >>> tagger.tag(["cats", "bark"])
@@ -59,14 +64,18 @@ class LatentTagger(
     """
 
     kind: ClassVar[str] = "tagger"
+    later: ClassVar[frozenset[str]] = frozenset({"judge"})
 
     members: Annotated[tuple[SequenceGrammar[TaggerOptions, Lexicon], ...], Axes(1)]
     tagset: str | None = None
+    judge: TagModel | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.observations.spelling is None:
             raise ValueError("the lexicon has learnt no spellings")
+        if (self.judge is None) != (self.options.judge is None):
+            raise ValueError("a tagger has a judge if its options have `judge`, and only then")
 
     @property
     def tags(self) -> list[Tag]:  # type: ignore[override]
@@ -107,7 +116,10 @@ class LatentTagger(
         """
         options = given_or(preset("fast"), options)
         pairs = (pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1))
-        return LatentTagger((train_tagged(pairs, options, weights=weights, jobs=jobs, listener=listener),))
+        if options.judge is None:
+            return LatentTagger((train_tagged(pairs, options, weights=weights, jobs=jobs, listener=listener),))
+        tagger, _ = _train_judged(list(pairs), options, weights, jobs, listener)
+        return tagger
 
     @staticmethod
     def train_partly(
@@ -136,7 +148,7 @@ class LatentTagger(
         stretches = [list(run) for row in rows for is_known, run in groupby(row, _is_known) if is_known]
         if not stretches:
             raise EstimationError("no word has a known tag; give at least some words one")
-        plain = replace(options, estimator=options.estimator.with_settings(n_states=1))
+        plain = replace(options, estimator=options.estimator.with_settings(n_states=1), judge=None)
         model = LatentTagger.train(stretches, plain, jobs=jobs)
         rows = [[(word, _among(tag, model.tags, number)) for word, tag in row] for number, row in enumerate(rows, 1)]
         completed: list[list[tuple[str, Tag]]] = []
@@ -179,6 +191,12 @@ class LatentTagger(
         latent = words.restrict(self.grammar.latent)
         return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold, allowed), words.word
 
+    def _judged(self, posteriors: FloatArray, sequences: Sequence[Sequence[str]]) -> FloatArray:
+        options = self.options.judge
+        if self.judge is None or options is None:
+            return posteriors
+        return self.judge.judge(posteriors, sequences, self.tags, options.least)
+
     def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of words with their tags; -inf for an unknown tag.
 
@@ -217,6 +235,71 @@ class LatentTagger(
     def description(self) -> dict[str, Any]:
         """The facts about the tagger, its tags among them."""
         return super().description | {"tags": plain(self.tags), "column": self.tagset}
+
+
+def train_and_tag(
+    sentences: Iterable[Iterable[tuple[str, Tag]]],
+    options: TaggerOptions,
+    *,
+    jobs: int | None = 1,
+    listener: Listener = silent,
+) -> tuple[LatentTagger, list[list[Tag]]]:
+    """Learn a tagger with a judge, and find the tags of each sentence as models of other sentences do.
+
+    sentences: pairs of a word and its tag, kept in memory.
+    options: the settings, with those of a judge.
+
+    Raises ValueError for options without a judge, and the errors of `LatentTagger.train`.
+    """
+    if options.judge is None:
+        raise ValueError("the options must have a judge, which learns from models of other sentences")
+    rows = [pairs_of(sentence, number, str) for number, sentence in enumerate(sentences, start=1)]
+    tagger, folds = _train_judged(rows, options, None, jobs, listener)
+    anew = [[tag for _, tag in row] for row in rows]
+    for fold, found in enumerate(folds):
+        others = [part.choices.to_learn_from(1.0) for other in folds if other is not found for part in other]
+        judge = TagModel.train(others, options.judge)
+        best = iter([tagger.tags[tag] for part in found for tag in part.judged_best(judge).tolist()])
+        for number in range(fold, len(rows), len(folds)):
+            anew[number] = [next(best) for _ in rows[number]]
+    return tagger, anew
+
+
+def _train_judged(
+    rows: list[list[tuple[str, Tag]]],
+    options: TaggerOptions,
+    weights: Iterable[float] | None,
+    jobs: int | None,
+    listener: Listener,
+) -> tuple[LatentTagger, list[list[TagChoices]]]:
+    """Learn a tagger with a judge; also return the likely tags of the sentences of each fold, in parts."""
+    assert options.judge is not None
+    weights = None if weights is None else list(weights)
+    grammar = train_tagged(rows, options, weights=weights, jobs=jobs, listener=listener)
+    number_of = {tag: number for number, tag in enumerate(grammar.tags)}
+    weighted = [(row, weight) for row, weight in zip(rows, weights or [1.0] * len(rows), strict=True) if weight > 0.0]
+
+    def learn(rows: list[list[tuple[str, Tag]]], weights: list[float]) -> LatentTagger:
+        """Learn the tagger of other folds."""
+        return LatentTagger.train(rows, replace(options, judge=None), weights=weights, jobs=jobs)
+
+    folds: list[list[TagChoices]] = []
+    for model, held_out, times in jackknife(weighted, options.judge.folds, learn, listener):
+        columns = [number_of[tag] for tag in model.tags]
+        parts = []
+        for first in range(0, len(held_out), SENTENCES):
+            batch = held_out[first : first + SENTENCES]
+            words = [[word for word, _ in row] for row in batch]
+            right = np.array([number_of[tag] for row in batch for _, tag in row])
+            posteriors = np.zeros((len(right), len(number_of)))
+            posteriors[:, columns] = model._posteriors(words)
+            found = TagChoices.of(posteriors, words, grammar.tags, options.judge.least, right)
+            of_words = np.repeat(times[first : first + SENTENCES], list(map(len, words)))
+            parts.append(found._replace(choices=found.choices._replace(times=of_words[found.word])))
+        del model  # free the memory while the next fold is learnt
+        folds.append(parts)
+    judge = TagModel.train([part.choices.to_learn_from(1.0) for parts in folds for part in parts], options.judge)
+    return LatentTagger((grammar,), judge=judge), folds
 
 
 def _is_known(token: tuple[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from spectral_latent._names import PresetName
 from spectral_latent._options import AtLeast, AtMost, Below, Options, of_preset
 from spectral_latent.estimation import EM, Anchors, Clusters, Decomposition, Estimator, ProjectionOptions, Spectral
-from spectral_latent.lexicon import LexiconOptions
+from spectral_latent.lexicon import JudgeOptions, LexiconOptions
 
 __all__ = ["HMMOptions", "TaggerOptions", "hmm_preset", "preset"]
 
@@ -30,9 +30,11 @@ class TaggerOptions(Options):
     threshold: a tag of a position is left out if its coarse posterior is less than this share of the largest posterior
     at the position.
     compact: whether to store probabilities in fewer digits, which halves the file; see `files.round_operators`.
+    judge: the settings of a model of tags, which judges the likely tags of each word by the words around it; None for
+    no such model.
     """
 
-    later: ClassVar[frozenset[str]] = frozenset({"compact"})
+    later: ClassVar[frozenset[str]] = frozenset({"compact", "judge"})
     estimator: Estimator = field(default_factory=lambda: Spectral(8))
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
     back_off: Annotated[float, AtLeast(1e-9), AtMost(1e9)] = 1.0
@@ -40,6 +42,7 @@ class TaggerOptions(Options):
     beam: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
     threshold: Annotated[float, AtLeast(0.0), Below(1.0)] = 1e-3
     compact: bool = False
+    judge: JudgeOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class HMMOptions(Options):
 
 _PRESETS: dict[PresetName, TaggerOptions] = {
     "fast": TaggerOptions(EM(Clusters(8))),
-    "accurate": TaggerOptions(EM(Clusters(16))),
+    "accurate": TaggerOptions(EM(Clusters(16)), judge=JudgeOptions(folds=2, penalty=1.0, iterations=100)),
     "spectral": TaggerOptions(),
 }
 _HMM_PRESETS: dict[PresetName, HMMOptions] = {

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.corpora import dependency_trees
-from spectral_latent.dependency import ArcModel, ArcOptions, DependencyModel, DependencyOptions, preset
-from spectral_latent.dependency.arcs import _NEAR, ArcEvidence, ArcExamples, _near, arc_loss
+from spectral_latent.dependency import ArcModel, DependencyModel, DependencyOptions, preset
+from spectral_latent.dependency.arcs import _NEAR, ArcEvidence, _near, arc_choices
 from spectral_latent.dependency.options import check_together
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import score_attachments
+from spectral_latent.lexicon.choices import Choices, JudgeOptions, choice_loss
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
 from tests.dependency.test_model import TREES, read
@@ -41,11 +42,11 @@ def every_arc(rng: np.random.Generator, sizes: list[int]) -> Parts:
     return Parts(sentence, begin, end, np.zeros_like(end), rng.uniform(0.01, 1.0, len(rows)))
 
 
-def examples_of(rng: np.random.Generator) -> ArcExamples:
+def examples_of(rng: np.random.Generator) -> Choices:
     sizes = np.diff(EVIDENCE.start).tolist()
     arcs = every_arc(rng, sizes)
     heads = [head for sentence in SENTENCES[:2] for head in sentence.heads or ()]
-    return ArcExamples.of(arcs, EVIDENCE, heads)
+    return arc_choices(arcs, EVIDENCE, heads)
 
 
 @given(st.integers(0, 1000))
@@ -61,12 +62,12 @@ def test_the_loss_is_that_of_a_choice_among_heads(seed: int) -> None:
         score = [1.3 * examples.log[arc] + sum(weights[b] for b in examples.buckets[arc]) for arc in arcs]
         (right,) = (s for s, arc in zip(score, arcs, strict=True) if examples.is_right[arc])
         expected -= 2.0 * (right - math.log(sum(map(math.exp, score))))
-    loss, gradient = arc_loss(examples, np.append(weights, 1.3), 0.7)
+    loss, gradient = choice_loss(examples, np.append(weights, 1.3), 0.7)
     assert loss == pytest.approx(expected)
     for at in (int(examples.buckets[0, 0]), int(examples.buckets[-1, -1]), len(weights)):
         step = np.zeros(len(weights) + 1)
         step[at] = 1e-5
-        ahead, behind = (arc_loss(examples, np.append(weights, 1.3) + sign * step, 0.7)[0] for sign in (1, -1))
+        ahead, behind = (choice_loss(examples, np.append(weights, 1.3) + sign * step, 0.7)[0] for sign in (1, -1))
         assert gradient[at] == pytest.approx((ahead - behind) / 2e-5, rel=1e-4, abs=1e-6)
 
 
@@ -135,7 +136,7 @@ def test_judgements_keep_the_sum_of_each_word_and_small_posteriors() -> None:
 
 
 def test_a_model_of_arcs_belongs_to_its_options(tmp_path: Path) -> None:
-    options = DependencyOptions(EstimatorOptions("clusters-em", n_states=2), arcs=ArcOptions(folds=2, iterations=5))
+    options = DependencyOptions(EstimatorOptions("clusters-em", n_states=2), arcs=JudgeOptions(folds=2, iterations=5))
     model = DependencyModel.train(SENTENCES * 5, options)
     model.save(tmp_path / "model")
     loaded = DependencyModel.load(tmp_path / "model")
@@ -155,7 +156,7 @@ def test_a_model_of_arcs_gains(shared_file: Callable[[str], Any]) -> None:
     folder = shared_file("ud/fr_sequoia")
     train, dev = (list(dependency_trees(folder / f"fr_sequoia-ud-{part}.conllu")) for part in ("train", "dev"))
     scores = []
-    for arcs in (ArcOptions(), None):
+    for arcs in (JudgeOptions(), None):
         (options,) = preset("fast")
         model = DependencyModel.train(train[:500], replace(options, arcs=arcs))
         parsed = [parses[0].tree for parses in model.parse_all([tree.without_tree() for tree in dev], scored=False)]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import DependencyModel, DependencySentence
-from spectral_latent.dependency.morphology import learn_lemmas, learn_taggers, tag_anew
+from spectral_latent.dependency.morphology import learn_columns, learn_lemmas, with_columns
+from spectral_latent.dependency.tree import BLANK
 from spectral_latent.evaluation import evaluate_columns, score_attachments
 from spectral_latent.lexicon.lemmas import Lemmatiser, _apply, _script_of
 
@@ -84,16 +85,27 @@ def test_bare_words_get_all_columns(tmp_path: Path) -> None:
 def test_a_part_is_tagged_by_taggers_of_the_others() -> None:
     """A tag that one sentence alone has is never predicted there."""
     odd = sentences()[0]._replace(upos=("X", "VERB"))
-    tagged = tag_anew([odd, *sentences()])
+    _, tagged = learn_columns([odd, *sentences()])
     assert len(tagged) == 1 + len(sentences())
     assert tagged[0].upos[0] != "X" and tagged[0].forms == odd.forms and tagged[0].heads == odd.heads
     assert sum(one.upos == other.upos for one, other in zip(tagged[1:], sentences(), strict=True)) >= 20
 
 
+def test_equal_columns_share_a_tagger() -> None:
+    twice = [each._replace(xpos=each.upos) for each in sentences()]
+    taggers, tagged = learn_columns(twice)
+    assert [tagger.tagset for tagger in taggers] == ["upos xpos", "feats"]
+    assert all(each.upos == each.xpos for each in tagged)
+    filled = with_columns([twice[0]._replace(xpos=(BLANK, BLANK)), twice[1]._replace(upos=("X", BLANK))], taggers)
+    assert [each.xpos for each in filled] == [twice[0].upos, twice[1].upos]
+    assert filled[1].upos == ("X", twice[1].upos[1])
+
+
 def test_sentences_that_lack_a_tag_are_counted() -> None:
     lacking = sentences()[0]._replace(upos=("_", "VERB"))
     with pytest.warns(UserWarning, match="1 sentence of 25 lack the tag"):
-        taggers = learn_taggers([lacking, *sentences()])
+        taggers, tagged = learn_columns([lacking, *sentences()])
+    assert BLANK not in tagged[0].upos
     assert [tagger.tagset for tagger in taggers] == ["upos", "feats"]
     assert learn_lemmas([each._replace(lemmas=("_", "_")) for each in sentences()]) is None
 

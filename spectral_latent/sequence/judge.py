@@ -1,0 +1,183 @@
+"""Judge the tags of words by a log-linear model of the words and tags around them.
+
+The tags of a word that a hidden Markov model finds likely are a choice, as `lexicon.choices` learns them.  The features
+see the words on both sides, beginnings and endings, shapes, and the likely tags on both sides (Ratnaparkhi 1996;
+Toutanova et al. 2003).
+
+| values | meaning |
+| --- | --- |
+| `candidate` | the tag that is judged; all features have it |
+| `word` ... `beginning 3` | attributes of the word |
+| `opens` | whether the word opens a sentence |
+| `tag`, `tag-1`, ... | the likeliest tag of the word, and of a word up to two places away |
+| `lower-1`, `ending 3+1`, ... | attributes of words up to two places away |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from spectral_latent.lexicon.buckets import HashArray, hash_features, hash_name, list_columns, pad_words
+from spectral_latent.lexicon.choices import ChoiceModel, Choices
+from spectral_latent.lexicon.spelling import character_classes, without_runs
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["TagChoices", "TagModel"]
+
+_STEPS = (-2, -1, 1, 2)
+_ENDINGS, _BEGINNINGS = range(1, 6), range(1, 4)
+_OF_WORD = (
+    *("word", "lower", "shape"),
+    *(f"ending {length}" for length in _ENDINGS),
+    *(f"beginning {length}" for length in _BEGINNINGS),
+)
+_NEAR = ("lower", "ending 3", "shape", "tag")  # attributes of words nearby
+_VALUES = ("candidate", *_OF_WORD, "opens", "tag", *(f"{name}{step:+}" for name in _NEAR for step in _STEPS))
+_TEMPLATES: tuple[tuple[str, ...], ...] = (
+    *((name,) for name in _OF_WORD),
+    ("shape", "opens"),
+    ("ending 3", "shape"),
+    ("beginning 3", "ending 3"),
+    *((f"lower{step:+}",) for step in _STEPS),
+    *(("lower", f"lower{step:+}") for step in (-1, 1)),
+    *(("ending 3", f"lower{step:+}") for step in (-1, 1)),
+    *(("ending 3", f"ending 3{step:+}") for step in (-1, 1)),
+    *((f"ending 3{step:+}",) for step in (-1, 1)),
+    ("lower-2", "lower-1"),
+    ("lower+1", "lower+2"),
+    ("lower-1", "lower+1"),
+    ("lower-1", "lower", "lower+1"),
+    ("shape-1", "shape", "shape+1"),
+    ("tag",),
+    *(("tag", name) for name in ("lower", "ending 2", "ending 3", "ending 4")),
+    *(("tag", f"{name}{step:+}") for name in ("tag", "lower", "ending 3") for step in (-1, 1)),
+    ("tag-1", "tag", "tag+1"),
+    ("tag-2", "tag-1", "tag"),
+    ("tag", "tag+1", "tag+2"),
+    ("tag-1", "ending 3"),
+    ("tag-1", "lower"),
+    ("tag+1", "lower"),
+)
+_COLUMNS = list_columns(_TEMPLATES, _VALUES)
+
+
+@lru_cache(1 << 16)
+def _attributes(word: str) -> tuple[int, ...]:
+    """Hash the attributes of a word that `_OF_WORD` names."""
+    lower = word.lower()
+    parts = [lower[-length:] for length in _ENDINGS] + [lower[:length] for length in _BEGINNINGS]
+    return tuple(map(hash_name, (word, lower, without_runs(character_classes(word)), *parts)))
+
+
+class TagChoices(NamedTuple):
+    """The likely tags of N words.
+
+    best: (N,) the likeliest tag of each word.
+    word: (W,) the words with several likely tags.
+    tag: (n,) their likely tags, which are the candidates.
+    choices: the choices among them.
+    """
+
+    best: IntArray
+    word: IntArray
+    tag: IntArray
+    choices: Choices
+
+    @staticmethod
+    def of(
+        posteriors: FloatArray,
+        sentences: Sequence[Sequence[str]],
+        tags: Sequence[Hashable],
+        least: float,
+        right: IntArray | None = None,
+    ) -> TagChoices:
+        """List the likely tags of words, with their features.
+
+        posteriors: (N, K) the posteriors of the tags of all words.
+        sentences: the words of each sentence.
+        tags: the names of the K tags.
+        least: the least posterior of a likely tag.
+        right: (N,) the right tag of each word; None if it is not known.
+        """
+        best = posteriors.argmax(axis=1)
+        is_likely = posteriors > least
+        word = np.flatnonzero(is_likely.sum(axis=1) > 1)
+        row, tag = np.nonzero(is_likely[word])
+        start = np.searchsorted(row, np.arange(len(word) + 1))
+        name = np.array([hash_name(str(each)) for each in tags], dtype=np.uint64)
+        values = _values(sentences, name[best], word)[row]
+        values[:, 0] = name[tag]
+        log = np.log(posteriors[word[row], tag])
+        is_right = np.zeros(len(tag), dtype=np.bool_) if right is None else right[word[row]] == tag
+        choices = Choices(hash_features(values, _COLUMNS), log, is_right, start, np.ones(len(word)))
+        return TagChoices(best, word, tag, choices)
+
+    def judged_best(self, model: TagModel) -> IntArray:
+        """Find the best tag of each word, (N,), under a model."""
+        best = self.best.copy()
+        if len(self.word):
+            size = np.diff(self.choices.start)
+            # Sort the candidates of each word by rising share; the last one is the best.
+            order = np.lexsort((model.share(self.choices), np.repeat(np.arange(len(size)), size)))
+            best[self.word] = self.tag[order[self.choices.start[1:] - 1]]
+        return best
+
+
+def _values(sentences: Sequence[Sequence[str]], tag: HashArray, judged: IntArray) -> HashArray:
+    """List the values of some of N words, (W, V), as `_VALUES` names them; the candidate is zero.
+
+    tag: (N,) the hash of the likeliest tag of each word.
+    judged: (W,) the words.
+    """
+    start = np.cumsum([0, *map(len, sentences)])
+    own = np.array([_attributes(word) for sentence in sentences for word in sentence], dtype=np.uint64)
+    own = own.reshape(start[-1], len(_OF_WORD))
+    opens = np.zeros(len(own), dtype=np.uint64)
+    opens[start[:-1][np.diff(start) > 0]] = 1
+    sentence = np.repeat(np.arange(len(sentences)), np.diff(start))[judged]
+    columns = [np.zeros(len(judged), dtype=np.uint64), *own[judged].T, opens[judged], tag[judged]]
+    for name in _NEAR:
+        padded, shift = pad_words(tag if name == "tag" else own[:, _OF_WORD.index(name)], start)
+        at = judged + shift[sentence]
+        columns += [padded[at + step] for step in _STEPS]
+    return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class TagModel(ChoiceModel):
+    """A log-linear model of the tags of words.
+
+    slope, weights: see `ChoiceModel`.
+
+    >>> posteriors = np.array([[0.75, 0.25], [1.0, 0.0]])
+    >>> TagModel.plain().judge(posteriors, [["dogs", "bark"]], ["N", "V"], least=0.1)
+    array([[0.75, 0.25],
+           [1.  , 0.  ]])
+    """
+
+    noun: ClassVar[str] = "tags"
+
+    def judge(
+        self, posteriors: FloatArray, sentences: Sequence[Sequence[str]], tags: Sequence[Hashable], least: float
+    ) -> FloatArray:
+        """Replace the posteriors of the likely tags of each word, (N, K); their sum stays as it is.
+
+        posteriors: (N, K) the posteriors of the tags of all words.
+        sentences: the words of each sentence.
+        tags: the names of the K tags.
+        least: tags with a smaller posterior keep it.
+        """
+        found = TagChoices.of(posteriors, sentences, tags, least)
+        if not len(found.word):
+            return posteriors
+        size = np.diff(found.choices.start)
+        rows = np.repeat(found.word, size), found.tag
+        mass = np.add.reduceat(posteriors[rows], found.choices.start[:-1])
+        judged = posteriors.copy()
+        judged[rows] = self.share(found.choices) * np.repeat(mass, size)
+        return judged
