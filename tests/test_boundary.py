@@ -151,7 +151,7 @@ def test_forests_by_head_words(columns: dict[str, Any], n: int) -> None:
 def test_marginals_of_arcs(columns: dict[str, Any], head: dict[str, Any], n: int) -> None:
     *forest, governor, dependant = columns.values()
     arcs = ArcForest(Forest(*forest), governor, dependant, head["head"])
-    found = unless_refused(lambda: compute_arc_posteriors(arc_operators(), arcs, n))
+    found = unless_refused(lambda: compute_arc_posteriors(arc_operators(), arcs, np.array([n])))
     assert found is None or found.arcs.begin.max(initial=0) <= n >= found.arcs.end.max(initial=0)
 
 

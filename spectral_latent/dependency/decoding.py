@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +26,10 @@ from spectral_latent.inference import (
     outside,
     total_weight,
 )
+from spectral_latent.inference.inside_outside import item_component
 from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, range_of
 
 __all__ = [
     "ArcForest",
@@ -54,6 +56,36 @@ class ArcForest(NamedTuple):
     governor: IntArray
     dependant: IntArray
     head: IntArray
+
+    @staticmethod
+    def join(of_sentences: Sequence[ArcForest]) -> ArcForest:
+        """Join the forests of sentences, which have one component each; words keep their numbers.
+
+        of_sentences: one or more forests.
+        """
+        forests = [each.forest for each in of_sentences]
+        n_items = np.array([forest.n_items for forest in forests])
+        n_edges = np.array([forest.n_edges for forest in forests])
+        item, edge = (np.append(0, np.cumsum(sizes[:-1])) for sizes in (n_items, n_edges))
+
+        def children(name: str) -> IntArray:
+            """Join a column of children, (E,), with the numbers of the joined items."""
+            column = np.concatenate([getattr(forest, name) for forest in forests])
+            return np.where(column < 0, column, column + np.repeat(item, n_edges))
+
+        n_roots = np.array([len(forest.root) for forest in forests])
+        start = np.concatenate([forest.start[:-1] for forest in forests])
+        joined = Forest(
+            np.concatenate([forest.symbol for forest in forests]),
+            np.append(start + np.repeat(edge, n_items), n_edges.sum()),
+            np.concatenate([forest.rule for forest in forests]),
+            children("left"),
+            children("right"),
+            np.concatenate([forest.root for forest in forests]) + np.repeat(item, n_roots),
+            np.repeat(np.arange(len(forests)), n_roots),
+        )
+        columns = [[each.governor, each.dependant, each.head] for each in of_sentences]
+        return ArcForest(joined, *map(np.concatenate, zip(*columns, strict=True)))
 
 
 @compiled
@@ -167,7 +199,7 @@ def split_by_heads(
     edges = np.full((start[-1], 5), -1, dtype=np.int64)
     _split_edges(forest, head_is_right, allowed, is_root, pair, start, edges)
     rule, left, right, governor, dependant = np.ascontiguousarray(edges.T)
-    root = np.flatnonzero(np.isin(item, forest.root))
+    root = np.flatnonzero(is_root[item])
     split = Forest(forest.symbol[item], start, rule, left, right, root, np.zeros(len(root), dtype=np.int64))
     return ArcForest(split, governor, dependant, head + 1)
 
@@ -264,11 +296,11 @@ def build_projective(allowed: BoolArray) -> ArcForest:
 
 
 class ArcPosteriors(NamedTuple):
-    """The parts of the trees of a sentence, with posteriors that may be negative.
+    """The parts of the trees of T sentences, with posteriors that may be negative.
 
-    arcs: the arcs, sorted by head and dependent.
-    leaves: the symbols over words, which may occur several times.
-    sign: (1,) the sign of the estimate of the sentence.
+    arcs: the arcs, sorted by sentence, head and dependent.
+    leaves: the symbols over words, which may occur several times, sorted by sentence.
+    sign: (T,) the sign of the estimate of each sentence.
     """
 
     arcs: Parts
@@ -276,36 +308,48 @@ class ArcPosteriors(NamedTuple):
     sign: IntArray
 
 
-def compute_arc_posteriors(operators: ObservableOperators, arcs: ArcForest, n: int) -> ArcPosteriors:
-    """Compute the posteriors of the arcs of a sentence of n words, and of the symbols over its words.
+def compute_arc_posteriors(operators: ObservableOperators, arcs: ArcForest, sizes: IntArray) -> ArcPosteriors:
+    """Compute the posteriors of the arcs of sentences, and of the symbols over their words.
 
-    Raises ValueError if the arcs do not fit the forest and n, and the errors of `inference.inside`.
+    arcs: a forest with a component for each of T sentences, as `ArcForest.join` makes it.
+    sizes: (T,) the number of words of each sentence.
+    Raises ValueError if the arcs do not fit the forest and the sizes, and the errors of `inference.inside`.
     """
     forest = arcs.forest
-    for name, column, size in (
-        ("governors", arcs.governor, forest.n_edges),
-        ("dependants", arcs.dependant, forest.n_edges),
-        ("heads", arcs.head, forest.n_items),
+    check_forest(forest)
+    check_column("sizes of sentences", sizes, (forest.n_components,), np.int64)
+    sentence = item_component(forest)
+    edge_sentence = sentence[forest.item]
+    of_none = np.append(sizes, 0)  # items of a forest without roots belong to no sentence
+    for name, column, of_sentence in (
+        ("governors", arcs.governor, edge_sentence),
+        ("dependants", arcs.dependant, edge_sentence),
+        ("heads", arcs.head, sentence),
     ):
-        check_column(f"{name} of the forest", column, (size,), np.int64)
-        check_range(f"{name} of the forest", column, -1, n + 1)
+        check_column(f"{name} of the forest", column, (len(of_sentence),), np.int64)
+        check_range(f"{name} of the forest", column, -1, int(sizes.max(initial=0)) + 1)
+        if (column > of_none[of_sentence]).any():
+            raise ValueError(f"{name} of the forest are beyond the words of their sentence")
     inner = inside(operators, forest)
     outer = outside(operators, forest, inner)
     by_edge = edge_marginals(operators, forest, inner, outer)
     # The posterior of an arc is the sum over its edges; for arcs from the root it is the sum over the roots.
-    has_arc = (arcs.governor > 0) & (arcs.dependant > 0)
-    place = (arcs.governor * n + arcs.dependant - 1)[has_arc]
-    mu = np.bincount(place, by_edge[has_arc], minlength=(n + 1) * n).astype(float)
+    start = np.append(0, np.cumsum((sizes + 1) * sizes))  # the matrices of all sentences, one after the other
+    is_arc = (arcs.governor > 0) & (arcs.dependant > 0)
+    at = edge_sentence[is_arc]
+    place = start[at] + arcs.governor[is_arc] * sizes[at] + arcs.dependant[is_arc] - 1
+    mu = np.bincount(place, by_edge[is_arc], minlength=start[-1]).astype(float)
     of_roots = marginals(operators, forest, inner, outer)[forest.root]
-    mu[:n] = np.bincount(arcs.head[forest.root] - 1, of_roots, minlength=n)
+    mu += np.bincount(start[forest.component] + arcs.head[forest.root] - 1, of_roots, minlength=start[-1])
     found = np.flatnonzero(mu)
-    nothing = np.zeros_like(found)
+    which = range_of(start, found)
+    row, column = np.divmod(found - start[which], sizes[which])
     leaf = np.flatnonzero(forest.left < 0)
     item = forest.item[leaf]
     word = arcs.head[item]
     return ArcPosteriors(
-        Parts(nothing, found // n, found % n + 1, nothing, mu[found]),
-        Parts(np.zeros_like(word), word, word, forest.symbol[item], by_edge[leaf]),
+        Parts(which, row, column + 1, np.zeros_like(found), mu[found]),
+        Parts(sentence[item], word, word, forest.symbol[item], by_edge[leaf]),
         total_weight(operators, forest, inner).sign,
     )
 

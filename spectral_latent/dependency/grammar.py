@@ -27,7 +27,7 @@ import numpy as np
 
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies
 from spectral_latent.dependency.conversion import HeadSymbol, convert_trees, mark_right_heads
-from spectral_latent.dependency.decoding import ArcPosteriors, compute_arc_posteriors, split_by_heads
+from spectral_latent.dependency.decoding import ArcForest, ArcPosteriors, compute_arc_posteriors, split_by_heads
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import DependencySentence
 from spectral_latent.files import Distinct
@@ -131,7 +131,25 @@ class FoundArcs(NamedTuple):
 
 _NONE = np.empty(0, dtype=np.int64)
 _NO_PARTS = Parts(_NONE, _NONE, _NONE, _NONE, np.empty(0))
-_NOTHING = ArcPosteriors(_NO_PARTS, _NO_PARTS, np.zeros(1, dtype=np.int64))  # of a sentence without a derivation
+_ITEMS = 1 << 15  # items of charts whose posteriors are computed at once
+
+
+def _concatenated(parts: Sequence[Parts]) -> Parts:
+    """Put parts one after the other."""
+    return Parts(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _with_sentence(found: ArcPosteriors, at: int, again: ArcPosteriors) -> ArcPosteriors:
+    """Add the parts of a sentence that had none."""
+    sign = found.sign.copy()
+    sign[at] = again.sign[0]
+
+    def add(parts: Parts, others: Parts) -> Parts:
+        """Add the parts of the sentence."""
+        every = _concatenated([parts, others._replace(sentence=np.full_like(others.sentence, at))])
+        return every.take(np.argsort(every.sentence, kind="stable"))
+
+    return ArcPosteriors(add(found.arcs, again.arcs), add(found.leaves, again.leaves), sign)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,12 +214,14 @@ class DependencyGrammar(
         charts = self.charts_of(trees)
         found = self._posteriors(charts, trees)
         # A chart is pruned without regard to heads, and may have lost all trees that obey the constraints.
-        for at, tree in enumerate(trees):
-            if not found[at].sign.any() and tree.constraints != ANY_TREE:
-                (found[at],) = self._posteriors(self._unpruned.charts_of([tree]), [tree])
-        arcs = [each.arcs._replace(posterior=self.options.with_signs(each.arcs.posterior, each.sign)) for each in found]
-        leaves = Parts.join([each.leaves for each in found])
-        return FoundArcs(charts.grammar, Parts.join(arcs), leaves, np.array([each.sign.any() for each in found]))
+        for at in np.flatnonzero(found.sign == 0).tolist():
+            if trees[at].constraints != ANY_TREE:
+                again = self._posteriors(self._unpruned.charts_of([trees[at]]), [trees[at]])
+                found = _with_sentence(found, at, again)
+        arcs = found.arcs._replace(
+            posterior=self.options.with_signs(found.arcs.posterior, found.sign[found.arcs.sentence])
+        )
+        return FoundArcs(charts.grammar, arcs, found.leaves, found.sign != 0)
 
     def tags_over(self, leaves: Parts) -> Parts:
         """Sum the absolute posteriors of the symbols over each word that have the same tag.
@@ -212,18 +232,36 @@ class DependencyGrammar(
         tag = self.tag_of_symbol[symbols.label]
         return symbols._replace(label=tag, posterior=np.abs(symbols.posterior)).merge()
 
-    def _posteriors(self, charts: Charts, trees: Sequence[PartialDependencies]) -> list[ArcPosteriors]:
+    def _posteriors(self, charts: Charts, trees: Sequence[PartialDependencies]) -> ArcPosteriors:
         """Compute the posteriors of arcs in the charts of sentences; none for a chart without an allowed tree."""
-        posteriors: list[ArcPosteriors] = []
-        for spans, (sentence, constraints) in zip(charts.spans, trees, strict=True):
+        sign = np.zeros(len(trees), dtype=np.int64)
+        arcs, leaves = [_NO_PARTS], [_NO_PARTS]
+        group: list[tuple[int, ArcForest]] = []
+
+        def compute() -> None:
+            """Compute the posteriors of the sentences of a group at once."""
+            number = np.array([at for at, _ in group])
+            sizes = np.array([len(trees[at].sentence.forms) for at, _ in group])
+            found = compute_arc_posteriors(charts.grammar.latent, ArcForest.join([each for _, each in group]), sizes)
+            sign[number] = found.sign
+            for parts, of_group in ((arcs, found.arcs), (leaves, found.leaves)):
+                of_group = of_group.take(found.sign[of_group.sentence] != 0)
+                parts.append(of_group._replace(sentence=number[of_group.sentence]))
+            group.clear()
+
+        for at, (spans, (sentence, constraints)) in enumerate(zip(charts.spans, trees, strict=True)):
             n = len(sentence.forms)
-            found = _NOTHING
-            if spans is not None:
-                allowed = None if constraints == ANY_TREE else constraints.allowed(n)
-                arcs = split_by_heads(spans.forest, self._head_is_right, spans.first, n, allowed)
-                found = compute_arc_posteriors(charts.grammar.latent, arcs, n)
-            posteriors.append(found if found.sign.any() else _NOTHING)
-        return posteriors
+            if spans is None:
+                continue
+            allowed = None if constraints == ANY_TREE else constraints.allowed(n)
+            split = split_by_heads(spans.forest, self._head_is_right, spans.first, n, allowed)
+            if len(split.forest.root):
+                group.append((at, split))
+            if sum(each.forest.n_items for _, each in group) >= _ITEMS:
+                compute()
+        if group:
+            compute()
+        return ArcPosteriors(_concatenated(arcs), _concatenated(leaves), sign)
 
     def forest(self, inputs: Sequence[PartialDependencies]) -> WeighedForest:
         """Join the pruned charts of sentences to one forest, in which only complete heads may be at the top.

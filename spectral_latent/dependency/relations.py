@@ -38,7 +38,7 @@ from spectral_latent.dependency.tree import BLANK
 from spectral_latent.files import Axes, Distinct, Sorted, Text
 from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.model.parts import Parts
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary, matches
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary, ranges
 
 __all__ = ["ArcFeatures", "FeaturesOfArcs", "RelationModel", "RelationOptions", "TaggedTree"]
 
@@ -381,6 +381,12 @@ class RelationModel:
     weights: _Weights
     possible: Annotated[BoolArray, Axes(2, "K")]
 
+    @cached_property
+    def _rows(self) -> tuple[IntArray, IntArray]:
+        """The features that have weights, (F,), and the first weight of each, and P, (F + 1,)."""
+        known, first = np.unique(self.weights.feature, return_index=True)
+        return known, np.append(first, len(self.weights.feature))
+
     def __post_init__(self) -> None:
         check_range("features", self.weights.feature, 0, self.features.end)
         check_range("relations", self.weights.relation, 0, len(self.names))
@@ -465,7 +471,13 @@ class RelationModel:
         """Compute φ·W (m, K) of distinct arcs, -inf where a relation is not possible; and the arc (n,) to each word."""
         features, is_from_root, which = self.features.compute(trees)
         size = len(self.names)
-        row, entry = matches(self.weights.feature, features.ravel())
+        known, first = self._rows
+        # Look each feature up once; the weights of a known feature are neighbours.
+        wanted = features.ravel()
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        entry = np.flatnonzero(known[at] == wanted)
+        row, place = ranges(first[at[entry]], first[at[entry] + 1])
+        entry = entry[place]
         cell = entry // features.shape[1] * size + self.weights.relation[row]
         scores = np.bincount(cell, self.weights.weight[row], minlength=len(features) * size).reshape(-1, size)
         return np.where(self.possible[is_from_root.astype(np.int64)], scores, -np.inf), which

@@ -113,7 +113,7 @@ def test_arc_posteriors_are_sums_over_all_trees(first: Side, refined: bool, prop
         terminals = rng.integers(0, 3 if n < 6 else 2, n)
         arcs = grammar.forest(terminals)
         trees, weights = grammar.weights(terminals)
-        found = make_arc_matrix(compute_arc_posteriors(grammar.latent, arcs, n).arcs, n)
+        found = make_arc_matrix(compute_arc_posteriors(grammar.latent, arcs, np.array([n])).arcs, n)
         total, size = weights.sum(), np.abs(weights).sum()
         assert np.abs(found * total - marginals_of(trees, weights)).max() < 1e-10 * size
         np.testing.assert_allclose(found.sum(axis=0), 1.0, atol=1e-10 * size / abs(total))
