@@ -383,9 +383,9 @@ class RelationModel:
 
     @cached_property
     def _rows(self) -> tuple[IntArray, IntArray]:
-        """The features that have weights, (F,), and the first weight of each, and P, (F + 1,)."""
+        """The features that have weights, after -1, (F,), and the first weight of each, and P, (F + 1,)."""
         known, first = np.unique(self.weights.feature, return_index=True)
-        return known, np.append(first, len(self.weights.feature))
+        return np.append(-1, known), np.concatenate([[0], first, [len(self.weights.feature)]])
 
     def __post_init__(self) -> None:
         check_range("features", self.weights.feature, 0, self.features.end)
