@@ -347,9 +347,12 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         given = [tree.sentence for tree in trees]
         sentences = self._with_tags(given, found, n_members)
         unlabelled: list[list[DependencySentence]] = []
+        n_candidates = n_best if self.relations is None or not projective else max(n_best, self.options.candidates)
         for at, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
-            heads = self._heads(arcs.of_sentence(at), tree, n_best, projective) if n_members[at] else []
+            heads = self._heads(arcs.of_sentence(at), tree, n_candidates, projective) if n_members[at] else []
             unlabelled.append([self._with_lemmas(sentence).with_heads(each) for each in heads])
+        if n_candidates > n_best:
+            unlabelled = self._with_relations_in_view(unlabelled, arcs, n_best)
         labelled = iter(self.labelled(list(chain.from_iterable(unlabelled))))
         known = [
             [tree.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
@@ -371,6 +374,29 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             Parses([Parse(each, *next(weights)) for each in of_sentence] or [self._fallback(tree)])
             for tree, of_sentence in zip(trees, known, strict=True)
         ]
+
+    def _with_relations_in_view(
+        self, trees: Sequence[Sequence[DependencySentence]], arcs: Parts, n_best: int
+    ) -> list[list[DependencySentence]]:
+        """Order the trees of each sentence by the expected number of words with the right arc and relation.
+
+        It is the sum of μ(arc) P(relation | arc) over the arcs, with the likeliest relations.
+        """
+        every = [self.options.tagged_tree(tree) for tree in chain.from_iterable(trees)]
+        if self.relations is None or not every:
+            return [list(of_sentence) for of_sentence in trees]
+        best = self.relations.posterior(every).max(axis=1)
+        shares = iter(np.split(best, np.cumsum([len(tree.words) for tree in every])[:-1]))
+        ordered = []
+        for at, of_sentence in enumerate(trees):
+            gains = []
+            for tree in of_sentence:
+                n = len(tree.forms)
+                weights = make_arc_matrix(arcs.of_sentence(at), n)[list(tree.heads or ()), np.arange(n)]
+                gains.append(float(weights @ next(shares)))
+            order = np.argsort(-np.array(gains), kind="stable")[:n_best]
+            ordered.append([of_sentence[number] for number in order.tolist()])
+        return ordered
 
     def _tagged(self, trees: Sequence[PartialDependencies]) -> list[PartialDependencies]:
         """Tag the words without a tag by the taggers."""

@@ -17,7 +17,7 @@ from spectral_latent.dependency.tree import BLANK, DependencySentence
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.lexicon.lemmas import Lemmatiser
 from spectral_latent.lexicon.segmentation import DividedText, Segmenter
-from spectral_latent.sequence import LatentTagger, preset, train_and_tag
+from spectral_latent.sequence import LatentTagger, TaggerOptions, preset, train_and_tag
 
 __all__ = [
     "COLUMNS",
@@ -33,7 +33,11 @@ _PARAGRAPH = 20  # sentences of a text to learn from, if the treebank marks no p
 
 
 def learn_columns(
-    sentences: Sequence[DependencySentence], *, jobs: int | None = 1, listener: Listener = silent
+    sentences: Sequence[DependencySentence],
+    options: TaggerOptions | None = None,
+    *,
+    jobs: int | None = 1,
+    listener: Listener = silent,
 ) -> tuple[tuple[LatentTagger, ...], list[DependencySentence]]:
     """Learn a tagger of each column of tags or features that has more than one value; columns that are equal share one.
 
@@ -41,7 +45,9 @@ def learn_columns(
     that lacks a tag is not learnt from, and a warning counts these sentences.
 
     sentences: the sentences of a treebank.
+    options: the settings of the taggers, with those of a judge; None for those of the preset `accurate`.
     """
+    options = preset("accurate") if options is None else options
     taggers: dict[tuple[tuple[str, ...], ...], LatentTagger] = {}
     anew = list(sentences)
     for column in COLUMNS:
@@ -60,7 +66,7 @@ def learn_columns(
             values = [_column(each, str(taggers[rows].tagset)) for each in anew]
         elif whole:
             pairs = [list(zip(sentences[at].forms, rows[at], strict=True)) for at in whole]
-            learnt, tags = train_and_tag(pairs, preset("accurate"), jobs=jobs, listener=listener)
+            learnt, tags = train_and_tag(pairs, options, jobs=jobs, listener=listener)
             tagger = replace(learnt, tagset=column)
             found = dict(zip(whole, map(tuple, tags), strict=True))
             others = tagger.tag_all([each.forms for at, each in enumerate(sentences) if at not in found])

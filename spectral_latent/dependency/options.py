@@ -36,9 +36,11 @@ class DependencyOptions(GrammarOptions):
     floor: in scoring, the weight of a part of a tree is replaced by its weight in the coarse PCFG if it is less than
     this share of the latter.  No weight is then negative.  None keeps all estimates; see `floors`.
     arcs: the settings of a model of arcs, which judges arcs by the words around them; None for no such model.
+    candidates: the number of projective trees with the largest sums of posteriors that get relations; of these, the
+    tree with the largest expected number of words whose arc and relation are right is the best.
     """
 
-    later: ClassVar[frozenset[str]] = GrammarOptions.later | {"arcs"}
+    later: ClassVar[frozenset[str]] = GrammarOptions.later | {"arcs", "candidates"}
     attachment: Attachment = field(default_factory=Attachment)
     tags: TagColumn = "upos"
     words: Literal["forms", "upos", "xpos"] = "forms"
@@ -46,6 +48,7 @@ class DependencyOptions(GrammarOptions):
     unseen: Annotated[float, AtLeast(0.0), AtMost(1e9)] = 0.5
     floor: Annotated[float, Above(0.0), Below(1.0)] | None = 0.01
     arcs: JudgeOptions | None = None
+    candidates: Annotated[int, AtLeast(1)] = 1
 
     def tags_of(self, sentence: DependencySentence) -> tuple[str, ...]:
         """Take the tags of a sentence from their column; a word without a tag there has the tag of the other column.
@@ -86,15 +89,15 @@ class DependencyOptions(GrammarOptions):
 def check_together(options: Sequence[DependencyOptions]) -> None:
     """Raise ValueError unless grammars with these options can belong to one parser.
 
-    The parser as a whole has one column of tags and one of words, symbols with tags or without, and one model of arcs.
-    Each grammar uses
-    its own of all other options, such as the side whose children are attached first.
+    The parser as a whole has one column of tags and one of words, symbols with tags or without, one model of arcs and
+    one number of candidates.  Each grammar uses its own of all other options, such as the side whose children are
+    attached first.
 
     >>> check_together([DependencyOptions(), DependencyOptions(tags="xpos")])
     Traceback (most recent call last):
     ValueError: the grammars of one parser must have the same tags, not 'upos' and 'xpos'
     """
-    check_alike(options, DependencyOptions, ("tags", "words", "attachment.symbols_have_tags", "arcs"))
+    check_alike(options, DependencyOptions, ("tags", "words", "attachment.symbols_have_tags", "arcs", "candidates"))
 
 
 def _grammar(n_states: int, iterations: int, rank: int, seed: int = 0, first_side: Side = "right") -> DependencyOptions:
@@ -107,7 +110,7 @@ _SIDES: tuple[Side, ...] = ("right", "left")
 _PRESETS: dict[PresetName, tuple[DependencyOptions, ...]] = {
     "fast": (_grammar(16, 2, 8),),
     "accurate": tuple(
-        replace(_grammar(*size, side), arcs=JudgeOptions())
+        replace(_grammar(*size, side), arcs=JudgeOptions(), candidates=16)
         for size in ((28, 3, 16, 0), (16, 2, 8, 1))
         for side in _SIDES
     ),

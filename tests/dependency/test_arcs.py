@@ -22,7 +22,7 @@ from spectral_latent.evaluation import score_attachments
 from spectral_latent.lexicon.choices import Choices, JudgeOptions, choice_loss
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
-from tests.dependency.test_model import TREES, read
+from tests.dependency.test_model import TREES, random_treebank, read
 from tests.dependency.trees import random_tree
 
 SENTENCES = read(TREES)
@@ -162,3 +162,29 @@ def test_a_model_of_arcs_gains(shared_file: Callable[[str], Any]) -> None:
         parsed = [parses[0].tree for parses in model.parse_all([tree.without_tree() for tree in dev], scored=False)]
         scores.append(score_attachments(dev, parsed).uas)
     assert scores[0] >= scores[1] + 1.0
+
+
+def test_the_best_of_several_candidates_has_the_most_right_relations_expected() -> None:
+    """Against the posteriors of arcs and relations of the trees that `parse_nbest` lists."""
+    options = DependencyOptions(EstimatorOptions("clusters-em", n_states=2))
+    relations = np.random.default_rng(0).choice(["a", "b", "c"], size=1000).tolist()
+    treebank = [
+        tree._replace(relations=tuple(relations[: len(tree.forms)])) for tree in random_treebank(0, 60) if tree.forms
+    ]
+    model = DependencyModel.train(treebank, options)
+    several = model.with_members(lambda member: replace(member, options=replace(options, candidates=6)))
+    assert model.relations is not None
+    n_changed = 0
+    for sentence in treebank:
+        bare = sentence.without_tree()
+        mu = model.posteriors(bare)
+        trees = [parse.tree for parse in model.parse_nbest(bare, 6)]
+        expected = []
+        for tree in trees:
+            shares = model.relations.posterior([options.tagged_tree(tree)]).max(axis=1)
+            expected.append(sum(mu[head, word] * shares[word] for word, head in enumerate(tree.heads or ())))
+        best = several.parse(bare).tree
+        assert expected[trees.index(best)] == pytest.approx(max(expected))
+        n_changed += best != trees[0]
+        assert several.parse(bare, projective=False).tree == model.parse(bare, projective=False).tree
+    assert n_changed
