@@ -188,7 +188,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         """Compute f of a string, which may be empty; it is zero if the string has a symbol that is not known."""
         forward = self.initial
         for x in self.observations.terminals_of(list(string)).tolist():
-            if x == len(self.step):
+            if x >= len(self.step):
                 return 0.0
             forward = forward @ self.step[x]
         return float(forward @ self.final)
@@ -347,7 +347,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         check_kind(other, WeightedAutomaton)
         known = self.observations.known
         numbers = other.observations.terminals_of(known)
-        if len(other.step) != len(known) or (numbers == len(known)).any():
+        if len(other.step) != len(known) or (numbers >= len(known)).any():
             raise ValueError("the automata have different symbols")
         difference = Factorisation(  # f - g has the states of both automata
             initial=np.concatenate([self.initial, -other.initial]),

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from typing import NamedTuple
 
@@ -35,11 +35,37 @@ from spectral_latent.estimation import (
 from spectral_latent.estimation.em import Climb, has_converged
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["ChainCounts", "baum_welch", "expectation"]
+__all__ = ["ChainCounts", "OpenPositions", "baum_welch", "expectation"]
 
 _POSITIONS = 1 << 13  # the number of positions, about, whose vectors are computed at a time
+
+
+class OpenPositions(NamedTuple):
+    """Terminals n ... n + V - 1, besides the n observations: kinds of positions of which more or less is known.
+
+    observation: (V,) the observation; -1 if it is missing.
+    allowed: (V, m) whether the position may have each state.
+    """
+
+    observation: IntArray
+    allowed: BoolArray
+
+    def emissions(self, of_observations: FloatArray) -> FloatArray:
+        """Extend p(x | h) of n observations, (n, m), to all terminals, (n + V, m); a missing one has probability 1."""
+        one = np.ones((1, of_observations.shape[1]))
+        return np.concatenate(
+            [of_observations, self.allowed * np.append(of_observations, one, axis=0)[self.observation]]
+        )
+
+    def fold(self, emitted: FloatArray) -> FloatArray:
+        """Add the expected counts (n + V, m) of open positions to those of their observations, (n, m)."""
+        n = len(emitted) - len(self.observation)
+        folded = emitted[:n].copy()
+        seen = self.observation >= 0
+        np.add.at(folded, self.observation[seen], emitted[n:][seen])
+        return folded
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +134,13 @@ class _Parameters(NamedTuple):
     emission: FloatArray
 
     @staticmethod
-    def of(model: HiddenMarkov) -> _Parameters:
+    def of(model: HiddenMarkov, positions: OpenPositions | None = None) -> _Parameters:
         """Copy the probabilities of a model."""
         step = np.ascontiguousarray((1.0 - model.stop)[:, None] * model.transition)
         step_back = np.ascontiguousarray(step.T)
         emission = np.ascontiguousarray(model.emission.T)
+        if positions is not None:
+            emission = positions.emissions(emission)
         return _Parameters(model.initial.copy(), step, step_back, model.stop.copy(), emission)
 
 
@@ -189,10 +217,10 @@ def _pass_through(
                 ahead[i, h] /= largest
 
 
-def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> ChainCounts | int:
+def _expected_of_shard(sequences: Sequences, model: HiddenMarkov, positions: OpenPositions | None) -> ChainCounts | int:
     """Compute the expected counts of a shard; if a sequence is impossible, return its number in the shard instead."""
-    check_range("observations", sequences.terminal, 0, model.emission.shape[1])
-    parameters = _Parameters.of(model)
+    parameters = _Parameters.of(model, positions)
+    check_range("observations", sequences.terminal, 0, len(parameters.emission))
     m = model.n_states
     counts = ChainCounts(np.zeros(m), np.zeros(m), np.zeros((m, m)), np.zeros_like(parameters.emission), 0.0, 0)
     for part in sequences.parts(_POSITIONS):
@@ -200,7 +228,7 @@ def _expected_of_shard(sequences: Sequences, model: HiddenMarkov) -> ChainCounts
         if isinstance(found, int):
             return counts.n_sequences + found
         counts += found
-    return counts
+    return counts if positions is None else replace(counts, emitted=positions.fold(counts.emitted))
 
 
 def _expected_of_part(sequences: Sequences, model: _Parameters) -> ChainCounts | int:
@@ -226,9 +254,15 @@ def _expected_of_part(sequences: Sequences, model: _Parameters) -> ChainCounts |
     return ChainCounts(begins, ends, pairs, of_terminal @ posterior, float(sequences.weight @ log), len(log))
 
 
-def expectation(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | None = 1) -> ChainCounts:
+def expectation(
+    shards: Iterable[Sequences],
+    model: HiddenMarkov,
+    jobs: int | None = 1,
+    positions: OpenPositions | None = None,
+) -> ChainCounts:
     """Compute the expected counts of all shards: the E-step.
 
+    positions: what is known of positions whose terminals are no observations; None if there are none.
     Raises EstimationError if a sequence is impossible.
 
     >>> coin = HiddenMarkov(np.ones(1), np.ones((1, 1)), np.array([0.5]), np.array([[0.5, 0.5]]))
@@ -237,7 +271,7 @@ def expectation(shards: Iterable[Sequences], model: HiddenMarkov, jobs: int | No
            [1.]])
     """
     parts: list[ChainCounts] = []
-    for counts in parallel_map(_expected_of_shard, shards, jobs, model):
+    for counts in parallel_map(_expected_of_shard, shards, jobs, model, positions):
         if isinstance(counts, int):
             number = sum(part.n_sequences for part in parts) + counts + 1
             raise EstimationError(f"sequence {number} has probability zero under the model that Baum-Welch starts from")
@@ -251,6 +285,7 @@ def baum_welch(
     options: Climb,
     *,
     prior: FloatArray | None = None,
+    positions: OpenPositions | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[HiddenMarkov, tuple[float, ...]]:
@@ -265,6 +300,7 @@ def baum_welch(
     options: the settings; `iterations` and `tolerance` decide when EM stops.
     prior: (n,) pseudo-counts of observations in every state, so that rare ones are not learnt by heart; EM then finds
     the likeliest model under a Dirichlet prior, and the likelihood itself may fall.  None for none.
+    positions: what is known of positions whose terminals are no observations; None if there are none.
     listener: is told the log-likelihood at the start and after each iteration.
 
     Raises EstimationError if a sequence has probability zero, and ValueError for an observation that the model lacks.
@@ -276,13 +312,13 @@ def baum_welch(
     (array([[0.667, 0.333]]), array([0.333]), -3.819)
     """
     model = start
-    counts = expectation(shards, model, jobs)
+    counts = expectation(shards, model, jobs, positions)
     log_likelihood = [counts.log_likelihood]
     objective = [counts.log_likelihood + _log_prior(model, prior)]
     listener(Progress("EM", 0, options.iterations, log_likelihood[-1]))
     for iteration in range(1, options.iterations + 1):
         model = counts.maximise(model, 0.0 if prior is None else prior)
-        counts = expectation(shards, model, jobs)
+        counts = expectation(shards, model, jobs, positions)
         log_likelihood.append(counts.log_likelihood)
         objective.append(counts.log_likelihood + _log_prior(model, prior))
         listener(Progress("EM", iteration, options.iterations, log_likelihood[-1]))

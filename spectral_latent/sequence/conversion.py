@@ -285,6 +285,8 @@ class Sequences:
 class Alphabet:
     """Numbers of observations: terminals 0 ... n-1 for observations seen in training, and terminal n for all others.
 
+    None, unless it was an observation in training, is a missing observation, of terminal n + 1.
+
     known: the observations seen in training, which are the names of terminals 0 ... n-1; each is kept once.
 
     >>> alphabet = Alphabet(["a", ("b", 1), "a"])
@@ -312,7 +314,8 @@ class Alphabet:
         sequence: n observations; the result is (n,).
         """
         terminals = self._names.numbers(sequence)
-        return np.where(terminals < 0, len(self._names), terminals)
+        missing = [each is None for each in sequence]
+        return np.where(terminals < 0, len(self._names) + np.array(missing, dtype=np.int64), terminals)
 
     @staticmethod
     def unseen_tokens(count: FloatArray) -> float:

@@ -64,7 +64,8 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         n_tags = self.n_tags
         if len(self.prior) != n_tags:
             raise ValueError(f"the operators are of {len(self.prior)} tags, not {n_tags}")
-        if rules.leaf[:, 1].max(initial=-1) >= self.observations.n_terminals:
+        may_be_missing = self.has_tags and isinstance(self.observations, Alphabet)
+        if rules.leaf[:, 1].max(initial=-1) >= self.observations.n_terminals + may_be_missing:
             raise ValueError("a rule emits a terminal that has no name")
         if not self.coarse.rules.equals(rules):
             raise ValueError("the coarse and the latent operators must have the same rules")
@@ -110,12 +111,22 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
             return coarse, replace(latent, root=self.latent.root / self.latent.root[n_tags:].sum())
         return coarse, replace(self.latent, leaf=self.latent.leaf / emitted, root=self.latent.root / begins)
 
+    @cached_property
+    def open(self) -> ObservableOperators:
+        """The proper latent operators; without tags, also a leaf rule for missing observations: the sum of all."""
+        latent = self.proper[1]
+        if self.has_tags:
+            return latent
+        rules = replace(latent.rules, leaf=np.append(latent.rules.leaf, [[0, self.observations.n_terminals]], axis=0))
+        leaf = np.append(latent.leaf, latent.leaf.sum(axis=0, keepdims=True), axis=0)
+        return replace(latent, rules=rules, leaf=leaf)
+
     def trellises(self, sequences: Sequences) -> WeighedForest:
         """Build the trellises of sequences, unpruned, with a component for each sequence.
 
         sequences: the sequences, whose tags are not used.
         """
-        _, latent = self.proper
+        latent = self.open
         builder = TrellisBuilder(latent.rules, self.n_tags)
         return WeighedForest(latent, builder.build(sequences.start, builder.candidates(sequences.terminal)).forest)
 

@@ -114,8 +114,12 @@ class HiddenMarkov:
         )
 
     def with_states_as_tags(self) -> ObservableOperators:
-        """Make operators over tagged sequences whose tags are the states of the model; every symbol has one state."""
-        m, n = self.emission.shape
+        """Make operators over tagged sequences whose tags are the states of the model; every symbol has one state.
+
+        After the n terminals of the model, there is one of missing observations, which any state emits with weight 1.
+        """
+        emission = np.append(self.emission, np.ones((self.n_states, 1)), axis=1)
+        m, n = emission.shape
         states = np.arange(m)
         before, after = np.divmod(np.arange(m * m), m)
         leaf_state, terminal = np.divmod(np.arange(m * n), n)
@@ -128,7 +132,7 @@ class HiddenMarkov:
             rules,
             states=np.ones(2 * m, dtype=np.int64),
             root=np.concatenate([np.zeros(m), self.initial])[:, None],
-            leaf=self.emission.reshape(-1, 1),
+            leaf=emission.reshape(-1, 1),
             unary=self.stop[:, None, None],
             binary=Tensors.scalars(((1.0 - self.stop)[:, None] * self.transition).ravel()),
             probabilities=True,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, checked, given_or
-from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.estimation import EM, EstimationError, Listener, Random, silent
 from spectral_latent.files import Axes, plain
 from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
@@ -34,7 +34,7 @@ from spectral_latent.sequence.judge import TagChoices, TagModel
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions, preset
 from spectral_latent.sequence.prediction import SequenceModel
 from spectral_latent.sequence.training import train_tagged
-from spectral_latent.sequence.untagged import train_untagged
+from spectral_latent.sequence.untagged import train_open, train_untagged
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
@@ -413,6 +413,40 @@ class LatentHMM(
         )
         return LatentHMM((grammar,), *others)
 
+    @staticmethod
+    def train_partly(
+        sequences: Iterable[Iterable[Hashable | None]],
+        known: Iterable[Iterable[int | AbstractSet[int] | None]] | None = None,
+        options: HMMOptions | None = None,
+        *,
+        listener: Listener = silent,
+    ) -> LatentHMM:
+        """Learn from sequences in which observations may be missing, and states may be known, by EM.
+
+        sequences: the observations of each sequence, kept in memory; None for one that is missing.
+        known: what is known of the state of each position: its number, a set of numbers, or None; None if nothing is
+        known of any.
+        options: the settings, with an estimator with EM, whose `n_states` is the number of states; None for as many
+        states as known ones need, at least two, and 100 iterations.
+
+        Raises EstimationError if no observation is known, for states that there are not, and for sequences with other
+        numbers of observations and states; ValueError for an estimator without EM.
+
+        >>> model = LatentHMM.train_partly(["abab", ["a", None, "a", "b"]] * 9, [[0, 1, None, None], [None] * 4] * 9)
+        >>> model.tagger.tag([None, "b", "a", None])
+        [0, 1, 0, 1]
+        """
+        checked("options", options, HMMOptions | None)
+        if known is not None:
+            known = [list(row) for row in known]
+        if options is None:
+            numbers = (entry for row in known or () for entry in row if entry is not None)
+            states = {state for entry in numbers for state in (entry if isinstance(entry, AbstractSet) else {entry})}
+            most = max((state for state in states if isinstance(state, int)), default=0)
+            options = HMMOptions(EM(Random(max(2, most + 1)), iterations=100, tolerance=1e-4), choose_states=False)
+        grammar, *others = train_open(sequences, known, options, listener=listener)
+        return LatentHMM((grammar,), *others)
+
     @cached_property
     def hidden(self) -> HiddenMarkov:
         """The probabilities of the hidden Markov model, over the terminals of the alphabet.
@@ -488,7 +522,7 @@ class StateTagger(TaggingModel, ShortRepr):
 
     def _posteriors(self, sequences: Sequence[Sequence[Hashable]]) -> FloatArray:
         terminals = Sequences.of(map(self.model.observations.terminals_of, sequences))
-        return state_marginals(terminals, self.model.grammar.latent)
+        return state_marginals(terminals, self.model.grammar.open)
 
     def joint_log_probabilities(self, sequences: Iterable[Iterable[tuple[Hashable, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of observations with states; -inf for unknown tags.

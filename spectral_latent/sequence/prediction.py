@@ -182,8 +182,18 @@ class Predictor:
             after[rows] += pairs.reshape(len(rows), -1) @ self._steps[t]
         return np.asarray(after / np.maximum(np.abs(after).max(axis=1, keepdims=True), TINY))
 
+    def _check_observed(self, row: IntArray) -> None:
+        """Raise ValueError if an observation of a sequence (k,) is missing: events are of observations."""
+        for place in np.flatnonzero(row >= self.n_terminals)[:1].tolist():
+            raise ValueError(
+                f"observation {place + 1} is missing (None); `weights` sums over what it may be, and the states of "
+                f"`tagger` take it into account"
+            )
+
     def log_probabilities(self, rows: Sequence[IntArray]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of sequences; all are finite if ε > 0."""
+        for row in rows:
+            self._check_observed(row)
         log = np.zeros(len(rows))
         # Sort by length, so that sequences of similar length advance together.
         order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
@@ -216,6 +226,7 @@ class Predictor:
 
         row: (k,) the terminals of the sequence.
         """
+        self._check_observed(row)
         state = self._first(1)
         for i in range(len(row) + 1):
             scaled = self._scale(state)

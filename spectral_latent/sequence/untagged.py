@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from functools import cache, reduce
 from itertools import takewhile
-from typing import NamedTuple, TypeVar, cast
+from numbers import Integral
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from spectral_latent.estimation import (
     CountsEstimator,
     Decomposition,
     Estimate,
+    EstimationError,
     Estimator,
     Listener,
     Moments,
@@ -45,7 +48,7 @@ from spectral_latent.estimation import (
 )
 from spectral_latent.estimation.clustering import NodeClusters
 from spectral_latent.operators import Counts, ObservableOperators
-from spectral_latent.sequence.baum_welch import baum_welch, expectation
+from spectral_latent.sequence.baum_welch import OpenPositions, baum_welch, expectation
 from spectral_latent.sequence.conversion import Alphabet, Sequences, rows_of
 from spectral_latent.sequence.features import SequenceShard, StoredSequences, columns_of, untagged_shard
 from spectral_latent.sequence.grammar import SequenceGrammar
@@ -55,7 +58,7 @@ from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.sequence.training import check_rows, join_grammar, with_back_off
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
-__all__ = ["choose_states_and_floor", "folds_of", "train_untagged"]
+__all__ = ["choose_states_and_floor", "folds_of", "train_open", "train_untagged"]
 
 _log = logging.getLogger(__name__)
 
@@ -490,3 +493,72 @@ def train_untagged(
     grammar = join_grammar(treebank, options, [None], alphabet, latent)
     empty = formalism.n_empty / (formalism.n_empty + treebank.counts.n_trees)
     return grammar, 0.0 if latent.operators.probabilities else floor, empty
+
+
+def train_open(
+    sequences: Iterable[Iterable[Hashable | None]],
+    known: Iterable[Iterable[int | AbstractSet[int] | None]] | None,
+    options: HMMOptions,
+    *,
+    listener: Listener = silent,
+) -> tuple[SequenceGrammar[HMMOptions, Alphabet], float, float]:
+    """Learn as `train_untagged` does, by EM from random states, where observations are missing or states are known.
+
+    sequences: the observations of each sequence; None for one that is missing.
+    known: what is known of the state of each position: its number, a set of numbers, or None; None if nothing is known.
+    Raises EstimationError if no observation is known, for states that there are not, and for sequences whose numbers of
+    positions differ.
+    """
+    estimator = options.estimator
+    if not isinstance(estimator, EM):
+        raise ValueError(f"known states and missing observations need an estimator with EM, not {estimator!r}")
+    m = int(estimator.states.n_states)
+    rows = list(rows_of(sequences))
+    entries: list[list[Any]] = [[None] * len(row) for row in rows] if known is None else [list(row) for row in known]
+    if len(entries) != len(rows):
+        raise EstimationError(f"{len(rows)} sequences have states of {len(entries)}; give None for unknown ones")
+    for number, (row, of_row) in enumerate(zip(rows, entries, strict=True), start=1):
+        if len(row) != len(of_row):
+            raise EstimationError(f"sequence {number} has {len(row)} observations, and states for {len(of_row)}")
+    formalism = _UntaggedFormalism()
+    seen = ([x for x in row if x is not None] for row in rows)
+    (treebank,) = read_treebanks(check_rows(seen, may_be_empty=True), [formalism])
+    alphabet = Alphabet(formalism.names.names)
+    n = len(alphabet.known)
+    treebank = with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
+    # Number the kinds of open positions after the observations.
+    kinds: dict[tuple[int, frozenset[int]], int] = {}
+    every = frozenset(range(m))
+    emitted = np.zeros((m, n))
+    terminals = []
+    for number, (row, of_row) in enumerate(zip(rows, entries, strict=True), start=1):
+        numbers = alphabet.terminals_of(row).tolist()
+        for place, (x, entry) in enumerate(zip(numbers, of_row, strict=True)):
+            allowed = every if entry is None else frozenset(entry if isinstance(entry, AbstractSet) else {entry})
+            if not allowed or not allowed <= every or not all(isinstance(state, Integral) for state in allowed):
+                raise EstimationError(
+                    f"sequence {number}, position {place + 1}: {entry!r:.60} is neither a state from 0 to {m - 1} nor "
+                    f"a set of states nor None"
+                )
+            observation = x if x < n else -1
+            if len(allowed) == 1 and observation >= 0:
+                emitted[next(iter(allowed)), observation] += 1.0
+            if observation < 0 or allowed != every:
+                numbers[place] = n + kinds.setdefault((observation, allowed), len(kinds))
+        terminals.append(numbers)
+    positions = OpenPositions(
+        np.array([observation for observation, _ in kinds], dtype=np.int64),
+        np.array([[state in allowed for state in range(m)] for _, allowed in kinds], dtype=np.bool_).reshape(-1, m),
+    )
+    observed = _observed(treebank, n)
+    start = HiddenMarkov.random(observed, treebank.counts.n_trees, m, getattr(estimator.start, "seed", 0))
+    # Let each state begin near the observations that it is known to have.
+    emission = emitted + start.emission * max(1.0, float(emitted.sum()) / m)
+    start = replace(start, emission=emission / emission.sum(axis=1, keepdims=True))
+    full = Sequences.of([row for row in terminals if row])
+    prior = _prior(treebank, n, m)
+    model, objective = baum_welch([full], start, estimator, prior=prior, positions=positions, listener=listener)
+    operators = _with_unseen(model, treebank.counts, options.back_off).operators()
+    latent = Estimate(operators, objective, log_likelihood=objective)
+    grammar = join_grammar(treebank, options, [None], alphabet, latent)
+    return grammar, 0.0, sum(not row for row in rows) / len(rows)

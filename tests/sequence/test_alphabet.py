@@ -31,7 +31,7 @@ def test_what_was_seen_has_a_number_and_all_else_has_the_last(seen: list[Hashabl
     assert all(one is other or one == other for one, other in zip(alphabet.known, number, strict=True))
     sequence = [*seen, *others]
     found = alphabet.terminals_of(sequence)
-    assert found.tolist() == [number.get(name, len(number)) for name in sequence]
+    assert found.tolist() == [number.get(name, len(number) + (name is None)) for name in sequence]
     assert found.dtype == np.int64
 
 

@@ -1,0 +1,135 @@
+"""Hidden Markov models learnt from sequences with missing observations and states that are known."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spectral_latent.estimation import EM, EstimationError, Random
+from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences
+from spectral_latent.sequence.baum_welch import OpenPositions, expectation
+from spectral_latent.trees import FloatArray
+
+M, N = 3, 2  # states and observations
+
+
+def random_model(rng: np.random.Generator) -> HiddenMarkov:
+    def rows(*shape: int) -> FloatArray:
+        return np.asarray(rng.dirichlet(np.ones(shape[-1]), size=shape[:-1]))
+
+    return HiddenMarkov(rows(M), rows(M, M), rng.uniform(0.2, 0.8, M), rows(M, N))
+
+
+def test_expected_counts_are_sums_over_allowed_paths() -> None:
+    """Against a loop over all paths and all observations that a missing one may be."""
+    rng = np.random.default_rng(0)
+    positions = OpenPositions(np.array([-1, 0, -1]), rng.random((3, M)) < 0.6)
+    positions.allowed[:, 0] = True
+    model = random_model(rng)
+    for row in ([0, 2, 3], [4, 1], [3]):
+        begins, ends, pairs, emitted = np.zeros(M), np.zeros(M), np.zeros((M, M)), np.zeros((N, M))
+        total = 0.0
+        for path in product(range(M), repeat=len(row)):
+            p = model.initial[path[0]] * model.stop[path[-1]]
+            for h, k in pairwise(path):
+                p *= (1.0 - model.stop[h]) * model.transition[h, k]
+            for h, x in zip(path, row, strict=True):
+                seen = x if x < N else int(positions.observation[x - N])
+                p *= (model.emission[h, seen] if seen >= 0 else 1.0) * (x < N or positions.allowed[x - N, h])
+            total += p
+            begins[path[0]] += p
+            ends[path[-1]] += p
+            for pair in pairwise(path):
+                pairs[pair] += p
+            for h, x in zip(path, row, strict=True):
+                seen = x if x < N else int(positions.observation[x - N])
+                if seen >= 0:
+                    emitted[seen, h] += p
+        found = expectation([Sequences.of([row])], model, positions=positions)
+        for one, other in zip(
+            (found.begins, found.ends, found.pairs, found.emitted), (begins, ends, pairs, emitted), strict=True
+        ):
+            np.testing.assert_allclose(one, other / total, atol=1e-12)
+        assert found.log_likelihood == pytest.approx(np.log(total))
+
+
+def test_known_states_alone_give_relative_frequencies() -> None:
+    """With all states known, one iteration of EM counts them."""
+    rng = np.random.default_rng(1)
+    rows = [rng.integers(0, 2, rng.integers(1, 6)).tolist() for _ in range(40)]
+    states = [rng.integers(0, 3, len(row)).tolist() for row in rows]
+    model = LatentHMM.train_partly(rows, states, HMMOptions(EM(Random(3), iterations=1), choose_states=False)).hidden
+    first = np.bincount([row[0] for row in states], minlength=3) / len(states)
+    assert np.abs(model.initial - first).max() < 0.02  # every state may begin a sequence, with a small probability
+    counts = np.zeros((3, 2))
+    np.add.at(counts, (np.concatenate(states), np.concatenate(rows)), 1.0)
+    known = LatentHMM.train_partly(rows).observations.known
+    shares = (counts / counts.sum(axis=1, keepdims=True))[:, [int(x) for x in known]]  # type: ignore[call-overload]
+    assert np.abs(model.emission[:, :2] - shares).max() < 0.02
+
+
+def chain(n: int, seed: int) -> tuple[list[list[str]], list[list[int]]]:
+    """Draw sequences of two states that alternate mostly, and their states."""
+    rng = np.random.default_rng(seed)
+    rows, states = [], []
+    for _ in range(n):
+        state = [int(rng.integers(2))]
+        while rng.random() < 0.85:
+            state.append(state[-1] if rng.random() < 0.1 else 1 - state[-1])
+        rows.append([str(rng.choice(["a", "b"], p=[0.85, 0.15] if h else [0.15, 0.85])) for h in state])
+        states.append(state)
+    return rows, states
+
+
+def test_a_few_known_states_name_the_states() -> None:
+    """States are named as those that are known, whatever the seed, and missing observations are seen through."""
+    rows, states = chain(400, 0)
+    known: list[list[Any]] = [
+        of_row if at < 5 else [{0, 1}, *[None] * (len(of_row) - 1)] for at, of_row in enumerate(states)
+    ]
+    rng = np.random.default_rng(1)
+    missing = [[None if rng.random() < 0.2 else x for x in row] for row in rows]
+    for seed in range(3):
+        options = HMMOptions(EM(Random(2, seed=seed), iterations=200, tolerance=1e-6), choose_states=False)
+        model = LatentHMM.train_partly(missing, known, options)
+        found = np.concatenate([model.tagger.tag(row) for row in rows])
+        assert np.mean(found == np.concatenate(states)) > 0.85
+        assert np.abs(np.diag(model.hidden.transition) - 0.1).max() < 0.12
+
+
+def test_a_missing_observation_has_the_sum_of_the_probabilities_of_all() -> None:
+    rows, _ = chain(200, 2)
+    for options in (HMMOptions(EM(Random(2), iterations=20), choose_states=False), HMMOptions()):
+        model = LatentHMM.train(rows, options)
+        every = [*model.observations.known, "never seen"]
+        weights = model.weights([["a", x, "b"] for x in every])
+        (one,) = np.exp(model.weights([["a", None, "b"]]).log)
+        assert one == pytest.approx((weights.sign * np.exp(weights.log)).sum())
+    tagger = LatentHMM.train(rows, HMMOptions(EM(Random(2), iterations=20), choose_states=False)).tagger
+    joint = sum(
+        np.exp(model_log) * tagger.posteriors(["a", x, "b"])
+        for x, model_log in zip(every, tagger.model.weights([["a", x, "b"] for x in every]).log, strict=True)
+    )
+    np.testing.assert_allclose(tagger.posteriors(["a", None, "b"]), joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
+    assert tagger.tag([None, "a"], [0, None])[0] == 0
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(EstimationError, match="sequence 1 has 2 observations, and states for 1"):
+        LatentHMM.train_partly(["ab"], [[0]])
+    with pytest.raises(EstimationError, match="1 sequences have states of 2"):
+        LatentHMM.train_partly(["ab"], [[0, 1], [0]])
+    with pytest.raises(EstimationError, match="position 2: 'x' is neither a state from 0 to 1"):
+        LatentHMM.train_partly(["ab"], [[0, "x"]])  # type: ignore[list-item]
+    with pytest.raises(EstimationError, match="neither a state from 0 to 1"):
+        LatentHMM.train_partly(["ab"], [[0, frozenset()]])
+    with pytest.raises(EstimationError, match="all sequences are empty"):
+        LatentHMM.train_partly([[None, None]])
+    with pytest.raises(ValueError, match="need an estimator with EM"):
+        LatentHMM.train_partly(["ab"], None, HMMOptions())
+    model = LatentHMM.train(["ab", "ba"] * 20, HMMOptions(choose_states=False))
+    with pytest.raises(ValueError, match="observation 2 is missing"):
+        model.log_probabilities([["a", None]])
