@@ -1,5 +1,6 @@
 """Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
+from spectral_latent.constituency.annotation import Doubt, Repair, check_trees, repair
 from spectral_latent.constituency.cleaning import Changes, base_label, clean
 from spectral_latent.constituency.constraints import (
     Bracket,
@@ -23,17 +24,21 @@ __all__ = [
     "ConstituencyModel",
     "ConstituencyOptions",
     "Constituent",
+    "Doubt",
     "PartialPhrase",
     "Phrase",
     "PhraseConstraints",
     "PhraseGrammar",
     "PhraseSymbol",
+    "Repair",
     "SpanOptions",
     "base_label",
+    "check_trees",
     "clean",
     "partial_phrase",
     "prepare",
     "preset",
+    "repair",
     "self_train",
     "unknown_phrase",
 ]

@@ -347,7 +347,8 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         """Find the best trees of each sentence of a batch, in a list that processes exchange cheaply.
 
         inputs: the words of each sentence, or the words with constraints on the tree.
-        settings: `charts`, the charts of the sentences under each grammar; `scored`, whether to weigh the trees.
+        settings: `charts`, the charts of the sentences under each grammar; `scored`, whether to weigh the trees;
+        `preferred`, for each sentence the constituents to whose posteriors `trust` is added.
         """
         return ParsesOfBatch(super().find(inputs, n_best, **settings))
 
@@ -358,8 +359,10 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         *,
         charts: Sequence[Charts] | None = None,
         scored: bool = True,
+        preferred: Sequence[Sequence[Constituent]] | None = None,
+        trust: float = 0.0,
     ) -> list[Parses[Phrase]]:
-        """Find up to `n_best` different trees of each sentence, by falling gain."""
+        """Find up to `n_best` different trees of each sentence, by falling gain; see `find`."""
         if charts is None:
             charts = self.charts(sentences)
         if len(charts) != len(self.members):
@@ -376,6 +379,11 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         grammars = [charts_of.grammar for charts_of in charts]
         words = list(chain.from_iterable(tree.sentence for tree in sentences))
         evidence, parts = self.find_parts(charts, words)
+        if preferred is not None:
+            wanted = {(at, *part) for at, of_sentence in enumerate(preferred) for part in of_sentence}
+            named = zip(parts.sentence.tolist(), self.labels.named(parts), strict=True)
+            is_wanted = np.array([(at, *part) in wanted for at, part in named], dtype=np.bool_)
+            parts = parts._replace(posterior=parts.posterior + trust * is_wanted)
         trees = self._bracketings(sentences, evidence, parts, n_best)
         derivations = n_best_derivations(trees.forest, trees.weight, n_best)
         columns = trees.columns(derivations)

@@ -1,0 +1,205 @@
+"""Help those who make treebanks: find what is likely wrong in trees, and mend broken ones.
+
+`check_trees` finds the labels and tags that models of the rest of a treebank find unlikely.  `repair` reads a bracket
+string that may be broken, flat, partly wrong or short of words, and finds the tree over the given words that agrees
+best with both the string and the grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Sequence
+from difflib import SequenceMatcher
+from typing import Annotated, Any, NamedTuple
+
+from spectral_latent._options import AtLeast, AtMost, Count, checked
+from spectral_latent.constituency.cleaning import base_label, cleaned
+from spectral_latent.constituency.model import ConstituencyModel
+from spectral_latent.constituency.options import ConstituencyOptions
+from spectral_latent.constituency.tree import Constituent, Phrase, list_constituents
+from spectral_latent.estimation import Listener, silent
+from spectral_latent.model import check_kind, check_words
+from spectral_latent.model.parts import jackknife
+
+__all__ = ["Doubt", "Repair", "check_trees", "read_brackets", "repair"]
+
+_TOKEN = re.compile(r"[()]|[^\s()]+")
+
+
+class Doubt(NamedTuple):
+    """A label of a treebank that the rest of the treebank makes unlikely.
+
+    tree: the number of the tree, from 0.
+    constituent: the labelled constituent, or the tag of a word.
+    posterior: the posterior of the constituent.
+    instead: the likeliest constituent that the tree lacks and that cannot stand beside it, with its posterior; None if
+    there is none.
+    """
+
+    tree: int
+    constituent: Constituent
+    posterior: float
+    instead: tuple[Constituent, float] | None
+
+
+class Repair(NamedTuple):
+    """A mended tree.
+
+    tree: the tree, over exactly the given words.
+    dropped: constituents of the bracket string that the tree does not have.
+    added: constituents of the tree that the bracket string does not have.
+    """
+
+    tree: Phrase
+    dropped: list[Constituent]
+    added: list[Constituent]
+
+
+class _Open(NamedTuple):
+    """An open bracket: its label, the places of the words inside, and whether it has no bracket inside."""
+
+    label: str
+    inside: list[int]
+    is_lowest: bool
+
+
+def check_trees(
+    trees: Iterable[Phrase],
+    options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
+    n_folds: int = 4,
+    *,
+    jobs: int | None = 1,
+    listener: Listener = silent,
+) -> list[Doubt]:
+    """List the doubtful labels of a treebank, the most doubtful first, as models of other parts of it judge them.
+
+    A label is doubtful if its posterior is below that of another constituent that cannot stand beside it.  The order is
+    that of the difference of both.
+
+    trees: the treebank, in which function labels and traces are ignored.
+    options: the settings of the parsers, as `ConstituencyModel.train` takes them.
+    n_folds: the number of parts; each is judged by a parser of the other parts.
+    Raises EstimationError as `ConstituencyModel.train` does.
+
+    >>> def tree(noun, verb): return Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", (verb,))))
+    >>> trees = [tree(noun, verb) for noun in ("dogs", "cats", "birds") for verb in ("bark", "sleep")] * 9
+    >>> wrong = Phrase("S", (Phrase("VB", ("dogs",)), Phrase("VB", ("sleep",))))
+    >>> doubt = check_trees([*trees, wrong])[0]
+    >>> doubt.tree, doubt.constituent.label, doubt.instead[0].label
+    (54, 'VB', 'NN')
+    """
+    checked("n_folds", n_folds, Count)
+    clean = list(enumerate(cleaned(list(trees))))
+
+    def learn(numbered: list[Any], _weights: list[float]) -> ConstituencyModel:
+        """Train the parser of the other parts."""
+        return ConstituencyModel.train([tree for _, tree in numbered], options, jobs=jobs)
+
+    doubts: list[Doubt] = []
+    for model, held_out, _ in jackknife([(each, 1.0) for each in clean], n_folds, learn, listener):
+        for number, tree in held_out:
+            doubts += _doubts_of(model, number, tree)
+    return sorted(doubts, key=lambda doubt: (doubt.posterior - (doubt.instead or (None, 0.0))[1], doubt.tree))
+
+
+def _doubts_of(model: ConstituencyModel, number: int, tree: Phrase) -> list[Doubt]:
+    """List the labels of a tree that are less likely than what would stand in their place."""
+    posteriors = model.posteriors(list(tree.words()))
+    if not posteriors:
+        return []
+    found = list_constituents(tree)
+    in_tree = set(found)
+    others = sorted(
+        ((part, p) for part, p in posteriors.items() if part not in in_tree), key=lambda pair: (-pair[1], pair[0])
+    )
+    doubts = []
+    for part in dict.fromkeys(found):
+        own = posteriors.get(part, 0.0)
+        instead = next((other for other in others if _excludes(part, other[0], in_tree)), None)
+        if instead is not None and instead[1] > own:
+            doubts.append(Doubt(number, part, own, instead))
+    return doubts
+
+
+def _excludes(part: Constituent, other: Constituent, in_tree: set[Constituent]) -> bool:
+    """Tell whether another constituent would stand in the place of one of a tree: it crosses it, or relabels it."""
+    if (part.first, part.end) == (other.first, other.end):
+        return True
+    crosses = part.first < other.first < part.end < other.end or other.first < part.first < other.end < part.end
+    # Of all constituents of the tree that the other one crosses, the one that shares an end with it is in its place.
+    return crosses and (part.first == other.first or part.end == other.end)
+
+
+def repair(model: ConstituencyModel, words: Sequence[str], brackets: str, trust: float = 0.5) -> Repair:
+    """Mend a bracket string: find the tree over the words that agrees best with it and with the grammar.
+
+    Each constituent of the string adds `trust` to its posterior, and the tree has the largest sum.  Brackets without a
+    partner and words that are not in the sentence are passed over.
+
+    model: the parser.
+    words: the words of the sentence, which the tree has.
+    brackets: the string, such as `(S (NP the dog (VP barks)`.
+    trust: how much a bracket of the string counts, where 1 is as much as certainty of the grammar.
+    Raises ValueError if there is no word, and for a number out of range.
+
+    >>> from spectral_latent.corpora.embedded import embedded_treebank
+    >>> model = ConstituencyModel.train(embedded_treebank(60))
+    >>> mended = repair(model, "the dog saw a cat".split(), "(S (NP the dog (VP saw (NP a")
+    >>> list(mended.tree.words())
+    ['the', 'dog', 'saw', 'a', 'cat']
+    """
+    check_kind(model, ConstituencyModel)
+    check_words(words)
+    checked("trust", trust, Annotated[float, AtLeast(0.0), AtMost(1e6)])
+    if not isinstance(brackets, str):
+        raise TypeError(f"brackets are a string, not {brackets!r:.60}")
+    given = read_brackets(brackets, words, set(model.members[0].tags))
+    ((parse,),) = model.find([list(words)], 1, scored=False, preferred=[given], trust=trust)
+    found = list_constituents(parse.tree)
+    return Repair(
+        parse.tree,
+        [part for part in dict.fromkeys(given) if part not in set(found)],
+        [part for part in dict.fromkeys(found) if part not in set(given)],
+    )
+
+
+def read_brackets(brackets: str, words: Sequence[str], tags: Container[str]) -> list[Constituent]:
+    """Read the labelled constituents of a bracket string that may be broken, over the words of a sentence.
+
+    brackets: the string; the words in it are matched with the words of the sentence, in order.
+    words: the words of the sentence.
+    tags: the labels that are tags if they stand before a single word.
+
+    >>> [tuple(each) for each in read_brackets("(S (NP (NN dogs)) barks))", ["dogs", "barks"], {"NN"})]
+    [(0, 1, 'NN', True), (0, 1, 'NP', False), (0, 2, 'S', False)]
+    """
+    tokens = _TOKEN.findall(brackets)
+    atoms = [at for at, token in enumerate(tokens) if token not in "()" and (at == 0 or tokens[at - 1] != "(")]
+    matcher = SequenceMatcher(None, [tokens[at] for at in atoms], list(words), autojunk=False)
+    place = {
+        atoms[block.a + step]: block.b + step for block in matcher.get_matching_blocks() for step in range(block.size)
+    }
+    found: list[Constituent] = []
+    open_ones: list[_Open] = []
+
+    def close() -> None:
+        """Close the innermost bracket."""
+        label, inside, is_lowest = open_ones.pop()
+        if inside and label:
+            is_tag = is_lowest and len(inside) == 1 and label in tags
+            found.append(Constituent(min(inside), max(inside) + 1, label if is_tag else base_label(label), is_tag))
+        if open_ones:
+            open_ones[-1] = open_ones[-1]._replace(inside=open_ones[-1].inside + inside, is_lowest=False)
+
+    for at, token in enumerate(tokens):
+        if token == "(":
+            follows = tokens[at + 1] if at + 1 < len(tokens) else "("
+            open_ones.append(_Open("" if follows in "()" else follows, [], True))
+        elif token == ")":
+            if open_ones:
+                close()
+        elif at in place and open_ones:
+            open_ones[-1].inside.append(place[at])
+    while open_ones:
+        close()
+    return found
