@@ -7,6 +7,7 @@ models of the other parts, so that its mistakes are those of new text.
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 COLUMNS = ("upos", "xpos", "feats")  # the columns that taggers may predict
+_MOST_VALUES = 400  # of a column that a tagger learns
 _PARAGRAPH = 20  # sentences of a text to learn from, if the treebank marks no paragraphs
 
 
@@ -65,7 +67,8 @@ def learn_columns(
             tagger = replace(taggers[rows], tagset=f"{taggers[rows].tagset} {column}")
             values = [_column(each, str(taggers[rows].tagset)) for each in anew]
         elif whole:
-            pairs = [list(zip(sentences[at].forms, rows[at], strict=True)) for at in whole]
+            learnable = _with_frequent_values([rows[at] for at in whole], column)
+            pairs = [list(zip(sentences[at].forms, row, strict=True)) for at, row in zip(whole, learnable, strict=True)]
             learnt, tags = train_and_tag(pairs, options, jobs=jobs, listener=listener)
             tagger = replace(learnt, tagset=column)
             found = dict(zip(whole, map(tuple, tags), strict=True))
@@ -76,6 +79,30 @@ def learn_columns(
         taggers[rows] = tagger
         anew = [_with_column(each, column, tags) for each, tags in zip(anew, values, strict=True)]
     return tuple(taggers.values()), anew
+
+
+def _with_frequent_values(rows: Sequence[tuple[str, ...]], column: str) -> list[tuple[str, ...]]:
+    """Replace the rarest values of a column by frequent ones that share most of their parts, if it has too many.
+
+    The time and the memory of training grow with the square of the number of values.
+    """
+    times = Counter(value for row in rows for value in row)
+    if len(times) <= _MOST_VALUES:
+        return list(rows)
+    frequent = [value for value, _ in times.most_common(_MOST_VALUES)]
+    parts = [frozenset(value.split("|")) for value in frequent]
+    stands_for = {value: value for value in frequent}
+    for value in times.keys() - stands_for.keys():
+        own = frozenset(value.split("|"))
+        shares = [len(own & other) / len(own | other) for other in parts]
+        stands_for[value] = frequent[shares.index(max(shares))]
+    rare = sum(n for value, n in times.items() if stands_for[value] != value)
+    warnings.warn(
+        f"the column {column} has {len(times)} values; the tagger learns the {_MOST_VALUES} most frequent ones, and in "
+        f"place of the others, of {100 * rare / times.total():.1f} % of the words, the most similar of these",
+        stacklevel=3,
+    )
+    return [tuple(map(stands_for.__getitem__, row)) for row in rows]
 
 
 def with_columns(sentences: Sequence[DependencySentence], taggers: Sequence[LatentTagger]) -> list[DependencySentence]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.corpora import dependency_trees
-from spectral_latent.dependency import DependencyModel, DependencySentence
+from spectral_latent.dependency import DependencyModel, DependencySentence, morphology
 from spectral_latent.dependency.morphology import learn_columns, learn_lemmas, with_columns
 from spectral_latent.dependency.tree import BLANK
 from spectral_latent.evaluation import evaluate_columns, score_attachments
@@ -99,6 +99,15 @@ def test_equal_columns_share_a_tagger() -> None:
     filled = with_columns([twice[0]._replace(xpos=(BLANK, BLANK)), twice[1]._replace(upos=("X", BLANK))], taggers)
     assert [each.xpos for each in filled] == [twice[0].upos, twice[1].upos]
     assert filled[1].upos == ("X", twice[1].upos[1])
+
+
+def test_the_rarest_of_too_many_values_are_learnt_as_similar_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(morphology, "_MOST_VALUES", 2)
+    trees = [each._replace(feats=("Case=Nom|Number=Sing", "_")) for each in sentences()]
+    trees += [trees[0]._replace(feats=("Case=Nom|Gender=Fem|Number=Sing", "_"))]
+    with pytest.warns(UserWarning, match=r"column feats has 3 values; .* of 2.0 % of the words"):
+        taggers, _ = learn_columns(trees)
+    assert taggers[1].tags == ["Case=Nom|Number=Sing", "_"]
 
 
 def test_sentences_that_lack_a_tag_are_counted() -> None:
