@@ -410,7 +410,7 @@ class _Gaps:
 class Segmenter:
     """Divides text into sentences, tokens and words.
 
-    known: (W,) numbers of the words that occurred more than once in training, sorted.
+    known: (W,) the words of training, as `_number_words` lists them.
     gaps, sentences, several: (B,) the weights of the models of the ends of tokens, of the ends of sentences, and of
     tokens of several words.
     may_join: whether tokens may have white space within.
@@ -442,29 +442,29 @@ class Segmenter:
 
         texts: the texts, such as paragraphs.
         """
-        texts = list(texts)
-        halves = texts[::2], texts[1::2]
-        counts = [Counter(form for text in half for form in _forms_of(text)) for half in halves]
+        texts = [text for text in texts if text.tokens]
+        forms = [_forms_of(text) for text in texts]
+        counts = [Counter(chain.from_iterable(half)) for half in (forms[::2], forms[1::2])]
         may_join = any(" " in form for form in chain.from_iterable(counts))
         gaps = _learn(
             _gap_examples(block, _number_words(words), may_join)
-            for half, words in zip(halves, reversed(counts), strict=True)
+            for half, words in zip((texts[::2], texts[1::2]), reversed(counts), strict=True)
             for block in _blocks_of(half)
         )
-        spaced = [(text, _forms_of(text), _spaces_after(text.tokens)) for text in texts]
-        values = [_token_values(forms, spaces) for _, forms, spaces in spaced if forms]
+        spaces = [_spaces_after(text.tokens) for text in texts]
+        values = list(map(_token_values, forms, spaces))
         sentences = _learn(
-            (_token_buckets(of_text[:-1], _SENTENCE_COLUMNS), _marked(text.last, len(forms))[:-1])
-            for (text, forms, _), of_text in zip((each for each in spaced if each[1]), values, strict=True)
+            (_token_buckets(row[:-1], _SENTENCE_COLUMNS), _marked(text.last, len(row))[:-1])
+            for text, row in zip(texts, values, strict=True)
         )
         several = _learn(
-            (_token_buckets(of_text, _WORD_COLUMNS), np.array([len(words) > 1 for _, _, words in text.tokens]))
-            for (text, _, _), of_text in zip((each for each in spaced if each[1]), values, strict=True)
+            (_token_buckets(row, _WORD_COLUMNS), np.array([len(words) > 1 for _, _, words in text.tokens]))
+            for text, row in zip(texts, values, strict=True)
         )
         split = Counter(
             (form.lower(), " ".join(words).lower())
-            for text, forms, _ in spaced
-            for form, (_, _, words) in zip(forms, text.tokens, strict=True)
+            for text, of_text in zip(texts, forms, strict=True)
+            for form, (_, _, words) in zip(of_text, text.tokens, strict=True)
             if len(words) > 1
         )
         scripts, by_beginning = _learn_scripts(split)
