@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from spectral_latent.trees import IntArray
+from spectral_latent.trees import BoolArray, IntArray
 
-__all__ = ["categories_in", "lengths_of", "list_of", "seed_of"]
+__all__ = ["allowed_states", "categories_in", "lengths_of", "list_of", "missing_in", "seed_of"]
 
 _EXACT = 2.0**53  # all whole numbers up to this one are floats
 
@@ -71,6 +71,47 @@ def categories_in(x: NDArray[Any]) -> NDArray[Any]:
             f"makes categories of numbers"
         )
     return values
+
+
+def missing_in(x: NDArray[Any]) -> BoolArray:
+    """Tell which rows (N,) of categories (N, d) are missing: None in every column.
+
+    Raises ValueError for a row that is missing in part.
+
+    >>> missing_in(np.array([["a"], [None]], dtype=object))
+    array([False,  True])
+    """
+    is_missing = np.array([[each is None for each in row] for row in x.tolist()], dtype=bool)
+    for row in np.flatnonzero(is_missing.any(axis=1) & ~is_missing.all(axis=1))[:1].tolist():
+        raise ValueError(
+            f"row {row} of X is missing in some columns only; a row is one category, or None in all of them"
+        )
+    return np.asarray(is_missing.all(axis=1))
+
+
+def allowed_states(states: ArrayLike | None, n_rows: int, n_states: int) -> BoolArray | None:
+    """Tell which states (N, m) each row may have; None if nothing is known.  Raises ValueError for other shapes.
+
+    states: (N,) the number of the state of each row, -1 if it is unknown; or (N, m) whether it may have each state.
+
+    >>> allowed_states([1, -1], n_rows=2, n_states=2)
+    array([[False,  True],
+           [ True,  True]])
+    """
+    if states is None:
+        return None
+    given = np.asarray(states)
+    if given.shape == (n_rows,) and given.dtype.kind in "iu":
+        if given.min(initial=0) < -1 or given.max(initial=0) >= n_states:
+            raise ValueError(f"states must be numbers from 0 to {n_states - 1}, or -1 for an unknown one")
+        return np.asarray((given[:, None] < 0) | (given[:, None] == np.arange(n_states)))
+    if given.shape == (n_rows, n_states) and given.dtype == np.bool_:
+        if not given.any(axis=1).all():
+            raise ValueError(f"row {int(np.argmin(given.any(axis=1)))} may have none of the states")
+        return given
+    raise ValueError(
+        f"states must be {n_rows} integers, or {n_rows} × {n_states} booleans, not {given.dtype} of shape {given.shape}"
+    )
 
 
 def list_of(examples: Any, kind: str) -> list[Any]:

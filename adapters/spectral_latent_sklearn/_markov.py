@@ -4,6 +4,9 @@ A model of the library also has a probability that a sequence ends after each st
 likelihoods, as hmmlearn does: under a model that stops after every state with probability ½, n observations x have the
 probability p(x) ½ⁿ.
 
+All methods that take sequences also take what is known of their states: `states`, (N,) numbers with -1 for an unknown
+state, or (N, m) booleans, whether a row may have each state.  A score is then the probability of X and of such states.
+
 | here | hmmlearn's `CategoricalHMM` and `GaussianHMM` |
 | --- | --- |
 | `score`, `score_samples`, `decode`, `predict`, `predict_proba`, `sample` | the same |
@@ -17,6 +20,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -35,8 +39,8 @@ from spectral_latent.sequence.baum_welch import expectation
 from spectral_latent.sequence.decoding import state_marginals
 from spectral_latent.sequence.gaussian import GaussianMarkov, gaussian_baum_welch, gaussian_moments
 from spectral_latent.sequence.hidden_markov import draw_states
-from spectral_latent.trees import FloatArray, Forest, IntArray
-from spectral_latent_sklearn._checks import categories_in, lengths_of, seed_of
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
+from spectral_latent_sklearn._checks import allowed_states, categories_in, lengths_of, missing_in, seed_of
 
 __all__ = ["MarkovEstimator", "SpectralGaussianHMM", "SpectralHMM"]
 
@@ -82,43 +86,68 @@ class MarkovEstimator(BaseEstimator):
                 stacklevel=3,
             )
 
-    def _read(self, X: ArrayLike, lengths: ArrayLike | None, y: Any = None) -> tuple[HiddenMarkov, Sequences, float]:
+    def _read(
+        self, X: ArrayLike, lengths: ArrayLike | None, states: ArrayLike | None, y: Any = None
+    ) -> tuple[HiddenMarkov, Sequences, float]:
         """Make a model over positions and its sequences, and compute the number to add to its log-probabilities."""
         check_is_fitted(self)
         model, lacking = self._over_positions(X)
+        if (allowed := allowed_states(states, len(lacking), model.n_states)) is not None:
+            model = replace(model, emission=model.emission * allowed.T)
         return model, Sequences.of_lengths(lengths_of(lengths, len(lacking), y)), float(lacking.sum())
 
-    def score(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> float:
+    def score(
+        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+    ) -> float:
         """Compute the natural logarithm of the probability, or of the density, of all sequences.
 
-        Raises ValueError if X or the lengths do not fit the model, as all methods do.
+        states: (N,) or (N, m) what is known of the states; see this module.
+
+        Raises ValueError if X, the lengths or the states do not fit the model, as all methods do.
         """
-        model, sequences, lacking = self._read(X, lengths, y)
+        model, sequences, lacking = self._read(X, lengths, states, y)
         operators = model.operators()
         forest = Forest.of_trees(sequences.trees(n_tags=1), operators.rules)
         return float(tree_weights(operators, forest).log.sum()) + lacking
 
-    def score_samples(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, FloatArray]:
-        """Compute `score` and `predict_proba`."""
-        return self.score(X, lengths=lengths), self.predict_proba(X, lengths)
+    def score_samples(
+        self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+    ) -> tuple[float, FloatArray]:
+        """Compute `score` and `predict_proba`.
 
-    def predict_proba(self, X: ArrayLike, lengths: ArrayLike | None = None) -> FloatArray:
+        states: (N,) or (N, m) what is known of the states; see this module.
+        """
+        return self.score(X, lengths=lengths, states=states), self.predict_proba(X, lengths, states)
+
+    def predict_proba(
+        self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+    ) -> FloatArray:
         """Compute the probability (N, m) of each state at each position, given the whole sequence.
 
         The states of a sequence that is impossible under the model have equal probabilities.
+
+        states: (N,) or (N, m) what is known of the states; see this module.
         """
-        model, sequences, _ = self._read(X, lengths)
+        model, sequences, _ = self._read(X, lengths, states)
         return state_marginals(sequences, model.operators())
 
-    def decode(self, X: ArrayLike, lengths: ArrayLike | None = None) -> tuple[float, IntArray]:
-        """Find the likeliest states (N,) of sequences (Viterbi), and the logarithm of their probability with X."""
-        model, sequences, lacking = self._read(X, lengths)
-        states, log = model.likeliest_states(sequences)
-        return log + lacking, states
+    def decode(
+        self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+    ) -> tuple[float, IntArray]:
+        """Find the likeliest states (N,) of sequences (Viterbi), and the logarithm of their probability with X.
 
-    def predict(self, X: ArrayLike, lengths: ArrayLike | None = None) -> IntArray:
-        """Find the likeliest states (N,) of sequences (Viterbi)."""
-        return self.decode(X, lengths)[1]
+        states: (N,) or (N, m) what is known of the states; see this module.
+        """
+        model, sequences, lacking = self._read(X, lengths, states)
+        found, log = model.likeliest_states(sequences)
+        return log + lacking, found
+
+    def predict(self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None) -> IntArray:
+        """Find the likeliest states (N,) of sequences (Viterbi).
+
+        states: (N,) or (N, m) what is known of the states; see this module.
+        """
+        return self.decode(X, lengths, states)[1]
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[NDArray[Any], IntArray | None]:
         """Draw one sequence: its observations (n, d), and its states (n,).
@@ -145,7 +174,7 @@ def _states_of(hidden: HiddenMarkov, names: list[Any]) -> tuple[FloatArray, Floa
 class SpectralHMM(MarkovEstimator):
     """A hidden Markov model of categorical observations: integers or strings in the one column of X.
 
-    If X has several columns, a row is one category.
+    If X has several columns, a row is one category.  A row of None is missing, in training and in use.
 
     n_components: m, the largest number of states.
     estimator: the way to learn.  "moments-em" is Baum-Welch from one start, the states that moments show; if
@@ -193,27 +222,45 @@ class SpectralHMM(MarkovEstimator):
         tags.input_tags.string = True
         return tags
 
-    def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+    ) -> Self:
         """Learn from sequences.  Warns if the data support fewer states than `n_components`.
 
+        With missing rows or known states, EM starts from random states alone, near the states that are known.
+
+        states: (N,) or (N, m) what is known of the states; see this module.
+
         Raises ValueError for objects that are not categories, for lengths that do not sum to N, for fewer positions
-        than states, and for parameters out of range.
+        than states, for parameters out of range, and for missing rows or known states with an estimator without EM.
         """
         checked("n_init", self.n_init, Count)
         if self._name not in _ESTIMATORS:
             raise ValueError(f"estimator must be one of {', '.join(_ESTIMATORS)}, not {self.estimator!r}")
-        x = categories_in(validate_data(self, X, dtype=None))
-        self._check_counts(len(x))
+        given = validate_data(self, X, dtype=None)
+        is_missing = missing_in(given)
+        if is_missing.all():
+            raise ValueError("all rows of X are missing")
+        x = categories_in(given[~is_missing])
+        self._check_counts(len(given))
+        allowed = allowed_states(states, len(given), int(self.n_components))
         categories, number = np.unique(x, axis=0, return_inverse=True)
         self.categories_ = categories[:, 0] if x.shape[1] == 1 else categories
-        sequences = np.split(number.ravel(), np.cumsum(lengths_of(lengths, len(x), y))[:-1])
-        states = self._learn([row.tolist() for row in sequences])
-        if states:
-            self.startprob_, self.transmat_, self.emissionprob_ = states
+        numbers = np.full(len(given), -1)
+        numbers[~is_missing] = number.ravel()
+        cuts = np.cumsum(lengths_of(lengths, len(given), y))[:-1]
+        sequences = [row.tolist() for row in np.split(numbers, cuts)]
+        if allowed is None and not is_missing.any():
+            learnt = self._learn(sequences)
+        else:
+            of_rows = np.ones((len(given), int(self.n_components)), dtype=bool) if allowed is None else allowed
+            learnt = self._learn_partly(sequences, np.split(of_rows, cuts))
+        if learnt:
+            self.startprob_, self.transmat_, self.emissionprob_ = learnt
         else:
             for name in {"startprob_", "transmat_", "emissionprob_"} & vars(self).keys():
                 delattr(self, name)
-        self._warn_of_fewer(len(self.startprob_) if states else self.model_.grammar.n_states)
+        self._warn_of_fewer(len(self.startprob_) if learnt else self.model_.grammar.n_states)
         return self
 
     def _learn(self, sequences: list[list[int]]) -> tuple[FloatArray, FloatArray, FloatArray] | None:
@@ -234,13 +281,33 @@ class SpectralHMM(MarkovEstimator):
         self.model_ = max(models, key=lambda model: model.objective[-1])
         return _states_of(self.model_.hidden, self.model_.observations.known)
 
-    def _latent(self, sequences: list[list[int]], name: EstimatorName, seed: int) -> LatentHMM:
-        """Train a latent hidden Markov model."""
+    def _learn_partly(
+        self, sequences: list[list[int]], allowed: list[BoolArray]
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Learn `model_` where categories are missing (-1) or states are known; allowed: (T_i, m) for each sequence."""
+        if self._name not in ("em", "moments-em"):
+            raise ValueError(f"missing rows and known states need EM, not {self.estimator}; choose moments-em or em")
+        rows = [[None if x < 0 else x for x in row] for row in sequences]
+        known = [[frozenset(np.flatnonzero(each).tolist()) for each in row] for row in allowed]
+        first = seed_of(self.random_state)
+        models = [
+            LatentHMM.train_partly(rows, known, self._options(sequences, "em", first + start))
+            for start in range(self.n_init)
+        ]
+        self.model_ = max(models, key=lambda model: model.objective[-1])
+        return _states_of(self.model_.hidden, self.model_.observations.known)
+
+    def _options(self, sequences: list[list[int]], name: EstimatorName, seed: int) -> HMMOptions:
+        """Choose the settings of a latent hidden Markov model."""
         mean_length = sum(map(len, sequences)) / len(sequences)
         options = ESTIMATORS[name].with_settings(
             n_states=int(self.n_components), iterations=self.n_iter, tolerance=self.tol * mean_length, seed=seed
         )
-        return LatentHMM.train(sequences, HMMOptions(options, choose_states=False))
+        return HMMOptions(options, choose_states=False)
+
+    def _latent(self, sequences: list[list[int]], name: EstimatorName, seed: int) -> LatentHMM:
+        """Train a latent hidden Markov model."""
+        return LatentHMM.train(sequences, self._options(sequences, name, seed))
 
     @property
     def _has_states(self) -> bool:
@@ -248,15 +315,22 @@ class SpectralHMM(MarkovEstimator):
         return hasattr(self, "transmat_")
 
     def _numbers(self, X: ArrayLike) -> IntArray:
-        """Number the categories (N,) of rows.  Raises ValueError for a category that training has not seen."""
-        rows = categories_in(validate_data(self, X, dtype=None, reset=False)).tolist()
+        """Number the categories (N,) of rows, -1 if a row is missing.
+
+        Raises ValueError for a category that training has not seen.
+        """
+        given = validate_data(self, X, dtype=None, reset=False)
+        numbers = np.full(len(given), -1)
         known = self.categories_.reshape(len(self.categories_), -1).tolist()
         index = {tuple(category): number for number, category in enumerate(known)}
-        numbers = np.array([index.get(tuple(row), -1) for row in rows])
-        if (numbers < 0).any():
-            row = int(np.argmin(numbers))
-            category = ", ".join(map(repr, rows[row]))
-            raise ValueError(f"row {row} of X has the category {category}, which fit has not seen")
+        places = np.flatnonzero(~missing_in(given)).tolist()
+        rows = categories_in(given[places]).tolist() if places else []
+        for place, row in zip(places, rows, strict=True):
+            number = index.get(tuple(row))
+            if number is None:
+                category = ", ".join(map(repr, row))
+                raise ValueError(f"row {place} of X has the category {category}, which fit has not seen")
+            numbers[place] = number
         return numbers
 
     def _over_positions(self, X: ArrayLike) -> tuple[HiddenMarkov, FloatArray]:
@@ -268,18 +342,26 @@ class SpectralHMM(MarkovEstimator):
             raise ValueError("the spectral estimator has no states; choose moments-em, em or anchors")
         numbers = self._numbers(X)
         stop = np.full(len(self.startprob_), _STOP)
-        model = HiddenMarkov(self.startprob_, self.transmat_, stop, self.emissionprob_[:, numbers])
+        emission = np.where(numbers < 0, 1.0, self.emissionprob_[:, numbers])
+        model = HiddenMarkov(self.startprob_, self.transmat_, stop, emission)
         return model, np.full(len(numbers), -math.log(_STOP))
 
-    def score(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> float:
+    def score(
+        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+    ) -> float:
         """Compute the natural logarithm of the probability of all sequences.
 
-        Raises ValueError for a category that `fit` has not seen.
+        states: (N,) or (N, m) what is known of the states; see this module.
+
+        Raises ValueError for a category that `fit` has not seen, and for missing rows or known states with the
+        estimator "spectral".
         """
         check_is_fitted(self)
-        if self._has_states:
-            return super().score(X, y, lengths=lengths)
+        if self._has_states or states is not None:
+            return super().score(X, y, lengths=lengths, states=states)
         numbers = self._numbers(X)
+        if (numbers < 0).any():
+            raise ValueError(f"row {int(np.argmin(numbers))} of X is missing; choose moments-em, em or anchors")
         rows = np.split(numbers, np.cumsum(lengths_of(lengths, len(numbers), y))[:-1])
         return float(-sum(self.model_.surprisal(row.tolist(), "nats").lexical.sum() for row in rows))
 
@@ -360,20 +442,24 @@ class SpectralGaussianHMM(MarkovEstimator):
         self.n_iter = n_iter
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+    ) -> Self:
         """Learn from sequences.  Warns if the data support fewer states than `n_components`.
 
-        Raises ValueError for infinite numbers, for a column without numbers, for NaN with the estimator "moments",
-        which needs all numbers, for lengths that do not sum to N, for fewer positions than states, and for parameters
-        out of range.
+        states: (N,) or (N, m) what is known of the states; see this module.
+
+        Raises ValueError for infinite numbers, for a column without numbers, for NaN or known states with the estimator
+        "moments", for known states of which the data support fewer, for lengths that do not sum to N, for fewer
+        positions than states, and for parameters out of range.
         """
         checked("n_init", self.n_init, Count)
-        for name, value, allowed in (
+        for name, value, choices in (
             ("estimator", self._name, _GAUSSIAN_ESTIMATORS),
             ("covariance_type", self.covariance_type, _COVARIANCES),
         ):
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+            if value not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
         if not self.min_covar > 0.0:
             raise ValueError(f"min_covar must be above 0, not {self.min_covar!r}")
         x = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -383,10 +469,13 @@ class SpectralGaussianHMM(MarkovEstimator):
             raise ValueError(f"column {int(is_lost.argmax())} of X has no number; leave it out")
         if self._name == "moments" and is_missing.any():
             raise ValueError("the estimator moments needs all numbers, but X has NaN; choose moments-em")
+        allowed = allowed_states(states, len(x), int(self.n_components))
+        if self._name == "moments" and allowed is not None:
+            raise ValueError("the estimator moments cannot use known states; choose moments-em")
         sizes = lengths_of(lengths, len(x), y)
         seeds = seed_of(self.random_state) + np.arange(self.n_init)
-        models = [self._learn(x, sizes, int(seed)) for seed in seeds]
-        likelihoods = [_log_likelihood(model, x, sizes) for model in models]
+        models = [self._learn(x, sizes, int(seed), allowed) for seed in seeds]
+        likelihoods = [_log_likelihood(model, x, sizes, allowed) for model in models]
         best = models[int(np.argmax(likelihoods))]
         self.startprob_ = best.initial
         self.transmat_ = best.transition
@@ -401,14 +490,16 @@ class SpectralGaussianHMM(MarkovEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _learn(self, x: FloatArray, lengths: IntArray, seed: int) -> GaussianMarkov:
+    def _learn(self, x: FloatArray, lengths: IntArray, seed: int, allowed: BoolArray | None) -> GaussianMarkov:
         """Train a model on observations (N, d) of sequences of some lengths (T,)."""
         options = EstimatorOptions(self.estimator, int(self.n_components)).with_settings(
             iterations=self.n_iter, tolerance=self.tol * len(x) / len(lengths), seed=seed
         )
         model = gaussian_moments(x, lengths, options, self.covariance_type, self.min_covar)
+        if allowed is not None and len(model.initial) < allowed.shape[1]:
+            raise ValueError(f"the data support {len(model.initial)} states, but {allowed.shape[1]} are known")
         if isinstance(options, EM):
-            model, _ = gaussian_baum_welch(x, lengths, model, options, self.covariance_type, self.min_covar)
+            model, _ = gaussian_baum_welch(x, lengths, model, options, self.covariance_type, self.min_covar, allowed)
         return model
 
     def _over_positions(self, X: ArrayLike) -> tuple[HiddenMarkov, FloatArray]:
@@ -423,7 +514,9 @@ class SpectralGaussianHMM(MarkovEstimator):
         return np.asarray(self.means_[state] + np.einsum("nde,ne->nd", roots[state], noise))
 
 
-def _log_likelihood(model: GaussianMarkov, x: FloatArray, lengths: IntArray) -> float:
-    """Compute the log-likelihood of observations (N, d) of sequences of some lengths (T,)."""
+def _log_likelihood(model: GaussianMarkov, x: FloatArray, lengths: IntArray, allowed: BoolArray | None) -> float:
+    """Compute the log-likelihood of observations (N, d) of sequences of some lengths (T,), in allowed states (N, m)."""
     hidden, lacking = model.over_positions(x)
+    if allowed is not None:
+        hidden = replace(hidden, emission=hidden.emission * allowed.T)
     return expectation([Sequences.of_lengths(lengths)], hidden).log_likelihood + float(lacking.sum())

@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import product
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import scipy
@@ -121,6 +121,10 @@ class Factorisation(NamedTuple):
     initial: FloatArray
     step: FloatArray
     final: FloatArray
+
+    def of_precision(self, kind: type[np.floating[Any]]) -> Factorisation:
+        """Copy the numbers in single or double precision."""
+        return Factorisation(*(np.asarray(number, dtype=kind) for number in self))
 
     def of_strings(self, counted: Counted) -> Factorisation:
         """Turn the automaton of mean counts into the automaton of the distribution of strings.

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -50,6 +51,8 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     step: (n, m, m) the matrix A_x of each symbol.
     final: (m,) the vector β, after the last symbol.
     options: the settings of training; None for an automaton that was not trained.
+    unseen: the weight of symbols that are not among the n: their matrix is this number times Σ_x A_x.  Training sets it
+        by Good and Turing, so that no string has probability zero for a new symbol alone; it is zero otherwise.
 
     >>> automaton = WeightedAutomaton.of_function(lambda x: 0.5 ** len(x), "ab", [()], [()])
     >>> automaton.sizes, round(automaton("abba"), 6)
@@ -57,12 +60,14 @@ class WeightedAutomaton(SequenceModel, StoredModel):
     """
 
     kind: ClassVar[str] = "automaton"
+    later: ClassVar[frozenset[str]] = frozenset({"unseen"})
 
     observations: Alphabet
     initial: Annotated[FloatArray, Axes("m"), *_LIMITS]
     step: Annotated[FloatArray, Axes("n", "m", "m"), *_LIMITS]
     final: Annotated[FloatArray, Axes("m"), *_LIMITS]
     options: AutomatonOptions | None = None
+    unseen: Annotated[float, AtLeast(0.0), AtMost(1e50)] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,18 +110,25 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         if not len(names):
             raise EstimationError("no symbols to learn from")
         alphabet = Alphabet(names.names)
+        counts = np.bincount(np.fromiter(chain.from_iterable(rows), dtype=np.int64)).astype(np.float64)
+        unseen = Alphabet.unseen_tokens(counts) / float(counts.sum())
+
+        def make(numbers: Factorisation, options: AutomatonOptions) -> WeightedAutomaton:
+            step = numbers.step / (1.0 + unseen)
+            return WeightedAutomaton(alphabet, numbers.initial, step, numbers.final, options, unseen)
+
         if options.n_states is not None:
-            return WeightedAutomaton(alphabet, *train_automaton(rows, len(names), options), options)
+            return make(train_automaton(rows, len(names), options), options)
 
         def likelihoods(numbers: Factorisation, held_out: Sequence[tuple[int, ...]]) -> FloatArray:
             try:
-                automaton = WeightedAutomaton(alphabet, *numbers, options)
+                automaton = make(numbers, options)
                 return automaton.log_probabilities([[names.names[x] for x in row] for row in held_out])
             except ValueError:  # strings of this automaton are infinitely long on average
                 return np.full(len(held_out), -np.inf)
 
         numbers, chosen, _ = choose_automaton(rows, len(names), options, likelihoods)
-        return WeightedAutomaton(alphabet, *numbers, chosen)
+        return make(numbers, chosen)
 
     @staticmethod
     def of_function(
@@ -185,18 +197,23 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return WeightedAutomaton(Alphabet(known), initial, step, ended)
 
     def __call__(self, string: Iterable[Hashable]) -> float:
-        """Compute f of a string, which may be empty; it is zero if the string has a symbol that is not known."""
+        """Compute f of a string, which may be empty.  Raises ValueError if a symbol is missing (None)."""
         forward = self.initial
         for x in self.observations.terminals_of(list(string)).tolist():
-            if x >= len(self.step):
-                return 0.0
-            forward = forward @ self.step[x]
+            if x > len(self.step):
+                raise ValueError("a symbol of the string is missing (None); `weights` sums over what it may be")
+            forward = forward @ (self.step[x] if x < len(self.step) else self._unseen_step)
         return float(forward @ self.final)
+
+    @cached_property
+    def _unseen_step(self) -> FloatArray:
+        """(m, m) the matrix of symbols that are not among the n."""
+        return np.asarray(self.unseen * self.step.sum(axis=0))
 
     @cached_property
     def is_probabilistic(self) -> bool:
         """Whether the numbers are probabilities: of the first state, and of each state's next steps and end."""
-        sums = np.append(self.step.sum(axis=(0, 2)) + self.final, self.initial.sum())
+        sums = np.append((self.step.sum(axis=0) + self._unseen_step).sum(axis=1) + self.final, self.initial.sum())
         is_positive = all((numbers >= 0.0).all() for numbers in (self.initial, self.step, self.final))
         return bool(is_positive and np.abs(sums - 1.0).max() < _ROUNDING)
 
@@ -212,20 +229,22 @@ class WeightedAutomaton(SequenceModel, StoredModel):
 
         With the matrices A_x as rows, (n, m²) = Q R: Q has the vectors of the symbols, R the tensor of the spine.  The
         numbers of a probabilistic automaton are probabilities given that the string is not empty, with Q = 1.  The
-        coarse model has all symbols, and the end, equally likely.
+        coarse model has all symbols that are known, and the end, equally likely.
         """
         n, m = self.step.shape[:2]
-        initial, ending = self.initial, np.einsum("xhk,k->xh", self.step, self.final)
+        # Symbols that are known and those that are not share what a place emits.
+        step = self.step * (1.0 + self.unseen)
+        initial, ending = self.initial, np.einsum("xhk,k->xh", step, self.final)
         if self.is_probabilistic:
             # The spine's state is that of a place where the string goes on.
             going_on = 1.0 - self.final
             initial = initial * going_on / max(1.0 - self._empty, TINY)
             share = np.divide(1.0, going_on, out=np.zeros(m), where=going_on > 0.0)
             symbols, ending = np.eye(n), ending * share
-            spine = (self.step * going_on * share[:, None]).reshape(n, m, m)
+            spine = (step * going_on * share[:, None]).reshape(n, m, m)
             last = ending.T
         else:
-            symbols, spine = np.linalg.qr(self.step.reshape(n, m * m))
+            symbols, spine = np.linalg.qr(step.reshape(n, m * m))
             spine = spine.reshape(-1, m, m)
             last = (spine @ self.final).T
         r = len(spine)
@@ -233,6 +252,8 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         width = max(m, r)
         leaf = np.zeros((n + 1, width))
         leaf[:n, :r] = symbols
+        leaf[n, :r] = self.unseen * symbols.sum(axis=0)
+        leaf /= 1.0 + self.unseen
         root = np.zeros((2, width))
         root[1, :m] = initial
         unary = np.zeros((1, width, width))
@@ -244,7 +265,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
             rules,
             states=np.ones(2, dtype=np.int64),
             root=np.array([[0.0], [1.0]]),
-            leaf=np.append(np.full(n, 1.0 / n), 0.0)[:, None],
+            leaf=(np.append(np.full(n, 1.0 / n), self.unseen) / (1.0 + self.unseen))[:, None],
             unary=np.full((1, 1, 1), 1.0 / (n + 1)),
             binary=Tensors.scalars(np.array([n / (n + 1)])),
             probabilities=True,

@@ -24,12 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import TINY
 from spectral_latent.automata.hankel import Factorisation
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Strings", "climb", "draw_automaton", "log_likelihood", "smooth"]
 
+_SMALL = 1e-37  # a smaller probability of a string after its beginning counts as this one, which is a float32
+_ZERO = 1e-20  # a smaller probability of a step becomes zero: single precision has no inverse of the smallest numbers
 _PLACES = 1 << 17  # the number of symbols, about, whose prefixes are in memory together
 _STRIDE = 1.3  # the factor by which the steps of EM grow
 _EVERY = 10  # iterations between two looks at held-out strings
@@ -79,17 +80,18 @@ class _Trie(NamedTuple):
     def forward(self, automaton: Factorisation) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Compute p(h | prefix) (K, m), the sums divided away (K,), and the log-probability of each string (T,)."""
         initial, step, final = automaton
-        forward = np.empty((len(self.parent), len(initial)))
-        scale = np.ones(len(self.parent))
-        log = np.zeros(len(self.parent))
+        forward = np.empty((len(self.parent), len(initial)), dtype=initial.dtype)
+        scale = np.ones(len(self.parent), dtype=initial.dtype)
         forward[0] = initial
         for x, a, b in self.groups:
-            parent = self.parent[a:b]
-            rows = forward[parent] @ step[x]
-            scale[a:b] = np.maximum(rows.sum(axis=1), TINY)
+            rows = forward[self.parent[a:b]] @ step[x]
+            scale[a:b] = np.maximum(rows.sum(axis=1), _SMALL)
             forward[a:b] = rows / scale[a:b, None]
-            log[a:b] = log[parent] + np.log(scale[a:b])
-        return forward, scale, log[self.node] + np.log(np.maximum(forward[self.node] @ final, TINY))
+        log = np.log(scale, dtype=np.float64)
+        for _, a, b in self.groups:
+            log[a:b] += log[self.parent[a:b]]
+        ending = np.maximum(forward[self.node] @ final, _SMALL)
+        return forward, scale, log[self.node] + np.log(ending, dtype=np.float64)
 
     def expect(self, automaton: Factorisation, counts: Factorisation) -> float:
         """Add expected counts, each divided by the number that it counts, and return the log-likelihood."""
@@ -97,7 +99,7 @@ class _Trie(NamedTuple):
         forward, scale, log = self.forward(automaton)
         # The vector `behind` of a prefix sums over all strings that begin with it, each divided by its probability.
         behind = np.zeros_like(forward)
-        share = self.weight / np.maximum(forward[self.node] @ final, TINY)
+        share = (self.weight / np.maximum(forward[self.node] @ final, _SMALL)).astype(forward.dtype)
         behind[self.node] = share[:, None] * final
         counts.final[:] += share @ forward[self.node]
         for x, a, b in reversed(self.groups):
@@ -140,6 +142,11 @@ class Strings(NamedTuple):
             parts.append(_Trie.of(chosen, np.array([counts[row] for row in chosen], dtype=float)))
         return Strings(parts, float(len(rows)), sum(len(trie.parent) for trie in parts))
 
+    @property
+    def n_groups(self) -> int:
+        """The number of groups of prefixes that are computed together."""
+        return sum(len(trie.groups) for trie in self.parts)
+
     def frequencies(self, n_symbols: int) -> FloatArray:
         """Count each symbol (n,) in all strings."""
         found = np.zeros(n_symbols)
@@ -174,22 +181,23 @@ def _normalise(counts: Factorisation, otherwise: Factorisation, is_markov: bool 
     """
     if is_markov:
         symbols, states = counts.step.sum(axis=2), counts.step.sum(axis=0)
-        steps = symbols[:, :, None] * (states / np.maximum(states.sum(axis=1, keepdims=True), TINY))
+        steps = symbols[:, :, None] * (states / np.maximum(states.sum(axis=1, keepdims=True), _SMALL))
         counts = counts._replace(step=steps)
     total = counts.step.sum(axis=(0, 2)) + counts.final
     is_used = total > 0.0
     total[~is_used] = 1.0
+    step = np.where(is_used[:, None], counts.step / total[:, None], otherwise.step)
+    step[step < _ZERO] = 0.0
     return Factorisation(
-        counts.initial / counts.initial.sum(),
-        np.where(is_used[:, None], counts.step / total[:, None], otherwise.step),
-        np.where(is_used, counts.final / total, otherwise.final),
+        counts.initial / counts.initial.sum(), step, np.where(is_used, counts.final / total, otherwise.final)
     )
 
 
 def _beyond(before: Factorisation, after: Factorisation, stride: float) -> Factorisation:
     """Take a step of EM `stride` times as far in the logarithms of all numbers; a zero stays zero."""
-    moved = (b * (b / np.maximum(a, TINY)) ** (stride - 1.0) for a, b in zip(before, after, strict=True))
-    return _normalise(Factorisation(*moved), after)
+    pairs = zip(before.of_precision(np.float64), after.of_precision(np.float64), strict=True)
+    moved = Factorisation(*(b * (b / np.maximum(a, _SMALL)) ** (stride - 1.0) for a, b in pairs))
+    return _normalise(moved, after).of_precision(after.step.dtype.type)
 
 
 def climb(

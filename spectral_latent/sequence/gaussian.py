@@ -23,7 +23,7 @@ A number that is NaN is missing at random: densities are those of the other numb
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -37,7 +37,7 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.model import LatentHMM
 from spectral_latent.sequence.options import HMMOptions
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["CovarianceType", "GaussianMarkov", "gaussian_baum_welch", "gaussian_moments"]
 
@@ -102,6 +102,11 @@ class GaussianMarkov:
                 means[h] += w @ filled
                 squares[h] += (w[:, None] * filled).T @ filled
         return means, squares
+
+    def order_states(self, order: IntArray) -> GaussianMarkov:
+        """Number the states anew; order: (m,) the present number of each state."""
+        transition = self.transition[np.ix_(order, order)]
+        return GaussianMarkov(self.initial[order], transition, self.means[order], self.covars[order])
 
     def over_positions(self, x: FloatArray) -> tuple[HiddenMarkov, FloatArray]:
         """Make a model with a category for each of N positions, and list the logarithms (N,) to add to its densities.
@@ -198,11 +203,14 @@ def gaussian_baum_welch(
     options: Climb,
     kind: CovarianceType,
     min_covar: float,
+    allowed: BoolArray | None = None,
 ) -> tuple[GaussianMarkov, tuple[float, ...]]:
     """Train a model by EM; return it, and the log-likelihood at the start and after each iteration.
 
     x: (N, d) the observations of sequences, one sequence after the other.
     lengths: (T,) the length of each sequence.
+    allowed: (N, m) whether each position may have each state; the states of the start are numbered anew, so that those
+        of known positions are near.  None if nothing is known.
 
     >>> from spectral_latent.estimation import EM
     >>> x = np.array([[0.0], [2.0]])
@@ -213,9 +221,16 @@ def gaussian_baum_welch(
     """
     sequences = Sequences.of_lengths(lengths)
     model = start
+    if allowed is not None:
+        hidden, _ = model.over_positions(x)
+        is_known = ~allowed.all(axis=1)
+        together = expectation([sequences], hidden).emitted[is_known].T @ allowed[is_known]
+        model = model.order_states(np.argsort(scipy.optimize.linear_sum_assignment(together, maximize=True)[1]))
     log_likelihood: list[float] = []
     for _ in range(options.iterations + 1):
         hidden, lacking = model.over_positions(x)
+        if allowed is not None:
+            hidden = replace(hidden, emission=hidden.emission * allowed.T)
         counts = expectation([sequences], hidden)
         log_likelihood.append(counts.log_likelihood + float(lacking.sum()))
         best = model

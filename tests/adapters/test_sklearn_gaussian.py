@@ -207,3 +207,17 @@ def test_missing_numbers_that_leave_nothing_to_learn() -> None:
         SpectralGaussianHMM(1).fit(x)
     with pytest.raises(ValueError, match="moments-em"):
         SpectralGaussianHMM(1, estimator="moments").fit(np.array([[1.0], [np.nan], [2.0]]))
+
+
+def test_known_states_are_numbered_so_and_others_are_summed_over(data: np.ndarray, fitted: SpectralGaussianHMM) -> None:
+    """The likelihood with one known state of each number adds up to that of all."""
+    m = fitted.n_components
+    x = data[:30]
+    each = [fitted.score(x, states=np.where(np.arange(30) == 12, h, -1)) for h in range(m)]
+    assert np.logaddexp.reduce(each) == pytest.approx(fitted.score(x))
+    wanted = np.roll(np.arange(m), 1)[fitted.predict(data)]
+    known = np.where(np.arange(len(data)) % 40 == 0, wanted, -1)
+    found = SpectralGaussianHMM(m, fitted.covariance_type, random_state=3).fit(data, states=known)
+    assert np.mean(found.predict(data) == wanted) > 0.95
+    with pytest.raises(ValueError, match="moments-em"):
+        SpectralGaussianHMM(m, estimator="moments").fit(data, states=known)

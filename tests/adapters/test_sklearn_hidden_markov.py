@@ -254,3 +254,55 @@ def test_checks_of_scikit_learn() -> None:
     hmm = SpectralHMM(n_init=1)
     checks = check_estimator(hmm, expected_failed_checks=expected, on_fail=None, on_skip=None)
     assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
+
+
+def test_missing_rows_and_known_states_are_those_of_enumeration(fitted: SpectralHMM) -> None:
+    """Of all strings and paths that agree with what is known, under the chain that was fitted."""
+    model = plain(fitted, stop=0.5)
+    X = np.array([[0], [None], [2], [1]], dtype=object)
+    states = np.array([-1, 1, -1, 2])
+    total, chosen = 0.0, np.zeros((4, 3))
+    for x in range(5):
+        for path, p in paths(model, (0, x, 2, 1)).items():
+            if path[1] == 1 and path[3] == 2:
+                total += p / 0.5**4
+                chosen[range(4), list(path)] += p / 0.5**4
+    assert fitted.score(X, states=states) == pytest.approx(math.log(total))
+    np.testing.assert_allclose(fitted.predict_proba(X, states=states), chosen / total, atol=1e-12)
+    sets = np.ones((4, 3), dtype=bool)
+    sets[1], sets[3] = [False, True, False], [False, False, True]
+    assert fitted.score(X, states=sets) == fitted.score(X, states=states)
+    assert fitted.predict(X, states=states)[[1, 3]].tolist() == [1, 2]
+
+
+def test_training_with_a_few_known_states_numbers_them_so(data: tuple[np.ndarray, list[int]]) -> None:
+    X, lengths = data
+    first = SpectralHMM(3, random_state=0).fit(X, lengths=lengths).predict(X, lengths)
+    wanted = np.array([2, 0, 1])[first]
+    known = np.where(np.arange(len(X)) % 50 == 0, wanted, -1)
+    gone = X.astype(object)
+    gone[7::40] = None
+    found = SpectralHMM(3, random_state=0, n_init=1).fit(gone, lengths=lengths, states=known)
+    assert np.mean(found.predict(X, lengths) == wanted) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("X", "states"),
+    [
+        ([[None], [None]], None),
+        ([[0, None], [1, 2]], None),
+        ([[0], [1]], [0, 5]),
+        ([[0], [1]], [0.5, 1.0]),
+        ([[0], [1]], [[False, False], [True, True]]),
+    ],
+)
+def test_wrong_states_and_missing_rows_are_refused(X: list, states: Any) -> None:
+    with pytest.raises(ValueError):
+        SpectralHMM(2).fit(np.array(X, dtype=object), states=states)
+
+
+@pytest.mark.parametrize("estimator", ["spectral", "anchors"])
+def test_estimators_without_em_refuse_known_states(estimator: Any, data: tuple[np.ndarray, list[int]]) -> None:
+    X, lengths = data
+    with pytest.raises(ValueError, match="EM"):
+        SpectralHMM(3, estimator).fit(X, lengths=lengths, states=np.full(len(X), -1))

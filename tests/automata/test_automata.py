@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from spectral_latent import EstimatorOptions, LatentHMM, WeightedAutomaton, load
 from spectral_latent.automata import AutomatonOptions, Counted, strings_up_to
 from spectral_latent.automata.hankel import counts_of
+from spectral_latent.automata.options import AutomatonEstimator
 from spectral_latent.estimation import EstimationError
 from spectral_latent.sequence import Alphabet, HMMOptions
 
@@ -103,7 +104,8 @@ def test_the_distribution_is_found_from_what_is_counted(counted: Counted) -> Non
     finite = ["a"] * 3 + ["ab"] * 2 + ["", "abc"]
     exact = WeightedAutomaton.train(finite, AutomatonOptions(n_states=50, counted=counted))
     for string in STRINGS:
-        assert exact(string) == pytest.approx(finite.count(string) / len(finite), abs=1e-9)
+        share = (1.0 + exact.unseen) ** -len(string)  # each symbol leaves a part to those that were not seen
+        assert exact(string) == pytest.approx(share * finite.count(string) / len(finite), abs=1e-9)
     truth = probabilistic(3, 2)
     errors = []
     for size in (100, 5_000):
@@ -278,3 +280,25 @@ def test_a_picture_has_the_numbers_of_the_automaton() -> None:
     for found, expected in ((initial, automaton.initial), (step, automaton.step), (final, automaton.final)):
         np.testing.assert_allclose(found, expected, rtol=6e-3)
     assert automaton.to_graphviz(least=100.0).count("->") == 0
+
+
+@pytest.mark.parametrize("estimator", ["spectral", "em", "hmm"])
+def test_strings_with_symbols_that_training_did_not_see_are_possible(estimator: AutomatonEstimator) -> None:
+    """And all strings together keep the probability one, with one symbol more that stands for all of these."""
+    strings = [*draw(probabilistic(3, 2), 300, 0), "z"]
+    found = WeightedAutomaton.train(strings, AutomatonOptions(n_states=3, estimator=estimator))
+    short = ["".join(each) for each in strings_up_to("abcz?", 4)]
+    log = found.log_probabilities(short)
+    assert np.isfinite(log).all()
+    assert np.exp(log).sum() < 1.0
+    assert log[short.index("?")] < log[short.index("a")]
+    if found.is_probabilistic:
+        np.testing.assert_allclose(np.exp(log), values(found, short))
+    everything = (1.0 + found.unseen) * found.step.sum(axis=0)
+    total = found.initial @ np.linalg.solve(np.eye(found.n_states) - everything, found.final)
+    assert total == pytest.approx(1.0, abs=1e-6 if found.is_probabilistic else 0.05)
+
+
+def test_a_missing_symbol_is_no_symbol() -> None:
+    with pytest.raises(ValueError):
+        probabilistic(3, 2)(["a", None])
