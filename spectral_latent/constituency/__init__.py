@@ -1,6 +1,6 @@
 """Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
-from spectral_latent.constituency.annotation import Doubt, Repair, check_trees, repair
+from spectral_latent.constituency.annotation import Doubt, Repair, Suggestion, check_trees, repair, suggest_trees
 from spectral_latent.constituency.cleaning import Changes, base_label, clean
 from spectral_latent.constituency.constraints import (
     Bracket,
@@ -15,6 +15,7 @@ from spectral_latent.constituency.model import FALLBACK, ConstituencyModel, self
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions, preset
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import Constituent, Phrase
+from spectral_latent.constituency.workbench import Workbench
 
 __all__ = [
     "FALLBACK",
@@ -32,6 +33,8 @@ __all__ = [
     "PhraseSymbol",
     "Repair",
     "SpanOptions",
+    "Suggestion",
+    "Workbench",
     "base_label",
     "check_trees",
     "clean",
@@ -40,5 +43,6 @@ __all__ = [
     "preset",
     "repair",
     "self_train",
+    "suggest_trees",
     "unknown_phrase",
 ]

@@ -1,8 +1,8 @@
-"""Help those who make treebanks: find what is likely wrong in trees, and mend broken ones.
+"""Help those who make treebanks: suggest trees, find what is likely wrong in them, and mend broken ones.
 
-`check_trees` finds the labels and tags that models of the rest of a treebank find unlikely.  `repair` reads a bracket
-string that may be broken, flat, partly wrong or short of words, and finds the tree over the given words that agrees
-best with both the string and the grammar.
+`suggest_trees` parses, and says how sure the parser is of each part.  `check_trees` finds the labels and tags that
+models of the rest of a treebank find unlikely.  `repair` reads a bracket string that may be broken, flat, partly wrong
+or short of words, and finds the tree over the given words that agrees best with both the string and the grammar.
 """
 
 from __future__ import annotations
@@ -10,18 +10,26 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Sequence
 from difflib import SequenceMatcher
+from itertools import chain
 from typing import Annotated, Any, NamedTuple
+
+import numpy as np
 
 from spectral_latent._options import AtLeast, AtMost, Count, checked
 from spectral_latent.constituency.cleaning import base_label, cleaned
-from spectral_latent.constituency.model import ConstituencyModel
+from spectral_latent.constituency.constraints import unknown_phrase
+from spectral_latent.constituency.model import FALLBACK, ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.tree import Constituent, Phrase, list_constituents
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.model import check_kind, check_words
+from spectral_latent.model import check_kind, check_sentences, check_words
+from spectral_latent.model.batches import batches_of
 from spectral_latent.model.parts import jackknife
 
-__all__ = ["Doubt", "Repair", "check_trees", "read_brackets", "repair"]
+__all__ = ["UNKNOWN_TAG", "Doubt", "Repair", "Suggestion", "check_trees", "read_brackets", "repair", "suggest_trees"]
+
+UNKNOWN_TAG = "X"
+"""The tag of all words before there is a parser."""
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
@@ -53,6 +61,94 @@ class Repair(NamedTuple):
     tree: Phrase
     dropped: list[Constituent]
     added: list[Constituent]
+
+
+class Suggestion(NamedTuple):
+    """A tree that a parser suggests.
+
+    tree: the tree.
+    parts: the posterior of each of its constituents, tags included, in the order of `list_constituents`; function
+        labels are left out.
+    alternatives: what would stand in the place of a constituent, the likeliest first, with posteriors of at least 0.05.
+    is_flat: whether no grammar derives the sentence, so that the tree is flat.
+    """
+
+    tree: Phrase
+    parts: dict[Constituent, float]
+    alternatives: dict[Constituent, list[tuple[Constituent, float]]]
+    is_flat: bool
+
+    @property
+    def expected_errors(self) -> float:
+        """The expected number of constituents and tags of the tree that are wrong."""
+        return float(sum(1.0 - min(p, 1.0) for p in self.parts.values()))
+
+    @property
+    def entropy(self) -> float:
+        """A bound of the entropy of the tree, in bits: the sum of those of its constituents and their alternatives."""
+        others = {part: p for several in self.alternatives.values() for part, p in several}
+        p = np.clip([*self.parts.values(), *others.values()], 1e-12, 1.0 - 1e-12)
+        return float(-(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p)).sum())
+
+
+_LEAST = 0.05  # the smallest posterior of an alternative
+
+
+def suggest_trees(model: ConstituencyModel | None, sentences: Iterable[Sequence[str]]) -> list[Suggestion]:
+    """Suggest a tree for each sentence, with the posteriors of its parts and their alternatives.
+
+    model: the parser; None for flat trees, in which nothing is sure.
+    sentences: the words of each sentence.
+    Raises ValueError for a sentence without words, and TypeError for a string in place of one.
+
+    >>> from spectral_latent.corpora.embedded import embedded_treebank
+    >>> model = ConstituencyModel.train(embedded_treebank(60))
+    >>> (found,) = suggest_trees(model, ["the dog saw a cat".split()])
+    >>> found.tree.label, len(found.parts) == len(set(list_constituents(found.tree)))
+    ('S', True)
+    """
+    if model is not None:
+        check_kind(model, ConstituencyModel)
+    given = list(check_sentences(sentences))
+    if not all(map(len, given)):
+        raise ValueError(f"sentence {[len(words) for words in given].index(0) + 1} has no words")
+    if model is None:
+        return [_flat_suggestion(words) for words in given]
+    return [found for batch in batches_of(given) for found in _suggest(model, batch)]
+
+
+def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> list[Suggestion]:
+    """Suggest the trees of a batch, whose charts are made once."""
+    inputs = [unknown_phrase(words) for words in sentences]
+    charts = model.charts(inputs)
+    parses = model.find(inputs, 1, charts=charts, scored=False)
+    _, parts = model.find_parts(charts, list(chain.from_iterable(sentences)))
+    suggestions = []
+    for at, (parse,) in enumerate(parses):
+        of_sentence = parts.of_sentence(at)
+        posteriors = dict(zip(model.labels.named(of_sentence), of_sentence.posterior.tolist(), strict=True))
+        found = list(dict.fromkeys(map(_plain, list_constituents(parse.tree))))
+        in_tree = set(found)
+        others = sorted(
+            ((part, p) for part, p in posteriors.items() if p >= _LEAST and part not in in_tree),
+            key=lambda pair: (-pair[1], pair[0]),
+        )
+        instead = {part: [other for other in others if _excludes(part, other[0])] for part in found}
+        alternatives = {part: several for part, several in instead.items() if several}
+        of_tree = {part: posteriors.get(part, 0.0) for part in found}
+        suggestions.append(Suggestion(parse.tree, of_tree, alternatives, parse.is_fallback))
+    return suggestions
+
+
+def _plain(part: Constituent) -> Constituent:
+    """Leave out the function labels of a constituent."""
+    return part if part.is_tag else part._replace(label=base_label(part.label))
+
+
+def _flat_suggestion(words: Sequence[str]) -> Suggestion:
+    """Suggest a flat tree, in which nothing is sure."""
+    tree = Phrase(FALLBACK, tuple(Phrase(UNKNOWN_TAG, (word,)) for word in words))
+    return Suggestion(tree, dict.fromkeys(list_constituents(tree), 0.0), {}, True)
 
 
 class _Open(NamedTuple):
@@ -115,13 +211,13 @@ def _doubts_of(model: ConstituencyModel, number: int, tree: Phrase) -> list[Doub
     doubts = []
     for part in dict.fromkeys(found):
         own = posteriors.get(part, 0.0)
-        instead = next((other for other in others if _excludes(part, other[0], in_tree)), None)
+        instead = next((other for other in others if _excludes(part, other[0])), None)
         if instead is not None and instead[1] > own:
             doubts.append(Doubt(number, part, own, instead))
     return doubts
 
 
-def _excludes(part: Constituent, other: Constituent, in_tree: set[Constituent]) -> bool:
+def _excludes(part: Constituent, other: Constituent) -> bool:
     """Tell whether another constituent would stand in the place of one of a tree: it crosses it, or relabels it."""
     if (part.first, part.end) == (other.first, other.end):
         return True

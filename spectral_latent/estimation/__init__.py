@@ -13,9 +13,11 @@ from spectral_latent.estimation._estimators import (
     Random,
     Spectral,
     estimate,
+    mix_with_mean,
     reestimate,
     relative_frequencies,
     spectral_moments,
+    start_again,
 )
 from spectral_latent.estimation._features import (
     FeatureColumns,
@@ -77,6 +79,7 @@ __all__ = [
     "estimate",
     "hash_columns",
     "inside_templates",
+    "mix_with_mean",
     "on_one_thread",
     "operators_from_moments",
     "outside_templates",
@@ -87,4 +90,5 @@ __all__ = [
     "rule_names",
     "silent",
     "spectral_moments",
+    "start_again",
 ]

@@ -22,6 +22,7 @@ from spectral_latent.files.storage import (
     open_model,
     save_model,
     temporary_folder,
+    write_whole,
 )
 from spectral_latent.files.stored_model import StoredModel
 
@@ -48,4 +49,5 @@ __all__ = [
     "save_model",
     "temporary_folder",
     "write",
+    "write_whole",
 ]

@@ -44,6 +44,7 @@ _COMPACT = (7, 6)  # binary digits of a factor and of a share in a compact model
 _LEAST = 2.0**-10  # smaller shares of the numbers of a tensor are 0 in a compact model
 _ROUNDING = 2.0**-5  # the rules of a state, of a compact model too, sum to one up to this
 _COARSE = 2.0**10
+_FIRST = 100  # vectors
 _MOST_NUMBERS = 1 << 28  # the largest table of vectors, padded to one length
 
 
@@ -139,8 +140,11 @@ def round_operators(operators: ObservableOperators, compact: bool = False) -> Ob
 def _smallest(shares: NDArray[np.floating]) -> NDArray[np.floating]:
     """Convert vectors (V, M) to two bytes a number if no digit is lost."""
     with np.errstate(over="ignore"):
-        small = shares.astype(np.float16)
-    return small if np.array_equal(small, shares) else shares
+        for rows in (shares[:_FIRST], shares):  # the first vectors tell most tables that were not rounded
+            small = rows.astype(np.float16)
+            if not np.array_equal(small, rows):
+                return shares
+    return small
 
 
 def _named(symbol: IntArray, shares: NDArray[np.floating]) -> Iterator[tuple[int, bytes]]:
@@ -187,6 +191,16 @@ class CompactOperators:
         first = np.unique(vector, return_index=True)[1]
         rest = operators.with_leaf_rules(rules[:0], np.empty((0, leaf.shape[1])))
         return CompactOperators(rest, rules, vector, factor, shares[first])
+
+    @staticmethod
+    def apart(operators: ObservableOperators) -> CompactOperators:
+        """Give each leaf rule its own vector, which takes less time.
+
+        operators: operators whose vectors were not rounded, so that they are different.
+        """
+        rules = operators.rules.leaf
+        rest = operators.with_leaf_rules(rules[:0], operators.leaf[:0])
+        return CompactOperators(rest, rules, np.arange(len(rules)), np.ones(len(rules)), operators.leaf)
 
     @property
     def rules(self) -> Rules:

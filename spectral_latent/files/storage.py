@@ -269,7 +269,7 @@ def save_model(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]],
     if target.exists() and not target.is_file():
         raise ModelFileError(f"{target}: a folder or a device; name a file")
     try:
-        _write_whole(Path(os.path.realpath(target)), content)
+        write_whole(Path(os.path.realpath(target)), content)
     except FileNotFoundError:
         raise MissingModelError(f"{target}: the folder does not exist; create it first") from None
     except OSError as error:
@@ -303,8 +303,12 @@ def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def _write_whole(target: Path, content: bytes) -> None:
-    """Write a temporary file beside the target, and rename it after it is on the disk."""
+def write_whole(target: Path, content: bytes) -> None:
+    """Write a temporary file beside the target, and rename it after it is on the disk.
+
+    target: the file, whose permissions stay if it is there already.
+    content: its new content.
+    """
     part = target.with_name(swept_prefix(target.parent, f".{FORMAT}-") + secrets.token_hex(4))
     try:
         with part.open("xb") as file:  # a new file, which gets the permissions that the process gives to all its files

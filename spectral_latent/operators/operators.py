@@ -118,6 +118,30 @@ class RuleTable(ShortRepr):
         unary = self.unary * factors[self.rules.unary[:, 0], :, None]
         return replace(self, leaf=leaf, unary=unary, binary=binary)
 
+    def restrict(self: Table, rules: Rules, symbol: IntArray, terminal: IntArray) -> Table:
+        """Select some symbols and rules, with the numbers of another table.
+
+        rules: rules of this table, with the numbers of n symbols and X terminals in the other table.
+        symbol: (n,) the number of each of these symbols in this table.
+        terminal: (X,) the number of each of these terminals in this table.
+        Raises ValueError if a rule is missing in this table.
+        """
+        here = np.stack([symbol[rules.leaf[:, 0]], terminal[rules.leaf[:, 1]]], axis=1)
+        leaf = Rules.find(self.rules.leaf, here)
+        unary = Rules.find(self.rules.unary, symbol[rules.unary])
+        binary = Rules.find(self.rules.binary, symbol[rules.binary])
+        if min(rows.min(initial=0) for rows in (leaf, unary, binary)) < 0:
+            raise ValueError("a table cannot be restricted to rules that it lacks")
+        return replace(
+            self,
+            rules=rules,
+            states=self.states[symbol],
+            root=self.root[symbol],
+            leaf=self.leaf[leaf],
+            unary=self.unary[unary],
+            binary=Tensors.of(self.binary[r] for r in binary.tolist()),
+        )
+
     def _plus(self: Table, other: Table) -> Table:
         """Add the numbers of the rules of both tables."""
         common = min(self.n_symbols, other.n_symbols)
@@ -426,12 +450,11 @@ class ObservableOperators(RuleTable):
         return self.with_leaf_rules(rules, self.leaf[source] * factor[:, None])
 
     def restrict(self, rules: Rules, symbol: IntArray, terminal: IntArray) -> ObservableOperators:
-        """Select some symbols and rules, with the numbers of another table.
+        """Select some symbols and rules, as every table does, and the singular values of the symbols.
 
         rules: rules of this table, with the numbers of n symbols and X terminals in the other table.
         symbol: (n,) the number of each of these symbols in this table.
         terminal: (X,) the number of each of these terminals in this table.
-        Raises ValueError if a rule is missing in this table.
 
         >>> rules = Rules(np.array([[0, 7], [1, 5]]), np.empty((0, 2), int), np.empty((0, 3), int))
         >>> operators = ObservableOperators(rules, np.array([1, 1]), np.array([[0.5], [0.25]]),
@@ -440,22 +463,11 @@ class ObservableOperators(RuleTable):
         >>> operators.restrict(one, np.array([1]), np.array([5])).leaf
         array([[0.75]])
         """
-        here = np.stack([symbol[rules.leaf[:, 0]], terminal[rules.leaf[:, 1]]], axis=1)
-        leaf = Rules.find(self.rules.leaf, here)
-        unary = Rules.find(self.rules.unary, symbol[rules.unary])
-        binary = Rules.find(self.rules.binary, symbol[rules.binary])
-        if min(rows.min(initial=0) for rows in (leaf, unary, binary)) < 0:
-            raise ValueError("operators cannot be restricted to rules that they lack")
         sigma = self.singular_values
+        if sigma is None:
+            return super().restrict(rules, symbol, terminal)
         return replace(
-            self,
-            rules=rules,
-            states=self.states[symbol],
-            root=self.root[symbol],
-            leaf=self.leaf[leaf],
-            unary=self.unary[unary],
-            binary=Tensors.of(self.binary[r] for r in binary.tolist()),
-            singular_values=None if sigma is None else sigma[symbol],
+            replace(self, singular_values=None).restrict(rules, symbol, terminal), singular_values=sigma[symbol]
         )
 
     def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:

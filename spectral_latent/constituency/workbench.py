@@ -1,0 +1,232 @@
+"""Correct the trees of a growing treebank, and let a parser follow each correction at once.
+
+A workbench has a start: a parser that was trained in the usual way on the trees of that moment.  Its grammars, of all
+present trees, follow from sums (`grammar.sums`), so that only a tree that changes is counted anew.  The states, the
+model of spans and, as long as the tags are the same, the model of spelling are those of the start; `renew` trains a
+start of the present trees.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from spectral_latent._options import checked
+from spectral_latent.constituency.annotation import Suggestion, suggest_trees
+from spectral_latent.constituency.cleaning import cleaned, without_functions
+from spectral_latent.constituency.conversion import convert_trees
+from spectral_latent.constituency.functions import FunctionLabeller
+from spectral_latent.constituency.grammar import PhraseGrammar
+from spectral_latent.constituency.model import ConstituencyModel
+from spectral_latent.constituency.options import ConstituencyOptions
+from spectral_latent.constituency.tree import FlatPhrases, Phrase
+from spectral_latent.estimation import Listener, silent
+from spectral_latent.files import write_whole
+from spectral_latent.grammar import GrammarSums
+from spectral_latent.model import check_trees
+
+__all__ = ["Workbench"]
+
+_AT_ONCE = 500  # the number of trees that are counted together
+_GROWTH = 2  # a start is old when there are so many times the trees that it was trained on
+_FEWEST = 5  # the number of trees for the first start
+_START, _TREES = "start.model", "trees.jsonl"  # the files of a workbench
+
+
+class Workbench:
+    """Trees with names, and the parser that learns from them.
+
+    trees: the first trees, by name; a start is trained on them.
+    options: the settings of the parser, as `ConstituencyModel.train` takes them; not those of the spectral estimator.
+
+    >>> def tree(noun, verb): return Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", (verb,))))
+    >>> names = [("dogs", "bark"), ("cats", "sleep"), ("birds", "sing"), ("dogs", "sleep"), ("cats", "sing")]
+    >>> bench = Workbench({" ".join(pair): tree(*pair) for pair in names})
+    >>> bench.add("new", tree("mice", "squeak"))
+    >>> bench.suggest([["mice", "sing"]])[0].tree
+    <Phrase: (S (NN mice) (VB sing))>
+    >>> bench.remove("new")
+    """
+
+    def __init__(
+        self,
+        trees: Mapping[str, Phrase] | None = None,
+        options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
+        *,
+        jobs: int | None = 1,
+        listener: Listener = silent,
+    ) -> None:
+        self.options = options
+        self.jobs = jobs
+        self._trees: dict[str, Phrase] = {}
+        self._start: ConstituencyModel | None = None
+        self._n_start = 0
+        self._sums: list[GrammarSums[PhraseGrammar]] = []
+        self._model: ConstituencyModel | None = None
+        for name, tree in (trees or {}).items():
+            self._trees[_checked_name(name)] = _checked_tree(tree)
+        if self._trees:
+            self.renew(listener=listener)
+
+    @property
+    def trees(self) -> Mapping[str, Phrase]:
+        """The trees by name, in the order in which they were added."""
+        return MappingProxyType(self._trees)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether there are twice as many trees as at the last start, so that `renew` would help."""
+        return len(self._trees) >= max(_GROWTH * self._n_start, _FEWEST)
+
+    def add(self, name: str, tree: Phrase) -> None:
+        """Add a tree.
+
+        name: its name, which no other tree has.
+        tree: the tree.
+        Raises ValueError if a tree has this name, and EstimationError if the tree has no words.
+        """
+        if name in self._trees:
+            raise ValueError(f"there is a tree {name!r} already; replace it, or choose another name")
+        self._trees[_checked_name(name)] = _checked_tree(tree)
+        self._count([tree], 1.0)
+
+    def replace(self, name: str, tree: Phrase) -> None:
+        """Put a tree in the place of another.
+
+        name: the name of both.
+        tree: the new tree.
+        Raises KeyError if no tree has this name, and EstimationError if the new one has no words.
+        """
+        before = self._trees[name]
+        self._trees[name] = _checked_tree(tree)
+        self._count([before], -1.0)
+        self._count([tree], 1.0)
+
+    def remove(self, name: str) -> None:
+        """Take a tree away.
+
+        name: its name.
+        Raises KeyError if no tree has this name.
+        """
+        self._count([self._trees.pop(name)], -1.0)
+
+    def renew(self, *, listener: Listener = silent) -> None:
+        """Train a new start on the present trees; without trees there is none."""
+        trees = self._trees.values()
+        self._begin(ConstituencyModel.train(trees, self.options, jobs=self.jobs, listener=listener) if trees else None)
+
+    def _begin(self, start: ConstituencyModel | None) -> None:
+        """Take a start, and count all trees under it."""
+        self._start, self._model = start, None
+        self._n_start = len(self._trees)
+        labelling = [] if start is None or start.functions is None else [start.functions.grammar]
+        self._sums = [] if start is None else [GrammarSums(grammar) for grammar in (*start.members, *labelling)]
+        trees = list(self._trees.values())
+        for first in range(0, len(trees), _AT_ONCE):
+            self._count(trees[first : first + _AT_ONCE], 1.0)
+
+    def _count(self, trees: Sequence[Phrase], weight: float) -> None:
+        """Add trees to the sums, or take them away (-1)."""
+        self._model = None
+        keeps_functions = any(sums.start.options.function_labels for sums in self._sums)
+        clean = list(cleaned(trees, function_labels=keeps_functions))
+        plain = list(map(without_functions, clean)) if keeps_functions else clean
+        for sums in self._sums:
+            options = sums.start.options
+            of_grammar = clean if options.function_labels else plain
+            sums.add(convert_trees(of_grammar, options.binarisation, sums.symbols, sums.words).trees, weight)
+
+    @property
+    def model(self) -> ConstituencyModel | None:
+        """The parser that has learnt from the present trees; None without trees or a start."""
+        if self._model is None and self._start is not None and self._trees:
+            grammars = [sums.estimate() for sums in self._sums]
+            n = len(self._start.members)
+            functions = FunctionLabeller(grammars[n]) if grammars[n:] else None
+            self._model = ConstituencyModel(tuple(grammars[:n]), self._start.spans, functions)
+        return self._model
+
+    def suggest(self, sentences: Iterable[Sequence[str]]) -> list[Suggestion]:
+        """Suggest a tree for each sentence, as `suggest_trees` does; a flat one as long as there is no parser.
+
+        sentences: the words of each sentence.
+        Raises ValueError for a sentence without words.
+        """
+        return suggest_trees(self.model, sentences)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write the start and the trees to a folder, which is made if it is not there.
+
+        folder: the folder, which gets the files start.model and trees.jsonl.
+        """
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        lines = []
+        for name, tree in self._trees.items():
+            flat = FlatPhrases.of([tree])
+            row = {"name": name, "labels": flat.labels, "children": flat.children}
+            lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+        if self._start is not None:
+            self._start.save(path / _START)
+        write_whole(path / _TREES, "".join(lines).encode("utf-8"))
+
+    @staticmethod
+    def load(folder: str | os.PathLike[str], *, jobs: int | None = 1) -> Workbench:
+        """Read a workbench that `save` wrote; later starts have the settings of the present one.
+
+        folder: the folder.
+        Raises ValueError for a line that `save` did not write, ModelFileError for another start, and OSError if there
+        is no such folder.
+        """
+        path = Path(folder)
+        bench = Workbench(jobs=jobs)
+        text = (path / _TREES).read_text(encoding="utf-8")
+        for number, line in enumerate(text.splitlines(), start=1):
+            try:
+                row = json.loads(line)
+                tree = _read_tree(row["labels"], row["children"])
+                name = _checked_name(row["name"])
+            except (ValueError, KeyError, TypeError, IndexError):
+                raise ValueError(
+                    f"{path / _TREES}:{number}: not the line of a tree, as a workbench writes it"
+                ) from None
+            if name in bench._trees:
+                raise ValueError(f"{path / _TREES}:{number}: a second tree with the name {name!r}")
+            bench._trees[name] = tree
+        if (path / _START).exists():
+            start = ConstituencyModel.load(path / _START)
+            bench.options = [replace(m.options, function_labels=start.functions is not None) for m in start.members]
+            bench._begin(start)
+        return bench
+
+
+def _read_tree(labels: object, children: object) -> Phrase:
+    """Build the tree of a line, whose phrases stand after their children.  Raises ValueError for another one."""
+    if not (isinstance(labels, list) and isinstance(children, list) and len(labels) == len(children) > 0):
+        raise ValueError
+    for number, (label, below) in enumerate(zip(labels, children, strict=True)):
+        is_phrase = isinstance(label, str) and isinstance(below, list) and below
+        if not is_phrase or not all(
+            isinstance(each, str) or (type(each) is int and 0 <= each < number) for each in below
+        ):
+            raise ValueError
+    (tree,) = FlatPhrases(labels, [tuple(below) for below in children], [len(labels) - 1]).trees()
+    return _checked_tree(tree)
+
+
+def _checked_name(name: object) -> str:
+    """Return a name.  Raises TypeError unless it is a string, and ValueError if it is empty."""
+    if not checked("name", name, str):
+        raise ValueError("the name of a tree is empty")
+    return str(name)
+
+
+def _checked_tree(tree: Phrase) -> Phrase:
+    """Return a tree.  Raises EstimationError if it has no words after cleaning, TypeError if it is no tree."""
+    (found,) = check_trees([tree], Phrase)
+    next(cleaned([found]))
+    return found

@@ -1,0 +1,219 @@
+"""Hold what a grammar learns from trees as sums over trees, so that single trees are added and taken away.
+
+| here | meaning |
+| --- | --- |
+| θ | the probabilities of the start, by which states are expected; they do not change |
+| n_t(r) | the number of times that tree t has rule r |
+| n_t(r, h) | the expected number with the states h, under θ |
+| `observed` Σ_t n_t(r), `expected` Σ_t n_t(r, h) | all that the grammar is estimated from, as by one iteration of EM |
+
+A rule that the start lacks has the same probability in all states, so that the rest of a tree decides about its states.
+A symbol that the start lacks has one state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from spectral_latent.estimation import LeafMoments, Priors, mix_with_mean, relative_frequencies, start_again
+from spectral_latent.files import CompactOperators
+from spectral_latent.grammar.latent_grammar import LatentGrammar, spelling_of
+from spectral_latent.inference import expected_counts
+from spectral_latent.lexicon import Lexicon, WordCounts, count_emissions
+from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, Vocabulary
+
+__all__ = ["GrammarSums"]
+
+_SHARE = 0.2  # of the mean over the states of a symbol in the probabilities of each
+
+Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])
+
+
+class GrammarSums(Generic[Grammar]):
+    """The sums from which a grammar is estimated.
+
+    start: the grammar whose states and spelling model are used.
+    symbols: the symbols in the order of their numbers: those of the start, and later ones.
+    words: the words in the order of their numbers: those of the start, and later ones.
+
+    Raises ValueError for a grammar whose estimates are not probabilities.
+    """
+
+    def __init__(self, start: Grammar) -> None:
+        if not start.probabilities:
+            raise ValueError(
+                f"the states of {start.options.estimator!r} are not expected under probabilities; choose the preset "
+                f"'fast' or 'accurate'"
+            )
+        self.start = start
+        self.symbols: Vocabulary[Any] = Vocabulary(start.symbols)
+        self.words: Vocabulary[str] = Vocabulary(start.lexicon.words)
+        operators = start.operators
+        of_words = operators.rules.leaf[:, 1] < start.n_known  # signatures are made anew
+        operators = operators.with_leaf_rules(operators.rules.leaf[of_words], operators.leaf[of_words])
+        self._theta = replace(_with_roots(start_again(operators)), singular_values=None)
+        self._expected = _zeros_of(self._theta)
+        none = SkeletalTrees.of([], left=[], right=[], terminal=[], root=[])
+        self._observed = Counts.of_trees(none)
+        self._seen = WordCounts.of(none.symbol, none.terminal, np.zeros(0, dtype=np.bool_))
+
+    def add(self, trees: SkeletalTrees, weight: float = 1.0) -> None:
+        """Add trees, or take them away.
+
+        trees: s-trees with the numbers of `symbols` and `words`.
+        weight: the number of times that each tree is added; -1 to take trees away that were added.
+        """
+        times = np.full(len(trees.root), weight)
+        observed = Counts.of_trees(trees, times)
+        self._extend(observed)
+        found = expected_counts(self._theta, Forest.of_trees(trees, self._theta.rules), times)
+        self._expected = self._expected + found
+        self._observed = self._observed + observed
+        leaf = trees.is_leaf
+        opens = trees.first_leaf[leaf] == 0
+        words = WordCounts.of(trees.symbol[leaf], trees.terminal[leaf], opens, times[trees.tree[leaf]])
+        symbol, word, opens, times = WordCounts.total([self._seen, words])
+        is_left = times > 0.0
+        self._seen = WordCounts(symbol[is_left], word[is_left], opens[is_left], times[is_left])
+
+    def _extend(self, observed: Counts) -> None:
+        """Let the start have all rules and symbols of some counts."""
+        rules, theirs = self._theta.rules, observed.rules
+        missing = [
+            rows[Rules.find(known, rows) < 0]
+            for known, rows in ((rules.leaf, theirs.leaf), (rules.unary, theirs.unary), (rules.binary, theirs.binary))
+        ]
+        if any(map(len, missing)) or len(self.symbols) > self._theta.n_symbols:
+            self._theta = _with_roots(_with_rules(self._theta, missing, len(self.symbols), 1.0))
+            self._expected = _with_rules(self._expected, missing, len(self.symbols), 0.0)
+
+    def estimate(self) -> Grammar:
+        """Estimate the grammar of all trees.
+
+        Raises EstimationError if there are none.
+        """
+        start = self.start
+        observed = _without_zeros(self._observed)
+        # Number the symbols and words of these trees without gaps.
+        is_used = observed.symbol > 0.0
+        symbol = np.flatnonzero(is_used)
+        terminal = np.unique(observed.rules.leaf[:, 1])
+        rules = _renumbered(
+            observed.rules, np.cumsum(is_used) - 1, np.searchsorted(terminal, observed.rules.leaf[:, 1])
+        )
+        counts = observed.restrict(rules, symbol, terminal)
+        expected = self._expected.restrict(rules, symbol, terminal)
+        symbols = [self.symbols.names[a] for a in symbol.tolist()]
+        words = [self.words.names[x] for x in terminal.tolist()]
+        kind = type(start)
+        tags = sorted({*start.tags, *(kind.tag_of(symbols[a]) for a in np.unique(rules.leaf[:, 0]).tolist())})
+        spelling = start.lexicon.spelling
+        if spelling is not None and tags != start.tags:
+            tag_of_symbol = Vocabulary(tags).numbers(map(kind.tag_of, self.symbols))
+            spelling = spelling_of(self.words.names, self._seen, tag_of_symbol, len(tags))
+        lexicon = Lexicon(words, spelling)
+        tag_of_symbol = Vocabulary(tags).numbers(map(kind.tag_of, symbols))
+        leaf_rules, count = np.empty((0, 2), dtype=np.int64), np.empty(0)
+
+        def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
+            """Smooth the emissions of words, once for both grammars."""
+            nonlocal leaf_rules, count
+            leaf_rules, total, count = count_emissions(lexicon, start.options.lexicon, moments, tag_of_symbol)
+            return leaf_rules, total
+
+        fragments = start.options.fragments
+        latent = mix_with_mean(expected.counts(), counts, _SHARE, Priors(smooth, fragments))
+        coarse = relative_frequencies(counts, Priors(lambda _: (leaf_rules, count[:, None]), fragments))
+        return kind(
+            start.options,
+            symbols,
+            tags,
+            lexicon,
+            seen=np.ones(len(rules.binary), dtype=np.bool_),
+            prior=counts.symbol / counts.symbol.sum(),
+            coarse=coarse,
+            latent=CompactOperators.apart(ObservableOperators.probabilities_of(latent)),
+        )
+
+
+def _zeros_of(operators: ObservableOperators) -> ExpectedCounts:
+    """Make counts of zero in the layout of operators."""
+    return ExpectedCounts(
+        operators.rules,
+        operators.states,
+        np.zeros_like(operators.root),
+        np.zeros_like(operators.leaf),
+        np.zeros_like(operators.unary),
+        operators.binary.with_data(np.zeros_like(operators.binary.data)),
+    )
+
+
+def _with_roots(operators: ObservableOperators) -> ObservableOperators:
+    """Let each symbol be a root: one that never is has the same weight in all states."""
+    has_state = np.arange(operators.root.shape[1]) < operators.states[:, None]
+    is_root = operators.root.any(axis=1, keepdims=True)
+    return replace(operators, root=np.where(is_root, operators.root, has_state / operators.states[:, None]))
+
+
+Table = TypeVar("Table", ObservableOperators, ExpectedCounts)
+
+
+def _with_rules(table: Table, missing: Sequence[IntArray], n_symbols: int, value: float) -> Table:
+    """Add rules whose numbers are all the same, and symbols of one state, to a table.
+
+    missing: the further leaf, unary and binary rules.
+    n_symbols: the number of symbols, with the further ones.
+    value: the numbers of the further rules; their tensors are of one term.
+    """
+    width = table.root.shape[1]
+    states = np.append(table.states, np.ones(n_symbols - len(table.states), dtype=np.int64))
+    has_state = (np.arange(width) < states[:, None]).astype(np.float64)
+    leaf, unary, binary = missing
+    leaf_rules, of_leaf = _sorted(table.rules.leaf, leaf)
+    unary_rules, of_unary = _sorted(table.rules.unary, unary)
+    binary_rules, of_binary = _sorted(table.rules.binary, binary)
+    everything = list(table.binary)
+    for rule in binary:
+        first, second, third = (np.full((1, m), value) for m in states[rule].tolist())
+        everything.append(Tensor(first, second, third))
+    pairs = has_state[unary[:, 0], :, None] * has_state[unary[:, 1], None, :]
+    return replace(
+        table,
+        rules=Rules(leaf_rules, unary_rules, binary_rules),
+        states=states,
+        root=np.append(table.root, np.zeros((n_symbols - len(table.root), width)), axis=0),
+        leaf=np.append(table.leaf, has_state[leaf[:, 0]] * value, axis=0)[of_leaf],
+        unary=np.append(table.unary, value * pairs, axis=0)[of_unary],
+        binary=Tensors.of(everything[r] for r in of_binary.tolist()),
+    )
+
+
+def _sorted(rules: IntArray, others: IntArray) -> tuple[IntArray, IntArray]:
+    """Join two tables of rules (R, k) in lexicographic order; also return the old number (R,) of each."""
+    joined = np.concatenate([rules, others])
+    order = np.lexsort(joined.T[::-1])
+    return joined[order], order
+
+
+def _without_zeros(counts: Counts) -> Counts:
+    """Leave out the rules whose count is zero."""
+    is_leaf, is_unary = counts.leaf[:, 0] > 0.0, counts.unary[:, 0, 0] > 0.0
+    is_binary: BoolArray = counts.binary.data > 0.0  # one number for each rule, because there is one state
+    return Counts.of_rules(
+        Rules(counts.rules.leaf[is_leaf], counts.rules.unary[is_unary], counts.rules.binary[is_binary]),
+        counts.root[:, 0],
+        counts.leaf[is_leaf, 0],
+        counts.unary[is_unary, 0, 0],
+        counts.binary.data[is_binary],
+    )
+
+
+def _renumbered(rules: Rules, symbol: IntArray, terminal: IntArray) -> Rules:
+    """Give rules the new numbers of symbols (S,), and of the terminal of each leaf rule (R0,)."""
+    leaf = np.stack([symbol[rules.leaf[:, 0]], terminal], axis=1)
+    return Rules(leaf, symbol[rules.unary], symbol[rules.binary])

@@ -1,0 +1,224 @@
+"""A workbench follows its trees: its parser is that of the sums over the present trees, however they came about."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spectral_latent.constituency import ConstituencyModel, Phrase, Suggestion, Workbench, preset, suggest_trees
+from spectral_latent.constituency.training import prepare
+from spectral_latent.constituency.tree import list_constituents
+from spectral_latent.corpora import constituency_trees
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.estimation import EstimationError, mix_with_mean, start_again
+from spectral_latent.estimation.em import expectation
+from spectral_latent.grammar import GrammarSums
+from spectral_latent.grammar.sums import _SHARE
+from spectral_latent.trees import Vocabulary
+
+TREES = embedded_treebank(90)
+STRANGE = Phrase("S", (Phrase("XP", (Phrase("UH", ("oh",)), Phrase("UH", ("my",)))), Phrase("VB", ("walks",))))
+
+
+def bench_of(trees: list[Phrase]) -> Workbench:
+    return Workbench({str(number): tree for number, tree in enumerate(trees)})
+
+
+def answers(bench: Workbench) -> list[Suggestion]:
+    return bench.suggest([list(tree.words()) for tree in [*TREES[60:75], STRANGE]])
+
+
+def assert_alike(found: list[Suggestion], expected: list[Suggestion], atol: float = 1e-9) -> None:
+    assert [each.tree for each in found] == [each.tree for each in expected]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(list(one.parts.values()), list(other.parts.values()), atol=atol)
+
+
+def test_any_way_to_the_same_trees_leads_to_the_same_parser() -> None:
+    """Trees are added, replaced and removed at random, with labels, tags and words that the start lacks."""
+    rng = random.Random(0)
+    start = bench_of(TREES[:30])
+    bench, fresh = (bench_of(TREES[:30]) for _ in range(2))
+    wanted = dict(start.trees)
+    for step in range(40):
+        name = rng.choice([*wanted, f"new {step}"])
+        tree = rng.choice([*TREES, STRANGE])
+        if name not in wanted:
+            bench.add(name, tree)
+            wanted[name] = tree
+        elif rng.random() < 0.3:
+            bench.remove(name)
+            del wanted[name]
+        else:
+            bench.replace(name, tree)
+            wanted[name] = tree
+    assert bench.trees == wanted
+    for name in set(fresh.trees) - set(wanted):
+        fresh.remove(name)
+    for name, tree in wanted.items():
+        fresh.replace(name, tree) if name in fresh.trees else fresh.add(name, tree)
+    assert_alike(answers(bench), answers(fresh))
+    bench.add("strange", STRANGE)
+    assert {"UH", "XP"} <= {part.label for part in list_constituents(bench.suggest([["oh", "my", "walks"]])[0].tree)}
+    for name in set(bench.trees) - set(start.trees):
+        bench.remove(name)
+    for name, tree in start.trees.items():
+        bench.replace(name, tree) if name in bench.trees else bench.add(name, tree)
+    assert_alike(answers(bench), answers(start))
+
+
+def test_the_parser_is_that_of_one_iteration_of_em_from_the_start() -> None:
+    """On some of the trees of the start: the treebank's own counts, expected under the rules that these trees have."""
+    whole = ConstituencyModel.train(TREES).members[0]
+    (training,) = prepare(TREES[:40], [whole.options])
+    rules = training.treebank.counts.rules
+    symbol = Vocabulary(whole.symbols).numbers(training.coarse.symbols)
+    word = Vocabulary(whole.lexicon.words).numbers(training.coarse.lexicon.words)
+    theta = start_again(whole.operators.restrict(rules, symbol, word))
+    expected = expectation(training.treebank.shards, theta, 1).counts()
+    exact = mix_with_mean(expected, training.treebank.counts, _SHARE, training.treebank.priors)
+    bench = bench_of(TREES)
+    for number in range(40, len(TREES)):
+        bench.remove(str(number))
+    assert bench.model is not None
+    (found,) = bench.model.members
+    numbers = Vocabulary(found.symbols).numbers(training.coarse.symbols)
+    words = Vocabulary(found.lexicon.words).numbers(training.coarse.lexicon.words)
+    ours = found.operators.restrict(rules, numbers, words)
+    np.testing.assert_allclose(ours.binary.data, exact.binary.data, atol=1e-6)
+    coarse = found.coarse.restrict(rules, numbers, words)
+    theirs = training.coarse.coarse.restrict(rules, np.arange(len(symbol)), np.arange(len(word)))
+    np.testing.assert_allclose(coarse.binary.data, theirs.binary.data, rtol=1e-6)
+
+
+def test_it_learns_about_as_well_as_a_parser_trained_from_the_beginning() -> None:
+    trees = list(constituency_trees("nltk:treebank"))[:700]
+    held_out = [list(tree.words()) for tree in trees[500:]]
+    bench = bench_of(trees[:250])
+    for number, tree in enumerate(trees[250:500]):
+        bench.add(f"new {number}", tree)
+    assert bench.is_old and bench.model is not None
+
+    def right(model: ConstituencyModel) -> int:
+        (plain,) = [model.part_posteriors]  # the model is a parser like any other
+        assert len(plain(trees[500:501])) == 1
+        found = (parses[0].tree for parses in model.parse_all(held_out, scored=False))
+        gold = map(set, map(list_constituents, trees[500:]))
+        return sum(len(set(list_constituents(tree)) & wanted) for tree, wanted in zip(found, gold, strict=True))
+
+    relearnt, anew, before = map(
+        right, (bench.model, ConstituencyModel.train(trees[:500]), ConstituencyModel.train(trees[:250]))
+    )
+    assert relearnt > before and relearnt > anew - 0.02 * anew
+
+
+@pytest.mark.parametrize("name", ["fast", "accurate"])
+def test_function_labels_and_judges_stay(name: str, tmp_path: Path) -> None:
+    labelled = [
+        Phrase("S", (Phrase("NP-SBJ", (tree.children[0],)), *tree.children[1:])) if len(tree.children) > 1 else tree
+        for tree in TREES[:40]
+    ]
+    options = [replace(each, function_labels=True) for each in preset(name)]
+    bench = Workbench({str(number): tree for number, tree in enumerate(labelled[:30])}, options)
+    bench.add("one", labelled[35])
+    bench.remove("3")
+    (found,) = bench.suggest([list(labelled[36].words())])
+    assert "NP-SBJ" in found.tree.bracketed()
+    bench.save(tmp_path / "bench")
+    again = Workbench.load(tmp_path / "bench")
+    assert again.trees == bench.trees
+    assert [each.function_labels for each in again.options or ()] == [True] * len(options)
+    assert again.suggest([list(labelled[36].words())])[0].tree == found.tree
+
+
+def test_a_workbench_without_trees_suggests_flat_trees(tmp_path: Path) -> None:
+    bench = Workbench()
+    (found,) = bench.suggest([["dogs", "bark"]])
+    assert found.is_flat and list(found.tree.words()) == ["dogs", "bark"] and found.expected_errors == 3.0
+    bench.save(tmp_path)
+    assert not Workbench.load(tmp_path).trees
+    for number, tree in enumerate(TREES[:6]):
+        assert bench.is_old == (number >= 5)
+        bench.add(str(number), tree)
+    bench.renew()
+    assert not bench.suggest([list(TREES[0].words())])[0].is_flat
+    for name in list(bench.trees):
+        bench.remove(name)
+    assert bench.suggest([["dogs"]])[0].is_flat
+
+
+def test_a_saved_workbench_goes_on_as_before(tmp_path: Path) -> None:
+    bench = bench_of(TREES[:30])
+    bench.add('("odd")', Phrase("S", (Phrase("(", ("(",)), Phrase("a b", ("c d",)))))
+    bench.save(tmp_path / "here")
+    again = Workbench.load(tmp_path / "here")
+    assert again.trees == bench.trees
+    assert_alike(answers(again), answers(bench), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{",
+        "[]",
+        '{"name": "a", "labels": ["S"], "children": [[0]]}',
+        '{"name": "a", "labels": ["S"], "children": [[true]]}',
+        '{"name": "a", "labels": [], "children": []}',
+        '{"name": "a", "labels": ["S"], "children": [["x"], ["y"]]}',
+        '{"name": 3, "labels": ["S"], "children": [["x"]]}',
+        '{"name": "0", "labels": ["S"], "children": [["x"]]}',
+    ],
+)
+def test_a_damaged_file_is_refused_with_its_line(line: str, tmp_path: Path) -> None:
+    bench_of(TREES[:5]).save(tmp_path)
+    with (tmp_path / "trees.jsonl").open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    with pytest.raises(ValueError, match=r"trees\.jsonl:6"):
+        Workbench.load(tmp_path)
+
+
+def test_requests_that_cannot_be_met_change_nothing() -> None:
+    bench = bench_of(TREES[:20])
+    before = dict(bench.trees)
+    empty = Phrase("S", (Phrase("-NONE-", ("*",)),))
+    for wrong, error in (
+        (lambda: bench.add("0", TREES[30]), ValueError),
+        (lambda: bench.add("", TREES[30]), ValueError),
+        (lambda: bench.add("new", empty), EstimationError),
+        (lambda: bench.replace("0", empty), EstimationError),
+        (lambda: bench.replace("new", TREES[0]), KeyError),
+        (lambda: bench.remove("new"), KeyError),
+        (lambda: bench.suggest([[]]), ValueError),
+        (lambda: bench.suggest("dogs"), TypeError),
+        (lambda: bench.add("new", "(S (NN dogs))"), TypeError),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(error):
+            wrong()
+    assert bench.trees == before
+    assert_alike(answers(bench), answers(bench_of(TREES[:20])))
+
+
+def test_estimates_that_are_no_probabilities_have_no_sums() -> None:
+    with pytest.raises(ValueError, match="fast"):
+        GrammarSums(ConstituencyModel.train(TREES, preset("spectral")).members[0])
+
+
+def test_suggestions_have_the_posteriors_of_the_parser() -> None:
+    model = ConstituencyModel.train(TREES)
+    sentences = [list(tree.words()) for tree in TREES[:12]]
+    for words, found in zip(sentences, suggest_trees(model, sentences), strict=True):
+        posteriors = model.posteriors(words)
+        assert found.tree == model.parse(words).tree
+        assert list(found.parts) == list(dict.fromkeys(list_constituents(found.tree)))
+        for part, p in found.parts.items():
+            assert p == pytest.approx(posteriors.get(part, 0.0))
+        for part, several in found.alternatives.items():
+            assert part in found.parts
+            for other, p in several:
+                assert other not in found.parts and p == pytest.approx(posteriors[other])
+        assert found.expected_errors == pytest.approx(sum(1.0 - min(p, 1.0) for p in found.parts.values()))
+        assert found.entropy >= 0.0
