@@ -21,11 +21,13 @@ from spectral_latent.corpora.tagged import (
     universal_tag,
 )
 from spectral_latent.corpora.text import CorpusError
+from spectral_latent.corpora.treebank_file import TreebankFile
 
 __all__ = [
     "UNIVERSAL_TAGS",
     "CorpusError",
     "Format",
+    "TreebankFile",
     "constituency_trees",
     "dependency_trees",
     "parse_alpino",

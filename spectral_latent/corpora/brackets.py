@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from sys import intern  # one string per distinct label and word
+from typing import NamedTuple
 
 from spectral_latent.constituency import PartialPhrase, partial_phrase
 from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, tagged_words
@@ -26,9 +27,12 @@ from spectral_latent.corpora.text import CorpusError, Line, read_text
 
 __all__ = [
     "LEMMAS",
+    "Markup",
+    "is_word",
     "parse_brackets",
     "parse_partial",
     "parse_partial_with_lines",
+    "raw_trees",
     "read_brackets",
     "without_outer_bracket",
 ]
@@ -82,11 +86,15 @@ def parse_brackets(text: str, source: str = "<string>", changes: Changes | None 
     ...     print(tree.bracketed())
     (IP-MAT (NP-SBJ (-NONE- *con*)) (VBDI kom) (. .))
     """
-    yield from _without_markup(_trees(text, source), Changes() if changes is None else changes)
+    yield from _without_markup(raw_trees(text, source), Changes() if changes is None else changes)
 
 
-def _trees(text: str, source: str) -> Iterator[tuple[Phrase, Line]]:
-    """Read the trees of a text as they stand, with their outer brackets, and the line where each begins."""
+def raw_trees(text: str, source: str) -> Iterator[tuple[Phrase, Line]]:
+    """Read the trees of a text as they stand, with their outer brackets, and the line where each begins.
+
+    text: the trees.
+    source: the name of the text in errors, which are those of `parse_brackets`.
+    """
     labels: list[str] = []  # the labels of the open constituents, the outermost first
     families: list[list[Phrase]] = []  # the children so far of each open constituent
     begin = 0  # the index where the outermost constituent begins
@@ -126,25 +134,46 @@ def _without_markup(trees: Iterator[tuple[Phrase, Line]], changes: Changes) -> I
     Raises `CorpusError` for a tree without words in another format.
     """
     beginning = list(islice(trees, 1))
-    is_historical = any(
-        isinstance(part, Phrase) and part.label == "ID" for tree, _ in beginning for part in tree.children
-    )
-    has_lemmas = False
-    if is_historical:
+    if Markup.of([tree for tree, _ in beginning]).is_historical:
         beginning += islice(trees, _SAMPLE - 1)
-        words = [word for tree, _ in beginning for tag, word in tagged_words(tree) if _is_word(tag, word)]
-        has_lemmas = 2 * sum(_form(word) != word for word in words) > len(words)
+    markup = Markup.of([tree for tree, _ in beginning])
     for tree, place in chain(beginning, trees):
-        plain = _modern(tree, has_lemmas, changes) if is_historical else tree
-        if plain is not None and any(tagged_words(plain)):
-            bare = without_outer_bracket(plain)
-            if bare is not plain:
-                changes.counts["top brackets removed"] += 1
-            yield bare
-        elif is_historical:
+        plain = markup.remove(tree, changes)
+        if plain is not None:
+            yield plain
+        elif markup.is_historical:
             changes.leave_out("trees without words left out", f"{place.source}, line {place.number}")
         else:
             raise place.error("the tree that begins here has no words; remove it")
+
+
+class Markup(NamedTuple):
+    """What the trees of a text have besides labels and words.
+
+    is_historical: whether they are in Penn's format of historical corpora, with metadata and untagged empty elements.
+    has_lemmas: whether words have the form word-lemma.
+    """
+
+    is_historical: bool
+    has_lemmas: bool
+
+    @staticmethod
+    def of(trees: Sequence[Phrase]) -> Markup:
+        """Find the markup of a text by its first trees, which have their outer brackets."""
+        if not any(isinstance(part, Phrase) and part.label == "ID" for tree in trees[:1] for part in tree.children):
+            return Markup(False, False)
+        words = [word for tree in trees for tag, word in tagged_words(tree) if is_word(tag, word)]
+        return Markup(True, 2 * sum(_form(word) != word for word in words) > len(words))
+
+    def remove(self, tree: Phrase, changes: Changes) -> Phrase | None:
+        """Take the outer bracket and the markup from a tree; None if no words are left."""
+        plain = _modern(tree, self.has_lemmas, changes) if self.is_historical else tree
+        if plain is None or not any(tagged_words(plain)):
+            return None
+        bare = without_outer_bracket(plain)
+        if bare is not plain:
+            changes.counts["top brackets removed"] += 1
+        return bare
 
 
 def _modern(tree: Phrase, has_lemmas: bool, changes: Changes) -> Phrase | None:
@@ -160,7 +189,7 @@ def _modern(tree: Phrase, has_lemmas: bool, changes: Changes) -> Phrase | None:
             made[id(phrase)] = Phrase(label, kept) if kept else None
         else:
             word = str(children[0])
-            if not _is_word(label, word):
+            if not is_word(label, word):
                 made[id(phrase)] = Phrase(label, (Phrase(EMPTY_TAG, (word,)),))
             elif has_lemmas and (form := _form(word)) != word:
                 changes.counts[LEMMAS] += 1
@@ -170,8 +199,12 @@ def _modern(tree: Phrase, has_lemmas: bool, changes: Changes) -> Phrase | None:
     return made[id(tree)]
 
 
-def _is_word(tag: str, word: str) -> bool:
-    """Tell whether a leaf of a historical corpus is a word: neither metadata nor an empty element."""
+def is_word(tag: str, word: str) -> bool:
+    """Tell whether a leaf of a historical corpus is a word: neither metadata nor an empty element.
+
+    tag: the label of the leaf.
+    word: what stands after it.
+    """
     return tag not in _METADATA and not _HISTORICAL_EMPTY.fullmatch(word)
 
 

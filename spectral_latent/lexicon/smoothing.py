@@ -231,6 +231,11 @@ def count_emissions(
     """Smooth emissions, and also return the count of each rule, (R,), which is Σ z of a grammar of one state.
 
     The counts alone decide which rules there are; neither rules nor counts depend on z.
+
+    lexicon: the words with their signatures, and perhaps a spelling model.
+    options: the strengths of the back-offs.
+    moments: the moments of the leaf rules that were seen, and of S symbols.
+    tag_of_symbol: (S,) the number of the tag of each symbol.
     """
     chains = lexicon.signature_chains()
     observed = _observe(moments, options.mean_strength)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,7 +97,8 @@ def test_the_parser_is_that_of_one_iteration_of_em_from_the_start() -> None:
     np.testing.assert_allclose(coarse.binary.data, theirs.binary.data, rtol=1e-6)
 
 
-def test_it_learns_about_as_well_as_a_parser_trained_from_the_beginning() -> None:
+def test_it_learns_about_as_well_as_a_parser_trained_from_the_beginning(require_corpus: Callable[[str], Any]) -> None:
+    require_corpus("treebank")
     trees = list(constituency_trees("nltk:treebank"))[:700]
     held_out = [list(tree.words()) for tree in trees[500:]]
     bench = bench_of(trees[:250])

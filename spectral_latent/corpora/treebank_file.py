@@ -1,0 +1,262 @@
+"""Change single trees of a file of bracketed trees, and keep all other text as it is.
+
+A corrected tree has labels and words alone.  What the file's own tree has besides, the new text has, too: the outer
+bracket and node IDs, comments, lemmas, empty elements and indices.
+
+| of the old tree | in the new text |
+| --- | --- |
+| a word with its lemma | at the same word |
+| an index, as of NP-SBJ-1 | at a phrase over the same words with the same label, without the index |
+| an empty element or comment | below the phrase with the words and the label of the phrase that it was below |
+| the same, if there is no such phrase | below the smallest phrase that has words on both sides of it, or at the top |
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spectral_latent.constituency import Changes, Phrase
+from spectral_latent.constituency.cleaning import EMPTY_TAG
+from spectral_latent.corpora.brackets import Markup, is_word, raw_trees
+from spectral_latent.corpora.text import read_text
+from spectral_latent.files import write_whole
+
+__all__ = ["TreebankFile"]
+
+_BRACKET = re.compile(r"[()]")
+_INDEX = re.compile(r"[-=]\d+$")
+_WIDTH = 100  # characters of a line of a new tree
+
+
+@dataclass
+class _Node:
+    """A phrase in the making, over the words first ... end - 1; a leaf has no children."""
+
+    label: str
+    first: int
+    end: int
+    children: list[_Node]
+    token: str = ""  # of a leaf
+    extra: Phrase | None = None  # an empty element or a comment, which has no words
+
+
+class TreebankFile:
+    """A file of bracketed trees, of which some are replaced, and to which others are added.
+
+    path: the file.
+    trees: each tree without outer bracket and markup; None for one without words.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "one.psd")
+    ...     _ = path.write_text("( (IP-MAT (NP-SBJ *con*) (VBDI kom-koma) (. .-.)) (ID A,.1))\\n")
+    ...     file = TreebankFile.read(path)
+    ...     file.replace(0, Phrase("FRAG", (Phrase("VBPI", ("kom",)), Phrase(".", (".",)))))
+    ...     file.text
+    '( (FRAG (NP-SBJ *con*) (VBPI kom-koma) (. .-.)) (ID A,.1))\\n'
+    """
+
+    def __init__(self, path: str | os.PathLike[str], text: str) -> None:
+        self.path = os.fspath(path)
+        self._pieces = list(_pieces(text))  # the text of each tree with what stands before it, and the text at the end
+        self._raw = [tree for tree, _ in raw_trees(text, self.path)] if text.strip() else []
+        self._markup = Markup.of(self._raw[:100])
+        changes = Changes()
+        self.trees = [self._markup.remove(tree, changes) for tree in self._raw]
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> TreebankFile:
+        """Read a file; one that is not there or empty has no trees.
+
+        path: the file.
+        Raises CorpusError for text that is no tree, with its line.
+        """
+        return TreebankFile(path, read_text(path) if os.path.exists(path) else "")
+
+    @property
+    def text(self) -> str:
+        """The text of the file."""
+        return "".join(self._pieces)
+
+    def name(self, number: int) -> str:
+        """Return the node ID of a tree, or its number from 1.
+
+        number: the number of the tree, from 0.
+        """
+        parts = [part for part in self._raw[number].children if isinstance(part, Phrase) and part.label == "ID"]
+        return str(parts[0].children[0]) if parts else str(number + 1)
+
+    def replace(self, number: int, tree: Phrase) -> None:
+        """Replace a tree by another one over the same words.
+
+        number: the number of the tree, from 0.
+        tree: the new tree, without empty elements.
+        Raises ValueError if its words are others.
+        """
+        before = self._raw[number]
+        after = _revise(before, tree, self._markup)
+        piece = self._pieces[number]
+        self._pieces[number] = piece[: piece.index("(")] + _written(after)
+        self._raw[number] = after
+        self.trees[number] = self._markup.remove(after, Changes())
+
+    def add(self, tree: Phrase, name: str | None = None) -> int:
+        """Add a tree at the end; return its number.
+
+        tree: the tree.
+        name: its node ID, in a historical text; None for none.
+        """
+        outer: tuple[Phrase, ...] = (tree,)
+        if self._markup.is_historical and name:
+            outer += (Phrase("ID", (name,)),)
+        raw = Phrase("", outer)
+        *before, rest = self._pieces
+        gap = "\n\n" if self._markup.is_historical else "\n"
+        self._pieces = [*before, (gap if before else "") + _written(raw), rest if rest.strip() or before else "\n"]
+        self._raw.append(raw)
+        self.trees.append(self._markup.remove(raw, Changes()))
+        return len(self._raw) - 1
+
+    def save(self) -> None:
+        """Write the file, whole or not at all."""
+        write_whole(Path(os.path.realpath(self.path)), self.text.encode("utf-8"))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Divide a text after each tree; the last piece has no tree."""
+    depth = begin = 0
+    for bracket in _BRACKET.finditer(text):
+        depth += 1 if bracket[0] == "(" else -1
+        if depth == 0:
+            yield text[begin : bracket.end()]
+            begin = bracket.end()
+    yield text[begin:]
+
+
+def _has_words(phrase: Phrase, markup: Markup) -> bool:
+    """Tell whether a phrase of a file has words, and not only empty elements and comments."""
+    leaves = ((leaf.label, str(leaf.children[0])) for leaf in phrase.preterminals())
+    return any(is_word(*leaf) if markup.is_historical else leaf[0] != EMPTY_TAG for leaf in leaves)
+
+
+@dataclass
+class _Old:
+    """What a tree of a file has besides the labels and words of a corrected tree.
+
+    tokens: the text of each word.
+    labels: the label with an index of each phrase that has one, by its words and its label without the index.
+    extras: the empty elements and comments, in order: the number of words before, the words and the label of the phrase
+    above.
+    """
+
+    tokens: list[str] = field(default_factory=list)
+    labels: dict[tuple[int, int, str], str] = field(default_factory=dict)
+    extras: list[tuple[int, tuple[int, int, str], Phrase]] = field(default_factory=list)
+
+
+def _analyse(raw: Phrase, markup: Markup) -> tuple[_Old, list[Phrase], list[Phrase]]:
+    """Take a tree of a file apart; also return what its outer bracket has before and after the tree."""
+    old = _Old()
+    outer = raw.label == ""
+    tops = [part for part in raw.children if isinstance(part, Phrase)] if outer else [raw]
+    with_words = [_has_words(part, markup) for part in tops]
+    first = with_words.index(True) if True in with_words else len(tops)
+    end = len(tops) - with_words[::-1].index(True) if True in with_words else len(tops)
+
+    def walk(phrase: Phrase) -> tuple[int, int]:
+        """Visit a phrase with words; return its span."""
+        begin = len(old.tokens)
+        waiting: list[int] = []
+        if phrase.is_preterminal():
+            old.tokens.append(str(phrase.children[0]))
+            return begin, begin + 1
+        for child in phrase.children:
+            assert isinstance(child, Phrase)
+            if _has_words(child, markup):
+                walk(child)
+            else:
+                waiting.append(len(old.extras))
+                old.extras.append((len(old.tokens), (0, -1, ""), child))
+        span = (begin, len(old.tokens))
+        bare = _INDEX.sub("", phrase.label)
+        if bare != phrase.label:
+            old.labels[(*span, bare)] = phrase.label
+        for number in waiting:
+            at, _, extra = old.extras[number]
+            old.extras[number] = (at, (*span, bare), extra)
+        return span
+
+    for top in tops[first:end]:
+        if _has_words(top, markup):
+            walk(top)
+        else:
+            old.extras.append((len(old.tokens), (0, -1, ""), top))
+    return old, tops[:first], tops[end:]
+
+
+def _revise(raw: Phrase, tree: Phrase, markup: Markup) -> Phrase:
+    """Give a corrected tree what the tree of the file has besides."""
+    plain = markup.remove(raw, Changes())
+    words = [] if plain is None else _words_of(plain)
+    if list(tree.words()) != words:
+        raise ValueError(f"the new tree has the words {list(tree.words())}, and the old one {words}")
+    old, before, after = _analyse(raw, markup)
+    top = _node(tree, old, iter(range(len(words))))
+    for at, phrase, extra in old.extras:
+        above = _above(top, at, phrase)
+        place = sum(child.end <= at for child in above.children)  # after earlier ones with as many words before them
+        above.children.insert(place, _Node("", at, at, [], extra=extra))
+    new = _phrase(top)
+    return Phrase("", (*before, new, *after)) if raw.label == "" else new
+
+
+def _words_of(tree: Phrase) -> list[str]:
+    """List the words of a tree without empty elements."""
+    return [str(leaf.children[0]) for leaf in tree.preterminals() if leaf.label != EMPTY_TAG]
+
+
+def _node(phrase: Phrase, old: _Old, places: Iterator[int]) -> _Node:
+    """Make the node of a corrected phrase."""
+    if phrase.is_preterminal():
+        at = next(places)
+        return _Node(phrase.label, at, at + 1, [], old.tokens[at])
+    children = [_node(child, old, places) for child in phrase.children if isinstance(child, Phrase)]
+    first, end = children[0].first, children[-1].end
+    return _Node(old.labels.get((first, end, phrase.label), phrase.label), first, end, children)
+
+
+def _above(top: _Node, at: int, above: tuple[int, int, str]) -> _Node:
+    """Find the node below which an empty element stands that had `at` words before it, and this phrase above it."""
+    nodes = [top]
+    for node in nodes:
+        nodes += [child for child in node.children if child.children]
+    same = [node for node in nodes if (node.first, node.end, _INDEX.sub("", node.label)) == above]
+    around = [node for node in nodes if node.first < at < node.end]
+    return (same[:1] or around[-1:] or [top])[0]
+
+
+def _phrase(node: _Node) -> Phrase:
+    """Make the phrase of a node."""
+    if node.extra is not None:
+        return node.extra
+    if not node.children:
+        return Phrase(node.label, (node.token,))
+    return Phrase(node.label, tuple(map(_phrase, node.children)))
+
+
+def _written(tree: Phrase, indent: int = 0) -> str:
+    """Write a tree, on several lines if it is long."""
+    flat = tree.bracketed()
+    if tree.label == "":
+        flat = f"( {flat[1:].lstrip()}"
+    if indent + len(flat) <= _WIDTH or tree.is_preterminal():
+        return flat
+    opening = f"({tree.label or ''} "
+    step = indent + 2
+    parts = [_written(part, step) if isinstance(part, Phrase) else part for part in tree.children]
+    return opening + f"\n{' ' * step}".join(parts) + ")"
