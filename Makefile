@@ -34,7 +34,7 @@ BARE = env -i HOME="$$home" PATH="$$PATH" NUMBA_CACHE_DIR="$$home/numba" $(BIN)/
 OUTSIDE := $(VENV)/outside
 SITE := PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site
 
-.PHONY: all demo compile collect test test-bare test-lowest test-if-changed test-wheel coverage mutants fuzz guided kill soak processors \
+.PHONY: all demo browser compile collect test test-bare test-lowest test-if-changed test-wheel coverage mutants fuzz guided kill soak processors \
   lint types docs pages lock dist dist-bare licences models bench regression clean
 
 demo: $(LIBRARY)
@@ -64,6 +64,12 @@ $(COMPILED): $(LIBRARY) $(shell find spectral_latent -name '*.py')
 # What cannot be collected is an error of the tests themselves.
 collect: $(INSTALLED)
 	-@$(BIN)/python -m pytest --collect-only --quiet > /dev/null
+
+# The tests of the page on which trees are corrected need a browser; without one they are skipped.
+browser:
+	-@command -v chromedriver > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+	  { apt-get install -y --no-install-recommends chromium-driver || { apt-get update && \
+	  apt-get install -y --no-install-recommends chromium-driver; }; } > /dev/null 2>&1; }
 
 # Lines and branches that the tests reach: all tests without corpora, which take 20 CPU minutes, then those of compiled
 # functions once more without compilation, because coverage does not see compiled code.

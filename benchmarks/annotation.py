@@ -7,7 +7,8 @@ An annotator corrects the suggestions for fifty sentences at a time; the first h
 the number of gold brackets and tags that the suggestions for all sentences lacked.  F1 is that of a parser that has
 learnt from all corrected trees, on every tenth sentence of the treebank, at most 300.  In *fixed, in file order*, which
 is the base, suggestions come from the parser of the first hundred trees; in all other orders, the parser that suggests
-learns from each tree (`Workbench`), and has a new start when the trees have doubled.  *Share* is the number of
+learns from each tree (`Workbench`), has a new start when the trees have doubled, and goes on until there are three
+quarters as many corrections as in the base.  *Share* is the number of
 corrections after which an order has reached the last F1 of the base, as a share of those of the base: by linear
 interpolation between means over three batches.
 """
@@ -40,11 +41,17 @@ ORDERS: dict[str, Callable[[Sequence[Suggestion], np.random.Generator], Iterable
     "file order": lambda found, rng: range(len(found)),
     "random": lambda found, rng: rng.random(len(found)),
     "longest first": lambda found, rng: [-float(len(list(each.tree.words()))) for each in found],
-    "expected errors": lambda found, rng: [-each.expected_errors for each in found],
-    "expected errors a word": lambda found, rng: [
-        -each.expected_errors / len(list(each.tree.words())) for each in found
+    "most expected errors": lambda found, rng: [-each.expected_errors for each in found],
+    "fewest expected errors a word": lambda found, rng: [_errors_a_word(each) for each in found],
+    "most words for an error": lambda found, rng: [
+        -len(list(each.tree.words())) / (1.0 + each.expected_errors) for each in found
     ],
 }
+
+
+def _errors_a_word(suggestion: Suggestion) -> float:
+    """Divide the expected errors of a tree by its words."""
+    return suggestion.expected_errors / len(list(suggestion.tree.words()))
 
 
 def read(treebank: str) -> tuple[list[Phrase], list[Phrase]]:
@@ -69,8 +76,13 @@ def f1(model: ConstituencyModel, trees: Sequence[Phrase]) -> float:
     return 200.0 * n_right / n_all
 
 
-def simulate(treebank: str, order: str | None, n_trees: int) -> tuple[list[tuple[int, float]], float]:
-    """Correct trees in an order, None for the base; return corrections with F1 after each batch, and CPU seconds."""
+def simulate(
+    treebank: str, order: str | None, n_trees: int, most: float = np.inf
+) -> tuple[list[tuple[int, float]], int, float]:
+    """Correct trees in an order, None for the base; return corrections with F1 after each batch, trees and CPU seconds.
+
+    most: the number of corrections after which no more trees are taken; without it, `n_trees` are.
+    """
     pool, held_out = read(treebank)
     rng = np.random.default_rng(0)
     bench = Workbench({str(at): tree for at, tree in enumerate(pool[:FIRST])})
@@ -79,7 +91,7 @@ def simulate(treebank: str, order: str | None, n_trees: int) -> tuple[list[tuple
     corrected = 0
     points = []
     begun = time.process_time()
-    while len(bench.trees) < n_trees:
+    while (len(bench.trees) < n_trees if most == np.inf else corrected < most) and waiting:
         asked = waiting[:BATCH]
         if order not in (None, "file order"):
             asked = sorted(rng.choice(waiting, min(ASKED, len(waiting)), replace=False).tolist())
@@ -99,7 +111,7 @@ def simulate(treebank: str, order: str | None, n_trees: int) -> tuple[list[tuple
             bench.renew()
         assert bench.model is not None
         points.append((corrected, f1(bench.model, held_out)))
-    return points, time.process_time() - begun
+    return points, len(bench.trees), time.process_time() - begun
 
 
 def smoothed(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -122,17 +134,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--treebanks", nargs="+", choices=TREEBANKS, default=list(TREEBANKS))
     parser.add_argument("--orders", nargs="+", choices=ORDERS, default=list(ORDERS))
-    parser.add_argument("--trees", type=int, default=1000)
+    parser.add_argument("--trees", type=int, default=600)
     arguments = parser.parse_args()
     print_head(["treebank", "order"], COLUMNS)
     for treebank in arguments.treebanks:
         base: list[tuple[int, float]] = []
         for order in (None, *arguments.orders):
-            points, seconds = in_new_process(simulate, treebank, order, arguments.trees)
+            most = 0.75 * base[-1][0] if base else np.inf
+            points, n_trees, seconds = in_new_process(simulate, treebank, order, arguments.trees, most)
             points = smoothed(points)
             base = base or points
             n = corrections_for(points, base[-1][1]) if order else float(points[-1][0])
-            row = {"trees": arguments.trees, "corrected": points[-1][0], "F1": f"{points[-1][1]:.1f}", "CPU s": seconds}
+            row = {"trees": n_trees, "corrected": points[-1][0], "F1": f"{points[-1][1]:.1f}", "CPU s": seconds}
             row["share"] = "never" if n is None else f"{n / base[-1][0]:.2f}"
             print_row([treebank, order or "fixed, in file order"], row, COLUMNS, ("trees", "corrected", "CPU s"))
 

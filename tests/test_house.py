@@ -46,6 +46,7 @@ ROOMS = (
     "evaluation",
     "corpora",
     "tasks",
+    "correction",
     "cli",
     "__main__",
 )  # a room may import only from rooms before it

@@ -29,8 +29,7 @@ _ITERATIONS = 120  # the largest number of further iterations of EM, and of iter
 _MORE = 40  # iterations that the budget must leave for the best automaton of each estimator
 _SYMBOLS = 200_000  # symbols that are counted to compare spectral automata
 _LAST = 10  # iterations on all strings, after the choice
-_PLACE, _PAIR = 3e-7, 1.4e-10  # seconds of an iteration for each prefix of a string, and for each pair of states there
-_GROUP = 2e-5  # and for each group of prefixes that are computed together
+_PLACE, _PAIR = 5e-7, 2.7e-10  # seconds of an iteration for each prefix of a string, and for each pair of states there
 _CLEAR = 0.02  # nats a string: larger automata are not tried once they are clearly worse
 _FAR = 0.5  # nats a string: an estimator is given up if it is so far behind another one with as many states
 _GAIN = 1e-3  # nats a string that justify twice the states
@@ -162,7 +161,7 @@ def _tried(
     best: dict[AutomatonEstimator, tuple[Factorisation, Trial]] = {}
     going: list[AutomatonEstimator] = ["hmm", "em"]
     for m in _CLIMBING:
-        seconds = strings.n_places * (_PLACE + m * m * _PAIR) + strings.n_groups * _GROUP  # of an iteration
+        seconds = strings.n_places * (_PLACE + m * m * _PAIR)  # of an iteration
         reached: dict[AutomatonEstimator, float] = {}
         for estimator in list(going):
             n_numbers = m * (m + n_symbols) if estimator == "hmm" else m * m * n_symbols

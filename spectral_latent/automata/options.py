@@ -40,5 +40,5 @@ class AutomatonOptions(Options):
     pseudo: Annotated[float, Above(0.0), AtMost(1e9)] = 5.0
     floor: Annotated[float, Above(0.0), Below(1.0)] = 0.01
     estimator: AutomatonEstimator = "spectral"
-    seconds: Annotated[float, Above(0.0), AtMost(1e9)] = 40.0
+    seconds: Annotated[float, Above(0.0), AtMost(1e9)] = 50.0
     seed: Annotated[int, AtLeast(0)] = 0

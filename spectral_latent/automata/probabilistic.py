@@ -142,11 +142,6 @@ class Strings(NamedTuple):
             parts.append(_Trie.of(chosen, np.array([counts[row] for row in chosen], dtype=float)))
         return Strings(parts, float(len(rows)), sum(len(trie.parent) for trie in parts))
 
-    @property
-    def n_groups(self) -> int:
-        """The number of groups of prefixes that are computed together."""
-        return sum(len(trie.groups) for trie in self.parts)
-
     def frequencies(self, n_symbols: int) -> FloatArray:
         """Count each symbol (n,) in all strings."""
         found = np.zeros(n_symbols)

@@ -84,6 +84,23 @@ class Suggestion(NamedTuple):
         return float(sum(1.0 - min(p, 1.0) for p in self.parts.values()))
 
     @property
+    def marked(self) -> Phrase:
+        """The tree, with ? after labels whose posterior is below 0.9, and ?? below 0.5."""
+        at = 0
+
+        def mark(phrase: Phrase) -> Phrase:
+            nonlocal at
+            first = at
+            if phrase.is_preterminal():
+                at += 1
+            children = tuple([mark(child) if isinstance(child, Phrase) else child for child in phrase.children])
+            part = _plain(Constituent(first, at, phrase.label, phrase.is_preterminal()))
+            p = self.parts.get(part, 0.0)
+            return Phrase(phrase.label + "?" * ((p < _SURE) + (p < _LIKELY)), children)
+
+        return mark(self.tree)
+
+    @property
     def entropy(self) -> float:
         """A bound of the entropy of the tree, in bits: the sum of those of its constituents and their alternatives."""
         others = {part: p for several in self.alternatives.values() for part, p in several}
@@ -91,6 +108,7 @@ class Suggestion(NamedTuple):
         return float(-(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p)).sum())
 
 
+_SURE, _LIKELY = 0.9, 0.5  # posteriors below which a label is marked
 _LEAST = 0.05  # the smallest posterior of an alternative
 
 

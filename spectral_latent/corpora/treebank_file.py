@@ -101,7 +101,8 @@ class TreebankFile:
         before = self._raw[number]
         after = _revise(before, tree, self._markup)
         piece = self._pieces[number]
-        self._pieces[number] = piece[: piece.index("(")] + _written(after)
+        begin = piece.index("(")
+        self._pieces[number] = piece[:begin] + _written(after, is_long="\n" in piece[begin:])
         self._raw[number] = after
         self.trees[number] = self._markup.remove(after, Changes())
 
@@ -117,7 +118,8 @@ class TreebankFile:
         raw = Phrase("", outer)
         *before, rest = self._pieces
         gap = "\n\n" if self._markup.is_historical else "\n"
-        self._pieces = [*before, (gap if before else "") + _written(raw), rest if rest.strip() or before else "\n"]
+        written = _written(raw, is_long=any("\n" in piece.strip() for piece in before))
+        self._pieces = [*before, (gap if before else "") + written, rest if rest.strip() or before else "\n"]
         self._raw.append(raw)
         self.trees.append(self._markup.remove(raw, Changes()))
         return len(self._raw) - 1
@@ -249,14 +251,13 @@ def _phrase(node: _Node) -> Phrase:
     return Phrase(node.label, tuple(map(_phrase, node.children)))
 
 
-def _written(tree: Phrase, indent: int = 0) -> str:
-    """Write a tree, on several lines if it is long."""
+def _written(tree: Phrase, *, is_long: bool, indent: int = 0) -> str:
+    """Write a tree, on several lines if it is long and other trees of the file are written so."""
     flat = tree.bracketed()
     if tree.label == "":
         flat = f"( {flat[1:].lstrip()}"
-    if indent + len(flat) <= _WIDTH or tree.is_preterminal():
+    if not is_long or indent + len(flat) <= _WIDTH or tree.is_preterminal():
         return flat
-    opening = f"({tree.label or ''} "
     step = indent + 2
-    parts = [_written(part, step) if isinstance(part, Phrase) else part for part in tree.children]
-    return opening + f"\n{' ' * step}".join(parts) + ")"
+    parts = [_written(part, is_long=True, indent=step) for part in tree.children if isinstance(part, Phrase)]
+    return f"({tree.label} " + f"\n{' ' * step}".join(parts) + ")"

@@ -26,7 +26,7 @@ KINDS = {  # the kind of each model that documents name
     "reranker.model": "reranker",
 }
 SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev.conllu", "anchor": "dev.conllu"}
-ELSEWHERE = ("spectral-latent demo",)  # a long one, tested by itself
+ELSEWHERE = ("spectral-latent demo", "spectral-latent annotate")  # long ones, tested by themselves
 
 
 def _shown(text: str) -> Iterator[str]:
@@ -54,6 +54,7 @@ def folder(run: Run, treebank: Path, tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("shown")
     for name in ("dev.mrg", "test.mrg", "trees.mrg", "gold.mrg", "silver.mrg"):
         shutil.copy(treebank, folder / name)
+    (folder / "broken.tsv").write_text("Dogs see it .\t(S (NP Dogs (VP see it\n")
     (folder / "sections").mkdir()
     shutil.copy(treebank, folder / "sections" / "a.mrg")
     rows = ROW.format(1, "Dogs", "NOUN", 2, "nsubj") + ROW.format(2, "see", "VERB", 0, "root")

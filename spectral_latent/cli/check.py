@@ -1,0 +1,55 @@
+"""`spectral-latent check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from spectral_latent._texts import printable
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.groups import Command
+from spectral_latent.cli.options import jobs_option, number_option, quiet_option
+from spectral_latent.cli.outputs import OutputFile, results
+
+__all__ = ["check"]
+
+_HEADER = "tree\twords\tlabel\tposterior\tinstead\tof words\tposterior\ttext\n"
+
+
+@click.command(cls=Command)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@number_option("--folds", "N", "The number of parts that are judged by a parser of the others.", default=4)
+@number_option("--first", "N", "The largest number of labels to list.", default=100)
+@click.option("-o", "--output", metavar="OUT", type=OutputFile(), help="The file to write.")
+@jobs_option
+@quiet_option
+def check(sources: tuple[str, ...], folds: int, first: int, output: Path | None, jobs: int, quiet: bool) -> None:
+    """List the labels of trees that the rest of the trees makes unlikely.
+
+    Each SOURCE is a treebank of phrases.  The output is a table with a header and tabs, the most doubtful label first:
+    the number of the tree, from 1, the words of the constituent, its label and posterior, and the likeliest constituent
+    that would stand in its place.
+
+    \b
+    Examples:
+      spectral-latent check trees.mrg
+      spectral-latent check sections/ --first 20 -o doubts.tsv
+    """
+    from spectral_latent.constituency import check_trees
+    from spectral_latent.estimation.progress import ProgressLine, silent
+    from spectral_latent.tasks.sources import treebank
+
+    console = Console(quiet)
+    trees = list(treebank(sources))
+    doubts = check_trees(trees, n_folds=folds, jobs=jobs, listener=ProgressLine() if console.shows_progress else silent)
+    with results(output) as write:
+        write(_HEADER)
+        for doubt in doubts[:first]:
+            words = [leaf.children[0] for leaf in trees[doubt.tree].preterminals() if leaf.label != "-NONE-"]
+            part, (instead, p) = doubt.constituent, doubt.instead or (doubt.constituent, 0.0)
+            text = printable(" ".join(map(str, words[part.first : part.end])))
+            cells = (doubt.tree + 1, f"{part.first + 1}-{part.end}", part.label, f"{doubt.posterior:.3f}")
+            other = (instead.label, f"{instead.first + 1}-{instead.end}", f"{p:.3f}")
+            write("\t".join(map(str, (*cells, *other, text))) + "\n")
+    console.message(f"{len(doubts)} doubtful labels in {len(trees)} trees")

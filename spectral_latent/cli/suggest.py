@@ -1,0 +1,79 @@
+"""`spectral-latent suggest`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spectral_latent.cli.console import Console
+from spectral_latent.cli.groups import Command
+from spectral_latent.cli.options import format_options, quiet_option
+from spectral_latent.cli.outputs import OutputFile, results
+
+if TYPE_CHECKING:
+    from spectral_latent.corpora import Format
+
+__all__ = ["suggest"]
+
+
+@click.command(cls=Command)
+@click.argument("model")
+@click.argument("file", default="-")
+@format_options
+@click.option("--rank", is_flag=True, help="Write the sentences with the most expected errors first.")
+@click.option("--json", "as_json", is_flag=True, help="Write a row of JSON for each sentence.")
+@click.option("-o", "--output", metavar="OUT", type=OutputFile(), help="The file to write.")
+@quiet_option
+def suggest(
+    model: str, file: str, form: Format | None, rank: bool, as_json: bool, output: Path | None, quiet: bool
+) -> None:
+    """Suggest trees for the sentences of FILE, with the posterior of each part.
+
+    MODEL is a constituency parser.  In brackets, ? stands after a label whose posterior is below 0.9, and ?? below 0.5.
+    A row of JSON has the tree, the posterior of each constituent (first word, word after the last, label, whether it is
+    a tag), what would stand in its place, the expected number of errors, and a bound of the entropy.
+
+    \b
+    Examples:
+      echo "The cat sat on the mat ." | spectral-latent suggest wsj.model
+      spectral-latent suggest wsj.model sentences.txt --rank --json -o suggested.jsonl
+    """
+    from spectral_latent.constituency import ConstituencyModel, suggest_trees
+    from spectral_latent.tasks.inputs import FORMATS, read_sentences
+    from spectral_latent.tasks.kinds import load
+
+    console = Console(quiet)
+    parser = load(model)
+    if not isinstance(parser, ConstituencyModel):
+        raise click.UsageError(f"{model} is not a constituency parser")
+    console.awaits(file, FORMATS[form or "tokens"].awaited)
+    sentences = [each for each in read_sentences(file, form, parser.tokenisation, console).sentences if each.words]
+    found = list(zip(sentences, suggest_trees(parser, [each.words for each in sentences]), strict=True))
+    if rank:
+        found.sort(key=lambda pair: -pair[1].expected_errors)
+    with results(output) as write:
+        for sentence, suggestion in found:
+            if not as_json:
+                write(suggestion.marked.bracketed() + "\n")
+                continue
+            instead = [[*part, list(map(_row, several))] for part, several in suggestion.alternatives.items()]
+            row = {
+                "name": sentence.sent_id,
+                "words": sentence.words,
+                "tree": suggestion.tree.bracketed(),
+                "parts": list(map(_row, suggestion.parts.items())),
+                "alternatives": instead,
+                "expected_errors": round(suggestion.expected_errors, 3),
+                "entropy": round(suggestion.entropy, 3),
+                "fallback": suggestion.is_flat,
+            }
+            write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _row(pair: tuple[tuple[int, int, str, bool], float]) -> list[int | str | bool | float]:
+    """Write a constituent with its posterior."""
+    part, p = pair
+    return [*part, round(p, 4)]

@@ -1,0 +1,115 @@
+"""The commands for those who make treebanks: suggest, check, repair and annotate."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent import load
+from spectral_latent.constituency import check_trees
+from spectral_latent.corpora import parse_brackets, read_brackets
+
+Run = Callable[..., Any]
+
+
+def test_suggestions_have_the_posteriors_of_the_model_and_marks(run: Run, model: Path) -> None:
+    text = "They see it .\nDogs with houses left the .\n"
+    done = run("suggest", model, "--json", "-q", stdin=text)
+    assert done.exit_code == 0, done.output
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    posteriors = load(model).posteriors(rows[0]["words"])
+    assert {(*part[:4],): part[4] for part in rows[0]["parts"]} == {
+        tuple(part): pytest.approx(posteriors[part], abs=1e-4)
+        for part in posteriors
+        if [*part] in [each[:4] for each in rows[0]["parts"]]
+    }
+    marked = run("suggest", model, "-q", stdin=text).stdout.splitlines()
+    for row, line in zip(rows, marked, strict=True):
+        assert line.replace("?", "") == row["tree"]
+        certain = [part for part in row["parts"] if part[4] >= 0.9]
+        assert len(re.findall(r"\([^\s?]+ ", line)) >= len(certain) > 0
+    ranked = [json.loads(line) for line in run("suggest", model, "--json", "--rank", stdin=text).stdout.splitlines()]
+    assert [row["expected_errors"] for row in ranked] == sorted((row["expected_errors"] for row in rows), reverse=True)
+
+
+def test_doubts_are_listed_with_their_words(run: Run, treebank: Path, tmp_path: Path) -> None:
+    trees = treebank.read_text(encoding="utf-8").splitlines() * 4
+    wrong = trees[0].replace("(VBP see)", "(NN see)")
+    (tmp_path / "all.mrg").write_text("\n".join([*trees, wrong]), encoding="utf-8")
+    done = run("check", tmp_path / "all.mrg", "--first", "3", "-q")
+    assert done.exit_code == 0, done.output
+    header, *rows = (line.split("\t") for line in done.stdout.splitlines())
+    doubts = check_trees(read_brackets(tmp_path / "all.mrg"))
+    assert len(rows) == min(3, len(doubts))
+    assert len(header) == len(rows[0]) == 8
+    assert [str(len(trees) + 1), "NN", "see"] in [[row[0], row[2], row[7]] for row in rows]
+
+
+def test_broken_strings_are_mended(run: Run, model: Path, tmp_path: Path) -> None:
+    lines = "They see it .\t(S (NP They (VP see (NP it\nDogs left it .\t)(\n"
+    done = run("repair", model, "-q", stdin=lines)
+    assert done.exit_code == 0, done.output
+    mended = list(parse_brackets(done.stdout))
+    assert [list(tree.words()) for tree in mended] == [["They", "see", "it", "."], ["Dogs", "left", "it", "."]]
+    for broken in ("They see it .\n", "\t(S)\n"):
+        refused = run("repair", model, stdin="They see .\t(S\n" + broken)
+        assert refused.exit_code == 1 and ":2" in refused.output
+
+
+@pytest.mark.parametrize("command", ["suggest", "repair"])
+def test_other_models_are_refused(run: Run, command: str, taggings: Path, tmp_path: Path) -> None:
+    assert run("train", "tagger", taggings, "-o", tmp_path / "tagger", "-q").exit_code == 0
+    refused = run(command, tmp_path / "tagger", stdin="They see it .\t(S)\n")
+    assert refused.exit_code == 2 and "constituency parser" in refused.output
+
+
+def _annotate(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "spectral_latent", "annotate", "trees.mrg", "text.txt", *arguments]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=folder, env=environment, text=True, **pipes)
+
+
+def test_the_page_is_served_until_it_is_ended_and_nothing_is_lost(treebank: Path, tmp_path: Path) -> None:
+    pytest.importorskip("flask")
+    (tmp_path / "trees.mrg").write_text(treebank.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "text.txt").write_text("They see it .\nThey left .\n", encoding="utf-8")
+    first = _annotate(tmp_path, "--port", "0", "--order", "surest")
+    assert first.stdout is not None
+    address = first.stdout.readline().split()[0]
+    second = _annotate(tmp_path, "--port", "0")
+    _, told = second.communicate(timeout=120)
+    assert second.returncode == 1 and "another process" in told and "Traceback" not in told
+    with urllib.request.urlopen(f"{address}api/next", timeout=60) as answer:
+        number = json.load(answer)["number"]
+    with urllib.request.urlopen(f"{address}api/sentences/{number}", timeout=60) as answer:
+        tree = json.load(answer)["tree"]
+    body = json.dumps({"tree": tree}).encode()
+    request = urllib.request.Request(f"{address}api/sentences/{number}", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert json.load(answer)["done"] == 19
+    port = address.rstrip("/").rsplit(":", 1)[1]
+    (tmp_path / "other").mkdir()
+    for name in ("trees.mrg", "text.txt"):
+        (tmp_path / "other" / name).write_bytes((tmp_path / name).read_bytes())
+    third = _annotate(tmp_path / "other", "--port", port)
+    _, told = third.communicate(timeout=120)
+    assert third.returncode == 1 and f"port {port} is in use" in told and "Traceback" not in told
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    assert len(list(read_brackets(tmp_path / "trees.mrg"))) == 19
+    again = _annotate(tmp_path, "--port", "0")
+    assert again.stdout is not None and again.stdout.readline().startswith("http://127.0.0.1:")
+    again.send_signal(signal.SIGINT)
+    again.communicate(timeout=60)
+    assert again.returncode in (0, 130)
