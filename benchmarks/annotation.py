@@ -35,6 +35,7 @@ FIRST = 100  # trees that are given
 BATCH = 50  # sentences that are corrected together
 ASKED = 400  # sentences of which the next batch is chosen
 HELD_OUT = 300
+MOST = 800  # trees of one text, if a treebank has several
 ICEPAHC = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "treebanks", "icepahc")
 TREEBANKS = {"sample": ["nltk:treebank"], "alpino": ["nltk:alpino"], "IcePaHC": sorted(map(str, ICEPAHC.glob("*.psd")))}
 ORDERS: dict[str, Callable[[Sequence[Suggestion], np.random.Generator], Iterable[float]]] = {
@@ -56,7 +57,8 @@ def _errors_a_word(suggestion: Suggestion) -> float:
 
 def read(treebank: str) -> tuple[list[Phrase], list[Phrase]]:
     """Read the pool of a treebank, and its held-out trees."""
-    trees = (tree for source in TREEBANKS[treebank] for tree in islice(constituency_trees(source), 800))
+    most = MOST if len(TREEBANKS[treebank]) > 1 else None
+    trees = (tree for source in TREEBANKS[treebank] for tree in islice(constituency_trees(source), most))
     plain = [tree for tree in map(clean, islice(trees, 8000)) if tree is not None]
     return [tree for at, tree in enumerate(plain) if at % 10], plain[::10][:HELD_OUT]
 

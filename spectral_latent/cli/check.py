@@ -47,7 +47,7 @@ def check(sources: tuple[str, ...], folds: int, first: int, output: Path | None,
         write(_HEADER)
         for doubt in doubts[:first]:
             words = [leaf.children[0] for leaf in trees[doubt.tree].preterminals() if leaf.label != "-NONE-"]
-            part, (instead, p) = doubt.constituent, doubt.instead or (doubt.constituent, 0.0)
+            part, (instead, p) = doubt.constituent, doubt.instead
             text = printable(" ".join(map(str, words[part.first : part.end])))
             cells = (doubt.tree + 1, f"{part.first + 1}-{part.end}", part.label, f"{doubt.posterior:.3f}")
             other = (instead.label, f"{instead.first + 1}-{instead.end}", f"{p:.3f}")

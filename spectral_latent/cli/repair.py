@@ -17,16 +17,9 @@ __all__ = ["repair"]
 @click.command(cls=Command)
 @click.argument("model")
 @click.argument("file", default="-")
-@click.option(
-    "--trust",
-    type=click.FloatRange(0.0, 1e6),
-    default=0.5,
-    show_default=True,
-    help="How much a bracket counts, where 1 is as much as certainty of the grammar.",
-)
 @click.option("-o", "--output", metavar="OUT", type=OutputFile(), help="The file to write.")
 @quiet_option
-def repair(model: str, file: str, trust: float, output: Path | None, quiet: bool) -> None:
+def repair(model: str, file: str, output: Path | None, quiet: bool) -> None:
     """Mend broken bracket strings.
 
     Each line of FILE has the words of a sentence, a tab, and a bracket string that may be broken, flat or partly wrong.
@@ -56,7 +49,7 @@ def repair(model: str, file: str, trust: float, output: Path | None, quiet: bool
             words, tab, brackets = line.partition("\t")
             if not tab or not words.split():
                 raise CorpusError(f"{source}:{number}: a line has the words, a tab and a bracket string")
-            mended = mend(parser, words.split(), brackets, trust)
+            mended = mend(parser, words.split(), brackets)
             write(mended.tree.bracketed() + "\n")
             n_all += 1
             n_changed += bool(mended.dropped or mended.added)

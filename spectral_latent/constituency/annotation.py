@@ -11,11 +11,11 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spectral_latent._options import AtLeast, AtMost, Count, checked
+from spectral_latent._options import Count, checked
 from spectral_latent.constituency.cleaning import base_label, cleaned
 from spectral_latent.constituency.constraints import unknown_phrase
 from spectral_latent.constituency.model import FALLBACK, ConstituencyModel
@@ -40,25 +40,26 @@ class Doubt(NamedTuple):
     tree: the number of the tree, from 0.
     constituent: the labelled constituent, or the tag of a word.
     posterior: the posterior of the constituent.
-    instead: the likeliest constituent that the tree lacks and that cannot stand beside it, with its posterior; None if
-    there is none.
+    instead: the likeliest constituent that the tree lacks and that cannot stand beside it, with its posterior.
     """
 
     tree: int
     constituent: Constituent
     posterior: float
-    instead: tuple[Constituent, float] | None
+    instead: tuple[Constituent, float]
 
 
 class Repair(NamedTuple):
     """A mended tree.
 
     tree: the tree, over exactly the given words.
+    given: the constituents that were read in the bracket string.
     dropped: constituents of the bracket string that the tree does not have.
     added: constituents of the tree that the bracket string does not have.
     """
 
     tree: Phrase
+    given: list[Constituent]
     dropped: list[Constituent]
     added: list[Constituent]
 
@@ -213,7 +214,7 @@ def check_trees(
     for model, held_out, _ in jackknife([(each, 1.0) for each in clean], n_folds, learn, listener):
         for number, tree in held_out:
             doubts += _doubts_of(model, number, tree)
-    return sorted(doubts, key=lambda doubt: (doubt.posterior - (doubt.instead or (None, 0.0))[1], doubt.tree))
+    return sorted(doubts, key=lambda doubt: (doubt.posterior - doubt.instead[1], doubt.tree))
 
 
 def _doubts_of(model: ConstituencyModel, number: int, tree: Phrase) -> list[Doubt]:
@@ -244,17 +245,16 @@ def _excludes(part: Constituent, other: Constituent) -> bool:
     return crosses and (part.first == other.first or part.end == other.end)
 
 
-def repair(model: ConstituencyModel, words: Sequence[str], brackets: str, trust: float = 0.5) -> Repair:
+def repair(model: ConstituencyModel, words: Sequence[str], brackets: str) -> Repair:
     """Mend a bracket string: find the tree over the words that agrees best with it and with the grammar.
 
-    Each constituent of the string adds `trust` to its posterior, and the tree has the largest sum.  Brackets without a
-    partner and words that are not in the sentence are passed over.
+    Each constituent is weighed by its posterior and by whether the string has it, as far as the string seems reliable
+    (`belief`).  Brackets without a partner and words that are not in the sentence are passed over.
 
     model: the parser.
     words: the words of the sentence, which the tree has.
     brackets: the string, such as `(S (NP the dog (VP barks)`.
-    trust: how much a bracket of the string counts, where 1 is as much as certainty of the grammar.
-    Raises ValueError if there is no word, and for a number out of range.
+    Raises ValueError if there is no word.
 
     >>> from spectral_latent.corpora.embedded import embedded_treebank
     >>> model = ConstituencyModel.train(embedded_treebank(60))
@@ -264,14 +264,14 @@ def repair(model: ConstituencyModel, words: Sequence[str], brackets: str, trust:
     """
     check_kind(model, ConstituencyModel)
     check_words(words)
-    checked("trust", trust, Annotated[float, AtLeast(0.0), AtMost(1e6)])
     if not isinstance(brackets, str):
         raise TypeError(f"brackets are a string, not {brackets!r:.60}")
     given = read_brackets(brackets, words, set(model.members[0].tags))
-    ((parse,),) = model.find([list(words)], 1, scored=False, preferred=[given], trust=trust)
+    ((parse,),) = model.find([list(words)], 1, scored=False, given=[given])
     found = list_constituents(parse.tree)
     return Repair(
         parse.tree,
+        given,
         [part for part in dict.fromkeys(given) if part not in set(found)],
         [part for part in dict.fromkeys(found) if part not in set(given)],
     )

@@ -20,6 +20,7 @@ import numpy as np
 
 from spectral_latent._options import AtLeast, checked, counted
 from spectral_latent.constituency.agreement import Agreement
+from spectral_latent.constituency.belief import believe
 from spectral_latent.constituency.cleaning import Changes, cleaned, without_functions
 from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints, unknown_phrase
 from spectral_latent.constituency.decoding import PhraseForest, build_bracketings
@@ -348,7 +349,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
         inputs: the words of each sentence, or the words with constraints on the tree.
         settings: `charts`, the charts of the sentences under each grammar; `scored`, whether to weigh the trees;
-        `preferred`, for each sentence the constituents to whose posteriors `trust` is added.
+        `given`, for each sentence the constituents that someone gives, which may be wrong; see `belief`.
         """
         return ParsesOfBatch(super().find(inputs, n_best, **settings))
 
@@ -359,8 +360,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         *,
         charts: Sequence[Charts] | None = None,
         scored: bool = True,
-        preferred: Sequence[Sequence[Constituent]] | None = None,
-        trust: float = 0.0,
+        given: Sequence[Sequence[Constituent]] | None = None,
     ) -> list[Parses[Phrase]]:
         """Find up to `n_best` different trees of each sentence, by falling gain; see `find`."""
         if charts is None:
@@ -379,11 +379,8 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         grammars = [charts_of.grammar for charts_of in charts]
         words = list(chain.from_iterable(tree.sentence for tree in sentences))
         evidence, parts = self.find_parts(charts, words)
-        if preferred is not None:
-            wanted = {(at, *part) for at, of_sentence in enumerate(preferred) for part in of_sentence}
-            named = zip(parts.sentence.tolist(), self.labels.named(parts), strict=True)
-            is_wanted = np.array([(at, *part) in wanted for at, part in named], dtype=np.bool_)
-            parts = parts._replace(posterior=parts.posterior + trust * is_wanted)
+        if given is not None:
+            parts = self._believed(parts, given)
         trees = self._bracketings(sentences, evidence, parts, n_best)
         derivations = n_best_derivations(trees.forest, trees.weight, n_best)
         columns = trees.columns(derivations)
@@ -404,6 +401,19 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
                 of_sentence = [parse._replace(tree=tree) for parse, tree in zip(of_sentence, labelled, strict=True)]
             parses.append(Parses(of_sentence or [self._fallback(sentence, grammars[0], at)]))
         return parses
+
+    def _believed(self, parts: Parts, given: Sequence[Sequence[Constituent]]) -> Parts:
+        """Weigh posteriors against the constituents that are given for each sentence; brackets and tags apart."""
+        named = self.labels.named(parts)
+        wanted = {(at, *part) for at, of_sentence in enumerate(given) for part in of_sentence}
+        is_given = np.array([(at, *part) in wanted for at, part in zip(parts.sentence.tolist(), named, strict=True)])
+        is_tag = np.array([part.is_tag for part in named], dtype=np.bool_)
+        posterior = parts.posterior.copy()
+        for at in range(len(given)):
+            for kind in (is_tag, ~is_tag):
+                which = np.flatnonzero(kind & (parts.sentence == at))
+                posterior[which] = believe(posterior[which], is_given[which])
+        return parts._replace(posterior=posterior)
 
     def _bracketings(
         self, sentences: Sequence[PartialPhrase], evidence: PhraseEvidence, parts: Parts, n_best: int

@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spectral_latent.constituency import ConstituencyModel, Phrase, check_trees, preset, repair
 from spectral_latent.constituency.annotation import read_brackets
+from spectral_latent.constituency.belief import believe
 from spectral_latent.constituency.tree import Constituent, list_constituents
 from spectral_latent.corpora import constituency_trees
 from spectral_latent.corpora.embedded import embedded_treebank
@@ -52,16 +54,28 @@ def test_brackets_without_partners_and_other_words_are_passed_over() -> None:
     assert read_brackets("", words, TAGS) == read_brackets("cats sleep", words, TAGS) == []
 
 
-def test_a_trusted_tree_stays_and_an_untrusted_one_is_parsed() -> None:
-    for tree in TREES[:20]:
+def test_a_whole_tree_stays_and_a_string_that_tells_nothing_is_parsed() -> None:
+    for tree in TREES[:10]:
         words = list(tree.words())
-        assert repair(MODEL, words, tree.bracketed(), trust=1e3).tree == tree
-        wrong = f"(XP {' '.join(words)})"
-        assert repair(MODEL, words, wrong, trust=0.0).tree == MODEL.parse(words).tree
-    with pytest.raises(ValueError, match="trust"):
-        repair(MODEL, ["dogs"], "", trust=-1.0)
-    with pytest.raises(TypeError, match="brackets are a string"):
-        repair(MODEL, ["dogs"], ["(NP dogs)"])  # type: ignore[arg-type]
+        assert repair(MODEL, words, tree.bracketed()).tree == tree
+        assert repair(MODEL, words, "").tree == MODEL.parse(words).tree
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=30))
+def test_belief_is_bayes_rule_with_rates_that_fit_it(candidates: list[tuple[float, bool]]) -> None:
+    p, is_given = map(np.array, zip(*candidates, strict=True))
+    q = believe(p, is_given)
+    assert ((q >= 0.0) & (q <= 1.0)).all()
+    assert (q[p == 0.0] == 0.0).all()
+    odds = np.full(len(p), np.nan)
+    inside = (p > 1e-6) & (p < 1.0 - 1e-6) & (q > 1e-9) & (q < 1.0 - 1e-9)
+    odds[inside] = q[inside] / (1.0 - q[inside]) * (1.0 - p[inside]) / p[inside]
+    for kind in (is_given, ~is_given):  # one factor of the odds for all that are given, and one for all others
+        known = odds[inside & kind]
+        if len(known):
+            np.testing.assert_allclose(known, known[0], rtol=1e-3)
+    if (inside & is_given).any() and (inside & ~is_given).any():
+        assert odds[inside & is_given][0] > odds[inside & ~is_given][0] * (1.0 - 1e-4)
 
 
 def relabelled(tree: Phrase, which: int, label: str) -> Phrase:
@@ -83,7 +97,7 @@ def test_planted_labels_are_the_most_doubtful() -> None:
     assert {doubt.tree for doubt in doubts[:3]} == set(planted)
     for doubt in doubts[:3]:
         assert doubt.constituent.label == planted[doubt.tree][1]
-        assert doubt.instead is not None and doubt.instead[1] > doubt.posterior
+        assert doubt.instead[1] > doubt.posterior
         assert doubt.instead[0] in list_constituents(TREES[doubt.tree])
 
 
