@@ -1,5 +1,6 @@
 """Hold the latent tree model that all formalisms share: what it is asked for, and what it answers."""
 
+from spectral_latent.model.jackknife import Estimates, Jackknife
 from spectral_latent.model.latent_tree import LatentTreeModel, Member
 from spectral_latent.model.parses import (
     Parse,
@@ -14,6 +15,8 @@ from spectral_latent.model.parses import (
 from spectral_latent.model.surprisal import NextWords, Prefixes, Surprisal, Unit, entropies
 
 __all__ = [
+    "Estimates",
+    "Jackknife",
     "LatentTreeModel",
     "Member",
     "NextWords",

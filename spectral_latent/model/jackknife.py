@@ -1,0 +1,135 @@
+"""Give standard errors to estimates: by models that were trained without one group of examples each.
+
+| here | meaning |
+| --- | --- |
+| G | the number of groups, into which examples are divided at random |
+| θ | an estimate of the model of all examples: a probability, a posterior, a surprisal, or any other number |
+| θ_g | the estimate of the model without group g; θ̄ is their mean |
+| s² = (G - 1) / G Σ_g (θ_g - θ̄)² | the squared standard error (Tukey 1958; Shao and Wu 1989 for groups) |
+| θ ± t s | the interval, with the quantile t of Student's distribution with G - 1 degrees of freedom |
+
+Estimates must be smooth functions of the examples, and the same in every basis of the latent states.  So they are for
+the method of moments with fixed numbers of states.  EM may reach another local optimum without a group, and a number of
+states that is chosen may change; the errors then contain these differences, too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import scipy
+
+from spectral_latent._options import Above, AtLeast, Below, checked
+from spectral_latent.estimation import EstimationError, Listener, Progress, silent
+from spectral_latent.trees import FloatArray, IntArray
+
+__all__ = ["Estimates", "Jackknife"]
+
+Model = TypeVar("Model")
+
+_FEWEST = 10  # examples for each group
+_FEWEST_GROUPS = 3  # with a finite estimate, for an error
+
+
+class Estimates(NamedTuple):
+    """Estimates with their standard errors, arrays of one shape.
+
+    value: the estimates of the model of all examples.
+    error: their standard errors; NaN where fewer than three groups have a finite estimate.
+    n_groups: the number of groups that each error is computed from.
+    """
+
+    value: FloatArray
+    error: FloatArray
+    n_groups: IntArray
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Compute the lower and the upper ends of intervals.
+
+        level: the probability, about, that an interval covers the truth.
+
+        >>> low, high = Estimates(np.array([1.0]), np.array([0.5]), np.array([20])).interval()
+        >>> low.round(2), high.round(2)
+        (array([-0.05]), array([2.05]))
+        """
+        checked("level", level, Annotated[float, Above(0.0), Below(1.0)])
+        t = scipy.stats.t.ppf(0.5 + level / 2.0, np.maximum(self.n_groups - 1, 1))
+        return self.value - t * self.error, self.value + t * self.error
+
+    def is_zero(self, level: float = 0.95) -> Any:
+        """Tell where the interval contains zero: an estimate p̂ < 0 there is zero within its error.
+
+        level: as for `interval`.
+        """
+        low, high = self.interval(level)
+        return (low <= 0.0) & (high >= 0.0)
+
+
+class Jackknife(Generic[Model]):
+    """A model, and those that lack one group of its examples each.
+
+    train: trains a model on a list of examples; the same list gives the same model.
+    examples: the examples, which are kept in memory.
+    n_groups: the number of groups; errors of more groups are more precise.
+    seed: the seed by which examples are divided.
+
+    Raises EstimationError for fewer than ten examples for each group.
+
+    >>> from spectral_latent import LatentHMM, EstimatorOptions
+    >>> from spectral_latent.sequence import HMMOptions
+    >>> options = HMMOptions(EstimatorOptions("spectral", n_states=1), choose_states=False, floor=1e-9)
+    >>> jackknife = Jackknife(lambda rows: LatentHMM.train(rows, options), ["a"] * 300 + ["b"] * 100)
+    >>> found = jackknife.estimate(lambda model: np.exp(model.log_probabilities(["a"])))
+    >>> found.value.round(2), found.error.round(2)  # about the root of p (1 - p) / 400
+    (array([0.75]), array([0.02]))
+    """
+
+    def __init__(
+        self,
+        train: Callable[[list[Any]], Model],
+        examples: Iterable[Any],
+        n_groups: int = 20,
+        *,
+        seed: int = 0,
+        listener: Listener = silent,
+    ) -> None:
+        checked("n_groups", n_groups, Annotated[int, AtLeast(2)])
+        every = list(examples)
+        if len(every) < _FEWEST * n_groups:
+            raise EstimationError(
+                f"{len(every)} examples are too few for errors by {n_groups} groups; give {_FEWEST * n_groups}, "
+                f"or ask for at most {max(len(every) // _FEWEST, 2)} groups"
+            )
+        group = np.random.default_rng(seed).permutation(np.arange(len(every)) % n_groups).tolist()
+        listener(Progress("groups", 0, n_groups))
+        self.whole = train(every)
+        self.parts: list[Model] = []
+        for g in range(n_groups):
+            self.parts.append(train([example for example, own in zip(every, group, strict=True) if own != g]))
+            listener(Progress("groups", g + 1, n_groups))
+
+    def estimate(self, f: Callable[[Model], Any]) -> Estimates:
+        """Compute estimates, and their standard errors.
+
+        f: computes numbers of any shape from a model, such as `lambda model: model.score(trees).log`.
+
+        Groups without which an estimate is not finite are left out of its error, with a warning: for example, a rule
+        that only trees of this group have.
+        """
+        value = np.asarray(f(self.whole), dtype=np.float64)
+        of_parts = np.stack([np.asarray(f(part), dtype=np.float64) for part in self.parts])
+        is_finite = np.isfinite(of_parts)
+        n = is_finite.sum(axis=0)
+        if (lost := int((n < len(self.parts)).sum())) and np.isfinite(value).any():
+            warnings.warn(
+                f"{lost} of {value.size} estimates are not finite without some groups, which their errors leave out",
+                stacklevel=2,
+            )
+        safe = np.where(is_finite, of_parts, 0.0)
+        mean = safe.sum(axis=0) / np.maximum(n, 1)
+        squares = np.where(is_finite, (of_parts - mean) ** 2, 0.0).sum(axis=0, where=is_finite)
+        error = np.sqrt(squares * (n - 1.0) / np.maximum(n, 1))
+        return Estimates(value, np.where((n >= _FEWEST_GROUPS) & np.isfinite(value), error, np.nan), n)
