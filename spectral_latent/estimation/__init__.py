@@ -45,6 +45,7 @@ from spectral_latent.estimation.progress import (
     Progress,
     silent,
 )
+from spectral_latent.estimation.ranks import find_ranks
 
 __all__ = [
     "EM",
@@ -77,6 +78,7 @@ __all__ = [
     "TreebankShard",
     "dismiss_workers",
     "estimate",
+    "find_ranks",
     "hash_columns",
     "inside_templates",
     "mix_with_mean",
