@@ -102,7 +102,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
 
         >>> automaton = WeightedAutomaton.train(["ab", "", "ab", "abab"], AutomatonOptions(n_states=2))
         >>> [round(automaton(string), 2) for string in ("ab", "ba")]
-        [0.31, 0.0]
+        [0.24, 0.0]
         """
         options = given_or(AutomatonOptions(), options)
         names: Vocabulary[Hashable] = Vocabulary()

@@ -78,7 +78,7 @@ def annotate(
         sentences = [each.words for each in read_sentences(file, form, Tokenisation(frozenset()), console).sentences]
     try:
         project = Project(trees, sentences, options, annotator)
-    except BusyError as error:
+    except (BusyError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     try:
         server = serve(project, port, other=compare, order=order)

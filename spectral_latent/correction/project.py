@@ -22,7 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from spectral_latent.constituency import ConstituencyOptions, Phrase, Suggestion, Workbench, clean
+from spectral_latent.constituency import ConstituencyOptions, Phrase, Suggestion, Workbench, clean, suggest_trees
 from spectral_latent.constituency.cleaning import without_functions
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import TreebankFile, parse_brackets
@@ -66,7 +66,8 @@ class Project:
     options: the settings of the parser; None for those of the preset `fast`.
     annotator: the name that the history has for accepted trees.
 
-    Raises BusyError if another process has the project, and CorpusError for a file that has something else than trees.
+    Raises BusyError if another process has the project, CorpusError for a file that has something else than trees, and
+    ValueError if there are neither trees nor sentences.
     """
 
     def __init__(
@@ -77,6 +78,9 @@ class Project:
         annotator: str = "",
     ) -> None:
         self.path = Path(trees)
+        waiting = [list(words) for words in sentences]
+        if not any(waiting) and not self.path.exists():
+            raise ValueError(f"{self.path} is not there, and there are no sentences; name a file of trees, or a text")
         self.annotator = annotator
         self.history = self.path.with_name(self.path.name + ".history")
         self._lock = threading.RLock()
@@ -93,11 +97,11 @@ class Project:
                 if tree is not None
             ]
             done = Counter(tuple(item.words) for item in self.items)
-            for number, words in enumerate(sentences, start=1):
+            for number, words in enumerate(waiting, start=1):
                 if done[tuple(words)]:
                     done[tuple(words)] -= 1
                 elif words:
-                    self.items.append(Item(f"sentence {number}", list(words), None))
+                    self.items.append(Item(f"sentence {number}", words, None))
             self.bench = Workbench(
                 {str(item.number): self._tree(item) for item in self.items if item.number is not None}, options
             )
@@ -280,7 +284,8 @@ class Project:
         """Compute the expected errors of the suggestions for the sentences that wait, at most 300."""
         waiting = [item for item in self.items if item.number is None][:_WAITING]
         with self._lock:
-            found = self.bench.suggest([item.words for item in waiting])
+            model = self.bench.model
+        found = suggest_trees(model, [item.words for item in waiting])  # without the lock, so that others are answered
         for item, suggestion in zip(waiting, found, strict=True):
             item.errors = suggestion.expected_errors
 

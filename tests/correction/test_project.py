@@ -162,6 +162,12 @@ def test_agreement_is_that_of_hand(path: Path, tmp_path: Path) -> None:
     project.close()
 
 
+def test_a_project_of_nothing_is_refused_and_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no sentences"):
+        Project(tmp_path / "absent.mrg", [[]])
+    assert not list(tmp_path.iterdir())
+
+
 def test_kappa_of_one_category() -> None:
     assert kappa([("a", "a")] * 3) == 1.0
     assert kappa([("a", "b"), ("b", "a")]) == -1.0
