@@ -111,6 +111,11 @@ class Page:
         field = self.browser.find_element("id", "label")
         field.clear()
         field.send_keys(label, Keys.ENTER)
+        # The dialog tells that it has closed in a later event, which a busy machine may delay.
+        self.browser.execute_async_script(
+            "const done = arguments[0]; (function wait() {"
+            " document.getElementById('ask').open ? setTimeout(wait, 20) : setTimeout(done, 200) })()"
+        )
 
     @property
     def message(self) -> str:
