@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -92,8 +91,7 @@ class MarkovEstimator(BaseEstimator):
         """Make a model over positions and its sequences, and compute the number to add to its log-probabilities."""
         check_is_fitted(self)
         model, lacking = self._over_positions(X)
-        if (allowed := allowed_states(states, len(lacking), model.n_states)) is not None:
-            model = replace(model, emission=model.emission * allowed.T)
+        model = model.among(allowed_states(states, len(lacking), model.n_states))
         return model, Sequences.of_lengths(lengths_of(lengths, len(lacking), y)), float(lacking.sum())
 
     def score(
@@ -517,6 +515,4 @@ class SpectralGaussianHMM(MarkovEstimator):
 def _log_likelihood(model: GaussianMarkov, x: FloatArray, lengths: IntArray, allowed: BoolArray | None) -> float:
     """Compute the log-likelihood of observations (N, d) of sequences of some lengths (T,), in allowed states (N, m)."""
     hidden, lacking = model.over_positions(x)
-    if allowed is not None:
-        hidden = replace(hidden, emission=hidden.emission * allowed.T)
-    return expectation([Sequences.of_lengths(lengths)], hidden).log_likelihood + float(lacking.sum())
+    return expectation([Sequences.of_lengths(lengths)], hidden.among(allowed)).log_likelihood + float(lacking.sum())

@@ -9,8 +9,8 @@ import click
 from spectral_latent._texts import printable
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
-from spectral_latent.cli.options import jobs_option, number_option, quiet_option
-from spectral_latent.cli.outputs import OutputFile, results
+from spectral_latent.cli.options import jobs_option, number_option, output_option, quiet_option, sources_argument
+from spectral_latent.cli.outputs import results
 
 __all__ = ["check"]
 
@@ -18,10 +18,10 @@ _HEADER = "tree\twords\tlabel\tposterior\tinstead\tof words\tposterior\ttext\n"
 
 
 @click.command(cls=Command)
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@sources_argument
 @number_option("--folds", "N", "The number of parts that are judged by a parser of the others.", default=4)
 @number_option("--first", "N", "The largest number of labels to list.", default=100)
-@click.option("-o", "--output", metavar="OUT", type=OutputFile(), help="The file to write.")
+@output_option
 @jobs_option
 @quiet_option
 def check(sources: tuple[str, ...], folds: int, first: int, output: Path | None, jobs: int, quiet: bool) -> None:
@@ -37,6 +37,7 @@ def check(sources: tuple[str, ...], folds: int, first: int, output: Path | None,
       spectral-latent check sections/ --first 20 -o doubts.tsv
     """
     from spectral_latent.constituency import check_trees
+    from spectral_latent.constituency.cleaning import tagged_words
     from spectral_latent.estimation.progress import ProgressLine, silent
     from spectral_latent.tasks.sources import treebank
 
@@ -46,9 +47,9 @@ def check(sources: tuple[str, ...], folds: int, first: int, output: Path | None,
     with results(output) as write:
         write(_HEADER)
         for doubt in doubts[:first]:
-            words = [leaf.children[0] for leaf in trees[doubt.tree].preterminals() if leaf.label != "-NONE-"]
+            words = [word for _, word in tagged_words(trees[doubt.tree])]
             part, (instead, p) = doubt.constituent, doubt.instead
-            text = printable(" ".join(map(str, words[part.first : part.end])))
+            text = printable(" ".join(words[part.first : part.end]))
             cells = (doubt.tree + 1, f"{part.first + 1}-{part.end}", part.label, f"{doubt.posterior:.3f}")
             other = (instead.label, f"{instead.first + 1}-{instead.end}", f"{p:.3f}")
             write("\t".join(map(str, (*cells, *other, text))) + "\n")

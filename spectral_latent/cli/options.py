@@ -88,6 +88,7 @@ def made_file_option(metavar: str, text: str) -> _Decorator:
     return click.option("-o", "--output", metavar=metavar, required=True, type=OutputFile(), help=text)
 
 
+output_option = click.option("-o", "--output", metavar="OUT", type=OutputFile(), help="The file to write.")
 sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 column_option = click.option(
     "--column",

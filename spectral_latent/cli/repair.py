@@ -8,8 +8,8 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
-from spectral_latent.cli.options import quiet_option
-from spectral_latent.cli.outputs import OutputFile, results
+from spectral_latent.cli.options import output_option, quiet_option
+from spectral_latent.cli.outputs import results
 
 __all__ = ["repair"]
 
@@ -17,7 +17,7 @@ __all__ = ["repair"]
 @click.command(cls=Command)
 @click.argument("model")
 @click.argument("file", default="-")
-@click.option("-o", "--output", metavar="OUT", type=OutputFile(), help="The file to write.")
+@output_option
 @quiet_option
 def repair(model: str, file: str, output: Path | None, quiet: bool) -> None:
     """Mend broken bracket strings.

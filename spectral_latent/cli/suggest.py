@@ -10,8 +10,8 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
-from spectral_latent.cli.options import format_options, quiet_option
-from spectral_latent.cli.outputs import OutputFile, results
+from spectral_latent.cli.options import format_options, json_option, output_option, quiet_option
+from spectral_latent.cli.outputs import results
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
@@ -24,8 +24,8 @@ __all__ = ["suggest"]
 @click.argument("file", default="-")
 @format_options
 @click.option("--rank", is_flag=True, help="Write the sentences with the most expected errors first.")
-@click.option("--json", "as_json", is_flag=True, help="Write a row of JSON for each sentence.")
-@click.option("-o", "--output", metavar="OUT", type=OutputFile(), help="The file to write.")
+@json_option
+@output_option
 @quiet_option
 def suggest(
     model: str, file: str, form: Format | None, rank: bool, as_json: bool, output: Path | None, quiet: bool

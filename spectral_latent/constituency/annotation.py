@@ -8,7 +8,7 @@ or short of words, and finds the tree over the given words that agrees best with
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
 from typing import Any, NamedTuple
@@ -140,20 +140,14 @@ def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> li
     """Suggest the trees of a batch, whose charts are made once."""
     inputs = [unknown_phrase(words) for words in sentences]
     charts = model.charts(inputs)
-    parses = model.find(inputs, 1, charts=charts, scored=False)
-    _, parts = model.find_parts(charts, list(chain.from_iterable(sentences)))
+    _, parts = found_parts = model.find_parts(charts, list(chain.from_iterable(sentences)))
+    parses = model.find(inputs, 1, charts=charts, found=found_parts, scored=False)
     suggestions = []
     for at, (parse,) in enumerate(parses):
         of_sentence = parts.of_sentence(at)
         posteriors = dict(zip(model.labels.named(of_sentence), of_sentence.posterior.tolist(), strict=True))
         found = list(dict.fromkeys(map(_plain, list_constituents(parse.tree))))
-        in_tree = set(found)
-        others = sorted(
-            ((part, p) for part, p in posteriors.items() if p >= _LEAST and part not in in_tree),
-            key=lambda pair: (-pair[1], pair[0]),
-        )
-        instead = {part: [other for other in others if _excludes(part, other[0])] for part in found}
-        alternatives = {part: several for part, several in instead.items() if several}
+        alternatives = _alternatives(posteriors, found, _LEAST)
         of_tree = {part: posteriors.get(part, 0.0) for part in found}
         suggestions.append(Suggestion(parse.tree, of_tree, alternatives, parse.is_fallback))
     return suggestions
@@ -222,18 +216,22 @@ def _doubts_of(model: ConstituencyModel, number: int, tree: Phrase) -> list[Doub
     posteriors = model.posteriors(list(tree.words()))
     if not posteriors:
         return []
-    found = list_constituents(tree)
+    likeliest = _alternatives(posteriors, list(dict.fromkeys(list_constituents(tree))))
+    doubts = (Doubt(number, part, posteriors.get(part, 0.0), instead) for part, (instead, *_) in likeliest.items())
+    return [doubt for doubt in doubts if doubt.instead[1] > doubt.posterior]
+
+
+def _alternatives(
+    posteriors: Mapping[Constituent, float], found: Sequence[Constituent], least: float = -np.inf
+) -> dict[Constituent, list[tuple[Constituent, float]]]:
+    """List what would stand in the place of each constituent of a tree, the likeliest first, if there is anything."""
     in_tree = set(found)
     others = sorted(
-        ((part, p) for part, p in posteriors.items() if part not in in_tree), key=lambda pair: (-pair[1], pair[0])
+        ((part, p) for part, p in posteriors.items() if p >= least and part not in in_tree),
+        key=lambda pair: (-pair[1], pair[0]),
     )
-    doubts = []
-    for part in dict.fromkeys(found):
-        own = posteriors.get(part, 0.0)
-        instead = next((other for other in others if _excludes(part, other[0])), None)
-        if instead is not None and instead[1] > own:
-            doubts.append(Doubt(number, part, own, instead))
-    return doubts
+    instead = {part: [other for other in others if _excludes(part, other[0])] for part in found}
+    return {part: several for part, several in instead.items() if several}
 
 
 def _excludes(part: Constituent, other: Constituent) -> bool:

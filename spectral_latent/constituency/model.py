@@ -348,8 +348,9 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         """Find the best trees of each sentence of a batch, in a list that processes exchange cheaply.
 
         inputs: the words of each sentence, or the words with constraints on the tree.
-        settings: `charts`, the charts of the sentences under each grammar; `scored`, whether to weigh the trees;
-        `given`, for each sentence the constituents that someone gives, which may be wrong; see `belief`.
+        settings: `charts`, the charts of the sentences under each grammar; `found`, what `find_parts` finds in them;
+        `scored`, whether to weigh the trees; `given`, for each sentence the constituents that someone gives, which may
+        be wrong (`belief`).
         """
         return ParsesOfBatch(super().find(inputs, n_best, **settings))
 
@@ -359,6 +360,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         n_best: int,
         *,
         charts: Sequence[Charts] | None = None,
+        found: tuple[PhraseEvidence, Parts] | None = None,
         scored: bool = True,
         given: Sequence[Sequence[Constituent]] | None = None,
     ) -> list[Parses[Phrase]]:
@@ -378,7 +380,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
                 )
         grammars = [charts_of.grammar for charts_of in charts]
         words = list(chain.from_iterable(tree.sentence for tree in sentences))
-        evidence, parts = self.find_parts(charts, words)
+        evidence, parts = found or self.find_parts(charts, words)
         if given is not None:
             parts = self._believed(parts, given)
         trees = self._bracketings(sentences, evidence, parts, n_best)

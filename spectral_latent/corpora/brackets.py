@@ -162,7 +162,7 @@ class Markup(NamedTuple):
         """Find the markup of a text by its first trees, which have their outer brackets."""
         if not any(isinstance(part, Phrase) and part.label == "ID" for tree in trees[:1] for part in tree.children):
             return Markup(False, False)
-        words = [word for tree in trees for tag, word in tagged_words(tree) if is_word(tag, word)]
+        words = [word for tree in trees[:_SAMPLE] for tag, word in tagged_words(tree) if is_word(tag, word)]
         return Markup(True, 2 * sum(_form(word) != word for word in words) > len(words))
 
     def remove(self, tree: Phrase, changes: Changes) -> Phrase | None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spectral_latent.constituency import Changes, Phrase
-from spectral_latent.constituency.cleaning import EMPTY_TAG
+from spectral_latent.constituency.cleaning import EMPTY_TAG, tagged_words
 from spectral_latent.corpora.brackets import Markup, is_word, raw_trees
 from spectral_latent.corpora.text import read_text
 from spectral_latent.files import write_whole
@@ -65,7 +65,7 @@ class TreebankFile:
         self.path = os.fspath(path)
         self._pieces = list(_pieces(text))  # the text of each tree with what stands before it, and the text at the end
         self._raw = [tree for tree, _ in raw_trees(text, self.path)] if text.strip() else []
-        self._markup = Markup.of(self._raw[:100])
+        self._markup = Markup.of(self._raw)
         changes = Changes()
         self.trees = [self._markup.remove(tree, changes) for tree in self._raw]
 
@@ -204,7 +204,7 @@ def _analyse(raw: Phrase, markup: Markup) -> tuple[_Old, list[Phrase], list[Phra
 def _revise(raw: Phrase, tree: Phrase, markup: Markup) -> Phrase:
     """Give a corrected tree what the tree of the file has besides."""
     plain = markup.remove(raw, Changes())
-    words = [] if plain is None else _words_of(plain)
+    words = [] if plain is None else [word for _, word in tagged_words(plain)]
     if list(tree.words()) != words:
         raise ValueError(f"the new tree has the words {list(tree.words())}, and the old one {words}")
     old, before, after = _analyse(raw, markup)
@@ -215,11 +215,6 @@ def _revise(raw: Phrase, tree: Phrase, markup: Markup) -> Phrase:
         above.children.insert(place, _Node("", at, at, [], extra=extra))
     new = _phrase(top)
     return Phrase("", (*before, new, *after)) if raw.label == "" else new
-
-
-def _words_of(tree: Phrase) -> list[str]:
-    """List the words of a tree without empty elements."""
-    return [str(leaf.children[0]) for leaf in tree.preterminals() if leaf.label != EMPTY_TAG]
 
 
 def _node(phrase: Phrase, old: _Old, places: Iterator[int]) -> _Node:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from spectral_latent.constituency import Constituent, Phrase
+from spectral_latent.constituency import Phrase
 from spectral_latent.correction.project import ChangedError, Order, Project
 
 __all__ = ["create_app", "serve"]
@@ -103,9 +103,9 @@ def create_app(project: Project, port: int, *, other: str | None = None, order: 
             words=item.words,
             done=item.number is not None,
             tree=to_list(tree),
-            parts=[[*_place(part), round(p, 4)] for part, p in found.parts.items()],
+            parts=[[*part, round(p, 4)] for part, p in found.parts.items()],
             alternatives=[
-                [*_place(part), [[*_place(instead), round(p, 4)] for instead, p in several[:5]]]
+                [*part, [[*instead, round(p, 4)] for instead, p in several[:5]]]
                 for part, several in found.alternatives.items()
             ],
             expected_errors=round(found.expected_errors, 2),
@@ -171,10 +171,6 @@ def serve(project: Project, port: int, **settings: Any) -> Any:
     server = make_server(LOOPBACK, port, none, threaded=True, request_handler=Handler)
     server.app = create_app(project, server.server_port, **settings)
     return server
-
-
-def _place(part: Constituent) -> tuple[int, int, str, bool]:
-    return part.first, part.end, part.label, part.is_tag
 
 
 def to_list(tree: Phrase) -> list[Any]:

@@ -139,7 +139,7 @@ class Moments(RuleTable):
 
     def __add__(self, other: Moments) -> Moments:
         """Add the moments of two shards that share states and projections."""
-        return replace(self._plus(other), outside=self.outside + other.outside, inside=self.inside + other.inside)
+        return replace(self.merge(other), outside=self.outside + other.outside, inside=self.inside + other.inside)
 
     def transform_projections(self, states: IntArray, inside: list[FloatArray], outside: list[FloatArray]) -> Moments:
         """Compute the moments after linear maps of the projections, y to A y and z to B z.

@@ -174,30 +174,20 @@ def _with_rules(table: Table, missing: Sequence[IntArray], n_symbols: int, value
     states = np.append(table.states, np.ones(n_symbols - len(table.states), dtype=np.int64))
     has_state = (np.arange(width) < states[:, None]).astype(np.float64)
     leaf, unary, binary = missing
-    leaf_rules, of_leaf = _sorted(table.rules.leaf, leaf)
-    unary_rules, of_unary = _sorted(table.rules.unary, unary)
-    binary_rules, of_binary = _sorted(table.rules.binary, binary)
-    everything = list(table.binary)
+    tensors = []
     for rule in binary:
         first, second, third = (np.full((1, m), value) for m in states[rule].tolist())
-        everything.append(Tensor(first, second, third))
-    pairs = has_state[unary[:, 0], :, None] * has_state[unary[:, 1], None, :]
-    return replace(
+        tensors.append(Tensor(first, second, third))
+    further = replace(
         table,
-        rules=Rules(leaf_rules, unary_rules, binary_rules),
+        rules=Rules(leaf, unary, binary),
         states=states,
-        root=np.append(table.root, np.zeros((n_symbols - len(table.root), width)), axis=0),
-        leaf=np.append(table.leaf, has_state[leaf[:, 0]] * value, axis=0)[of_leaf],
-        unary=np.append(table.unary, value * pairs, axis=0)[of_unary],
-        binary=Tensors.of(everything[r] for r in of_binary.tolist()),
+        root=np.zeros((n_symbols, width)),
+        leaf=has_state[leaf[:, 0]] * value,
+        unary=value * has_state[unary[:, 0], :, None] * has_state[unary[:, 1], None, :],
+        binary=Tensors.of(tensors),
     )
-
-
-def _sorted(rules: IntArray, others: IntArray) -> tuple[IntArray, IntArray]:
-    """Join two tables of rules (R, k) in lexicographic order; also return the old number (R,) of each."""
-    joined = np.concatenate([rules, others])
-    order = np.lexsort(joined.T[::-1])
-    return joined[order], order
+    return table.merge(further)
 
 
 def _without_zeros(counts: Counts) -> Counts:

@@ -23,7 +23,8 @@ import numpy as np
 import scipy
 
 from spectral_latent._options import Above, AtLeast, Below, checked
-from spectral_latent.estimation import EstimationError, Listener, Progress, silent
+from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.model.parts import jackknife
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["Estimates", "Jackknife"]
@@ -104,12 +105,10 @@ class Jackknife(Generic[Model]):
                 f"or ask for at most {max(len(every) // _FEWEST, 2)} groups"
             )
         group = np.random.default_rng(seed).permutation(np.arange(len(every)) % n_groups).tolist()
-        listener(Progress("groups", 0, n_groups))
         self.whole = train(every)
-        self.parts: list[Model] = []
-        for g in range(n_groups):
-            self.parts.append(train([example for example, own in zip(every, group, strict=True) if own != g]))
-            listener(Progress("groups", g + 1, n_groups))
+        weighted = [(example, 1.0) for example in every]
+        parts = jackknife(weighted, n_groups, lambda some, _: train(some), listener, folds=group, stage="groups")
+        self.parts = [part for part, *_ in parts]
 
     def estimate(self, f: Callable[[Model], Any]) -> Estimates:
         """Compute estimates, and their standard errors.

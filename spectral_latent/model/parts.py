@@ -111,6 +111,9 @@ def jackknife(
     n_folds: int,
     learn: Callable[[list[Tree], list[float]], Model],
     listener: Listener = silent,
+    *,
+    folds: Sequence[int] | None = None,
+    stage: str = "folds",
 ) -> Iterator[tuple[Model, list[Tree], list[float]]]:
     """Yield for each fold a model that learnt from the other folds, and the trees of the fold with their weights.
 
@@ -120,6 +123,8 @@ def jackknife(
     weighted: the trees and their weights.
     n_folds: the number of folds; fewer if there are fewer trees.
     learn: makes a model of trees and weights.
+    folds: the fold of each tree, in place of its number modulo the number of folds.
+    stage: the name of the work, which the listener is told.
 
     >>> for model, held_out, weights in jackknife([("a", 1.0), ("b", 1.0), ("c", 2.0)], 2, lambda trees, _: trees):
     ...     print(model, held_out, weights)
@@ -127,14 +132,15 @@ def jackknife(
     ['a', 'c'] ['b'] [1.0]
     """
     n_folds = min(n_folds, len(weighted))
-    listener(Progress("folds", 0, n_folds))
+    fold_of = [at % n_folds for at in range(len(weighted))] if folds is None else folds
+    listener(Progress(stage, 0, n_folds))
     for fold in range(n_folds if n_folds > 1 else 0):
-        rest = [pair for at, pair in enumerate(weighted) if at % n_folds != fold]
-        held_out = weighted[fold::n_folds]
+        rest = [pair for pair, own in zip(weighted, fold_of, strict=True) if own != fold]
+        held_out = [pair for pair, own in zip(weighted, fold_of, strict=True) if own == fold]
         # Do not keep the model here: its memory is free as soon as the caller drops it.
         yield (
             learn([tree for tree, _ in rest], [weight for _, weight in rest]),
             [tree for tree, _ in held_out],
             [weight for _, weight in held_out],
         )
-        listener(Progress("folds", fold + 1, n_folds))
+        listener(Progress(stage, fold + 1, n_folds))

@@ -142,8 +142,12 @@ class RuleTable(ShortRepr):
             binary=Tensors.of(self.binary[r] for r in binary.tolist()),
         )
 
-    def _plus(self: Table, other: Table) -> Table:
-        """Add the numbers of the rules of both tables."""
+    def merge(self: Table, other: Table) -> Table:
+        """Add the numbers of the rules of both tables; a rule or a symbol that one table lacks counts as zero there.
+
+        other: a table of the same kind, whose symbols have the same numbers of states.
+        Raises ValueError if they have others, or if the largest numbers of states differ.
+        """
         common = min(self.n_symbols, other.n_symbols)
         width = self.root.shape[1]
         if width != other.root.shape[1] or not np.array_equal(self.states[:common], other.states[:common]):
@@ -224,7 +228,7 @@ class Counts(RuleTable):
         Raises ValueError if a symbol has different numbers of states in the tables, or if their largest numbers of
         states differ.
         """
-        return self._plus(other)
+        return self.merge(other)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

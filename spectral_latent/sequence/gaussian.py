@@ -23,7 +23,7 @@ A number that is NaN is missing at random: densities are those of the other numb
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -229,8 +229,7 @@ def gaussian_baum_welch(
     log_likelihood: list[float] = []
     for _ in range(options.iterations + 1):
         hidden, lacking = model.over_positions(x)
-        if allowed is not None:
-            hidden = replace(hidden, emission=hidden.emission * allowed.T)
+        hidden = hidden.among(allowed)
         counts = expectation([sequences], hidden)
         log_likelihood.append(counts.log_likelihood + float(lacking.sum()))
         best = model

@@ -14,7 +14,7 @@ C(x, ·) = diag((1 - stop) ∘ O_x) T is the observable operator of Hsu, Kakade 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -25,7 +25,7 @@ from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.files import Axes, Shares
 from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.trees import FloatArray, IntArray, Rules
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
 
 __all__ = ["HiddenMarkov", "draw_states", "position_counts", "untagged_rules"]
 
@@ -137,6 +137,13 @@ class HiddenMarkov:
             binary=Tensors.scalars(((1.0 - self.stop)[:, None] * self.transition).ravel()),
             probabilities=True,
         )
+
+    def among(self, allowed: BoolArray | None) -> HiddenMarkov:
+        """Let the positions of a model with an observation for each have some states alone; not a distribution then.
+
+        allowed: (N, m) whether each of N positions may have each state; None if nothing is known.
+        """
+        return self if allowed is None else replace(self, emission=self.emission * allowed.T)
 
     def likeliest_states(self, sequences: Sequences) -> tuple[IntArray, float]:
         """Find the likeliest states (N,) of sequences by Viterbi's algorithm, and log p(states, sequences).
