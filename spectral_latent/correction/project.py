@@ -15,7 +15,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -108,6 +108,7 @@ class Project:
         except BaseException:
             self._log.close()
             raise
+        self._elsewhere: set[str] = set()  # trees that `learn` was given
         self._renewal: threading.Thread | None = None
         self._late: list[str] = []  # trees that were accepted while a new start was trained
 
@@ -162,6 +163,32 @@ class Project:
             (found,) = self.bench.suggest([item.words])
             item.errors = found.expected_errors
             return (found.tree if item.number is None else self._tree(item)), found
+
+    def parse(self, sentences: Sequence[Sequence[str]]) -> list[Suggestion]:
+        """Suggest trees for sentences that need not belong to the project.
+
+        sentences: the words of each sentence.
+        """
+        with self._lock:
+            return self.bench.suggest(sentences)
+
+    def learn(self, trees: Mapping[str, Phrase]) -> None:
+        """Let the parser learn trees that another program keeps, in the place of those of the last call.
+
+        trees: the trees by names; they are not written to the project's files.
+        """
+        named = {f"elsewhere {name}": tree for name, tree in trees.items()}
+        with self._lock:
+            for name in sorted(self._elsewhere - named.keys()):
+                self.bench.remove(name)
+            for name, tree in named.items():
+                if name not in self._elsewhere:
+                    self.bench.add(name, tree)
+                elif self.bench.trees[name] != tree:
+                    self.bench.replace(name, tree)
+            self._late += sorted(self._elsewhere | named.keys())
+            self._elsewhere = {*named}
+            self._renew_if_old()
 
     def next(self, after: int, order: Order = "file") -> int | None:
         """Find the next sentence that waits; None if none does.
@@ -272,8 +299,12 @@ class Project:
             assert bench.model is not None  # made here, and not when the next sentence is shown
             with self._lock:
                 for name in dict.fromkeys(self._late):
-                    change = bench.replace if name in bench.trees else bench.add
-                    change(name, self.bench.trees[name])
+                    if name not in self.bench.trees:
+                        bench.remove(name)
+                    elif name not in bench.trees:
+                        bench.add(name, self.bench.trees[name])
+                    elif bench.trees[name] != self.bench.trees[name]:
+                        bench.replace(name, self.bench.trees[name])
                 self.bench = bench
             self.rank()
 
