@@ -33,7 +33,7 @@ from spectral_latent.corpora import constituency_trees
 COLUMNS = ("trees", "corrected", "F1", "share", "CPU s")
 FIRST = 100  # trees that are given
 BATCH = 50  # sentences that are corrected together
-ASKED = 400  # sentences of which the next batch is chosen
+ASKED = 150  # sentences of which the next batch is chosen
 HELD_OUT = 300
 MOST = 800  # trees of one text, if a treebank has several
 ICEPAHC = Path(os.environ.get("SPECTRAL_LATENT_DATA", "."), "treebanks", "icepahc")

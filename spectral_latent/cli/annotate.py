@@ -34,7 +34,7 @@ __all__ = ["annotate"]
     type=click.Choice(["file", "surest", "unsure"]),
     default="file",
     show_default=True,
-    help="The next sentence: the next of TEXT, or that with the fewest or the most expected errors a word.",
+    help="The next sentence: the next of TEXT, or that with the most or the fewest words for an expected error.",
 )
 @click.option("--annotator", metavar="NAME", default="", help="The name that the history has for accepted trees.")
 @click.option("--compare", metavar="OTHER", help="The trees of another annotator, whose agreement is shown.")

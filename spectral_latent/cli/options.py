@@ -98,6 +98,15 @@ column_option = click.option(
 jobs_option = number_option(
     "--jobs", "N", "The number of threads or processes, which does not change the result.", default=1
 )
+errors_option = click.option(
+    "--errors",
+    metavar="SOURCE",
+    multiple=True,
+    help="Add standard errors, from models without a group of the examples of SOURCE, from which MODEL was trained.",
+)
+groups_option = number_option(
+    "--groups", "N", "The number of groups, each of which is left out of one training.", default=20, least=3
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, an object on each line.")
 non_projective_option = click.option(
     "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross."

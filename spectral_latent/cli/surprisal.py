@@ -8,7 +8,7 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
-from spectral_latent.cli.options import AnswerRequest, answer_options, format_options
+from spectral_latent.cli.options import AnswerRequest, answer_options, errors_option, format_options, groups_option
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
@@ -20,23 +20,35 @@ __all__ = ["surprisal"]
 @click.argument("model")
 @click.argument("file", default="-")
 @click.option("--unit", type=click.Choice(["bits", "nats"]), default="bits", show_default=True, help="The unit.")
+@errors_option
+@groups_option
 @format_options
 @answer_options
-def surprisal(wanted: AnswerRequest, model: str, file: str, unit: Literal["bits", "nats"], form: Format | None) -> None:
+def surprisal(
+    wanted: AnswerRequest,
+    model: str,
+    file: str,
+    unit: Literal["bits", "nats"],
+    errors: tuple[str, ...],
+    groups: int,
+    form: Format | None,
+) -> None:
     """Compute the surprisal of the words of FILE or of standard input.
 
     The surprisal of a word is -log p(word | words before it), summed over all trees and continuations.  MODEL is a
     parser or tagger with probabilities, or a model of sequences without tags.  The output is a table with a header and
-    tabs; docs/guide/surprisal.md describes its columns.
+    tabs; docs/guide/surprisal.md describes its columns.  --errors adds the column of standard errors.
 
     \b
     Examples:
       echo "The horse raced past the barn fell ." | spectral-latent surprisal wsj.model
       spectral-latent surprisal wsj.model sentences.txt --unit nats -o surprisal.tsv
     """
+    from spectral_latent._options import counted
     from spectral_latent.tasks.answers import surprisal as surprisal_of
     from spectral_latent.tasks.inputs import FORMATS, read_sentences
     from spectral_latent.tasks.kinds import load_of_prefixes
+    from spectral_latent.tasks.verification import train_without_groups
     from spectral_latent.tasks.watch import users_errors
     from spectral_latent.tasks.writing import SURPRISAL_HEADER, surprisal_text
 
@@ -44,8 +56,19 @@ def surprisal(wanted: AnswerRequest, model: str, file: str, unit: Literal["bits"
     reader, tokenisation = load_of_prefixes(model)
     console.awaits(file, FORMATS[form or "tokens"].awaited)
     given = read_sentences(file, form, tokenisation, console)
+    parts = train_without_groups(model, errors, groups, wanted.jobs, console) if errors else []
+    head = SURPRISAL_HEADER.replace("\n", "\terror\n") if errors else SURPRISAL_HEADER
+    fewer = 0
     with wanted.answers(given, console) as answers, users_errors():
-        found = surprisal_of(reader, given, unit, wanted.jobs)
-        for sentence, of_words in console.beside_output.bar(found, "Reading"):
-            header = "" if answers.sentences or wanted.form == "json" else SURPRISAL_HEADER
-            answers.add(sentence, header + surprisal_text(sentence, of_words, wanted.form))
+        found = surprisal_of(reader, given, unit, wanted.jobs, parts)
+        for sentence, of_words, estimates in console.beside_output.bar(found, "Reading"):
+            header = "" if answers.sentences or wanted.form == "json" else head
+            if estimates is not None:
+                fewer += int((estimates.n_groups < groups).sum())
+            of_errors = None if estimates is None else estimates.error
+            answers.add(sentence, header + surprisal_text(sentence, of_words, wanted.form, of_errors))
+    if fewer:
+        console.message(
+            f"Errors of {counted(fewer, 'word')} are computed from fewer than {groups} groups: without the others, "
+            f"their surprisal is not finite"
+        )

@@ -31,7 +31,7 @@ from spectral_latent.evaluation import score_brackets
 __all__ = ["BusyError", "ChangedError", "Item", "Order", "Project"]
 
 Order = Literal["file", "surest", "unsure"]
-_WAITING = 300  # sentences whose expected errors are compared
+_WAITING = 150  # sentences whose expected errors are compared
 
 
 class BusyError(RuntimeError):
@@ -194,16 +194,16 @@ class Project:
         """Find the next sentence that waits; None if none does.
 
         after: the number of the present item.
-        order: the first one after the present one; or the one with the fewest or the most expected errors a word, of
-            the next 300, as far as `rank` has told.
+        order: the first one after the present one; or, of the next 150, the one with the most words for an expected
+            error, or with the fewest, as far as `rank` has told.  Among few sentences, sure and unlike ones are next.
         """
         places = [*range(after + 1, len(self.items)), *range(min(after + 1, len(self.items)))]
         waiting: list[int] = [at for at in places if self.items[at].number is None]
         if not waiting or order == "file":
             return waiting[0] if waiting else None
         sign = 1.0 if order == "surest" else -1.0
-        errors = [sign * (self.items[at].errors or 0.0) / len(self.items[at].words) for at in waiting[:_WAITING]]
-        return waiting[errors.index(min(errors))]
+        gain = [sign * len(self.items[at].words) / (1.0 + (self.items[at].errors or 0.0)) for at in waiting[:_WAITING]]
+        return waiting[gain.index(max(gain))]
 
     def _item(self, at: int) -> Item:
         if not 0 <= at < len(self.items):
@@ -312,7 +312,7 @@ class Project:
         self._renewal.start()
 
     def rank(self) -> None:
-        """Compute the expected errors of the suggestions for the sentences that wait, at most 300."""
+        """Compute the expected errors of the suggestions for the sentences that wait, at most 150."""
         waiting = [item for item in self.items if item.number is None][:_WAITING]
         with self._lock:
             model = self.bench.model

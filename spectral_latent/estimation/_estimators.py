@@ -276,11 +276,11 @@ class CountsEstimator(StateOptions, Estimator):
 
 @dataclass(frozen=True)
 class Clusters(CountsEstimator, ProjectionOptions):
-    """States are clusters of the projections of nodes, by k-means."""
+    """States are clusters of the projections of nodes, which are cut across their principal directions."""
 
     def _clusters(self, treebank: Treebank, jobs: int | None, listener: Listener) -> NodeClusters:
         """Find the clusters of nodes."""
-        return NodeClusters.learn(treebank, Projection.learn(treebank.shards, self, jobs, listener), self.seed, jobs)
+        return NodeClusters.learn(treebank, Projection.learn(treebank.shards, self, jobs, listener), jobs)
 
     def count(self, treebank: Treebank, jobs: int | None, listener: Listener) -> tuple[Counts, FloatArray | None]:
         """Count rules with clusters of nodes as states."""

@@ -55,7 +55,7 @@ class StateOptions(Options):
 
     n_states: m, the largest number of states of a symbol; symbols with few nodes get fewer states.
     smoothing: C of slide 25, or None for no smoothing.
-    seed: the seed of the starts of singular value decompositions, clusters and random states.
+    seed: the seed of the starts of singular value decompositions, and of random states.
     """
 
     n_states: Annotated[int, AtLeast(1)] = 16

@@ -1,13 +1,19 @@
-"""Find states as clusters of nodes (Narayan and Cohen 2015): k-means on projected inside and outside trees.
+"""Find states as clusters of nodes (Narayan and Cohen 2015): projected inside and outside trees are cut in two, again
+and again, across the direction in which they vary most.
 
 | here | meaning |
 | --- | --- |
 | point of node i | [y_i; σ ∘ z_i] = [Uᵀφ; Vᵀψ], each half scaled to unit mean square |
+| direction of a cluster | the first principal component of its points |
+| cut | the place on this direction at which the sum of squared distances from the two centres is least |
 | state h(i) | the number of the nearest centre of the node's symbol |
 
+Of all clusters of a symbol, the one whose cut lowers the sum of squares most is cut next (Boley 1998, Principal
+direction divisive partitioning).  Narayan and Cohen find the clusters by k-means, whose result depends on a random
+start; here nothing is drawn.
+
 Centres are found on the points of every k-th node of a symbol; k grows with the number of nodes, so that memory is
-bounded.  k-means starts several times by k-means++ (Arthur and Vassilvitskii 2007), and the start with the smallest sum
-of squared distances is kept.
+bounded.
 """
 
 from __future__ import annotations
@@ -17,21 +23,19 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._projections import ProjectedTrees, Projection, by_symbol
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
 from spectral_latent.operators import Counts, Tensor, Tensors, low_rank_tensor
-from spectral_latent.trees import FloatArray, IntArray, Rules, SkeletalTrees
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, SkeletalTrees
 
 __all__ = ["RULES_OF_TASK", "NodeClusters", "cluster_counts", "state_counts"]
 
 RULES_OF_TASK = 64  # the number of tensors of one task, which takes some hundredths of a second
-_ITERATIONS = 9  # iterations of k-means; the final assignment to the nearest centre is the tenth
-_STARTS = 4  # starts of k-means, of which the best is kept: a single start may cost 2 F1
 _POINTS = 1 << 15  # the number of points of a symbol, about
+_ROUNDING = 1e-12  # the share of the sum of squares that a cut must lower it by
 
 
 class _Sample(NamedTuple):
@@ -68,8 +72,8 @@ class NodeClusters(NamedTuple):
         return states
 
     @staticmethod
-    def learn(treebank: Treebank, projection: Projection, seed: int, jobs: int | None = 1) -> NodeClusters:
-        """Find the centres of every symbol by k-means."""
+    def learn(treebank: Treebank, projection: Projection, jobs: int | None = 1) -> NodeClusters:
+        """Find the centres of every symbol."""
         n_nodes = np.array([of_symbol.n_nodes for of_symbol in projection.evidence])
         steps = np.ceil(n_nodes / _POINTS).astype(np.int64)
         samples: dict[int, _Sample] = {}
@@ -78,7 +82,7 @@ class NodeClusters(NamedTuple):
                 halves, weight, square = samples.get(a, _Sample([], [], np.zeros(2)))
                 samples[a] = _Sample([*halves, *sample.halves], [*weight, *sample.weight], square + sample.square)
         counted = [(sample, float(treebank.counts.symbol[a])) for a, sample in samples.items()]
-        return NodeClusters(projection, dict(zip(samples, parallel_map(_centres, counted, jobs, seed), strict=True)))
+        return NodeClusters(projection, dict(zip(samples, parallel_map(_centres, counted, jobs), strict=True)))
 
     def of_nodes(self, shard: TreebankShard) -> IntArray:
         """Find the state (N,) of every node of a shard."""
@@ -115,20 +119,14 @@ def _sample(shard: TreebankShard, projection: Projection, steps: IntArray) -> di
     return samples
 
 
-def _centres(counted: tuple[_Sample, float], seed: int) -> _Centres:
-    """Find at most m centres for the points of a symbol, given a sample and the sum of the weights of all its nodes.
-
-    Of several starts, the one with the smallest sum of squared distances is kept.
-    """
+def _centres(counted: tuple[_Sample, float]) -> _Centres:
+    """Find at most m centres for the points of a symbol, given a sample and the sum of the weights of all its nodes."""
     (parts, weights, square), count = counted
     halves = np.concatenate(parts, axis=1)
     m = halves.shape[2]
     scale = np.maximum(np.sqrt(square / (count * m)), TINY)
     points = _points(halves, scale)
-    weight = np.concatenate(weights)
-    rng = np.random.default_rng(seed)
-    starts = [_k_means(points, weight, m, rng) for _ in range(_STARTS)]
-    centres = min(starts, key=lambda start: float((_relative_distances(points, start).min(axis=1) * weight).sum()))
+    centres = _bisect(points, np.concatenate(weights), m)
     # Leave out centres that are not the nearest centre of any point.
     return _Centres(scale, centres[np.unique(_nearest(points, centres))])
 
@@ -143,35 +141,49 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
     return np.asarray(_relative_distances(points, centres).argmin(axis=1), dtype=np.int64)
 
 
-def _distant_points(points: FloatArray, weight: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
-    """Draw up to k different points from points (n, d) with weights (n,), by k-means++.
+class _Cluster(NamedTuple):
+    """A cluster of points, and the best cut across its principal direction."""
 
-    The probability of a point is proportional to its weight times its squared distance from the nearest point drawn
-    before.  `kmeans2` of scipy draws in the same way, but computes every distance k times, and has no weights.
-    """
+    rows: IntArray  # (n,)
+    centre: FloatArray  # (d,)
+    gain: float  # by how much the cut lowers the sum of squared distances from centres; 0 if all points are equal
+    is_above: BoolArray  # (n,) which points lie above the cut
 
-    drawn = [int(rng.integers(len(points)))]
-    distance = np.full(len(points), np.inf)
-    while len(drawn) < k:
-        np.minimum(distance, scipy.spatial.distance.cdist(points[drawn[-1:]], points, "sqeuclidean")[0], out=distance)
-        if not distance.any():
+    @staticmethod
+    def of(rows: IntArray, points: FloatArray, weight: FloatArray) -> _Cluster:
+        """Find the centre of some rows of points (N, d) of weights (N,), and the cut."""
+        of_row = weight[rows]
+        centre = of_row @ points[rows] / of_row.sum()
+        offset = points[rows] - centre
+        direction = np.linalg.eigh((offset.T * of_row) @ offset)[1][:, -1]
+        direction = direction * np.sign(direction[np.abs(direction).argmax()])
+        place = offset @ direction
+        order = np.argsort(place, kind="stable")
+        place, of_row = place[order], of_row[order]
+        cumulated = of_row.cumsum()
+        below, above = np.maximum([cumulated[:-1], cumulated[-1] - cumulated[:-1]], TINY)
+        # Weighted places sum to 0: the sum s of those below is that of those above with the other sign, and both means
+        # explain s² / below + s² / above.  No cut is between equal places, or after the last one.
+        explained = np.cumsum(of_row * place)[:-1] ** 2 * (1.0 / below + 1.0 / above)
+        gain = np.append(np.where(place[1:] > place[:-1], explained, 0.0), 0.0)
+        at = int(gain.argmax())
+        is_above = np.zeros(len(rows), dtype=np.bool_)
+        is_above[order[at + 1 :]] = True
+        return _Cluster(rows, centre, float(gain[at]), is_above)
+
+
+def _bisect(points: FloatArray, weight: FloatArray, k: int) -> FloatArray:
+    """Cut points (n, d) of weights (n,) into up to k clusters, and return their centres (k, d)."""
+    clusters = [_Cluster.of(np.arange(len(points)), points, weight)]
+    least = _ROUNDING * float(weight @ np.square(points).sum(axis=1))
+    while len(clusters) < k:
+        at = max(range(len(clusters)), key=lambda number: clusters[number].gain)
+        if clusters[at].gain <= least:
             break
-        share = weight * distance
-        drawn.append(int(rng.choice(len(points), p=share / share.sum())))
-    return points[drawn]
-
-
-def _k_means(points: FloatArray, weight: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
-    """Find up to k centres (k, d) of points (n, d) of weights (n,) by Lloyd's algorithm."""
-    centres = _distant_points(points, weight, k, rng)
-    for _ in range(_ITERATIONS):
-        nearest = _nearest(points, centres)
-        size = np.bincount(nearest, weight, minlength=len(centres))[:, None]
-        # The matrix has a column for each point, with the weight of the point in the row of its centre.
-        entries = (weight, nearest, np.arange(len(points) + 1))
-        members = scipy.sparse.csc_array(entries, shape=(len(centres), len(points)))
-        centres = np.where(size > 0, members @ points / np.where(size > 0, size, 1.0), centres)
-    return centres
+        rows, _, _, is_above = clusters[at]
+        clusters[at] = _Cluster.of(rows[~is_above], points, weight)
+        clusters.append(_Cluster.of(rows[is_above], points, weight))
+    return np.stack([cluster.centre for cluster in clusters])
 
 
 class _StateChoices(NamedTuple):

@@ -16,7 +16,7 @@ states that is chosen may change; the errors then contain these differences, too
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.model.parts import jackknife
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["Estimates", "Jackknife"]
+__all__ = ["Estimates", "Jackknife", "divide"]
 
 Model = TypeVar("Model")
 
@@ -46,6 +46,23 @@ class Estimates(NamedTuple):
     value: FloatArray
     error: FloatArray
     n_groups: IntArray
+
+    @staticmethod
+    def of(value: Any, of_parts: Sequence[Any]) -> Estimates:
+        """Compute standard errors.
+
+        value: the estimates of the model of all examples, numbers of any shape.
+        of_parts: the estimates of each model that lacks a group; those that are not finite are left out.
+        """
+        whole = np.asarray(value, dtype=np.float64)
+        parts = np.stack([np.asarray(part, dtype=np.float64) for part in of_parts])
+        is_finite = np.isfinite(parts)
+        n = is_finite.sum(axis=0)
+        safe = np.where(is_finite, parts, 0.0)
+        mean = safe.sum(axis=0) / np.maximum(n, 1)
+        squares = np.where(is_finite, (safe - mean) ** 2, 0.0).sum(axis=0)
+        error = np.sqrt(squares * (n - 1.0) / np.maximum(n, 1))
+        return Estimates(whole, np.where((n >= _FEWEST_GROUPS) & np.isfinite(whole), error, np.nan), n)
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Compute the lower and the upper ends of intervals.
@@ -99,12 +116,7 @@ class Jackknife(Generic[Model]):
     ) -> None:
         checked("n_groups", n_groups, Annotated[int, AtLeast(2)])
         every = list(examples)
-        if len(every) < _FEWEST * n_groups:
-            raise EstimationError(
-                f"{len(every)} examples are too few for errors by {n_groups} groups; give {_FEWEST * n_groups}, "
-                f"or ask for at most {max(len(every) // _FEWEST, 2)} groups"
-            )
-        group = np.random.default_rng(seed).permutation(np.arange(len(every)) % n_groups).tolist()
+        group = divide(len(every), n_groups, seed).tolist()
         self.whole = train(every)
         weighted = [(example, 1.0) for example in every]
         parts = jackknife(weighted, n_groups, lambda some, _: train(some), listener, folds=group, stage="groups")
@@ -118,17 +130,28 @@ class Jackknife(Generic[Model]):
         Groups without which an estimate is not finite are left out of its error, with a warning: for example, a rule
         that only trees of this group have.
         """
-        value = np.asarray(f(self.whole), dtype=np.float64)
-        of_parts = np.stack([np.asarray(f(part), dtype=np.float64) for part in self.parts])
-        is_finite = np.isfinite(of_parts)
-        n = is_finite.sum(axis=0)
-        if (lost := int((n < len(self.parts)).sum())) and np.isfinite(value).any():
+        found = Estimates.of(f(self.whole), [f(part) for part in self.parts])
+        lost = int((found.n_groups < len(self.parts)).sum())
+        if lost and np.isfinite(found.value).any():
             warnings.warn(
-                f"{lost} of {value.size} estimates are not finite without some groups, which their errors leave out",
+                f"{lost} of {found.value.size} estimates are not finite without some groups, which their errors leave "
+                f"out",
                 stacklevel=2,
             )
-        safe = np.where(is_finite, of_parts, 0.0)
-        mean = safe.sum(axis=0) / np.maximum(n, 1)
-        squares = np.where(is_finite, (of_parts - mean) ** 2, 0.0).sum(axis=0, where=is_finite)
-        error = np.sqrt(squares * (n - 1.0) / np.maximum(n, 1))
-        return Estimates(value, np.where((n >= _FEWEST_GROUPS) & np.isfinite(value), error, np.nan), n)
+        return found
+
+
+def divide(n: int, n_groups: int, seed: int = 0) -> IntArray:
+    """Divide n examples at random into groups of equal size, and return the group (n,) of each.
+
+    n: the number of examples.
+    n_groups: the number of groups.
+    seed: the seed of the division.
+    Raises EstimationError for fewer than ten examples for each group.
+    """
+    if n < _FEWEST * n_groups:
+        raise EstimationError(
+            f"{n} examples are too few for errors by {n_groups} groups; give {_FEWEST * n_groups}, "
+            f"or ask for at most {max(n // _FEWEST, 2)} groups"
+        )
+    return np.random.default_rng(seed).permutation(np.arange(n) % n_groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import tee
@@ -13,10 +14,10 @@ from spectral_latent.tasks.reranking import load_reranker
 from spectral_latent.tasks.watch import users_errors
 
 if TYPE_CHECKING:
-    from spectral_latent.model import Parses, Surprisal
+    from spectral_latent.model import Estimates, Parses, Surprisal
     from spectral_latent.reranking import Reranker
 
-__all__ = ["Search", "parse", "score", "surprisal", "tag"]
+__all__ = ["Score", "Search", "parse", "score", "surprisal", "tag"]
 
 _Answer = TypeVar("_Answer")
 _Write = Callable[..., _Answer]  # of a sentence and its parses
@@ -133,31 +134,66 @@ def _tags_of(model: Any, sentences: list[list[str]]) -> list[list[str]]:
 
 
 def surprisal(
-    model: Any, given: Input, unit: Literal["bits", "nats"] = "bits", jobs: int = 1
-) -> Iterator[tuple[InputSentence, Surprisal]]:
+    model: Any, given: Input, unit: Literal["bits", "nats"] = "bits", jobs: int = 1, parts: Sequence[Any] = ()
+) -> Iterator[tuple[InputSentence, Surprisal, Estimates | None]]:
     """Compute the surprisal of each sentence; an empty line has none.
 
     model: a model that has probabilities of prefixes.
     given: the input.
     unit: the unit of surprisal.
     jobs: the number of processes.
+    parts: models that lack a group of examples each, for the standard errors of the surprisal of words.
     """
+    from spectral_latent.model import Estimates
     from spectral_latent.model.batches import map_sentences
 
-    kept, read = tee(sentence for sentence in given.sentences if sentence.sentence.forms)
-    found = map_sentences(type(model).surprisal, model, map(KINDS[model.kind].item, read), jobs, unit)
-    return zip(kept, found, strict=True)
+    kept, *read = tee((sentence for sentence in given.sentences if sentence.sentence.forms), 2 + len(parts))
+    found = (
+        map_sentences(type(each).surprisal, each, map(KINDS[each.kind].item, sentences), jobs, unit)
+        for each, sentences in zip((model, *parts), read, strict=True)
+    )
+    for sentence, whole, *others in zip(kept, *found, strict=True):
+        yield sentence, whole, Estimates.of(whole.total, [each.total for each in others]) if others else None
 
 
-def score(parser: Any, trees: Sequence[Any], jobs: int = 1) -> Iterator[tuple[float, float]]:
-    """Compute the log-probability and the sign of each tree.
+class Score(NamedTuple):
+    """The score of a tree.
+
+    log: the logarithm of the absolute value of its estimated probability p̂.
+    sign: the sign of p̂.
+    error: the standard error of p̂ as a share of its absolute value; NaN where it has none, or was not asked for.
+    is_zero: whether the 95 % interval of p̂ contains zero.
+    n_groups: the number of groups that the error is computed from.
+    """
+
+    log: float
+    sign: float
+    error: float = math.nan
+    is_zero: bool = False
+    n_groups: int = 0
+
+
+def score(parser: Any, trees: Sequence[Any], jobs: int = 1, parts: Sequence[Any] = ()) -> Iterator[Score]:
+    """Score each tree.
 
     parser: the parser.
     trees: trees of the parser's formalism.
     jobs: the number of processes.
+    parts: parsers that lack a group of examples each, for standard errors.
     """
+    import numpy as np
+
+    from spectral_latent.model import Estimates
     from spectral_latent.model.batches import map_sentences
 
-    batches = (trees[first : first + _SCORED] for first in range(0, len(trees), _SCORED))
-    for weight in map_sentences(type(parser).score, parser, batches, jobs):
-        yield from zip(weight.log.tolist(), weight.sign.tolist(), strict=True)
+    batches = [trees[first : first + _SCORED] for first in range(0, len(trees), _SCORED)]
+    found = (map_sentences(type(each).score, each, batches, jobs) for each in (parser, *parts))
+    for whole, *others in zip(*found, strict=True):
+        if not others:
+            yield from map(Score, whole.log.tolist(), whole.sign.tolist())
+            continue
+        with np.errstate(invalid="ignore", over="ignore"):
+            shares = [each.sign * np.exp(each.log - whole.log) for each in others]
+        errors = Estimates.of(np.where(np.isfinite(whole.log), whole.sign, np.nan), shares)
+        columns = (whole.log, whole.sign, errors.error, errors.is_zero(), errors.n_groups)
+        yield from map(Score, *(column.tolist() for column in columns))

@@ -51,10 +51,12 @@ class Run:
         watch: Watch | None = None,
         jobs: int = 1,
         expected: Sequence[Mapping[str, str]] | None = None,
+        keeps: Callable[[int], bool] = lambda number: True,
     ) -> None:
         """Begin a training.
 
         expected: the sources of an earlier record, whose contents the sources must have; None for any contents.
+        keeps: tells whether to learn from an example, by its number from 0.
         """
         from spectral_latent.constituency import Changes
 
@@ -65,6 +67,7 @@ class Run:
         self.n_examples = 0
         self.changes = Changes()
         self._expected = expected
+        self._keeps = keeps
         self._n_words = 0
         self._read: list[dict[str, str]] = []
         self._figures: dict[str, Any] = {}
@@ -98,7 +101,8 @@ class Run:
         for example, weight in self.watch.bar(pairs, f"Reading {self.kind}"):
             self.n_examples += 1
             self._n_words += _n_words(example)
-            yield example, weight
+            if self._keeps(self.n_examples - 1):
+                yield example, weight
         self.watch.has_read()
 
     def digested(self, read: _Read[_T], sources: Sequence[str]) -> Iterator[_T]:

@@ -1,9 +1,9 @@
-"""Train a model again from the record in its file, and compare both."""
+"""Train a model again from the record in its file: the same model to compare both, or models without some examples."""
 
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -15,24 +15,29 @@ from spectral_latent.tasks.watch import RequestError, Watch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["differences_of", "train_again"]
+__all__ = ["differences_of", "train_again", "train_without_groups"]
 
 
-def train_again(file: str, sources: Sequence[str] = (), jobs: int = 1, watch: Watch | None = None) -> Any:
+def train_again(
+    file: str,
+    sources: Sequence[str] = (),
+    jobs: int = 1,
+    watch: Watch | None = None,
+    keeps: Callable[[int], bool] = lambda number: True,
+) -> Any:
     """Train a model with the settings of its record, on sources with the same contents.
 
     file: the file of the model.
     sources: the sources in the order of the record; none for those of the names in the record.
     jobs: the number of threads that learn, and of processes that parse while they learn.
     watch: is told that training begins.
+    keeps: tells whether to learn from an example, by its number from 0.
     """
     from spectral_latent._options import counted
     from spectral_latent.corpora import CorpusError
     from spectral_latent.estimation import EstimationError
 
-    record = record_of(file)
-    if record is None:
-        raise CorpusError(f"{file}: no record of training, which only `spectral-latent train` writes")
+    record = _checked_record(file)
     if "training" not in record:
         raise CorpusError(f"{file}: made by `{record.get('command')}`; run that again, and compare the files")
     try:
@@ -53,11 +58,42 @@ def train_again(file: str, sources: Sequence[str] = (), jobs: int = 1, watch: Wa
                 del given[len(given) - len(of_setting) :]
         if watch is not None:
             watch.message(f"Training again: {record['command']}")
-        return train(Run(given, jobs=jobs, expected=expected), **settings)
+        return train(Run(given, jobs=jobs, expected=expected, keeps=keeps), **settings)
     except (CorpusError, EstimationError, RequestError):
         raise
     except (KeyError, TypeError, ValueError, StopIteration) as error:
         raise CorpusError(f"{file}: this version cannot repeat the training of its record ({error})") from None
+
+
+def _checked_record(file: str) -> dict[str, Any]:
+    """Read the record in a model file."""
+    from spectral_latent.corpora import CorpusError
+
+    record = record_of(file)
+    if record is None:
+        raise CorpusError(f"{file}: no record of training, which only `spectral-latent train` writes")
+    return record
+
+
+def train_without_groups(
+    file: str, sources: Sequence[str], n_groups: int, jobs: int = 1, watch: Watch | None = None
+) -> list[Any]:
+    """Train a model again without one group of its examples each, for standard errors (`model.Jackknife`).
+
+    file: the file of the model.
+    sources: the sources, as for `train_again`.
+    n_groups: the number of groups.
+    jobs: the number of threads that learn, and of processes that parse while they learn.
+    watch: is told of each group.
+    Raises EstimationError for fewer than ten examples for each group.
+    """
+    from spectral_latent.model.jackknife import divide
+
+    record = _checked_record(file)
+    n_examples = next((int(record[kind]) for kind in ("trees", "sentences") if kind in record), 0)
+    group = divide(n_examples, n_groups)
+    numbers = (watch or Watch()).bar(range(n_groups), "Training without a group", n_groups)
+    return [train_again(file, sources, jobs, keeps=(group != number).item) for number in numbers]
 
 
 def differences_of(file: str, model: Any) -> tuple[list[str], str]:

@@ -211,23 +211,29 @@ def tagged_text(sentence: InputSentence, tags: Sequence[str], form: Form, given:
     return "".join(lines)
 
 
-def surprisal_text(sentence: InputSentence, found: Surprisal, form: Form) -> str:
-    """Write a line for each word, or the sentence as a line of JSON."""
+def surprisal_text(sentence: InputSentence, found: Surprisal, form: Form, errors: FloatArray | None = None) -> str:
+    """Write a line for each word, or the sentence as a line of JSON.
+
+    errors: (n,) the standard errors of the surprisal of words; None to leave the column out.
+    """
     columns = {"surprisal": found.total, "lexical": found.lexical, "syntactic": found.syntactic}
+    extra = {} if errors is None else {"error": errors}
     if form == "json":
         entry = {
             "sent_id": sentence.sent_id,
             "words": sentence.forms,
             "seen": found.seen.tolist(),
-            **{name: list(map(_finite, column.tolist())) for name, column in columns.items()},
+            **{name: list(map(_finite, column.tolist())) for name, column in (columns | extra).items()},
             "end": _finite(found.end),
             "sentence": _finite(found.sentence),
         }
         return json.dumps(entry, ensure_ascii=False) + "\n"
-    words = zip(sentence.forms, found.seen.tolist(), *(column.tolist() for column in columns.values()), strict=True)
+    before, after = ([column.tolist() for column in some.values()] for some in (columns, extra))
+    whole = [found.sentence] * len(sentence.forms)
+    words = zip(sentence.forms, found.seen.tolist(), *before, whole, *after, strict=True)
     return "".join(
         f"{sentence.sent_id}\t{number}\t{word}\t{str(seen).lower()}\t"
-        + "\t".join(f"{bits:.6f}" for bits in (*numbers, found.sentence))
+        + "\t".join(f"{bits:.6f}" for bits in numbers)
         + "\n"
         for number, (word, seen, *numbers) in enumerate(words, start=1)
     )

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions
+from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import Limits
@@ -113,3 +114,30 @@ def test_models_of_other_kinds(run: Run, tmp_path: Path) -> None:
             refused = run(command, tmp_path / "anchors", stdin=TEXT).stderr
             assert "an anchor model, where a parser or a tagger is needed; use it with `spectral-latent tag`" in refused
             assert "`inspect --html`" in refused and "`evaluate --unsupervised`, or if it has labels" in refused
+
+
+def test_standard_errors_of_words(run: Run, tmp_path: Path) -> None:
+    trees = tmp_path / "trees.mrg"
+    trees.write_text("\n".join(tree.bracketed() for tree in embedded_treebank(40)) + "\n", encoding="utf-8")
+    options = ["--estimator", "clusters-em", "--n-states", "2"]
+    assert run("train", "constituency", trees, "-o", tmp_path / "model", *options, "-q").exit_code == 0
+    again = ["--errors", trees, "--groups", "4", "-q"]
+    header, *rows = [
+        line.split("\t") for line in run("surprisal", tmp_path / "model", *again, stdin=TEXT).stdout.splitlines()
+    ]
+    assert header == [*HEADER, "error"]
+    group = np.random.default_rng(0).permutation(np.arange(40) % 4)
+    every = embedded_treebank(40)
+    estimator = EstimatorOptions("clusters-em", n_states=2)
+    parts = [
+        ConstituencyModel.train(
+            [tree for tree, own in zip(every, group, strict=True) if own != left],
+            ConstituencyOptions(estimator=estimator),
+        )
+        for left in range(4)
+    ]
+    of_parts = np.array([[x for words in SENTENCES for x in part.surprisal(words).total] for part in parts])
+    wanted = np.sqrt(3 / 4 * np.square(of_parts - of_parts.mean(axis=0)).sum(axis=0))
+    assert [float(row[-1]) for row in rows] == pytest.approx(wanted.tolist(), abs=1e-5)
+    line = run("surprisal", tmp_path / "model", *again, "--json", stdin=TEXT).stdout.splitlines()[0]
+    assert json.loads(line)["error"] == pytest.approx(wanted[: len(SENTENCES[0])].tolist(), abs=1e-5)

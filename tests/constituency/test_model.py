@@ -326,7 +326,7 @@ def test_treebank_sample_dev_floor(require_corpus: Callable[[str], Any]) -> None
 def test_icepahc_dev_floor(shared_file: Callable[[str], Path]) -> None:
     """Guards the first 1,500 training trees, read as they are, on trees of another text and century.
 
-    Measured: F1 66.1, tags 78.2.  File n of the sorted files is dev if n mod 10 = 8, and test if n mod 10 = 9.
+    Measured: F1 66.4, tags 78.4.  File n of the sorted files is dev if n mod 10 = 8, and test if n mod 10 = 9.
     """
     files = enumerate(sorted(shared_file("treebanks/icepahc").glob("*.psd")), start=1)
     parts: dict[str, list[Path]] = {"train": [], "dev": [], "test": []}
@@ -334,7 +334,7 @@ def test_icepahc_dev_floor(shared_file: Callable[[str], Path]) -> None:
         parts[{8: "dev", 9: "test"}.get(number % 10, "train")].append(file)
     train = chain.from_iterable(map(constituency_trees, parts["train"]))
     model = ConstituencyModel.train(islice(train, 1500))
-    gold = [GoldTree.of(tree) for tree in constituency_trees(parts["dev"][0])][::10]
+    gold = [GoldTree.of(tree) for tree in constituency_trees(parts["dev"][0])]
     score = evaluate_parser(model, [tree for tree in gold if tree is not None]).score
     assert score.f1 > 65.4
     assert score.tagging_accuracy > 77.5

@@ -123,9 +123,10 @@ def test_a_project_begins_without_trees_and_trains_when_there_are_some(tmp_path:
     assert "NP" in project.labels and "NN" in project.tags
     project.rank()
     waiting = project.items[12:]
-    by_errors = sorted(waiting, key=lambda item: (item.errors or 0.0) / len(item.words))
-    assert project.items[project.next(0, "surest") or 0] is by_errors[0]
-    assert project.items[project.next(0, "unsure") or 0] is by_errors[-1]
+    words_for_an_error = [len(item.words) / (1.0 + (item.errors or 0.0)) for item in waiting]
+    for order, best in (("surest", max(words_for_an_error)), ("unsure", min(words_for_an_error))):
+        found = project.items[project.next(0, order) or 0]
+        assert words_for_an_error[waiting.index(found)] == best
     assert list(parse_brackets(path.read_text(encoding="utf-8"))) == TREES[:12]
     project.close()
 

@@ -18,8 +18,8 @@ from spectral_latent.estimation import (
     Shard,
     Treebank,
 )
-from spectral_latent.estimation.clustering import NodeClusters, _k_means, cluster_counts, state_counts
-from spectral_latent.trees import SkeletalTrees
+from spectral_latent.estimation.clustering import NodeClusters, _bisect, cluster_counts, state_counts
+from spectral_latent.trees import FloatArray, SkeletalTrees
 from tests.oracles import Numbers, columns, numbers_of, same_numbers, tree_strategy
 
 treebanks = st.lists(tree_strategy(n_symbols=3, max_leaves=8), min_size=1, max_size=5)
@@ -92,7 +92,7 @@ def parts(shard: Shard, *ends: int) -> list[Shard]:
 def learnt(shards: list[Shard], states: int = 3, jobs: int = 1, cutoff: float = 0.01) -> tuple[Treebank, NodeClusters]:
     treebank = Treebank.of(shards)
     projection = Projection.learn(shards, EstimatorOptions(n_states=states, cutoff=cutoff), jobs)
-    return treebank, NodeClusters.learn(treebank, projection, 0, jobs)
+    return treebank, NodeClusters.learn(treebank, projection, jobs)
 
 
 def same_partition(some: np.ndarray, others: np.ndarray) -> bool:
@@ -178,11 +178,34 @@ def test_counts_of_a_rank_keep_the_counts_of_states_in_few_terms() -> None:
 
 
 @given(seeds)
-def test_centres_are_the_means_of_the_points_nearest_to_them(seed: int) -> None:
+def test_two_clusters_on_a_line_are_the_best_of_all_cuts(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    middles = np.array([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
-    points = (middles[:, None] + rng.uniform(-1, 1, (3, 20, 2))).reshape(-1, 2)
-    centres = _k_means(points, np.ones(len(points)), 3, rng)
-    nearest = np.square(points[:, None] - centres).sum(axis=2).argmin(axis=1)
-    for number in np.unique(nearest):
-        np.testing.assert_allclose(centres[number], points[nearest == number].mean(axis=0))
+    places = rng.normal(size=9).round(1)
+    weight = rng.uniform(0.5, 3.0, 9)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0][0]
+    centres = _bisect(places[:, None] * turn, weight, 2) @ turn
+
+    def squares(parts: list[FloatArray]) -> float:
+        means = [np.average(places[part], weights=weight[part]) for part in parts]
+        return sum(float(weight[part] @ (places[part] - mean) ** 2) for part, mean in zip(parts, means, strict=True))
+
+    cuts = [[places <= cut, places > cut] for cut in np.unique(places)[:-1]]
+    best = min(cuts, key=squares)
+    wanted = [np.average(places[part], weights=weight[part]) for part in best]
+    assert sorted(centres.tolist()) == pytest.approx(wanted)
+
+
+@given(seeds)
+def test_distant_groups_are_the_clusters(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    middles = 100.0 * rng.permutation(np.eye(4))
+    points = (middles[:, None] + rng.uniform(-1, 1, (4, 5, 4))).reshape(-1, 4)
+    weight = rng.uniform(0.5, 3.0, 20)
+    wanted = [np.average(points[at : at + 5], axis=0, weights=weight[at : at + 5]) for at in range(0, 20, 5)]
+    order = rng.permutation(20)
+    centres = _bisect(points[order], weight[order], 4)
+    np.testing.assert_allclose(sorted(centres.tolist()), sorted(map(list, wanted)))
+
+
+def test_equal_points_are_one_cluster() -> None:
+    assert _bisect(np.full((5, 3), 0.1), np.ones(5), 4).tolist() == [pytest.approx([0.1] * 3)]

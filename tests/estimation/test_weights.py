@@ -17,7 +17,7 @@ from spectral_latent.estimation import (
     inside_templates,
     outside_templates,
 )
-from spectral_latent.estimation.clustering import _k_means, state_counts
+from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.inference import expected_counts
 from spectral_latent.trees import Forest
 from tests.estimation.test_estimators import sample
@@ -65,23 +65,11 @@ def test_a_weight_for_each_component_is_needed() -> None:
         expected_counts(model.operators(), Forest.of_trees(shard.trees, model.rules()), np.ones(2))
 
 
-@pytest.mark.parametrize("name", [name for name in ESTIMATORS if "cluster" not in name])
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_tree_of_weight_two_is_two_trees_for_every_estimator(name: str) -> None:
-    """The draws of k-means++ depend on the number of points, so that clusters are left out."""
     pairs = [(tree, 1 + at % 3) for at, tree in enumerate(sample())]
     options = ESTIMATORS[name].with_settings(n_states=3, iterations=3, smoothing=5.0)
     found = estimate(Treebank.of([shard_of(pairs)]), options)
     wanted = estimate(Treebank.of([shard_of(repeated(pairs))]), options)
     same_numbers(numbers_of(found.operators), numbers_of(wanted.operators), rtol=1e-5, atol=1e-7)
     assert found.objective == pytest.approx(wanted.objective)
-
-
-@given(seeds)
-def test_centres_are_weighted_means(seed: int) -> None:
-    """Two clusters so far apart that each start finds them."""
-    rng = np.random.default_rng(seed)
-    weight = rng.uniform(0.1, 5.0, 12)
-    points = rng.normal(size=(12, 2)) + np.repeat([[0.0], [1000.0]], 6, axis=0)
-    found = _k_means(points, weight, 2, rng)
-    wanted = [np.average(points[half], axis=0, weights=weight[half]) for half in (slice(6), slice(6, 12))]
-    np.testing.assert_allclose(found[np.argsort(found[:, 0])], wanted)
