@@ -147,7 +147,7 @@ def test_learning_curve(treebank: str, capsys: pytest.CaptureFixture[str]) -> No
     source = curve.Treebank(treebank, treebank, 2, 12)
     points = [curve.measure("CRAFT", source, "fast", size) for size in (20, 40, 100)]
     assert [point.trees for point in points] == [20, 40, 60]
-    assert all(0 < point.f1 <= 100 and point.seconds > 0 for point in points)
+    assert all(0 < point.f1 <= 100 for point in points)
     halved = [curve.Point("CRAFT", "fast", n, 1.0, 100.0 - 64.0 / n) for n in (1, 2, 4)]
     assert curve.gain_of_doubling(halved) == pytest.approx(0.5)
     every = curve.read_points()
