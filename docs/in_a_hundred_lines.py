@@ -23,7 +23,8 @@ Run it with ``python docs/in_a_hundred_lines.py``.
 # PP: the state of a PP says where it belongs.  A plain PCFG can't know it.  A tree is ``(symbol, word)`` or
 # ``(symbol, left, right)``; what follows the dot in a symbol below is the hidden part, which is cut off.
 
-from collections import Counter, defaultdict
+from collections import defaultdict
+from itertools import combinations
 
 import numpy as np
 
@@ -67,9 +68,7 @@ unseen = [tree for tree in (sample(rng) for _ in range(400)) if len(words(tree))
 
 def rule(tree):
     """Name the rule at the top of a tree; None if there is no tree."""
-    if tree is None:
-        return None
-    return tree[0], *(part if isinstance(part, str) else part[0] for part in tree[1:])
+    return tree and (tree[0], *(part if isinstance(part, str) else part[0] for part in tree[1:]))
 
 
 def nodes(tree, above=None, further=None, beside=None, side=None):
@@ -217,41 +216,30 @@ def probability(model, tree):
 def marginals(model, sentence):
     """Compute μ(i, j, a) of every symbol a over every part i ... j - 1 of a sentence."""
     C, c1 = model
-    binary = [r for r in C if len(r) == 3]
-    n = len(sentence)
-    spans = [(i, i + size) for size in range(1, n + 1) for i in range(n - size + 1)]
-    alpha, beta = defaultdict(float), defaultdict(float)
-    for i, j in spans:
-        for r in [r for r in C if j == i + 1 and r[1:] == (sentence[i],)]:
-            alpha[i, j, r[0]] = C[r]
-        for a, b, c in binary:
-            for k in range(i + 1, j):
-                if (i, k, b) in alpha and (k, j, c) in alpha:
-                    new = np.einsum("ijk,j,k->i", C[a, b, c], alpha[i, k, b], alpha[k, j, c])
-                    alpha[i, j, a] = alpha[i, j, a] + new
-    beta.update({(0, n, a): vector for a, vector in c1.items() if (0, n, a) in alpha})
-    for i, j in reversed(spans):
-        for a, b, c in binary:
-            for k in range(i + 1, j) if (i, j, a) in beta else ():
-                if (i, k, b) in alpha and (k, j, c) in alpha:
-                    down = np.einsum("ijk,i->jk", C[a, b, c], beta[i, j, a])
-                    beta[i, k, b] = beta[i, k, b] + down @ alpha[k, j, c]
-                    beta[k, j, c] = beta[k, j, c] + alpha[i, k, b] @ down
-    return {key: float(alpha[key] @ vector) for key, vector in beta.items()}
+    n, edges, alpha = len(sentence), [], defaultdict(float)
+    for i, word in enumerate(sentence):
+        alpha |= {(i, i + 1, r[0]): C[r] for r in C if r[1:] == (word,)}
+    for i, k, j in sorted(combinations(range(n + 1), 3), key=lambda ikj: ikj[2] - ikj[0]):
+        for a, b, c in [r for r in C if (i, k, r[1]) in alpha and (k, j, r[-1]) in alpha]:
+            edges.append((i, k, j, a, b, c))
+            alpha[i, j, a] += np.einsum("ijk,j,k->i", C[a, b, c], alpha[i, k, b], alpha[k, j, c])
+    beta = {key: np.zeros(len(vector)) for key, vector in alpha.items()}
+    beta |= {(0, n, a): vector for a, vector in c1.items() if (0, n, a) in alpha}
+    for i, k, j, a, b, c in reversed(edges):  # the widest parts first
+        down = np.einsum("ijk,i->jk", C[a, b, c], beta[i, j, a])
+        beta[i, k, b] += down @ alpha[k, j, c]
+        beta[k, j, c] += alpha[i, k, b] @ down
+    return {key: float(alpha[key] @ beta[key]) for key in alpha if beta[key].any()}
 
 
 def parse(model, sentence):
     """Find the tree of a sentence with the largest sum of |μ|."""
-    mu = marginals(model, sentence)
-    best = {}  # (i, j): the sum and the tree
+    mu, best = marginals(model, sentence), {}  # best[i, j] is a sum and its tree
     for i, j in sorted({key[:2] for key in mu}, key=lambda span: span[1] - span[0]):
         a = max((key[2] for key in mu if key[:2] == (i, j)), key=lambda a: abs(mu[i, j, a]))
         splits = [(best[i, k], best[k, j]) for k in range(i + 1, j) if (i, k) in best and (k, j) in best]
-        if j == i + 1:
-            best[i, j] = (abs(mu[i, j, a]), (a, sentence[i]))
-        elif splits:
-            left, right = max(splits, key=lambda pair: pair[0][0] + pair[1][0])
-            best[i, j] = (abs(mu[i, j, a]) + left[0] + right[0], (a, left[1], right[1]))
+        parts = max(splits, key=lambda pair: pair[0][0] + pair[1][0]) if splits else [(0.0, sentence[i])]
+        best[i, j] = (abs(mu[i, j, a]) + sum(part[0] for part in parts), (a, *(part[1] for part in parts)))
     return best[0, len(sentence)][1]
 
 
@@ -262,18 +250,9 @@ def parse(model, sentence):
 # one, and very small ones that are noise.  A plain PCFG cannot tell ``of`` from ``with``.  No parser can know where
 # ``in`` belongs, so no parser is always right.
 
-
-def brackets(tree, start=0):
-    """Count the parts of a tree with their symbols."""
-    inner = Counter([(start, start + len(words(tree)), tree[0])])
-    if not isinstance(tree[1], str):
-        inner += brackets(tree[1], start) + brackets(tree[2], start + len(words(tree[1])))
-    return inner
-
-
 accuracy = {}
 for name, model in (("plain", plain), ("spectral", spectral)):
-    accuracy[name] = np.mean([brackets(tree) == brackets(parse(model, words(tree))) for tree in unseen])
+    accuracy[name] = np.mean([tree == parse(model, words(tree)) for tree in unseen])
     print(f"{name:8}  {accuracy[name]:.1%} of {len(unseen)} new sentences have the right tree")
 for a in sorted(sigma):
     print(f"{a:8}  singular values {sigma[a].round(2)}")
