@@ -1,4 +1,4 @@
-"""Plot singular values and traces of EM, with matplotlib, which the extra `pictures` installs.
+"""Plot matrices, singular values and traces of EM, with matplotlib, which the extra `pictures` installs.
 
 Lines differ in their markers, and in colours that the colour-blind can tell apart, of the palette of Okabe and Ito.
 """
@@ -15,11 +15,15 @@ from spectral_latent.inspection import NamedOperators
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
-__all__ = ["axes_with", "line_style", "needs_matplotlib", "plot_objectives", "plot_spectra"]
+__all__ = ["axes_with", "line_style", "needs_matplotlib", "plot_matrices", "plot_objectives", "plot_spectra"]
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _MARKERS = "os^Dv<>"
+_WRITTEN = 25  # the most numbers of a matrix that are written in its squares
+_DARKEST = 1e-12  # a matrix of smaller numbers is drawn as zeros
 
 
 @contextmanager
@@ -112,3 +116,29 @@ def plot_objectives(traces: Mapping[str, Sequence[float]], axes: Axes | None = N
         axes.plot(np.arange(len(trace)), np.subtract(trace, trace[0]), label=name, **line_style(number))
     axes.legend(frameon=False)
     return axes
+
+
+def plot_matrices(matrices: Mapping[str, ArrayLike]) -> Figure:
+    """Plot matrices side by side: blue squares for numbers above zero, red ones for those below.
+
+    matrices: each matrix (n, d), or vector (d,), by its name.  Small ones have their numbers written in.
+
+    Raises ImportError without matplotlib.
+
+    >>> figure = plot_matrices({"I": np.eye(2), "x": [0.5, -0.5]})
+    >>> [axes.get_title() for axes in figure.axes], [text.get_text() for text in figure.axes[1].texts]
+    (['I', 'x'], ['0.50', '-0.50'])
+    """
+    with needs_matplotlib():
+        from matplotlib.pyplot import figure
+    tables = {name: np.atleast_2d(np.asarray(matrix, dtype=np.float64)) for name, matrix in matrices.items()}
+    drawn = figure(figsize=(2.6 * len(tables), 2.6), layout="constrained")
+    places = drawn.subplots(1, len(tables), squeeze=False)[0]
+    for axes, (name, table) in zip(places, tables.items(), strict=True):
+        largest = float(np.abs(table).max(initial=_DARKEST))
+        axes.imshow(table, cmap="RdBu", vmin=-largest, vmax=largest)
+        axes.set(title=name, xticks=[], yticks=[])
+        for (row, column), number in np.ndenumerate(table) if table.size <= _WRITTEN else ():
+            colour = "white" if abs(number) > largest / 2 else "black"
+            axes.text(column, row, f"{number:.2f}", ha="center", va="center", color=colour, fontsize=8)
+    return drawn

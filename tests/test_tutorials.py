@@ -3,8 +3,10 @@
 import contextlib
 import io
 import runpy
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib import pyplot
 
@@ -14,11 +16,20 @@ from tests.documents import ROOT
 
 def run(name: str) -> dict[str, Any]:
     with contextlib.redirect_stdout(io.StringIO()):
-        return runpy.run_path(str(ROOT / f"docs/tutorial_{name}.py"))
+        return runpy.run_path(str(ROOT / f"docs/{name}.py"))
+
+
+@pytest.fixture(autouse=True)
+def in_docs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Draw on no screen, and let pages import each other."""
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    yield
+    pyplot.close("all")
 
 
 def test_an_english_parser() -> None:
-    ran = run("english")
+    ran = run("tutorial_english")
     one, other = ran["readings"]
     assert one.tree != other.tree and 0.3 < max(ran["readings"].shares) < 0.7
     posterior = {part.label: p for part, p in ran["posteriors"] if (part.first, part.end) == (2, 7)}
@@ -26,24 +37,22 @@ def test_an_english_parser() -> None:
     assert {"was", "were"} < {word for word, _ in max(ran["states"], key=lambda state: state.share).words}
 
 
-def test_a_garden_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    ran = run("surprisal")
+def test_a_garden_path() -> None:
+    ran = run("tutorial_surprisal")
     ended = {name: found.total[-2] for name, found in ran["found"].items()}
     assert ended["garden path"] > ended["with a comma"] + 2
     assert ran["surprisal"].seen.tolist() == [word != "zorblatt" for word in ran["odd"]]
-    pyplot.close("all")
 
 
 def test_hidden_markov_models() -> None:
-    ran = run("sequences")
+    ran = run("tutorial_sequences")
     perplexity = ran["perplexity"]
     assert perplexity["truth"] < perplexity["moments-em"] <= perplexity["em"] * 1.02 < perplexity["truth"] * 1.04
     assert next(iter(ran["following"])) == 1
 
 
 def test_uses_of_sequence_models() -> None:
-    ran = run("logs")
+    ran = run("tutorial_logs")
     assert ran["precision"] > 0.9
     assert next(iter(ran["following"])) == "GET /item/# 200"
     # Words that one tag of the treebank shares often share a state.
@@ -51,3 +60,31 @@ def test_uses_of_sequence_models() -> None:
     found = [state for row in ran["states"] for state in row]
     assert many_to_one(gold, found) > 60.0
     assert ran["picture"].count("->") >= 4
+
+
+def test_the_course_of_coins() -> None:
+    ran = run("course_1_coins")
+    truth = np.sort(ran["heads"])
+    assert ran["found"].value == pytest.approx(truth, abs=0.04)
+    assert ((ran["low"] <= truth + 0.01) & (truth - 0.01 <= ran["high"])).all()
+    assert ran["four_heads"] == pytest.approx(ran["share"] @ ran["heads"] ** 4, abs=0.01)
+
+
+def test_the_course_of_chains() -> None:
+    ran = run("course_2_chain")
+    assert ran["distance"] < 0.1
+    assert ran["found"] == pytest.approx(ran["expected"], abs=0.03)
+
+
+def test_the_course_of_trees() -> None:
+    ran = run("course_3_tree")
+    right, wrong = ran["spectra"].values()
+    assert wrong[3] > 5 * right[2]
+    assert np.abs(ran["estimate"] - ran["p"]).sum() < np.abs(ran["counts"] - ran["p"]).sum()
+
+
+def test_the_course_of_samples() -> None:
+    ran = run("course_5_sample")
+    names = [symbol.last for symbol in ran["prepared"].coarse.symbols]
+    assert dict(zip(names, ran["ranks"].tolist(), strict=True)) == {name: 1 + (name in ("P", "PP")) for name in names}
+    assert (np.diff(ran["model"].objective) > -1e-6).all()

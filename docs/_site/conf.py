@@ -44,6 +44,7 @@ _ON_THE_SITE = {  # links that are files in the repository, and pages of the sit
     "../CHANGELOG.md": "changelog.md",
     "../benchmarks/RESULTS.md": "results.md",
     "in_a_hundred_lines.py)": "tutorials/in_a_hundred_lines.rst)",
+    "course_1_coins.py)": "tutorials/course_1_coins.rst)",
     "tutorial_trees.py)": "tutorials/tutorial_trees.rst)",
     "tutorial_pictures.py)": "tutorials/tutorial_pictures.rst)",
     "tutorial_english.py)": "tutorials/tutorial_english.rst)",

@@ -51,12 +51,12 @@ class Run:
         watch: Watch | None = None,
         jobs: int = 1,
         expected: Sequence[Mapping[str, str]] | None = None,
-        keeps: Callable[[int], bool] = lambda number: True,
+        keeps: Callable[[int], bool] | None = None,
     ) -> None:
         """Begin a training.
 
         expected: the sources of an earlier record, whose contents the sources must have; None for any contents.
-        keeps: tells whether to learn from an example, by its number from 0.
+        keeps: tells whether to learn from an example, by its number from 0; None to learn from all.
         """
         from spectral_latent.constituency import Changes
 
@@ -101,7 +101,7 @@ class Run:
         for example, weight in self.watch.bar(pairs, f"Reading {self.kind}"):
             self.n_examples += 1
             self._n_words += _n_words(example)
-            if self._keeps(self.n_examples - 1):
+            if self._keeps is None or self._keeps(self.n_examples - 1):
                 yield example, weight
         self.watch.has_read()
 

@@ -23,7 +23,7 @@ def train_again(
     sources: Sequence[str] = (),
     jobs: int = 1,
     watch: Watch | None = None,
-    keeps: Callable[[int], bool] = lambda number: True,
+    keeps: Callable[[int], bool] | None = None,
 ) -> Any:
     """Train a model with the settings of its record, on sources with the same contents.
 
@@ -31,7 +31,7 @@ def train_again(
     sources: the sources in the order of the record; none for those of the names in the record.
     jobs: the number of threads that learn, and of processes that parse while they learn.
     watch: is told that training begins.
-    keeps: tells whether to learn from an example, by its number from 0.
+    keeps: tells whether to learn from an example, by its number from 0; None to learn from all.
     """
     from spectral_latent._options import counted
     from spectral_latent.corpora import CorpusError
