@@ -321,6 +321,8 @@ class _Maps(NamedTuple):
 def _maps(symbol: tuple[SymbolEvidence, scipy.sparse.csr_array], options: ProjectionOptions) -> _Maps:
     """Decompose Ω̂ of a symbol, given its evidence and the counts (d, d') of pairs of features."""
     evidence, pairs = symbol
+    if not evidence.n:  # only trees of weight 0 have the symbol
+        return _Maps(np.zeros((pairs.shape[0], 1)), np.zeros((pairs.shape[1], 1)), np.zeros(1))
     inside, outside = evidence.scales(options.scaling)
     omega = (scipy.sparse.diags_array(inside) @ pairs @ scipy.sparse.diags_array(outside) / evidence.n).tocsr()
     u, sigma, v = truncated_svd(omega, states_for(evidence.n, options.n_states), options.seed)

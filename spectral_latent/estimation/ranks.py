@@ -27,7 +27,7 @@ from spectral_latent.trees import FloatArray, IntArray, SkeletalTrees
 
 __all__ = ["find_ranks"]
 
-_GROUPS = 10
+_GROUPS = 20
 
 
 class _Part(NamedTuple):
@@ -50,7 +50,7 @@ class _Part(NamedTuple):
 def find_ranks(
     treebank: Treebank,
     options: ProjectionOptions | None = None,
-    level: float = 0.001,
+    level: float = 1e-4,
     seed: int = 0,
     jobs: int | None = 1,
 ) -> IntArray:

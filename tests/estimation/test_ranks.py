@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks.recovery import PROBLEMS
-from spectral_latent.estimation import FeatureColumns, ProjectionOptions, Shard, Treebank, find_ranks
+from spectral_latent.estimation import (
+    FeatureColumns,
+    ProjectionOptions,
+    Shard,
+    Spectral,
+    Treebank,
+    estimate,
+    find_ranks,
+)
 from spectral_latent.trees import SkeletalTrees
 
 
@@ -32,3 +42,22 @@ def test_the_most_states_and_levels_are_checked() -> None:
     for level in (0.0, 0.6, float("nan")):
         with pytest.raises(ValueError):
             find_ranks(treebank, level=level)
+
+
+def test_a_spectral_model_has_the_tested_numbers_of_states() -> None:
+    problem = PROBLEMS[10]
+    treebank = problem.treebank(4000, 1)
+    options = Spectral(n_states=12, smoothing=None, tested=True)
+    found = estimate(treebank, options).operators
+    assert (found.states == problem.n_states).all()
+    same = estimate(treebank, replace(options, tested=False, n_states=problem.n_states, cutoff=0.0)).operators
+    np.testing.assert_allclose(np.abs(found.leaf).sum(), np.abs(same.leaf).sum(), rtol=1e-6)
+
+
+def test_a_symbol_of_one_tree_has_one_state() -> None:
+    """Without the group of this tree, the symbol does not occur."""
+    leaves = [-1] * 400
+    symbol = [0] * 399 + [1]
+    trees = SkeletalTrees.of(symbol, left=leaves, right=leaves, terminal=[0, 1] * 200, root=range(400))
+    features = FeatureColumns.of({"a": np.arange(400) % 2}, {"b": np.arange(400) % 2})
+    assert find_ranks(Treebank.of([Shard.of(trees, features)])).tolist() == [2, 1]
