@@ -1,15 +1,16 @@
 """Hold the settings of latent PCFGs of phrases, and presets of settings that go well together.
 
-Of the presets, `fast` is a single grammar, `best` averages six, and the others three.
+Of the presets, `fast` is a single grammar, `spectral` averages two, `accurate` three and `best` six.
 
 `accurate` and `best` have a model of spans (see `spans`), which is learnt on held-out folds.  `best` trains the
 grammars of each fold from the beginning.  The grammars of a preset have different binarisations, because the mean of
 posteriors is best if the errors of the grammars differ: a symbol that remembers its parent has other information than a
 symbol that remembers a sibling.
 
-`spectral` finds its grammars by moments and linear algebra.  Only its log-linear model of spelling is found by
-iteration, and its loss is convex: no part of the training has local optima.  The grammars of all other presets are
-trained by EM, which starts from clusters.
+`spectral` finds its states by singular vectors and cuts across principal directions (`estimation.clustering`), and
+counts the rules of these states.  Only its log-linear model of spelling is found by iteration, and its loss is convex:
+nothing is drawn at random, and no part of the training has local optima.  The grammars of all other presets are trained
+by EM, which starts from the same counts.
 
 docs/accuracy.md has the gain of each step.  The options were chosen on the dev splits of NLTK's treebank sample, alpino
 and cess_esp with several seeds, the binarisations on the first two treebanks with one seed.
@@ -26,7 +27,7 @@ import numpy as np
 from spectral_latent._names import AnyPresetName
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, of_preset
 from spectral_latent.constituency.conversion import Binarisation, FeatureSet
-from spectral_latent.estimation import Estimator, Spectral
+from spectral_latent.estimation import Clusters, Estimator
 from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clusters_then_em
 from spectral_latent.grammar.parser import check_alike
 from spectral_latent.model.parts import Parts
@@ -119,16 +120,14 @@ def _with_spans(spans: SpanOptions, *binarisations: Binarisation) -> tuple[Const
     return tuple(replace(grammar, spans=spans) for grammar in grammars)
 
 
-def _spectral(binarisation: Binarisation) -> ConstituencyOptions:
-    """Make the options of a grammar with the spectral estimator."""
-    return _grammar(Spectral(_n_states(16, binarisation)), binarisation)
-
-
 _PRESETS: dict[AnyPresetName, tuple[ConstituencyOptions, ...]] = {
     "fast": (_grammar(clusters_then_em(24, 2, 8), Binarisation()),),
     "accurate": _with_spans(SpanOptions(), *_WAYS),
     "best": _with_spans(SpanOptions(anew=True), *_WAYS, *_MORE_WAYS),
-    "spectral": tuple(map(_spectral, _WAYS)),
+    "spectral": tuple(
+        _grammar(Clusters(24, smoothing=5.0, rank=8), each)
+        for each in (Binarisation(), Binarisation("first", siblings=1))
+    ),
 }
 
 

@@ -122,14 +122,14 @@ def test_labels_that_are_taken_for_others_are_counted(pages: dict[str, str]) -> 
 
 def test_a_page_without_gold_and_one_without_states(run: Run, tmp_path: Path) -> None:
     (tmp_path / "gold.mrg").write_text(TREES)
-    for preset in ("fast", "spectral"):
-        model = tmp_path / preset
-        options = ("--preset", preset, "--n-states", "2", "-q")
+    for option, name in (("--preset", "fast"), ("--estimator", "spectral")):
+        model = tmp_path / name
+        options = (option, name, "--n-states", "2", "-q")
         assert run("train", "constituency", tmp_path / "gold.mrg", "-o", model, *options).exit_code == 0
         assert run("inspect", model, "--html", tmp_path / "page.html").exit_code == 0
         page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
         sections = [element["id"] for element in page.all("section")]
-        assert sections == (["symbols", "rules", "model"] if preset == "fast" else ["symbols", "model"])
+        assert sections == (["symbols", "rules", "model"] if name == "fast" else ["symbols", "model"])
     assert any("directions of a latent space" in text for text in page.texts["p"])
     assert "singular value" in page.texts["th"]
 

@@ -81,7 +81,7 @@ def test_tags_of_dependency_parsers(run: Run, tmp_path: Path) -> None:
 
 
 def test_models_without_probabilities(run: Run, treebank: Path, tmp_path: Path) -> None:
-    train = ("train", "constituency", treebank, "-o", tmp_path / "model", "--preset", "spectral", "--n-states", "2")
+    train = ("train", "constituency", treebank, "-o", tmp_path / "model", "--estimator", "spectral", "--n-states", "2")
     assert run(*train, "-q").exit_code == 0
     found = run("surprisal", tmp_path / "model", stdin=TEXT)
     assert found.exit_code == 1 and not found.stdout

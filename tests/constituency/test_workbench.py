@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spectral_latent.constituency import ConstituencyModel, Phrase, Suggestion, Workbench, preset, suggest_trees
+from spectral_latent.constituency import (
+    ConstituencyModel,
+    ConstituencyOptions,
+    Phrase,
+    Suggestion,
+    Workbench,
+    preset,
+    suggest_trees,
+)
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees
@@ -207,7 +215,7 @@ def test_requests_that_cannot_be_met_change_nothing() -> None:
 
 def test_estimates_that_are_no_probabilities_have_no_sums() -> None:
     with pytest.raises(ValueError, match="fast"):
-        GrammarSums(ConstituencyModel.train(TREES, preset("spectral")).members[0])
+        GrammarSums(ConstituencyModel.train(TREES, ConstituencyOptions()).members[0])
 
 
 def test_suggestions_have_the_posteriors_of_the_parser() -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from benchmarks.coverage import measure
 from benchmarks.recovery import PROBLEMS
-from spectral_latent import ConstituencyModel, preset
+from spectral_latent import ConstituencyModel
+from spectral_latent.constituency import ConstituencyOptions
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimationError
 from spectral_latent.model import Estimates, Jackknife
@@ -62,7 +63,7 @@ def test_intervals_of_a_spectral_grammar_cover_the_truth() -> None:
 
 def test_models_of_the_library_have_errors() -> None:
     trees = embedded_treebank(400)
-    jackknife = Jackknife(lambda some: ConstituencyModel.train(some, preset("spectral")[:1]), trees, 5)
+    jackknife = Jackknife(lambda some: ConstituencyModel.train(some, ConstituencyOptions()), trees, 5)
 
     def probabilities(model: ConstituencyModel) -> np.ndarray:
         weights = model.score(trees[:3])
