@@ -22,7 +22,7 @@ from itertools import islice
 
 from benchmarks._measure import print_head, print_row
 from benchmarks.annotation import MOST, TREEBANKS
-from spectral_latent.constituency import ConstituencyModel, Phrase, check_trees, clean, repair
+from spectral_latent.constituency import ConstituencyModel, Phrase, check_trees, clean, repair_all
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees
 
@@ -163,7 +163,7 @@ def main() -> None:
         for name, shares in DAMAGE.items():
             rng = random.Random(0)
             strings = [damage(tree, labels, shares, rng) for tree in trees[:200]]
-            mended = [repair(model, words, text) for words, text in zip(sentences, strings, strict=True)]
+            mended = list(repair_all(model, zip(sentences, strings, strict=True)))
             assert all(list(each.tree.words()) == words for each, words in zip(mended, sentences, strict=True))
             given = [Counter((c.first, c.end, c.label) for c in each.given if not c.is_tag) for each in mended]
             found = {"string": given, "parser": alone, "mended": [brackets_of(each.tree) for each in mended]}

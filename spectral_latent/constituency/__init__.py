@@ -1,6 +1,14 @@
 """Learn latent-variable PCFGs from constituency trees, and parse with them."""
 
-from spectral_latent.constituency.annotation import Doubt, Repair, Suggestion, check_trees, repair, suggest_trees
+from spectral_latent.constituency.annotation import (
+    Doubt,
+    Repair,
+    Suggestion,
+    check_trees,
+    repair,
+    repair_all,
+    suggest_trees,
+)
 from spectral_latent.constituency.cleaning import Changes, base_label, clean
 from spectral_latent.constituency.constraints import (
     Bracket,
@@ -42,6 +50,7 @@ __all__ = [
     "prepare",
     "preset",
     "repair",
+    "repair_all",
     "self_train",
     "suggest_trees",
     "unknown_phrase",

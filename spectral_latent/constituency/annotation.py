@@ -8,7 +8,7 @@ or short of words, and finds the tree over the given words that agrees best with
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
 from typing import Any, NamedTuple
@@ -26,10 +26,22 @@ from spectral_latent.model import check_kind, check_sentences, check_words
 from spectral_latent.model.batches import batches_of
 from spectral_latent.model.parts import jackknife
 
-__all__ = ["UNKNOWN_TAG", "Doubt", "Repair", "Suggestion", "check_trees", "read_brackets", "repair", "suggest_trees"]
+__all__ = [
+    "UNKNOWN_TAG",
+    "Doubt",
+    "Repair",
+    "Suggestion",
+    "check_trees",
+    "read_brackets",
+    "repair",
+    "repair_all",
+    "suggest_trees",
+]
 
 UNKNOWN_TAG = "X"
 """The tag of all words before there is a parser."""
+
+_TOGETHER = 100  # strings that are mended together
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
@@ -244,10 +256,7 @@ def _excludes(part: Constituent, other: Constituent) -> bool:
 
 
 def repair(model: ConstituencyModel, words: Sequence[str], brackets: str) -> Repair:
-    """Mend a bracket string: find the tree over the words that agrees best with it and with the grammar.
-
-    Each constituent is weighed by its posterior and by whether the string has it, as far as the string seems reliable
-    (`belief`).  Brackets without a partner and words that are not in the sentence are passed over.
+    """Mend a bracket string; see `repair_all`.
 
     model: the parser.
     words: the words of the sentence, which the tree has.
@@ -260,19 +269,35 @@ def repair(model: ConstituencyModel, words: Sequence[str], brackets: str) -> Rep
     >>> list(mended.tree.words())
     ['the', 'dog', 'saw', 'a', 'cat']
     """
+    (mended,) = repair_all(model, [(words, brackets)])
+    return mended
+
+
+def repair_all(model: ConstituencyModel, pairs: Iterable[tuple[Sequence[str], str]]) -> Iterator[Repair]:
+    """Mend bracket strings: find the trees over the words that agree best with them and with the grammar.
+
+    Each constituent is weighed by its posterior and by whether its string has it, as far as the strings seem reliable
+    (`belief`): strings that are mended together, about a hundred, are taken to come from one source.  Brackets without
+    a partner and words that are not in the sentence are passed over.
+
+    model: the parser.
+    pairs: the words of each sentence, which the tree has, and its string.
+    Raises ValueError if a sentence has no word.
+    """
     check_kind(model, ConstituencyModel)
-    check_words(words)
-    if not isinstance(brackets, str):
-        raise TypeError(f"brackets are a string, not {brackets!r:.60}")
-    given = read_brackets(brackets, words, set(model.members[0].tags))
-    ((parse,),) = model.find([list(words)], 1, scored=False, given=[given])
-    found = list_constituents(parse.tree)
-    return Repair(
-        parse.tree,
-        given,
-        [part for part in dict.fromkeys(given) if part not in set(found)],
-        [part for part in dict.fromkeys(found) if part not in set(given)],
-    )
+    tags = set(model.members[0].tags)
+    for batch in batches_of(pairs, _TOGETHER):
+        for words, brackets in batch:
+            check_words(words)
+            if not isinstance(brackets, str):
+                raise TypeError(f"brackets are a string, not {brackets!r:.60}")
+        given = [read_brackets(brackets, words, tags) for words, brackets in batch]
+        parses = model.find([list(words) for words, _ in batch], 1, scored=False, given=given)
+        for (parse,), of_string in zip(parses, given, strict=True):
+            found = list_constituents(parse.tree)
+            dropped = [part for part in dict.fromkeys(of_string) if part not in set(found)]
+            added = [part for part in dict.fromkeys(found) if part not in set(of_string)]
+            yield Repair(parse.tree, of_string, dropped, added)
 
 
 def read_brackets(brackets: str, words: Sequence[str], tags: Container[str]) -> list[Constituent]:

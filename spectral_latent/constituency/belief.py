@@ -1,4 +1,4 @@
-"""Weigh the constituents that someone gives for a sentence against those that a grammar finds.
+"""Weigh the constituents that someone gives for sentences against those that a grammar finds.
 
 | here | meaning |
 | --- | --- |
@@ -7,7 +7,7 @@
 | F | the probability that a wrong one of the grammar's candidates is given |
 | q = p R / (p R + (1 - p) F) | the probability that a given constituent is right; of others, with 1 - R and 1 - F |
 
-R and F ≤ R are estimated for each sentence by EM, with q as expected counts, and pseudo-counts for short sentences.
+R and F ≤ R are estimated for all sentences together by EM, with q as expected counts, and pseudo-counts for few ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ITERATIONS = 10
 
 
 def believe(posterior: FloatArray, is_given: BoolArray) -> FloatArray:
-    """Compute q of the candidates (n,) of one sentence.
+    """Compute q of the candidates (n,) of some sentences.
 
     posterior: (n,) the posterior of each candidate.
     is_given: (n,) whether it is given.

@@ -405,16 +405,14 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         return parses
 
     def _believed(self, parts: Parts, given: Sequence[Sequence[Constituent]]) -> Parts:
-        """Weigh posteriors against the constituents that are given for each sentence; brackets and tags apart."""
+        """Weigh posteriors against the constituents that are given for the sentences; brackets and tags apart."""
         named = self.labels.named(parts)
         wanted = {(at, *part) for at, of_sentence in enumerate(given) for part in of_sentence}
         is_given = np.array([(at, *part) in wanted for at, part in zip(parts.sentence.tolist(), named, strict=True)])
         is_tag = np.array([part.is_tag for part in named], dtype=np.bool_)
         posterior = parts.posterior.copy()
-        for at in range(len(given)):
-            for kind in (is_tag, ~is_tag):
-                which = np.flatnonzero(kind & (parts.sentence == at))
-                posterior[which] = believe(posterior[which], is_given[which])
+        for which in map(np.flatnonzero, (is_tag, ~is_tag)):
+            posterior[which] = believe(posterior[which], is_given[which])
         return parts._replace(posterior=posterior)
 
     def _bracketings(
