@@ -31,8 +31,7 @@ def repair(model: str, file: str, output: Path | None, quiet: bool) -> None:
       printf 'dogs see it\\t(S (NP dogs (VP see it\\n' | spectral-latent repair wsj.model
       spectral-latent repair wsj.model broken.tsv -o mended.mrg
     """
-    from spectral_latent.constituency import ConstituencyModel
-    from spectral_latent.constituency import repair as mend
+    from spectral_latent.constituency import ConstituencyModel, repair_all
     from spectral_latent.corpora import CorpusError
     from spectral_latent.tasks.inputs import read_text
     from spectral_latent.tasks.kinds import load
@@ -43,13 +42,15 @@ def repair(model: str, file: str, output: Path | None, quiet: bool) -> None:
         raise click.UsageError(f"{model} is not a constituency parser")
     console.awaits(file, "words, a tab and a bracket string on each line")
     text, source = read_text(file)
+    pairs = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        words, tab, brackets = line.partition("\t")
+        if not tab or not words.split():
+            raise CorpusError(f"{source}:{number}: a line has the words, a tab and a bracket string")
+        pairs.append((words.split(), brackets))
     n_changed = n_all = 0
     with results(output) as write:
-        for number, line in enumerate(text.splitlines(), start=1):
-            words, tab, brackets = line.partition("\t")
-            if not tab or not words.split():
-                raise CorpusError(f"{source}:{number}: a line has the words, a tab and a bracket string")
-            mended = mend(parser, words.split(), brackets)
+        for mended in repair_all(parser, pairs):
             write(mended.tree.bracketed() + "\n")
             n_all += 1
             n_changed += bool(mended.dropped or mended.added)

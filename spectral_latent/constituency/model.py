@@ -46,6 +46,7 @@ FALLBACK = "FALLBACK"
 """The label of the flat tree of a sentence that no grammar derives."""
 
 _REQUIRED = 1e3  # the additional gain of a required constituent, far above the sum of all other gains
+_UNLIKELY = 5e-3  # the posterior of given constituents that the charts lack
 
 
 class ParsesOfBatch(list[Parses[Phrase]]):
@@ -309,14 +310,23 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             return []
         return [self.spans, Agreement()] if options.step > 0.0 else [self.spans]
 
-    def find_parts(self, charts: Sequence[Charts], words: Sequence[str]) -> tuple[PhraseEvidence, Parts]:
+    def find_parts(
+        self,
+        charts: Sequence[Charts],
+        words: Sequence[str],
+        given: Sequence[Sequence[Constituent]] | None = None,
+    ) -> tuple[PhraseEvidence, Parts]:
         """Find the constituents of sentences, and let the judges re-weigh those with single labels.
 
         charts: the charts of T sentences under each grammar.
         words: the words of all sentences.
+        given: the constituents that someone gives for each sentence; those that the charts lack get a small posterior.
         """
         items = self._items(charts)
         chains = self._average(items)
+        if given is not None:
+            pairs = zip(chains, self._given_chains(given), strict=True)
+            chains = Parts(*(np.concatenate(pair) for pair in pairs)).merge()
         labelled = self.labels.split(chains)
         start = charts[0].grammar.start
         evidence = PhraseEvidence(words, start, items, chains, self.labels, labelled, self.options.spans)
@@ -380,7 +390,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
                 )
         grammars = [charts_of.grammar for charts_of in charts]
         words = list(chain.from_iterable(tree.sentence for tree in sentences))
-        evidence, parts = found or self.find_parts(charts, words)
+        evidence, parts = found or self.find_parts(charts, words, given)
         if given is not None:
             parts = self._believed(parts, given)
         trees = self._bracketings(sentences, evidence, parts, n_best)
@@ -403,6 +413,25 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
                 of_sentence = [parse._replace(tree=tree) for parse, tree in zip(of_sentence, labelled, strict=True)]
             parses.append(Parses(of_sentence or [self._fallback(sentence, grammars[0], at)]))
         return parses
+
+    def _given_chains(self, given: Sequence[Sequence[Constituent]]) -> Parts:
+        """Number the chains of given labels, as far as trees of the treebank have them.
+
+        They are the labels of a span together, or else, over several words, each alone.
+        """
+        number = {chain: at for at, chain in enumerate(self._chains[0])}
+        rows: list[tuple[int, int, int, int]] = []
+        for at, of_sentence in enumerate(given):
+            labels: dict[tuple[int, int], tuple[str, ...]] = {}
+            for part in of_sentence:  # inner ones are given first
+                span = (part.first, part.end)
+                labels[span] = (part.label, *labels.get(span, ()))
+            for (begin, stop), together in labels.items():
+                alone: list[tuple[str, ...]] = [(name,) for name in together] if stop - begin > 1 else []
+                several = [together] if together in number else alone
+                rows += [(at, begin, stop, number[each]) for each in several if each in number]
+        sentence, first, end, label = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        return Parts(sentence, first, end, label, np.full(len(rows), _UNLIKELY))
 
     def _believed(self, parts: Parts, given: Sequence[Sequence[Constituent]]) -> Parts:
         """Weigh posteriors against the constituents that are given for the sentences; brackets and tags apart."""

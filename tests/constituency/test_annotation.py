@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent.constituency import ConstituencyModel, Phrase, check_trees, preset, repair
+from spectral_latent.constituency import (
+    ConstituencyModel,
+    Phrase,
+    check_trees,
+    preset,
+    repair,
+    repair_all,
+    unknown_phrase,
+)
 from spectral_latent.constituency.annotation import read_brackets
 from spectral_latent.constituency.belief import believe
 from spectral_latent.constituency.tree import Constituent, list_constituents
@@ -59,6 +67,17 @@ def test_a_whole_tree_stays_and_a_string_that_tells_nothing_is_parsed() -> None:
         words = list(tree.words())
         assert repair(MODEL, words, tree.bracketed()).tree == tree
         assert repair(MODEL, words, "").tree == MODEL.parse(words).tree
+
+
+def test_given_brackets_that_no_chart_has_are_candidates() -> None:
+    words = ["the", "dog", "barks", "."]
+    odd = Constituent(1, 3, "PP", False)
+    charts = MODEL.charts([unknown_phrase(words)])
+    for constituents, posterior in ([], 0.0), ([odd, Constituent(0, 2, "NP", False)], 5e-3):
+        _, parts = MODEL.find_parts(charts, words, [constituents])
+        found = dict(zip(MODEL.labels.named(parts), parts.posterior.tolist(), strict=True))
+        assert found.get(odd, 0.0) == posterior
+        assert found[Constituent(0, 2, "NP", False)] > 0.5
 
 
 @given(st.lists(st.tuples(st.floats(0.0, 1.0), st.booleans()), min_size=1, max_size=30))
@@ -133,5 +152,5 @@ def test_mended_trees_are_better_than_strings_and_parses(require_corpus: Callabl
     right = list(map(list_constituents, clean))
     given = [read_brackets(*pair, set(model.members[0].tags)) for pair in zip(strings, words, strict=True)]
     parsed = [list_constituents(parses[0].tree) for parses in model.parse_all(words, scored=False)]
-    mended = [list_constituents(repair(model, row, text).tree) for row, text in zip(words, strings, strict=True)]
+    mended = [list_constituents(each.tree) for each in repair_all(model, zip(words, strings, strict=True))]
     assert f1(right, mended) > f1(right, parsed) + 1.0 > f1(right, given)
