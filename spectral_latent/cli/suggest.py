@@ -23,18 +23,25 @@ __all__ = ["suggest"]
 @click.argument("model")
 @click.argument("file", default="-")
 @format_options
-@click.option("--rank", is_flag=True, help="Write the sentences with the most expected errors first.")
+@click.option(
+    "--rank",
+    type=click.Choice(["errors", "entropy", "disagreement"]),
+    is_flag=False,
+    flag_value="errors",
+    help="Write the least sure sentences first: by expected errors, entropy or disagreement of grammars.",
+)
 @json_option
 @output_option
 @quiet_option
 def suggest(
-    model: str, file: str, form: Format | None, rank: bool, as_json: bool, output: Path | None, quiet: bool
+    model: str, file: str, form: Format | None, rank: str | None, as_json: bool, output: Path | None, quiet: bool
 ) -> None:
     """Suggest trees for the sentences of FILE, with the posterior of each part.
 
     MODEL is a constituency parser.  In brackets, ? stands after a label whose posterior is below 0.9, and ?? below 0.5.
     A row of JSON has the tree, the posterior of each constituent (first word, word after the last, label, whether it is
-    a tag), what would stand in its place, the expected number of errors, and a bound of the entropy.
+    a tag), what would stand in its place, the expected number of errors, a bound of the entropy, and how far the
+    grammars of MODEL disagree, in bits.
 
     \b
     Examples:
@@ -52,8 +59,9 @@ def suggest(
     console.awaits(file, FORMATS[form or "tokens"].awaited)
     sentences = [each for each in read_sentences(file, form, parser.tokenisation, console).sentences if each.words]
     found = list(zip(sentences, suggest_trees(parser, [each.words for each in sentences]), strict=True))
-    if rank:
-        found.sort(key=lambda pair: -pair[1].expected_errors)
+    if rank is not None:
+        name = "expected_errors" if rank == "errors" else rank
+        found.sort(key=lambda pair: -getattr(pair[1], name))
     with results(output) as write:
         for sentence, suggestion in found:
             if not as_json:
@@ -68,6 +76,7 @@ def suggest(
                 "alternatives": instead,
                 "expected_errors": round(suggestion.expected_errors, 3),
                 "entropy": round(suggestion.entropy, 3),
+                "disagreement": round(suggestion.disagreement, 3),
                 "fallback": suggestion.is_flat,
             }
             write(json.dumps(row, ensure_ascii=False) + "\n")

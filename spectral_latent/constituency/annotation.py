@@ -18,6 +18,7 @@ import numpy as np
 from spectral_latent._options import Count, checked
 from spectral_latent.constituency.cleaning import base_label, cleaned
 from spectral_latent.constituency.constraints import unknown_phrase
+from spectral_latent.constituency.grammar import PhraseEvidence
 from spectral_latent.constituency.model import FALLBACK, ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.tree import Constituent, Phrase, list_constituents
@@ -25,6 +26,7 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.model import check_kind, check_sentences, check_words
 from spectral_latent.model.batches import batches_of
 from spectral_latent.model.parts import jackknife
+from spectral_latent.trees import FloatArray
 
 __all__ = [
     "UNKNOWN_TAG",
@@ -84,12 +86,14 @@ class Suggestion(NamedTuple):
         labels are left out.
     alternatives: what would stand in the place of a constituent, the likeliest first, with posteriors of at least 0.05.
     is_flat: whether no grammar derives the sentence, so that the tree is flat.
+    disagreement: how far the grammars of the parser differ, in bits; see `_disagreements`.
     """
 
     tree: Phrase
     parts: dict[Constituent, float]
     alternatives: dict[Constituent, list[tuple[Constituent, float]]]
     is_flat: bool
+    disagreement: float = 0.0
 
     @property
     def expected_errors(self) -> float:
@@ -117,8 +121,7 @@ class Suggestion(NamedTuple):
     def entropy(self) -> float:
         """A bound of the entropy of the tree, in bits: the sum of those of its constituents and their alternatives."""
         others = {part: p for several in self.alternatives.values() for part, p in several}
-        p = np.clip([*self.parts.values(), *others.values()], 1e-12, 1.0 - 1e-12)
-        return float(-(p * np.log2(p) + (1.0 - p) * np.log2(1.0 - p)).sum())
+        return float(_entropies(np.array([*self.parts.values(), *others.values()])).sum())
 
 
 _SURE, _LIKELY = 0.9, 0.5  # posteriors below which a label is marked
@@ -152,7 +155,8 @@ def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> li
     """Suggest the trees of a batch, whose charts are made once."""
     inputs = [unknown_phrase(words) for words in sentences]
     charts = model.charts(inputs)
-    _, parts = found_parts = model.find_parts(charts, list(chain.from_iterable(sentences)))
+    evidence, parts = found_parts = model.find_parts(charts, list(chain.from_iterable(sentences)))
+    disagreements = _disagreements(evidence, len(sentences))
     parses = model.find(inputs, 1, charts=charts, found=found_parts, scored=False)
     suggestions = []
     for at, (parse,) in enumerate(parses):
@@ -161,8 +165,30 @@ def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> li
         found = list(dict.fromkeys(map(_plain, list_constituents(parse.tree))))
         alternatives = _alternatives(posteriors, found, _LEAST)
         of_tree = {part: posteriors.get(part, 0.0) for part in found}
-        suggestions.append(Suggestion(parse.tree, of_tree, alternatives, parse.is_fallback))
+        suggestions.append(Suggestion(parse.tree, of_tree, alternatives, parse.is_fallback, float(disagreements[at])))
     return suggestions
+
+
+def _entropies(p: FloatArray) -> FloatArray:
+    """Compute the entropy of each of events of probabilities p, in bits."""
+    safe = np.clip(p, 1e-12, 1.0 - 1e-12)
+    return np.asarray(-(safe * np.log2(safe) + (1.0 - safe) * np.log2(1.0 - safe)))
+
+
+def _disagreements(evidence: PhraseEvidence, n_sentences: int) -> FloatArray:
+    """Measure how far grammars differ on each sentence: what a constituent says of the grammar that has drawn it.
+
+    That is the entropy of each labelled constituent's mean posterior, less the mean of the entropies of its posteriors,
+    summed over constituents: 0 for one grammar, and for grammars that agree, however unsure they are.
+    """
+    parts = evidence.labelled.parts.merge()  # in the order by which parts are found
+    of_grammars = np.zeros((len(evidence.items), len(parts.label)))
+    for number, items in enumerate(evidence.items):
+        own = evidence.labels.split(items.constituents().merge()).parts
+        row = parts.find(own)
+        of_grammars[number, row[row >= 0]] = own.posterior[row >= 0]
+    gain = _entropies(of_grammars.mean(axis=0)) - _entropies(of_grammars).mean(axis=0)
+    return np.asarray(np.bincount(parts.sentence, gain, minlength=n_sentences), dtype=np.float64)
 
 
 def _plain(part: Constituent) -> Constituent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -232,4 +233,19 @@ def test_suggestions_have_the_posteriors_of_the_parser() -> None:
             for other, p in several:
                 assert other not in found.parts and p == pytest.approx(posteriors[other])
         assert found.expected_errors == pytest.approx(sum(1.0 - min(p, 1.0) for p in found.parts.values()))
-        assert found.entropy >= 0.0
+        assert found.entropy >= 0.0 and found.disagreement == pytest.approx(0.0, abs=1e-9)
+
+
+def test_disagreement_is_the_information_of_constituents_on_the_grammar() -> None:
+    """H(c) - H(c | grammar) of each labelled constituent, from the posteriors of parsers of one grammar each."""
+    model = ConstituencyModel.train(TREES, preset("spectral"))
+    words = ["the", "dog", "saw", "a", "cat", "in", "the", "garden", "."]
+    (found,) = suggest_trees(model, [words])
+    posteriors = [ConstituencyModel((member,)).posteriors(words) for member in model.members]
+
+    def entropy(p: float) -> float:
+        return -sum(x * math.log2(x) for x in (p, 1.0 - p) if 0.0 < x < 1.0)
+
+    every = [[of_one.get(part, 0.0) for of_one in posteriors] for part in {**posteriors[0], **posteriors[1]}]
+    wanted = sum(entropy(sum(pair) / 2) - (entropy(pair[0]) + entropy(pair[1])) / 2 for pair in every)
+    assert found.disagreement == pytest.approx(wanted, rel=1e-3) and wanted > 1e-3
