@@ -224,6 +224,7 @@ class Spectral(ProjectionOptions, Estimator):
     takes twenty times as long.
     """
 
+    later: ClassVar[frozenset[str]] = frozenset({"tested"})
     tested: bool = False
     probabilities: ClassVar[bool] = False
 

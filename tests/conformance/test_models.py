@@ -242,6 +242,7 @@ class TestGraphModel(EstimatedConformance):
         EstimatorOptions("spectral", n_states=4),
         EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2),
         EstimatorOptions("pivots-em", n_states=4, iterations=4),
+        EstimatorOptions("em", n_states=4, iterations=4),
     )
     example = "a graph"
 
