@@ -85,6 +85,8 @@ def add_suggestions(project: Project, cas: Cas, metadata: Mapping[str, Any]) -> 
     sentences = list(_sentences(cas))
     words = [[token.get_covered_text() for token in tokens] for tokens in sentences]
     for tokens, found in zip(sentences, project.parse(words), strict=True):
+        if found.is_flat:  # nothing is known of the sentence
+            continue
         likely = [*found.parts.items()]
         for part, several in found.alternatives.items():
             likely += [(other, p) for other, p in several if (*other[:2], other.is_tag) == (*part[:2], part.is_tag)]

@@ -299,12 +299,11 @@ class Project:
             assert bench.model is not None  # made here, and not when the next sentence is shown
             with self._lock:
                 for name in dict.fromkeys(self._late):
-                    if name not in self.bench.trees:
+                    tree = self.bench.trees.get(name)
+                    if name in bench.trees and bench.trees[name] != tree:
                         bench.remove(name)
-                    elif name not in bench.trees:
-                        bench.add(name, self.bench.trees[name])
-                    elif bench.trees[name] != self.bench.trees[name]:
-                        bench.replace(name, self.bench.trees[name])
+                    if tree is not None and name not in bench.trees:
+                        bench.add(name, tree)
                 self.bench = bench
             self.rank()
 

@@ -174,3 +174,22 @@ def test_malformed_requests_get_a_sentence(client: Any, change: dict[str, Any]) 
     sent = body(PHRASE, "value", "tokens", document=document(TREES[20:21], annotated=False)) | change
     answer = client.post("/inception/predict", json=sent, **BASE)
     assert answer.status_code == 400 and answer.get_json()["error"]
+
+
+def test_nothing_is_suggested_before_there_is_a_parser(tmp_path: Path) -> None:
+    project = Project(tmp_path / "new.mrg", [["dogs", "bark"]])
+    sent = body(PHRASE, "value", "tokens", document=document(TREES[20:22], annotated=False))
+    answer = create_app(project, 8017).test_client().post("/inception/predict", json=sent, **BASE)
+    assert answer.status_code == 200 and predicted(answer, "Phrase", "value") == set()
+    project.close()
+
+
+def test_trees_that_go_while_a_new_start_is_trained_are_forgotten(project: Project) -> None:
+    kept = dict(project.bench.trees)
+    several = {str(at): tree for at, tree in enumerate(embedded_treebank(60)[24:])}
+    project.learn(several)
+    assert project._renewal is not None
+    project.learn({"0": several["1"], "new": TREES[20]})
+    project._renewal.join()
+    names = project.bench.trees.keys() - kept.keys()
+    assert {project.bench.trees[name] for name in names} == {several["1"], TREES[20]}
