@@ -31,15 +31,13 @@ def repair(model: str, file: str, output: Path | None, quiet: bool) -> None:
       printf 'dogs see it\\t(S (NP dogs (VP see it\\n' | spectral-latent repair wsj.model
       spectral-latent repair wsj.model broken.tsv -o mended.mrg
     """
-    from spectral_latent.constituency import ConstituencyModel, repair_all
+    from spectral_latent.constituency import repair_all
     from spectral_latent.corpora import CorpusError
     from spectral_latent.tasks.inputs import read_text
-    from spectral_latent.tasks.kinds import load
+    from spectral_latent.tasks.kinds import load_model
 
     console = Console(quiet)
-    parser = load(model)
-    if not isinstance(parser, ConstituencyModel):
-        raise click.UsageError(f"{model} is not a constituency parser")
+    parser = load_model(model, "constituency")
     console.awaits(file, "words, a tab and a bracket string on each line")
     text, source = read_text(file)
     pairs = []

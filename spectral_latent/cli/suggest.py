@@ -48,14 +48,12 @@ def suggest(
       echo "The cat sat on the mat ." | spectral-latent suggest wsj.model
       spectral-latent suggest wsj.model sentences.txt --rank --json -o suggested.jsonl
     """
-    from spectral_latent.constituency import ConstituencyModel, suggest_trees
+    from spectral_latent.constituency import suggest_trees
     from spectral_latent.tasks.inputs import FORMATS, read_sentences
-    from spectral_latent.tasks.kinds import load
+    from spectral_latent.tasks.kinds import load_model
 
     console = Console(quiet)
-    parser = load(model)
-    if not isinstance(parser, ConstituencyModel):
-        raise click.UsageError(f"{model} is not a constituency parser")
+    parser = load_model(model, "constituency")
     console.awaits(file, FORMATS[form or "tokens"].awaited)
     sentences = [each for each in read_sentences(file, form, parser.tokenisation, console).sentences if each.words]
     found = list(zip(sentences, suggest_trees(parser, [each.words for each in sentences]), strict=True))
@@ -67,22 +65,14 @@ def suggest(
             if not as_json:
                 write(suggestion.marked.bracketed() + "\n")
                 continue
-            instead = [[*part, list(map(_row, several))] for part, several in suggestion.alternatives.items()]
             row = {
                 "name": sentence.sent_id,
                 "words": sentence.words,
                 "tree": suggestion.tree.bracketed(),
-                "parts": list(map(_row, suggestion.parts.items())),
-                "alternatives": instead,
+                **suggestion.rows(),
                 "expected_errors": round(suggestion.expected_errors, 3),
                 "entropy": round(suggestion.entropy, 3),
                 "disagreement": round(suggestion.disagreement, 3),
                 "fallback": suggestion.is_flat,
             }
             write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def _row(pair: tuple[tuple[int, int, str, bool], float]) -> list[int | str | bool | float]:
-    """Write a constituent with its posterior."""
-    part, p = pair
-    return [*part, round(p, 4)]

@@ -117,6 +117,22 @@ class Suggestion(NamedTuple):
 
         return mark(self.tree)
 
+    def rows(self, most: int | None = None) -> dict[str, list[list[Any]]]:
+        """List the parts and their alternatives as JSON has them: first word, end, label, whether a tag, posterior.
+
+        most: the largest number of alternatives of a part; None for all.
+        """
+
+        def row(part: Constituent, p: float) -> list[Any]:
+            return [*part, round(p, 4)]
+
+        return {
+            "parts": [row(*pair) for pair in self.parts.items()],
+            "alternatives": [
+                [*part, [row(*pair) for pair in several[:most]]] for part, several in self.alternatives.items()
+            ],
+        }
+
     @property
     def entropy(self) -> float:
         """A bound of the entropy of the tree, in bits: the sum of those of its constituents and their alternatives."""

@@ -106,11 +106,7 @@ def create_app(project: Project, port: int, *, other: str | None = None, order: 
             words=item.words,
             done=item.number is not None,
             tree=to_list(tree),
-            parts=[[*part, round(p, 4)] for part, p in found.parts.items()],
-            alternatives=[
-                [*part, [[*instead, round(p, 4)] for instead, p in several[:5]]]
-                for part, several in found.alternatives.items()
-            ],
+            **found.rows(most=5),
             expected_errors=round(found.expected_errors, 2),
             is_flat=found.is_flat,
         )
