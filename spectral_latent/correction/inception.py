@@ -26,13 +26,53 @@ from spectral_latent.correction.project import Project
 if TYPE_CHECKING:
     from cassis import Cas
 
-__all__ = ["add_suggestions", "read_document", "trees_of"]
+__all__ = ["add_routes", "add_suggestions", "read_document", "trees_of"]
 
 _TYPES = "de.tudarmstadt.ukp.dkpro.core.api"
 _SENTENCE = f"{_TYPES}.segmentation.type.Sentence"
 _TOKEN = f"{_TYPES}.segmentation.type.Token"
 _TAG = (f"{_TYPES}.lexmorph.type.pos.POS", "PosValue")
 _IS_PREDICTED = "inception_internal_predicted"
+_LARGEST = 1 << 28  # bytes of a request, which has all documents of a project
+
+
+def add_routes(app: Any, project: Project) -> None:
+    """Answer the requests of INCEpTION, too.
+
+    app: the Flask application of a project.
+    project: the project.
+    """
+    from flask import Response, abort, jsonify, request
+
+    @app.post("/inception/predict")
+    def predict() -> Response:
+        """Suggest tags or phrases for a document of INCEpTION."""
+        body, (cas,) = read_documents("document")
+        add_suggestions(project, cas, body["metadata"])
+        return jsonify(document=cas.to_xmi())
+
+    @app.post("/inception/train")
+    def train() -> tuple[str, int]:
+        """Learn the trees of INCEpTION's documents."""
+        body, documents = read_documents("documents")
+        layer, feature = body["metadata"]["layer"], body["metadata"]["feature"]
+        trees = (tree for cas in documents for tree in trees_of(cas, layer, feature))
+        project.learn({str(number): tree for number, tree in enumerate(trees)})
+        return "", 204
+
+    def read_documents(key: str) -> tuple[Any, list[Any]]:
+        """Read a request of INCEpTION, and its documents."""
+        request.max_content_length = _LARGEST
+        body: Any = request.get_json(silent=True)
+        given = body.get(key) if isinstance(body, dict) else None
+        if given is None:
+            abort(400, f"not a request of INCEpTION: it has no {key}")
+        try:
+            return body, [read_document(body, each) for each in (given if key == "documents" else [given])]
+        except ImportError:
+            abort(501, "requests of INCEpTION need dkpro-cassis; run `pip install dkpro-cassis`")
+        except ValueError as error:
+            abort(400, str(error))
 
 
 def read_document(body: Mapping[str, Any], document: Any) -> Cas:

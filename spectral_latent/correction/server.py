@@ -20,13 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from spectral_latent.constituency import Phrase
-from spectral_latent.correction.inception import add_suggestions, read_document, trees_of
+from spectral_latent.correction.inception import add_routes
 from spectral_latent.correction.project import ChangedError, Order, Project
 
 __all__ = ["create_app", "serve"]
 
 _LARGEST = 1 << 22  # bytes of a request
-_LARGEST_DOCUMENTS = 1 << 28  # bytes of a request of INCEpTION, which has all documents of a project
 _DEEPEST = 200  # phrases within one another
 _PAGE = Path(__file__).with_name("page.html")
 LOOPBACK = "127.0.0.1"
@@ -147,36 +146,7 @@ def create_app(project: Project, port: int, *, other: str | None = None, order: 
         except (ValueError, OSError) as error:
             abort(400, str(error))
 
-    @app.post("/inception/predict")
-    def predict() -> Response:
-        """Suggest tags or phrases for a document of INCEpTION."""
-        body, (cas,) = read_documents("document")
-        add_suggestions(project, cas, body["metadata"])
-        return jsonify(document=cas.to_xmi())
-
-    @app.post("/inception/train")
-    def train() -> tuple[str, int]:
-        """Learn the trees of INCEpTION's documents."""
-        body, documents = read_documents("documents")
-        layer, feature = body["metadata"]["layer"], body["metadata"]["feature"]
-        trees = (tree for cas in documents for tree in trees_of(cas, layer, feature))
-        project.learn({str(number): tree for number, tree in enumerate(trees)})
-        return "", 204
-
-    def read_documents(key: str) -> tuple[Any, list[Any]]:
-        """Read a request of INCEpTION, and its documents."""
-        request.max_content_length = _LARGEST_DOCUMENTS
-        body: Any = request.get_json(silent=True)
-        given = body.get(key) if isinstance(body, dict) else None
-        if not given:
-            abort(400, f"not a request of INCEpTION: it has no {key}")
-        try:
-            return body, [read_document(body, each) for each in (given if key == "documents" else [given])]
-        except ImportError:
-            abort(501, "requests of INCEpTION need dkpro-cassis; run `pip install dkpro-cassis`")
-        except ValueError as error:
-            abort(400, str(error))
-
+    add_routes(app, project)
     return app
 
 
