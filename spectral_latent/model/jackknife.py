@@ -24,6 +24,7 @@ import scipy
 
 from spectral_latent._options import Above, AtLeast, Below, checked
 from spectral_latent.estimation import EstimationError, Listener, silent
+from spectral_latent.inference import SignedLog
 from spectral_latent.model.parts import jackknife
 from spectral_latent.trees import FloatArray, IntArray
 
@@ -63,6 +64,17 @@ class Estimates(NamedTuple):
         squares = np.where(is_finite, (safe - mean) ** 2, 0.0).sum(axis=0)
         error = np.sqrt(squares * (n - 1.0) / np.maximum(n, 1))
         return Estimates(whole, np.where((n >= _FEWEST_GROUPS) & np.isfinite(whole), error, np.nan), n)
+
+    @staticmethod
+    def of_weights(whole: SignedLog, of_parts: Sequence[SignedLog]) -> Estimates:
+        """Compute standard errors of estimates p̂ as shares of their absolute values; each value is the sign of p̂.
+
+        whole: the estimates of the model of all examples.
+        of_parts: those of each model that lacks a group.
+        """
+        with np.errstate(invalid="ignore", over="ignore"):
+            shares = [part.sign * np.exp(part.log - whole.log) for part in of_parts]
+        return Estimates.of(np.where(np.isfinite(whole.log), whole.sign, np.nan), shares)
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Compute the lower and the upper ends of intervals.
@@ -121,6 +133,16 @@ class Jackknife(Generic[Model]):
         weighted = [(example, 1.0) for example in every]
         parts = jackknife(weighted, n_groups, lambda some, _: train(some), listener, folds=group, stage="groups")
         self.parts = [part for part, *_ in parts]
+
+    def score(self, trees: Iterable[Any]) -> Estimates:
+        """Estimate p̂ of trees with standard errors, as shares of |p̂|; see `Estimates.of_weights`.
+
+        trees: the trees, as the model's `score` takes them.
+        """
+        given = list(trees)
+        models: list[Any] = [self.whole, *self.parts]
+        whole, *of_parts = [model.score(given) for model in models]
+        return Estimates.of_weights(whole, of_parts)
 
     def estimate(self, f: Callable[[Model], Any]) -> Estimates:
         """Compute estimates, and their standard errors.

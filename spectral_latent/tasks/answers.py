@@ -181,8 +181,6 @@ def score(parser: Any, trees: Sequence[Any], jobs: int = 1, parts: Sequence[Any]
     jobs: the number of processes.
     parts: parsers that lack a group of examples each, for standard errors.
     """
-    import numpy as np
-
     from spectral_latent.model import Estimates
     from spectral_latent.model.batches import map_sentences
 
@@ -192,8 +190,6 @@ def score(parser: Any, trees: Sequence[Any], jobs: int = 1, parts: Sequence[Any]
         if not others:
             yield from map(Score, whole.log.tolist(), whole.sign.tolist())
             continue
-        with np.errstate(invalid="ignore", over="ignore"):
-            shares = [each.sign * np.exp(each.log - whole.log) for each in others]
-        errors = Estimates.of(np.where(np.isfinite(whole.log), whole.sign, np.nan), shares)
+        errors = Estimates.of_weights(whole, others)
         columns = (whole.log, whole.sign, errors.error, errors.is_zero(), errors.n_groups)
         yield from map(Score, *(column.tolist() for column in columns))

@@ -70,5 +70,8 @@ def test_models_of_the_library_have_errors() -> None:
         return weights.sign * np.exp(weights.log)
 
     found = jackknife.estimate(probabilities)
+    shares = jackknife.score(trees[:3])
+    np.testing.assert_allclose(shares.error * np.abs(found.value), found.error, rtol=1e-9)
+    assert shares.value.tolist() == np.sign(found.value).tolist() and (shares.is_zero() == found.is_zero()).all()
     assert found.value.shape == found.error.shape == (3,)
     assert (found.error > 0.0).all() and (found.error < 10 * np.abs(found.value)).all()
