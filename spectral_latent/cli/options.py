@@ -33,6 +33,7 @@ __all__ = [
     "answer_options",
     "column_option",
     "epilog_of",
+    "errors_options",
     "format_options",
     "jobs_option",
     "json_option",
@@ -44,6 +45,7 @@ __all__ = [
     "results_option",
     "seed_option",
     "sources_argument",
+    "tell_of_fewer",
     "training_options",
 ]
 
@@ -98,15 +100,6 @@ column_option = click.option(
 jobs_option = number_option(
     "--jobs", "N", "The number of threads or processes, which does not change the result.", default=1
 )
-errors_option = click.option(
-    "--errors",
-    metavar="SOURCE",
-    multiple=True,
-    help="Add standard errors, from models without a group of the examples of SOURCE, from which MODEL was trained.",
-)
-groups_option = number_option(
-    "--groups", "N", "The number of groups, each of which is left out of one training.", default=20, least=3
-)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, an object on each line.")
 non_projective_option = click.option(
     "--non-projective", is_flag=True, help="Find dependency trees whose arcs may cross."
@@ -138,6 +131,25 @@ results_option = click.option(
     type=OutputFile(),
     help="The file to write, whole or not at all; compressed if its name ends in .gz.  [default: standard output]",
 )
+
+
+def errors_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of standard errors to a command, which gets `errors` and `groups`."""
+    text = "Add standard errors, from models without a group of the examples of SOURCE, from which MODEL was trained."
+    groups = "The number of groups, each of which is left out of one training."
+    command = number_option("--groups", "N", groups, default=20, least=3)(command)
+    return click.option("--errors", metavar="SOURCE", multiple=True, help=text)(command)
+
+
+def tell_of_fewer(console: Console, fewer: int, name: str, n_groups: int, what: str) -> None:
+    """Tell how many errors are computed from fewer groups than were asked for; nothing if none is."""
+    from spectral_latent._options import counted
+
+    if fewer:
+        console.message(
+            f"Errors of {counted(fewer, name)} are computed from fewer than {n_groups} groups: without the others, "
+            f"their {what} is not finite"
+        )
 
 
 def format_options(command: _Command) -> _Command:

@@ -8,7 +8,7 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
-from spectral_latent.cli.options import AnswerRequest, answer_options, errors_option, format_options, groups_option
+from spectral_latent.cli.options import AnswerRequest, answer_options, errors_options, format_options, tell_of_fewer
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
@@ -20,8 +20,7 @@ __all__ = ["surprisal"]
 @click.argument("model")
 @click.argument("file", default="-")
 @click.option("--unit", type=click.Choice(["bits", "nats"]), default="bits", show_default=True, help="The unit.")
-@errors_option
-@groups_option
+@errors_options
 @format_options
 @answer_options
 def surprisal(
@@ -44,7 +43,6 @@ def surprisal(
       echo "The horse raced past the barn fell ." | spectral-latent surprisal wsj.model
       spectral-latent surprisal wsj.model sentences.txt --unit nats -o surprisal.tsv
     """
-    from spectral_latent._options import counted
     from spectral_latent.tasks.answers import surprisal as surprisal_of
     from spectral_latent.tasks.inputs import FORMATS, read_sentences
     from spectral_latent.tasks.kinds import load_of_prefixes
@@ -67,8 +65,4 @@ def surprisal(
                 fewer += int((estimates.n_groups < groups).sum())
             of_errors = None if estimates is None else estimates.error
             answers.add(sentence, header + surprisal_text(sentence, of_words, wanted.form, of_errors))
-    if fewer:
-        console.message(
-            f"Errors of {counted(fewer, 'word')} are computed from fewer than {groups} groups: without the others, "
-            f"their surprisal is not finite"
-        )
+    tell_of_fewer(console, fewer, "word", groups, "surprisal")

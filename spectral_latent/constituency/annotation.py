@@ -26,6 +26,7 @@ from spectral_latent.estimation import Listener, silent
 from spectral_latent.model import check_kind, check_sentences, check_words
 from spectral_latent.model.batches import batches_of
 from spectral_latent.model.parts import jackknife
+from spectral_latent.model.surprisal import entropies
 from spectral_latent.trees import FloatArray
 
 __all__ = [
@@ -186,9 +187,9 @@ def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> li
 
 
 def _entropies(p: FloatArray) -> FloatArray:
-    """Compute the entropy of each of events of probabilities p, in bits."""
-    safe = np.clip(p, 1e-12, 1.0 - 1e-12)
-    return np.asarray(-(safe * np.log2(safe) + (1.0 - safe) * np.log2(1.0 - safe)))
+    """Compute the entropy (n,) of each of n events of probabilities p, in bits."""
+    safe = np.clip(p, 0.0, 1.0)
+    return entropies(np.stack([safe, 1.0 - safe], axis=1), "bits")
 
 
 def _disagreements(evidence: PhraseEvidence, n_sentences: int) -> FloatArray:
@@ -197,13 +198,15 @@ def _disagreements(evidence: PhraseEvidence, n_sentences: int) -> FloatArray:
     That is the entropy of each labelled constituent's mean posterior, less the mean of the entropies of its posteriors,
     summed over constituents: 0 for one grammar, and for grammars that agree, however unsure they are.
     """
+    if len(evidence.items) == 1:
+        return np.zeros(n_sentences)
     parts = evidence.labelled.parts.merge()  # in the order by which parts are found
     of_grammars = np.zeros((len(evidence.items), len(parts.label)))
     for number, items in enumerate(evidence.items):
         own = evidence.labels.split(items.constituents().merge()).parts
         row = parts.find(own)
         of_grammars[number, row[row >= 0]] = own.posterior[row >= 0]
-    gain = _entropies(of_grammars.mean(axis=0)) - _entropies(of_grammars).mean(axis=0)
+    gain = _entropies(of_grammars.mean(axis=0)) - np.mean(list(map(_entropies, of_grammars)), axis=0)
     return np.asarray(np.bincount(parts.sentence, gain, minlength=n_sentences), dtype=np.float64)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import tee
@@ -12,12 +11,13 @@ from spectral_latent.tasks.inputs import Input, InputSentence
 from spectral_latent.tasks.kinds import KINDS
 from spectral_latent.tasks.reranking import load_reranker
 from spectral_latent.tasks.watch import users_errors
+from spectral_latent.tasks.writing import Score
 
 if TYPE_CHECKING:
     from spectral_latent.model import Estimates, Parses, Surprisal
     from spectral_latent.reranking import Reranker
 
-__all__ = ["Score", "Search", "parse", "score", "surprisal", "tag"]
+__all__ = ["Search", "parse", "score", "surprisal", "tag"]
 
 _Answer = TypeVar("_Answer")
 _Write = Callable[..., _Answer]  # of a sentence and its parses
@@ -154,23 +154,6 @@ def surprisal(
     )
     for sentence, whole, *others in zip(kept, *found, strict=True):
         yield sentence, whole, Estimates.of(whole.total, [each.total for each in others]) if others else None
-
-
-class Score(NamedTuple):
-    """The score of a tree.
-
-    log: the logarithm of the absolute value of its estimated probability p̂.
-    sign: the sign of p̂.
-    error: the standard error of p̂ as a share of its absolute value; NaN where it has none, or was not asked for.
-    is_zero: whether the 95 % interval of p̂ contains zero.
-    n_groups: the number of groups that the error is computed from.
-    """
-
-    log: float
-    sign: float
-    error: float = math.nan
-    is_zero: bool = False
-    n_groups: int = 0
 
 
 def score(parser: Any, trees: Sequence[Any], jobs: int = 1, parts: Sequence[Any] = ()) -> Iterator[Score]:

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from spectral_latent.estimation import Estimator
     from spectral_latent.sequence import LatentTagger
 
-__all__ = ["Run", "record_of", "train_anchors", "train_constituency", "train_dependency", "train_tagger"]
+__all__ = ["Memory", "Run", "record_of", "train_anchors", "train_constituency", "train_dependency", "train_tagger"]
 
 _T = TypeVar("_T")
 _Read = Callable[[Sequence[str]], Iterable[_T]]
+Memory = dict[str, tuple[list[Any], dict[str, str]]]  # the examples of each source, and its name and digest
 
 
 class Run:
@@ -52,11 +53,13 @@ class Run:
         jobs: int = 1,
         expected: Sequence[Mapping[str, str]] | None = None,
         keeps: Callable[[int], bool] | None = None,
+        memory: Memory | None = None,
     ) -> None:
         """Begin a training.
 
         expected: the sources of an earlier record, whose contents the sources must have; None for any contents.
         keeps: tells whether to learn from an example, by its number from 0; None to learn from all.
+        memory: what several trainings read once; None to keep nothing.
         """
         from spectral_latent.constituency import Changes
 
@@ -68,6 +71,7 @@ class Run:
         self.changes = Changes()
         self._expected = expected
         self._keeps = keeps
+        self._memory = memory
         self._n_words = 0
         self._read: list[dict[str, str]] = []
         self._figures: dict[str, Any] = {}
@@ -97,13 +101,23 @@ class Run:
     def _weighted(self, read: _Read[_T], weights: Sequence[float]) -> Iterator[tuple[_T, float]]:
         """Return each example with its weight, count it, and tell the watch when the last one is read."""
         weighted = zip(self.sources, weights, strict=True)
-        pairs = ((example, weight) for source, weight in weighted for example in self.digested(read, [source]))
+        pairs = ((example, weight) for source, weight in weighted for example in self._examples_of(read, source))
         for example, weight in self.watch.bar(pairs, f"Reading {self.kind}"):
             self.n_examples += 1
             self._n_words += _n_words(example)
             if self._keeps is None or self._keeps(self.n_examples - 1):
                 yield example, weight
         self.watch.has_read()
+
+    def _examples_of(self, read: _Read[_T], source: str) -> Iterable[_T]:
+        """Return the examples of a source, which are read once by trainings that share a memory."""
+        if self._memory is None:
+            return self.digested(read, [source])
+        if source not in self._memory:
+            self._memory[source] = list(self.digested(read, [source])), self._read[-1]
+        else:
+            self._read.append(self._memory[source][1])
+        return self._memory[source][0]
 
     def digested(self, read: _Read[_T], sources: Sequence[str]) -> Iterator[_T]:
         """Read sources one after the other, and keep a digest (BLAKE2b) of the examples of each source, in order.

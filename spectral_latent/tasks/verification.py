@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from spectral_latent.tasks.kinds import KINDS
-from spectral_latent.tasks.training import Run, record_of
+from spectral_latent.tasks.training import Memory, Run, record_of
 from spectral_latent.tasks.watch import RequestError, Watch
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def train_again(
     jobs: int = 1,
     watch: Watch | None = None,
     keeps: Callable[[int], bool] | None = None,
+    memory: Memory | None = None,
 ) -> Any:
     """Train a model with the settings of its record, on sources with the same contents.
 
@@ -32,6 +33,7 @@ def train_again(
     jobs: the number of threads that learn, and of processes that parse while they learn.
     watch: is told that training begins.
     keeps: tells whether to learn from an example, by its number from 0; None to learn from all.
+    memory: what several trainings read once; None to keep nothing.
     """
     from spectral_latent._options import counted
     from spectral_latent.corpora import CorpusError
@@ -58,7 +60,7 @@ def train_again(
                 del given[len(given) - len(of_setting) :]
         if watch is not None:
             watch.message(f"Training again: {record['command']}")
-        return train(Run(given, jobs=jobs, expected=expected, keeps=keeps), **settings)
+        return train(Run(given, jobs=jobs, expected=expected, keeps=keeps, memory=memory), **settings)
     except (CorpusError, EstimationError, RequestError):
         raise
     except (KeyError, TypeError, ValueError, StopIteration) as error:
@@ -93,7 +95,8 @@ def train_without_groups(
     n_examples = next((int(record[kind]) for kind in ("trees", "sentences") if kind in record), 0)
     group = divide(n_examples, n_groups)
     numbers = (watch or Watch()).bar(range(n_groups), "Training without a group", n_groups)
-    return [train_again(file, sources, jobs, keeps=(group != number).item) for number in numbers]
+    memory: Memory = {}
+    return [train_again(file, sources, jobs, keeps=(group != number).item, memory=memory) for number in numbers]
 
 
 def differences_of(file: str, model: Any) -> tuple[list[str], str]:

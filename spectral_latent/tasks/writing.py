@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from spectral_latent.tasks.inputs import InputSentence, read_text
 
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 __all__ = [
     "SURPRISAL_HEADER",
     "Form",
+    "Score",
     "conllu_text",
     "drawings_of",
     "given_sentence",
     "given_words",
     "phrase_text",
     "phrases_to_score",
+    "score_text",
     "sentences_to_score",
     "surprisal_text",
     "tagged_text",
@@ -209,6 +211,42 @@ def tagged_text(sentence: InputSentence, tags: Sequence[str], form: Form, given:
         columns[at] = name
         lines[place] = "\t".join(columns)
     return "".join(lines)
+
+
+class Score(NamedTuple):
+    """The score of a tree.
+
+    log: the logarithm of the absolute value of its estimated probability p̂.
+    sign: the sign of p̂.
+    error: the standard error of p̂ as a share of its absolute value; NaN where it has none, or was not asked for.
+    is_zero: whether the 95 % interval of p̂ contains zero.
+    n_groups: the number of groups that the error is computed from.
+    """
+
+    log: float
+    sign: float
+    error: float = math.nan
+    is_zero: bool = False
+    n_groups: int = 0
+
+
+def score_text(number: int, found: Score, form: Form, has_errors: bool) -> str:
+    """Write the score of a tree as a line.
+
+    number: the number of the tree, from 1.
+    has_errors: whether to write the standard error, too.
+
+    >>> score_text(1, Score(-2.5, 1.0, 0.25, False, 20), "text", True)
+    '-2.500000\\t1\\t0.250000\\t0\\n'
+    >>> score_text(2, Score(-math.inf, 0.0), "json", False)
+    '{"tree": 2, "log": null, "sign": 0}\\n'
+    """
+    if form == "json":
+        entry: dict[str, Any] = {"tree": number, "log": _finite(found.log), "sign": int(found.sign)}
+        errors = {"error": _finite(found.error), "zero": found.is_zero} if has_errors else {}
+        return json.dumps(entry | errors) + "\n"
+    more = f"\t{found.error:.6f}\t{found.is_zero:d}" if has_errors else ""
+    return f"{found.log:.6f}\t{found.sign:.0f}{more}\n"
 
 
 def surprisal_text(sentence: InputSentence, found: Surprisal, form: Form, errors: FloatArray | None = None) -> str:

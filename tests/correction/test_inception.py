@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -15,11 +15,10 @@ from spectral_latent.constituency import Phrase
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.correction import Project, create_app
+from tests.correction.conftest import BASE, TREES
 
 pytest.importorskip("flask")
 pytest.importorskip("cassis")
-TREES = embedded_treebank(24)
-BASE = {"base_url": "http://127.0.0.1:8017"}
 CORE = "de.tudarmstadt.ukp.dkpro.core.api"
 POS = f"{CORE}.lexmorph.type.pos.POS"
 PHRASE = "webanno.custom.Phrase"
@@ -95,20 +94,6 @@ def predicted(answer: Any, name: str, value: str) -> set[tuple[int, int, str]]:
     ]
     assert all(0.0 < float(each.get(f"{value}_score", "nan")) <= 1.0 for each in some)
     return {(int(each.get("begin", "")), int(each.get("end", "")), each.get(value, "")) for each in some}
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
-    path = tmp_path / "trees.mrg"
-    path.write_text("\n".join(tree.bracketed() for tree in TREES[:20]) + "\n", encoding="utf-8")
-    made = Project(path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def client(project: Project) -> Any:
-    return create_app(project, 8017).test_client()
 
 
 def test_suggestions_have_the_places_of_the_words(client: Any, project: Project) -> None:

@@ -1,0 +1,29 @@
+"""A project of twenty trees, with four sentences that wait, and its server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.correction import Project, create_app
+
+TREES = embedded_treebank(24)
+BASE = {"base_url": "http://127.0.0.1:8017"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    path = tmp_path / "trees.mrg"
+    path.write_text("\n".join(tree.bracketed() for tree in TREES[:20]) + "\n", encoding="utf-8")
+    made = Project(path, [list(tree.words()) for tree in TREES[20:]])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(project: Project) -> Any:
+    return create_app(project, 8017).test_client()
