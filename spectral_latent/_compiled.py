@@ -12,6 +12,9 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from multiprocessing import parent_process
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
@@ -63,9 +66,9 @@ class _CompiledFiles(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
-        base = f"{self._impl.filename_base}.{_digest(function.__module__)}"
+        digest = _digest(function.__module__)
         file: Any = IndexDataCacheFile
-        self._cache_file = file(self._cache_path, base, self._impl.locator.get_source_stamp())
+        self._cache_file = file(self._cache_path, f"{self._impl.filename_base}.{digest}", digest)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Read the code for arguments of some types; None without a file, or where it is damaged and replaced."""
@@ -83,14 +86,23 @@ class _CompiledFiles(FunctionCache):
 
 
 def _digest(module: str) -> str:
-    """Digest the sizes and times of the source of a module and of all sources of its package that it depends on."""
+    """Digest the source of a module and all sources of its package that it depends on.
+
+    The times of the files do not count, so that an installation over an equal one finds the code again.
+    """
     digest = hashlib.sha256()
     for name in sorted(_dependencies(module)):
         source = getattr(sys.modules[name], "__file__", None)
         if source is not None and os.path.exists(source):
             status = os.stat(source)
-            digest.update(f"{name} {status.st_size} {status.st_mtime_ns}\n".encode())
+            digest.update(name.encode() + _content(source, status.st_size, status.st_mtime_ns))
     return digest.hexdigest()[:12]
+
+
+@cache
+def _content(source: str, size: int, time: int) -> bytes:
+    """Digest the text of a file, which is read again in this process only after it has changed."""
+    return hashlib.sha256(Path(source).read_bytes()).digest()
 
 
 def _dependencies(module: str) -> set[str]:
@@ -188,8 +200,8 @@ _log = logging.getLogger(__name__)
 class _Compilation(event.Listener):
     """Announce the first compilation, and stop the collection of garbage during each compilation.
 
-    Functions of this library whose code is read from a file are not compiled.  The message appears on a terminal or in
-    a notebook.  Almost all objects that numba makes are in use until a compilation ends, and looking through them for
+    Functions of this library whose code is read from a file are not compiled.  Processes that another one has started
+    are silent.  Almost all objects that numba makes are in use until a compilation ends, and looking through them for
     garbage would take a sixth of the time.
     """
 
@@ -202,9 +214,9 @@ class _Compilation(event.Listener):
         """Print the message unless it was printed before, and stop the collection of garbage."""
         if not _is_own(event):
             return
-        if not self._is_announced and _is_watched():
-            self._is_announced = True
-            _log.warning("Compiling, which takes up to a minute the first time")
+        if not self._is_announced and parent_process() is None:
+            _log.warning("Compiling functions that are used for the first time, which takes up to a minute")
+        self._is_announced = True
         if self._depth == 0:
             self._collects = gc.isenabled()
             gc.disable()
@@ -222,11 +234,6 @@ class _Compilation(event.Listener):
 def _is_own(event: event.Event) -> bool:
     """Tell whether the compiled function belongs to this library."""
     return bool(event.data["dispatcher"].py_func.__module__.startswith("spectral_latent."))
-
-
-def _is_watched() -> bool:
-    """Tell whether standard error is a terminal or a notebook."""
-    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
 
 
 event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]

@@ -48,7 +48,7 @@ def demo(quiet: bool) -> None:
 
     console = Console(quiet)
     if any(model.name == "en" for model in ready_models()):
-        console.message("Loading the ready model en; the first parse compiles the library")
+        console.message("Loading the ready model en")
         for line in _english():
             click.echo(line)
     _train_and_compare(console)

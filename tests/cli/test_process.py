@@ -39,7 +39,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 def test_output_that_nobody_reads(model: Path) -> None:
-    with start("parse", model) as process:
+    with start("parse", model, "-q") as process:
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write(b"They see it .\n")
         process.stdin.flush()
@@ -128,7 +128,7 @@ def test_a_folder_that_may_not_be_written_to(treebank: Path, tmp_path: Path, kin
 
 
 def test_a_pipe_is_tagged_as_it_comes(tagger: Path) -> None:
-    with start("tag", tagger) as process:
+    with start("tag", tagger, "-q") as process:
         assert process.stdin and process.stdout and process.stderr
         for _ in range(3):
             process.stdin.write(b"They see it .\n\nThey ")
