@@ -44,6 +44,7 @@ __all__ = [
     "field_types",
     "given_or",
     "of_preset",
+    "without_alias",
 ]
 
 _T = TypeVar("_T")
@@ -236,6 +237,21 @@ def field_types(options: type) -> dict[str, Any]:
     return {name: declared for name, declared in hints.items() if get_origin(declared) is not ClassVar}
 
 
+def without_alias(declared: Any) -> Any:
+    """Replace a name that a `type` statement gave to a type by the type, as NumPy 2.5 names `NDArray`.
+
+    declared: a type, which is returned as it is if it is no such name.
+
+    >>> without_alias(list[int])
+    list[int]
+    """
+    alias = get_origin(declared) or declared
+    if not hasattr(alias, "__value__"):
+        return declared
+    parts = get_args(declared)
+    return without_alias(alias.__value__[parts] if parts else alias.__value__)
+
+
 def _has_default(options: Options, field: Field[Any]) -> bool:
     """Tell whether a field of options has its default."""
     value = getattr(options, field.name)
@@ -260,6 +276,7 @@ def accept(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instan
 
     Raises OverflowError for a count of more than 64 bits, and for an integer too large for a float.
     """
+    declared = without_alias(declared)
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:
@@ -354,6 +371,7 @@ def describe(declared: Any) -> str:
 
     declared: the type of a field, as `field_types` returns it.
     """
+    declared = without_alias(declared)
     kind = get_origin(declared) or declared
     parts = get_args(declared)
     if kind is Annotated:

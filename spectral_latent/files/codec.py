@@ -39,7 +39,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, cast, 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Limit, Options, accept, describe, field_types
+from spectral_latent._options import Limit, Options, accept, describe, field_types, without_alias
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Vocabulary
 
@@ -221,6 +221,7 @@ def _fields_of(declared: Any) -> tuple[_Field, ...]:
 
 def _field(name: str, declared: Any, markers: tuple[Any, ...] = (), is_optional: bool = False) -> _Field:
     """Take a declaration apart."""
+    declared = without_alias(declared)
     if get_origin(declared) is Annotated:
         declared, *more = get_args(declared)
         return _field(name, declared, (*markers, *more), is_optional)

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pytest
+import typing_extensions
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectral_latent._options import AtLeast, Options
+from spectral_latent._options import AtLeast, Options, check_fields
 from spectral_latent.files import Axes, Distinct, Given, Index, Shares, Sorted, Text, plain, read, write
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
@@ -309,3 +310,26 @@ def test_options_of_another_type_are_refused(change: dict[str, Any]) -> None:
         read_setting(Settings, asdict(Settings()) | change)
     with pytest.raises(ValueError):
         read_setting(Settings, None)
+
+
+def test_a_type_may_be_declared_by_a_name_of_a_type_statement() -> None:
+    """NumPy 2.5 names `NDArray` so, on Python 3.12 and later."""
+    number = TypeVar("number", bound=np.generic)
+    named = typing_extensions.TypeAliasType(
+        "named", np.ndarray[tuple[int, ...], np.dtype[number]], type_params=(number,)
+    )
+    nested: Any = typing_extensions.TypeAliasType("nested", named[np.int64])
+    cards = make_dataclass(
+        "Cards", [("suit", Annotated[nested, Axes("n"), AtLeast(0)]), ("kind", named[np.float64] | None)]
+    )
+    kept: Any = cards(np.array([1, 2]), None)
+    arrays, settings = write(kept)
+    assert (list(arrays), settings) == (["suit"], {})
+    assert read(cards, arrays, settings).suit.tolist() == [1, 2]
+    for spoilt in (np.array([1.0]), np.array([-1]), np.array([[1]])):
+        with pytest.raises(ValueError, match="the array suit"):
+            read(cards, {"suit": spoilt}, {})
+    check_fields(kept)
+    kept.suit = [1, 2]
+    with pytest.raises(ValueError, match=r"Cards\.suit"):
+        check_fields(kept)
