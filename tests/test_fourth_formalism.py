@@ -141,25 +141,25 @@ def models() -> dict[int, Calculator]:
 
 def test_latent_states_learn_which_operator_binds_closer(models: dict[int, Calculator], tmp_path: Path) -> None:
     held_out = sentences(200, VALUES, seed=1)
-    found = {m: [parses[0].tree for parses in model.all(held_out)] for m, model in models.items()}
+    found = {m: [parses[0].tree for parses in model.parse_all(held_out)] for m, model in models.items()}
     right = {m: np.mean([a == by_the_book(b) for a, b in zip(found[m], held_out, strict=True)]) for m in models}
     assert right[1] < 0.7 and right[4] > 0.97
     models[4].save(tmp_path / "model")
     again = Calculator.load(tmp_path / "model")
     assert again.fingerprint == models[4].fingerprint
-    assert list(again.all(held_out, 3, jobs=2)) == list(models[4].all(held_out, 3))
+    assert list(again.parse_all(held_out, 3, jobs=2)) == list(models[4].parse_all(held_out, 3))
 
 
 def test_unseen_terminals_are_scored_and_come_back_as_they_were(models: dict[int, Calculator]) -> None:
     for tokens in sentences(100, ["17", "beta", "a", "2024"], seed=2):
-        assert tokens_of(models[4].best(tokens).tree) == tokens
-    best = models[4].best(["17", "+", "beta", "*", "a", "+", "9"])
+        assert tokens_of(models[4].parse(tokens).tree) == tokens
+    best = models[4].parse(["17", "+", "beta", "*", "a", "+", "9"])
     assert best.tree == ("+", ("+", "17", ("*", "beta", "a")), "9") and best.sign == 1
 
 
 def test_the_weight_of_an_input_is_that_of_all_bracketings(models: dict[int, Calculator]) -> None:
     tokens = ["a", "+", "2", "*", "b", "+", "c"]
-    parses = models[4].n_best(tokens, 10)
+    parses = models[4].parse_nbest(tokens, 10)
     assert len({parse.tree for parse in parses}) == len(parses) == 5
     total = np.exp(models[4].score(parse.tree for parse in parses).log).sum()
     assert np.exp(models[4].log_probabilities([tokens, ["a"]]))[0] == pytest.approx(total)
@@ -184,7 +184,7 @@ def test_a_question_that_is_answered_wrongly_is_named(models: dict[int, Calculat
         ("gains", np.full(right.forest.n_edges, np.nan), ValueError, "must return finite numbers"),
     ]:
         wrong = asked(question, answer)
-        calls = [lambda wrong=wrong: wrong.best(tokens)]
+        calls = [lambda wrong=wrong: wrong.parse(tokens)]
         if question == "forest":
             calls.append(lambda wrong=wrong: wrong.log_probabilities([tokens]))
         elif question == "forest_of":
@@ -193,7 +193,7 @@ def test_a_question_that_is_answered_wrongly_is_named(models: dict[int, Calculat
             with pytest.raises(kind, match=f"Wrong.{question} {message}"):
                 call()
     with pytest.raises(ValueError, match=r"Wrong\.gains must be a NumPy array of float64, not int"):
-        asked("gains", 5).best(tokens)
+        asked("gains", 5).parse(tokens)
 
 
 def test_it_knows_nothing_but_the_core() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar
@@ -275,12 +276,13 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         sents: sentences; any iterable, read in batches as results are asked for.
         rerank: a reranker; see `parse`.
         """
-        sentences = self._sentences(sents)
+        is_empty: deque[bool] = deque()  # whether each sentence that was read and not yet answered is empty
+        full = _full(self._sentences(sents), is_empty)
         if rerank is None:
-            parses_of_each = self.model.parse_all(sentences, n_best, jobs=jobs)
+            parses_of_each = self.model.parse_all(full, n_best, jobs=jobs)
         else:
-            parses_of_each = rerank.parse_all(self.model, sentences, n_best, jobs=jobs)
-        return (map(self._parse, parses) for parses in parses_of_each)
+            parses_of_each = rerank.parse_all(self.model, full, n_best, jobs=jobs)
+        return (map(self._parse, parses) for parses in _with_empty(parses_of_each, is_empty))
 
     def raw_parse(self, sentence: str, n_best: int = 1, rerank: Reranker | None = None) -> Iterator[_Parse]:
         """Find up to `n_best` parses of a sentence of raw text, as NLTK's CoreNLPParser does.
@@ -350,6 +352,25 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         (sentence,) = self._sentences([sent])
         surprisal: Surprisal = self.model.surprisal(sentence, unit)
         return surprisal
+
+
+def _full(sentences: Iterable[Any], is_empty: deque[bool]) -> Iterator[Any]:
+    """Leave out the sentences without words, of which NLTK wants no parses, and note which ones they are."""
+    for sentence in sentences:
+        words = sentence.forms if isinstance(sentence, dependency.DependencySentence) else sentence
+        is_empty.append(not len(words))
+        if not is_empty[-1]:
+            yield sentence
+
+
+def _with_empty(parses_of_each: Iterable[Any], is_empty: deque[bool]) -> Iterator[Any]:
+    """Put an empty list in the place of each sentence that `_full` left out."""
+    for parses in parses_of_each:
+        while is_empty.popleft():
+            yield []
+        yield parses
+    for _ in is_empty:
+        yield []
 
 
 def _words(tokens: Iterable[Token]) -> Any:

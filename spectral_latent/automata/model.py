@@ -201,7 +201,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         forward = self.initial
         for x in self.observations.terminals_of(list(string)).tolist():
             if x > len(self.step):
-                raise ValueError("a symbol of the string is missing (None); `weights` sums over what it may be")
+                raise ValueError("a symbol of the string is missing (None); `score` sums over what it may be")
             forward = forward @ (self.step[x] if x < len(self.step) else self._unseen_step)
         return float(forward @ self.final)
 
@@ -273,11 +273,11 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return SequenceGrammar(self.options, [None], self.observations, np.ones(1), coarse, latent)
 
     def score(self, strings: Iterable[Sequence[Hashable]]) -> SignedLog:
-        """Compute f of strings, as sign and log: `weights` by another name.
+        """Compute f of strings, as sign and log; a missing symbol (None) is summed over.
 
         strings: the symbols of each string.
         """
-        return self.weights(strings)
+        return self._sum(strings)
 
     @property
     def _estimates(self) -> tuple[float, float]:

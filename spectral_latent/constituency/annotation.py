@@ -23,7 +23,7 @@ from spectral_latent.constituency.model import FALLBACK, ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.tree import Constituent, Phrase, list_constituents
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.model import check_kind, check_sentences, check_words
+from spectral_latent.model import check_kind, check_sentences
 from spectral_latent.model.batches import batches_of
 from spectral_latent.model.parts import jackknife
 from spectral_latent.model.surprisal import entropies
@@ -174,7 +174,7 @@ def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> li
     charts = model.charts(inputs)
     evidence, parts = found_parts = model.find_parts(charts, list(chain.from_iterable(sentences)))
     disagreements = _disagreements(evidence, len(sentences))
-    parses = model.find(inputs, 1, charts=charts, found=found_parts, scored=False)
+    parses = model._parses(inputs, 1, charts=charts, found=found_parts, scored=False)
     suggestions = []
     for at, (parse,) in enumerate(parses):
         of_sentence = parts.of_sentence(at)
@@ -332,12 +332,12 @@ def repair_all(model: ConstituencyModel, pairs: Iterable[tuple[Sequence[str], st
     check_kind(model, ConstituencyModel)
     tags = set(model.members[0].tags)
     for batch in batches_of(pairs, _TOGETHER):
-        for words, brackets in batch:
-            check_words(words)
+        inputs = [model._input(words) for words, _ in batch]
+        for _, brackets in batch:
             if not isinstance(brackets, str):
                 raise TypeError(f"brackets are a string, not {brackets!r:.60}")
         given = [read_brackets(brackets, words, tags) for words, brackets in batch]
-        parses = model.find([list(words) for words, _ in batch], 1, scored=False, given=given)
+        parses = model._parses(inputs, 1, scored=False, given=given)
         for (parse,), of_string in zip(parses, given, strict=True):
             found = list_constituents(parse.tree)
             dropped = [part for part in dict.fromkeys(of_string) if part not in set(found)]

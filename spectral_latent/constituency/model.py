@@ -35,7 +35,16 @@ from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import Charts, Limits, SentenceGrammar
 from spectral_latent.grammar.parser import Parser, estimate_all, held_out_grammars
 from spectral_latent.inference import SignedLog, n_best_derivations
-from spectral_latent.model import Parse, Parses, Partial, check_kind, check_sentences, check_trees, complete
+from spectral_latent.model import (
+    Parse,
+    Parses,
+    Partial,
+    check_kind,
+    check_sentences,
+    check_trees,
+    check_words,
+    complete,
+)
 from spectral_latent.model.batches import batches_of, map_batches
 from spectral_latent.model.parts import Judge, Parts, average
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
@@ -179,7 +188,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         functions = self.functions and FunctionLabeller(self.functions.grammar.with_limits(limits))
         return replace(super().with_limits(limits), functions=functions)
 
-    def posteriors(self, words: Sequence[str]) -> dict[Constituent, float]:
+    def posteriors(self, words: Sequence[str] | PartialPhrase) -> dict[Constituent, float]:
         """Compute the posterior of each labelled constituent that a sentence may have, tags included.
 
         Posteriors have the signs that the options ask for.  There are no constituents if no grammar derives the
@@ -188,7 +197,8 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
         Raises ValueError if there is no word.
         """
-        _, parts = self.find_parts(self.charts([unknown_phrase(words)]), words)
+        given = self._input(words)
+        _, parts = self.find_parts(self.charts([given]), given.sentence)
         return dict(zip(self.labels.named(parts), parts.posterior.tolist(), strict=True))
 
     def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
@@ -238,10 +248,10 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         return super().description | facts
 
     def _input(self, given: Sequence[str] | PartialPhrase) -> PartialPhrase:
-        return cast(PartialPhrase, given) if isinstance(given, Partial) else unknown_phrase(given)
-
-    def _is_empty(self, given: PartialPhrase) -> bool:
-        return not given.sentence
+        phrase = cast(PartialPhrase, given) if isinstance(given, Partial) else unknown_phrase(given)
+        if not len(check_words(phrase.sentence)):
+            raise ValueError("an empty sentence has no tree; leave it out")
+        return phrase
 
     def _sentence(self, words: Sequence[str]) -> tuple[str, ...]:
         return tuple(words)
@@ -352,19 +362,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             examples.append(SpanExamples.of(parts, self.labels, words, np.array([0, len(words)]), judged, correct))
         return examples
 
-    def find(
-        self, inputs: Iterable[Sequence[str] | PartialPhrase], n_best: int, **settings: Any
-    ) -> list[Parses[Phrase]]:
-        """Find the best trees of each sentence of a batch, in a list that processes exchange cheaply.
-
-        inputs: the words of each sentence, or the words with constraints on the tree.
-        settings: `charts`, the charts of the sentences under each grammar; `found`, what `find_parts` finds in them;
-        `scored`, whether to weigh the trees; `given`, for each sentence the constituents that someone gives, which may
-        be wrong (`belief`).
-        """
-        return ParsesOfBatch(super().find(inputs, n_best, **settings))
-
-    def _find(
+    def _parses(
         self,
         sentences: Sequence[PartialPhrase],
         n_best: int,
@@ -373,8 +371,14 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         found: tuple[PhraseEvidence, Parts] | None = None,
         scored: bool = True,
         given: Sequence[Sequence[Constituent]] | None = None,
-    ) -> list[Parses[Phrase]]:
-        """Find up to `n_best` different trees of each sentence, by falling gain; see `find`."""
+    ) -> ParsesOfBatch:
+        """Find up to `n_best` different trees of each sentence, by falling gain.
+
+        charts: the charts of the sentences under each grammar.
+        found: what `find_parts` finds in them.
+        scored: whether to weigh the trees.
+        given: for each sentence the constituents that someone gives, which may be wrong (`belief`).
+        """
         if charts is None:
             charts = self.charts(sentences)
         if len(charts) != len(self.members):
@@ -405,7 +409,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             if _obeys(parse.tree, known[at]):
                 obedient[at].append(parse)
         # Add function labels; a sentence without a tree gets the fallback.
-        parses: list[Parses[Phrase]] = []
+        parses = ParsesOfBatch()
         for at, (sentence, of_sentence) in enumerate(zip(sentences, obedient, strict=True)):
             if of_sentence and self.functions is not None:
                 plain = [parse.tree for parse in of_sentence]

@@ -6,7 +6,7 @@ words, the choice of relations, and the probabilities of trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spectral_latent._options import Count, checked
+from spectral_latent._options import checked
 from spectral_latent.dependency.arcs import ArcEvidence, ArcModel, arc_choices
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import require_heads
@@ -66,12 +66,19 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     if they suffice for a tree; it is -inf if some word must have a tag that it never had.  A word that
     was never seen is replaced by its signature.
 
+    Words without a tag get the likeliest tag of a parse.  Known relations, as constraints, change no head.  `parse` and
+    `parse_all` have one more setting, `projective`: whether trees must be projective, True by default; if not, n_best
+    must be 1.
+
     >>> def tree(words, tags, heads): return DependencySentence.of(words, tags).with_heads(heads)
     >>> trees = [tree(["big", noun, verb], ["JJ", "NNS", "VBP"], (2, 3, 0))
     ...     for noun in ("cats", "dogs") for verb in ("bark", "sleep")]
     >>> model = DependencyModel.train(trees)
-    >>> model.parse(DependencySentence.of(["big", "mice", "sleep"])).tree.heads
+    >>> mice = DependencySentence.of(["big", "mice", "sleep"])
+    >>> model.parse(mice).tree.heads
     (2, 3, 0)
+    >>> model.parse(mice, constraints=DependencyConstraints({2: 0}), projective=False).tree.heads
+    (2, 0, 2)
     """
 
     kind: ClassVar[str] = "dependency"
@@ -226,56 +233,10 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             )
         return posteriors
 
-    def parse(
-        self,
-        sentence: DependencySentence,
-        *,
-        constraints: DependencyConstraints | None = None,
-        projective: bool = True,
-    ) -> Parse[DependencySentence]:
-        """Find the tree whose arcs have the largest sum of posteriors: the tree of minimum Bayes risk.
-
-        sentence: the sentence; words without a tag get the likeliest tag.
-        constraints: the constraints on the tree; None for any tree.  Known relations change no head.
-        projective: whether trees must be projective.
-        Raises ValueError if the sentence is empty, if the constraints do not fit the sentence and the parser, and if
-        the arcs of known heads cross although trees must be projective.
-
-        >>> def tree(words, heads): return DependencySentence.of(words).with_heads(heads)
-        >>> trees = [tree(["eat", "or", "sleep"], (0, 3, 1)), tree(["eat", "or", "sleep"], (0, 1, 1))]
-        >>> model = DependencyModel.train(trees)
-        >>> known = DependencyConstraints({2: 3})
-        >>> model.parse(DependencySentence.of(["sleep", "or", "eat"]), constraints=known).tree.heads
-        (0, 3, 1)
-        """
-        checked("projective", projective, bool)
-        known = ANY_TREE if constraints is None else constraints
-        return self.best(Partial(sentence, known), projective=projective)
-
-    def parse_all(
-        self,
-        sentences: Iterable[DependencySentence | PartialDependencies],
-        n_best: int = 1,
-        *,
-        scored: bool = True,
-        jobs: int | None = 1,
-        projective: bool = True,
-    ) -> Iterator[Parses[DependencySentence]]:
-        """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` or `parse` does.
-
-        sentences: the sentences, or sentences with constraints; an empty sentence has no trees.
-        n_best: the largest number of trees of a sentence; it must be 1 if trees need not be projective.
-        scored: whether to compute the trees' probabilities.
-        projective: whether trees must be projective.
-        Raises ValueError, before a sentence is read, if n_best < 1, or if n_best > 1 although trees need not be
-        projective.
-        """
-        checked("n_best", n_best, Count)
-        checked("projective", projective, bool)
-        checked("scored", scored, bool)
-        if n_best > 1 and not projective:
+    def _check_settings(self, n_best: int, *, scored: bool = True, projective: bool = True) -> None:
+        super()._check_settings(n_best, scored=scored)
+        if not checked("projective", projective, bool) and n_best > 1:
             raise ValueError(f"n_best must be 1 for trees that need not be projective, not {n_best}")
-        return self.all(sentences, n_best, jobs=jobs, scored=scored, projective=projective)
 
     @property
     def description(self) -> dict[str, Any]:
@@ -287,10 +248,9 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     def _input(self, given: DependencySentence | PartialDependencies) -> PartialDependencies:
         tree = given if isinstance(given, Partial) else unknown_tree(given)
         check_sentence(tree.sentence)
+        if not tree.sentence.forms:
+            raise ValueError("an empty sentence has no tree; leave it out")
         return tree
-
-    def _is_empty(self, given: PartialDependencies) -> bool:
-        return not given.sentence.forms
 
     def _sentence(self, words: Sequence[str]) -> DependencySentence:
         return DependencySentence.of(words)
@@ -333,7 +293,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
                 f"projective"
             )
 
-    def _find(
+    def _parses(
         self, trees: Sequence[PartialDependencies], n_best: int, *, projective: bool = True, scored: bool = True
     ) -> list[Parses[DependencySentence]]:
         """Find up to `n_best` trees of each sentence; n_best must be 1 if trees need not be projective."""

@@ -59,7 +59,7 @@ class HeldOut:
         pairs = []
         for gold, words, built in self.items:
             charts = built._replace(grammar=built.grammar.with_latent(operators))
-            ((parse,),) = model.find([unknown_phrase(words)], 1, charts=[charts])
+            ((parse,),) = model._parses([unknown_phrase(words)], 1, charts=[charts])
             pairs.append((gold, parse.tree))
         return score_brackets(pairs).f1
 

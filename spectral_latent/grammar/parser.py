@@ -17,7 +17,6 @@ from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.model import (
     LatentTreeModel,
     NextWords,
-    Parse,
     Parses,
     Partial,
     Prefixes,
@@ -41,6 +40,11 @@ class Parser(
     LatentTreeModel[Grammar, Partial[Sentence, Constraints], Tree], Generic[Grammar, Sentence, Constraints, Tree]
 ):
     """Base of parsers: latent tree models whose members are grammars over words.
+
+    A sentence that no grammar derives under its constraints gets a tree that is flat, except for what is required.  An
+    empty sentence has no tree: every question about it raises ValueError.  The further setting of `parse`,
+    `parse_nbest` and `parse_all` is `scored`: whether to compute the trees' probabilities, True by default; the first
+    time, this compiles much code.
 
     any_tree: the constraints that every tree meets.
     """
@@ -117,53 +121,9 @@ class Parser(
         following = [member.next_words(words, self._tags(given)) for member in self.members]
         return entropies(NextWords.mean(following).following, unit)
 
-    def parse(self, sentence: Sentence, *, constraints: Constraints | None = None) -> Parse[Tree]:
-        """Find the tree with the largest gain; see `decoding`.
-
-        sentence: the words of the sentence.
-        constraints: the constraints on the tree; None for any tree.
-        Raises ValueError if there is no word, or if the constraints do not fit the sentence and the grammars.
-
-        >>> from spectral_latent.constituency import ConstituencyModel, PhraseConstraints
-        >>> from spectral_latent.corpora.embedded import embedded_treebank
-        >>> model = ConstituencyModel.train(embedded_treebank(60))
-        >>> words = "the dog saw a cat in the garden".split()
-        >>> model.parse(words, constraints=PhraseConstraints([(3, 8, "NP")])).tree.bracketed().count("(NP")
-        4
-        """
-        return self.parse_nbest(sentence, 1, constraints=constraints)[0]
-
-    def parse_nbest(self, sentence: Sentence, n_best: int, *, constraints: Constraints | None = None) -> Parses[Tree]:
-        """Find up to `n_best` different trees of a sentence, by falling gain.
-
-        A sentence that no grammar derives under the constraints gets a tree that is flat, except for what is required.
-
-        sentence: the words of the sentence.
-        constraints: the trees that the sentence may have, None for any tree; p̂ of a tree does not depend on them.
-        Raises ValueError if there is no word, if n_best < 1, or if the constraints do not fit the sentence and the
-        grammars.
-        """
-        known = self.any_tree if constraints is None else constraints
-        return self.n_best(self._input(sentence)._replace(constraints=known), n_best)
-
-    def parse_all(
-        self,
-        sentences: Iterable[Sentence | Partial[Sentence, Constraints]],
-        n_best: int = 1,
-        *,
-        scored: bool = True,
-        jobs: int | None = 1,
-    ) -> Iterator[Parses[Tree]]:
-        """Find up to `n_best` trees of each sentence, in order, as `parse_nbest` does; an empty sentence has no trees.
-
-        Sentences are read and parsed in batches, which takes less time than one by one.
-
-        sentences: the words of each sentence, or the words with constraints on the tree.
-        scored: whether to compute the trees' probabilities; the first call then compiles much code.
-        Raises ValueError, before a sentence is read, if n_best < 1.
-        """
+    def _check_settings(self, n_best: int, *, scored: bool = True) -> None:
+        super()._check_settings(n_best)
         checked("scored", scored, bool)
-        return self.all(sentences, n_best, jobs=jobs, scored=scored)
 
     def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Tree]]:
         """Find up to `n_best` trees of each sentence of a raw text, in order.

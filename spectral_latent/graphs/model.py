@@ -171,7 +171,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
     """A latent tree model over trees given as graphs; `trees.graphs` describes the graphs.
 
     A tree has weight zero if training had no such label or observation, or not such children of such a label.  Unknown
-    observations (`MISSING`) are summed over by `score` and `log_probabilities`, and filled in by `best` and `n_best`.
+    observations (`MISSING`) are summed over by `score` and `log_probabilities`, and filled in by `parse`.
 
     members: the operators, with the meaning of their symbols and terminals.
 
@@ -190,7 +190,7 @@ class GraphModel(LatentTreeModel[GraphGrammar, "nx.DiGraph", "nx.DiGraph"]):
     >>> graph.nodes[2]["observation"] = MISSING
     >>> {x: round(p, 3) for x, p in model.predict(graph)[2].items()}
     {'b': 0.667, 'a': 0.333}
-    >>> model.best(graph).tree.nodes[2]["observation"]
+    >>> model.parse(graph).tree.nodes[2]["observation"]
     'b'
     """
 

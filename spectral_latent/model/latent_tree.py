@@ -35,7 +35,7 @@ from spectral_latent.inference import (
 )
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.model.batches import batches_of, map_batches
-from spectral_latent.model.parses import Parse, Parses, check_kind
+from spectral_latent.model.parses import Parse, Parses, Partial, check_kind
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees
 
@@ -270,13 +270,19 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         return self.with_members(lambda _: changed)
 
     def _input(self, given: Any) -> Input:
-        """Check an input, and bring it to the form that members take."""
+        """Check an input, and bring it to the form that members take; every question about inputs begins here."""
+        if isinstance(given, Partial):
+            raise TypeError(f"the trees of a {type(self).__name__} take no constraints; give the input alone")
         checked_input: Input = given
         return checked_input
 
-    def _is_empty(self, given: Input) -> bool:
-        """Tell whether a checked input has nothing to derive, so that it has no trees."""
-        return False
+    def _inputs(self, several: Iterable[Any]) -> Iterator[Input]:
+        """Check inputs one by one, and name the number of one that is refused."""
+        for number, given in enumerate(several, start=1):
+            try:
+                yield self._input(given)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"input {number}: {error}") from None
 
     def _trees(self, trees: Iterable[Any]) -> list[Tree]:
         """Check trees, and bring them to the form that members take."""
@@ -290,8 +296,12 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """Sum p̂ over the trees of each of several checked inputs."""
         return SignedLog.mean([member._answer("forest", inputs).weight() for member in self.members])
 
-    def _find(self, inputs: list[Input], n_best: int, *args: Any, **settings: Any) -> list[Parses[Tree]]:
-        """Find the best trees of each of several checked inputs, none of them empty.
+    def _check_settings(self, n_best: int) -> None:
+        """Raise ValueError or TypeError for settings of `parse_all` that the formalism does not have."""
+        checked("n_best", n_best, Count)
+
+    def _parses(self, inputs: list[Input], n_best: int, *args: Any, **settings: Any) -> list[Parses[Tree]]:
+        """Find the best trees of each of several checked inputs.
 
         Without parts that members have in common, only one member can decode.
         """
@@ -317,14 +327,6 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         given = self._trees(trees)
         return self._weigh(given) if given else SignedLog.unknown(0)
 
-    def weights(self, inputs: Iterable[Any]) -> SignedLog:
-        """Sum the estimates p̂ of all trees in the forest of each of T inputs: the mean over the members.
-
-        inputs: the inputs.
-        """
-        parts = [self._sum(batch) for batch in batches_of(map(self._input, inputs))]
-        return SignedLog(*map(np.concatenate, zip(*parts, strict=True))) if parts else SignedLog.unknown(0)
-
     def log_probabilities(self, inputs: Iterable[Any]) -> FloatArray:
         """Compute the natural logarithms (T,) of the estimated probabilities of inputs: the mean over the members.
 
@@ -334,53 +336,49 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
 
         inputs: the inputs.
         """
-        return self.weights(inputs).log_if_positive
+        sums = [self._sum(batch).log_if_positive for batch in batches_of(self._inputs(inputs))]
+        return np.concatenate(sums) if sums else np.zeros(0)
 
-    def find(self, inputs: Iterable[Any], n_best: int, **settings: Any) -> list[Parses[Tree]]:
-        """Find the best trees of each input of a batch; an empty input has no trees.
-
-        inputs: the inputs.
-        settings: further settings of the formalism.
-        """
-        checked("n_best", n_best, Count)
-        given = list(map(self._input, inputs))
-        not_empty = [each for each in given if not self._is_empty(each)]
-        found = iter(self._find(not_empty, n_best, **settings) if not_empty else ())
-        return [Parses() if self._is_empty(each) else next(found) for each in given]
-
-    def best(self, given: Any, **settings: Any) -> Parse[Tree]:
-        """Find the tree of an input with the largest gain.
+    def parse(self, given: Any, *, constraints: Any = None, **settings: Any) -> Parse[Tree]:
+        """Find the tree of an input with the largest gain: the first that `parse_nbest` finds.
 
         given: the input.
-        settings: further settings of the formalism.
+        constraints: what is known of its tree, for formalisms with constraints; None for nothing.
+        settings: further settings of the formalism, which the class names.
+        Raises ValueError if the formalism has no tree for the input.
         """
-        return self.n_best(given, 1, **settings)[0]
+        parses = self.parse_nbest(given, 1, constraints=constraints, **settings)
+        if not parses:
+            raise ValueError("the model has no tree for this input")
+        return parses[0]
 
-    def n_best(self, given: Any, n_best: int, **settings: Any) -> Parses[Tree]:
+    def parse_nbest(self, given: Any, n_best: int, *, constraints: Any = None, **settings: Any) -> Parses[Tree]:
         """Find up to `n_best` different trees of an input, by falling gain.
 
         given: the input.
+        constraints: what is known of its tree; p̂ of a tree does not depend on it.
         settings: further settings of the formalism.
-        Raises ValueError if n_best < 1.
+        Raises ValueError if n_best < 1, or if the input or the constraints do not fit the model.
         """
-        checked("n_best", n_best, Count)
-        (parses,) = self._find([self._input(given)], n_best, **settings)
+        self._check_settings(n_best, **settings)
+        known = given if constraints is None else Partial(given, constraints)
+        (parses,) = self._parses([self._input(known)], n_best, **settings)
         return parses
 
-    def all(
+    def parse_all(
         self, inputs: Iterable[Any], n_best: int = 1, *, jobs: int | None = 1, **settings: Any
     ) -> Iterator[Parses[Tree]]:
-        """Find up to `n_best` trees of each input, in order, as `n_best` does; an empty input has no trees.
+        """Find up to `n_best` trees of each input, in order, as `parse_nbest` does.
 
         Inputs are read and answered in batches, which takes less time than one by one.
 
-        inputs: the inputs.
+        inputs: the inputs; `Partial` joins one to constraints on its tree.
         jobs: the number of processes; see `model.batches.map_batches`.
         settings: further settings of the formalism.
-        Raises ValueError, before an input is read, if n_best < 1.
+        Raises ValueError, before an input is read, if n_best < 1 or for settings that do not fit.
         """
-        checked("n_best", n_best, Count)
-        return map_batches(_find, self, inputs, jobs, n_best, settings)
+        self._check_settings(n_best, **settings)
+        return map_batches(_parses_of, self, self._inputs(inputs), jobs, n_best, settings)
 
     def sample(self, n: int, rng: np.random.Generator, max_nodes: int = 10_000) -> list[Tree]:
         """Draw n independent trees, each from a member that is drawn at random.
@@ -401,8 +399,8 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         return [tree for _, tree in sorted(drawn, key=itemgetter(0))]
 
 
-def _find(
+def _parses_of(
     model: LatentTreeModel[Any, Any, Any], inputs: list[Any], n_best: int, settings: dict[str, Any]
 ) -> list[Parses[Any]]:
-    """Find the best trees of each input of a batch."""
-    return model.find(inputs, n_best, **settings)
+    """Find the best trees of each checked input of a batch."""
+    return model._parses(inputs, n_best, **settings)

@@ -86,7 +86,7 @@ class Prefixes(NamedTuple):
             _lost(before, after) / base,
             _lost(self.tags, after) / base,
             _lost(before, self.tags) / base,
-            float(_lost(after[-1:], np.array([self.sentence]))[0]) / base,
+            float(_lost(self.words[-1:], np.array([self.sentence]))[0]) / base,
             seen,
         )
 

@@ -202,7 +202,7 @@ class Reranker(StoredModel):
         n_candidates: int = N_CANDIDATES,
         jobs: int | None = 1,
     ) -> Iterator[Parses[Any]]:
-        """Parse sentences, and list the best parses of each in the reranker's order; an empty sentence has no parses.
+        """Parse sentences, and list the best parses of each in the reranker's order.
 
         parser: the parser that finds the trees.
         sentences: sentences as the parser's `parse_all` takes them.

@@ -37,6 +37,7 @@ from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
 __all__ = [
     "SENTENCES",
+    "Allowed",
     "Decoder",
     "Tagger",
     "TaggingModel",
@@ -44,6 +45,7 @@ __all__ = [
     "batches",
     "in_batches",
     "likely_rules",
+    "n_best_tags",
     "state_marginals",
 ]
 
@@ -205,6 +207,29 @@ class Decoder:
         return np.array(tags)
 
 
+def n_best_tags(posteriors: FloatArray, n_best: int) -> list[IntArray]:
+    """Find the sequences of tags (n,) with the largest sums of posteriors (n, K), none of which is zero."""
+    if n_best == 1:
+        return [posteriors.argmax(axis=1)]
+    sums = np.zeros(1)
+    steps: list[tuple[IntArray, IntArray]] = []  # for each position, the sequence that each one continues, and its tag
+    for row in posteriors:
+        # A tag that is not among the `n_best` of its position is in no sequence that is.
+        tags = np.argsort(-row, kind="stable")[:n_best]
+        tags = tags[row[tags] > 0.0]
+        every = (sums[:, None] + row[tags]).ravel()
+        best = np.argsort(-every, kind="stable")[:n_best]
+        sums = every[best]
+        steps.append((best // len(tags), tags[best % len(tags)]))
+    place = np.arange(len(sums))
+    found = np.empty((len(sums), len(posteriors)), dtype=np.int64)
+    for at in range(len(posteriors) - 1, -1, -1):
+        before, tag = steps[at]
+        found[:, at] = tag[place]
+        place = before[place]
+    return list(found)
+
+
 SENTENCES = 256
 """The number of sentences that are read before they are tagged together."""
 
@@ -311,7 +336,11 @@ class TaggingModel(Tagger):
         """
 
     def _posteriors(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
-        decoder, terminal = self._decoder(sequences)
+        return self._posteriors_given(sequences, [None] * len(sequences))
+
+    def _posteriors_given(self, sequences: Sequence[Sequence[Any]], known: Sequence[Allowed | None]) -> FloatArray:
+        """Compute the posteriors (N, K) of the tags of all positions of sequences, given what is known of each."""
+        decoder, terminal = self._constrained(sequences, known)
         return self._judged(decoder.posteriors(terminal, np.cumsum([0, *map(len, sequences)])), sequences)
 
     def _judged(self, posteriors: FloatArray, sequences: Sequence[Sequence[Any]]) -> FloatArray:
@@ -319,21 +348,30 @@ class TaggingModel(Tagger):
         del sequences  # for judges
         return posteriors
 
-    def _constrained(self, sequence: Sequence[Any], known: Allowed | None) -> tuple[Decoder, IntArray]:
-        """Make a decoder for one sequence whose tags are partly known, and look up its terminals (n,)."""
+    def _constrained(
+        self, sequences: Sequence[Sequence[Any]], known: Sequence[Allowed | None]
+    ) -> tuple[Decoder, IntArray]:
+        """Make a decoder for sequences whose tags are partly known, and look up their terminals (N,)."""
+        if all(each is None for each in known):
+            return self._decoder(sequences)
+        pairs = zip(sequences, known, strict=True)
+        return self._decoder(sequences, np.concatenate([self._allowed(len(each), tags) for each, tags in pairs]))
+
+    def _allowed(self, n: int, known: Allowed | None) -> BoolArray:
+        """Tell which tags each of n positions may have, (n, K)."""
         if known is None:
-            return self._decoder([sequence])
-        if len(known) != len(sequence):
-            raise ValueError(f"{len(sequence)} observations need as many entries of `known`, not {len(known)}")
+            return np.ones((n, len(self.tags)), dtype=bool)
+        if len(known) != n:
+            raise ValueError(f"{n} observations need as many entries of `known`, not {len(known)}")
         numbers = {tag: number for number, tag in enumerate(self.tags)}
-        allowed = np.zeros((len(sequence), len(self.tags)), dtype=bool)
+        allowed = np.zeros((n, len(self.tags)), dtype=bool)
         for place, entry in enumerate(known):
             tags = self.tags if entry is None else entry if isinstance(entry, AbstractSet) else {entry}
             if not tags or any(tag not in numbers for tag in tags):
                 kinds = "None, a tag of the tagger or a set of them"
                 raise ValueError(f"entry {place + 1} of `known` must be {kinds}, not {entry!r:.60}")
             allowed[place, [numbers[tag] for tag in tags]] = True
-        return self._decoder([sequence], allowed)
+        return allowed
 
     def tag(self, sequence: Sequence[Any], known: Allowed | None = None) -> list[Any]:
         """Find the tag with the largest posterior at every position of a sequence; an empty sequence has no tags.
@@ -356,8 +394,7 @@ class TaggingModel(Tagger):
         if known is None or not len(sequence):
             return super().posteriors(sequence)
         self._check(sequence)
-        decoder, terminal = self._constrained(sequence, known)
-        return self._judged(decoder.posteriors(terminal, np.array([0, len(sequence)])), [sequence])
+        return self._posteriors_given([sequence], [known])
 
     def paths(
         self, sequence: Sequence[Any], n_best: int = 1, known: Allowed | None = None
@@ -377,7 +414,7 @@ class TaggingModel(Tagger):
         self._check(sequence)
         if not len(sequence):
             return [([], 0.0)]
-        decoder, terminal = self._constrained(sequence, known)
+        decoder, terminal = self._constrained([sequence], [known])
         return [(self._names(tags), log) for tags, log in decoder.paths(terminal, n_best)]
 
     def draw(self, sequence: Sequence[Any], rng: np.random.Generator, known: Allowed | None = None) -> list[Any]:
@@ -390,5 +427,5 @@ class TaggingModel(Tagger):
         self._check(sequence)
         if not len(sequence):
             return []
-        decoder, terminal = self._constrained(sequence, known)
+        decoder, terminal = self._constrained([sequence], [known])
         return self._names(decoder.draw(terminal, rng))

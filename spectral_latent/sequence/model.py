@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -16,16 +16,18 @@ from spectral_latent.estimation import EM, EstimationError, Listener, Random, si
 from spectral_latent.files import Axes, plain
 from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
-from spectral_latent.model import LatentTreeModel, check_words
+from spectral_latent.model import LatentTreeModel, Parse, Parses, Partial, check_words
 from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import jackknife
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, check_sequence, is_open, pairs_of
 from spectral_latent.sequence.decoding import (
     SENTENCES,
+    Allowed,
     Decoder,
     TaggingModel,
     WordTagger,
     likely_rules,
+    n_best_tags,
     state_marginals,
 )
 from spectral_latent.sequence.grammar import SequenceGrammar
@@ -46,9 +48,15 @@ class LatentTagger(
     SequenceModel,
     TaggingModel,
     WordTagger,
-    LatentTreeModel[SequenceGrammar[TaggerOptions, Lexicon], Sequence[str], list[tuple[str, Tag]]],
+    LatentTreeModel[
+        SequenceGrammar[TaggerOptions, Lexicon], Partial[Sequence[str], Allowed | None], list[tuple[str, Tag]]
+    ],
 ):
     """A hidden Markov model of tagged words, whose tags have latent states.
+
+    The tree of a sentence is its words with their tags: those of `tag`, or for `parse_nbest` the sequences of tags with
+    the largest sums of posteriors.  Constraints on it are the tags that are known, as `tag` takes them.  `scored` is
+    whether to compute p̂, True by default.  An empty sentence has no words and no tags, and p̂ = 0.
 
     members: the operators of the rules of K tags, with the words by their numbers.
     tagset: the name of the set of tags, such as `xpos` for that column of CoNLL-U; None if it is not known.
@@ -87,8 +95,39 @@ class LatentTagger(
         """The words by their numbers."""
         return self.members[0].observations
 
-    def _input(self, given: Sequence[str]) -> Sequence[str]:
-        return check_words(given)
+    def _input(self, given: Sequence[str] | Partial[Sequence[str], Allowed]) -> Partial[Sequence[str], Allowed | None]:
+        words: Any
+        words, known = given if isinstance(given, Partial) else (given, None)
+        return Partial(check_words(words), known)
+
+    def _check_settings(self, n_best: int, *, scored: bool = True) -> None:
+        super()._check_settings(n_best)
+        checked("scored", scored, bool)
+
+    def _parses(
+        self, inputs: Sequence[Partial[Sequence[str], Allowed | None]], n_best: int, *, scored: bool = True
+    ) -> list[Parses[list[tuple[str, Tag]]]]:
+        full = [each for each in inputs if len(each.sentence)]
+        of_each: list[FloatArray] = []
+        if full:
+            posteriors = self._posteriors_given(*zip(*full, strict=True))
+            of_each = np.split(posteriors, np.cumsum([len(each.sentence) for each in full])[:-1])
+        several = iter(of_each)
+        trees = []
+        for words, _ in inputs:
+            found = n_best_tags(next(several), n_best) if len(words) else [np.zeros(0, dtype=np.int64)]
+            trees.append([list(zip(words, self._names(tags), strict=True)) for tags in found])
+        every = list(chain.from_iterable(trees))
+        weight = self._weigh(every) if scored else SignedLog.unknown(len(every))
+        weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
+        return [Parses(Parse(tree, *next(weights)) for tree in of_sentence) for of_sentence in trees]
+
+    def _weigh(self, trees: list[list[tuple[str, Tag]]]) -> SignedLog:
+        is_full = np.array([len(tree) > 0 for tree in trees], dtype=bool)
+        sign, log = np.zeros(len(trees), dtype=np.int64), np.full(len(trees), -np.inf)
+        if is_full.any():
+            sign[is_full], log[is_full] = super()._weigh([tree for tree in trees if tree])
+        return SignedLog(sign, log)
 
     def _trees(self, trees: Iterable[Iterable[tuple[str, Tag]]]) -> list[list[tuple[str, Tag]]]:
         return [pairs_of(sentence, number, str) for number, sentence in enumerate(trees, start=1)]
@@ -205,9 +244,15 @@ class LatentTagger(
 
         sentences: T sentences; pairs of a word and its tag.
 
-        Raises EstimationError if a token is not a pair of a word and a tag, and ValueError if a sentence is empty.
+        Raises EstimationError if a token is not a pair of a word and a tag.
         """
-        columns, forest = self.grammar.tagged(self._trees(sentences))
+        given = self._trees(sentences)
+        if not all(given):
+            log = np.full(len(given), -np.inf)
+            if full := [tree for tree in given if tree]:
+                log[[len(tree) > 0 for tree in given]] = self.joint_log_probabilities(full)
+            return log
+        columns, forest = self.grammar.tagged(given)
         coarse, latent = (tree_weights(operators, forest) for operators in self.grammar.proper)
         if self.grammar.latent.probabilities:
             return latent.log
@@ -364,7 +409,7 @@ class LatentHMM(
 
     def _input(self, given: Sequence[Hashable]) -> Sequence[Hashable]:
         check_sequence(given)
-        return given
+        return super()._input(given)
 
     @property
     def _floor(self) -> float:
@@ -375,11 +420,16 @@ class LatentHMM(
         return self.empty
 
     def score(self, sequences: Iterable[Sequence[Hashable]]) -> SignedLog:
-        """Estimate the probabilities p̂ of sequences, as sign and log: `weights`, because sequences have no tags.
+        """Estimate the probabilities p̂ of sequences, as sign and log; a missing observation (None) is summed over.
 
         sequences: the observations of each of T sequences.
         """
-        return self.weights(sequences)
+        return self._sum(sequences)
+
+    def _parses(self, sequences: Sequence[Sequence[Hashable]], n_best: int) -> list[Parses[list[Hashable]]]:
+        weight = self._sum(sequences)
+        every = map(Parse, map(list, sequences), weight.sign.tolist(), weight.log.tolist())
+        return [Parses([parse]) for parse in every]
 
     @staticmethod
     def train(

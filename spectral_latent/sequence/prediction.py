@@ -326,40 +326,29 @@ class SequenceModel(ABC):
         """ε of `prediction`, for operators that are not probabilities."""
 
     @property
-    def _empty(self) -> float | None:
-        """The probability of the empty sequence; None if it is no sequence of the model, as for sentences with tags."""
-        return None
+    def _empty(self) -> float:
+        """The probability of the empty sequence; 0 for sentences with tags."""
+        return 0.0
 
     @property
     def _estimates(self) -> tuple[float, float]:
         """p̂ of the empty sequence, and the factor of p̂ of all others, whose grammar has no empty sequence."""
-        empty = self._empty or 0.0
-        return empty, 1.0 - empty
+        return self._empty, 1.0 - self._empty
 
     def _log_going_on(self) -> float:
         """Compute the natural logarithm of the probability that a sequence is not empty."""
-        return log_of(1.0 - (self._empty or 0.0))
+        return log_of(1.0 - self._empty)
 
     def _full(self, sequences: Iterable[Sequence[Any]]) -> tuple[BoolArray, Sequences]:
-        """Tell which sequences (T,) are not empty, and number their observations.
-
-        Raises ValueError for an empty sequence if it is none of the model's.
-        """
-        given = list(sequences)
-        is_full = np.array([len(each) > 0 or self._empty is None for each in given], dtype=bool)
-        return is_full, self._sequences(each for each, full in zip(given, is_full, strict=True) if full)
-
-    def _is_empty(self, given: Sequence[Any]) -> bool:
-        return not len(given)
+        """Tell which sequences (T,) are not empty, and number their observations."""
+        rows = [self._terminals(each) for each in sequences]
+        is_full = np.array([len(row) > 0 for row in rows], dtype=bool)
+        return is_full, Sequences.of(row for row in rows if len(row))
 
     def _terminals(self, sequence: Sequence[Any]) -> IntArray:
         """Look up the terminals of a sequence."""
         terminals: IntArray = self.grammar.observations.terminals_of(sequence)
         return terminals
-
-    def _sequences(self, sequences: Iterable[Sequence[Any]]) -> Sequences:
-        """Number the observations of sequences.  Raises ValueError if a sequence is empty."""
-        return Sequences.of(map(self._terminals, sequences))
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -367,15 +356,8 @@ class SequenceModel(ABC):
         floor = 0.0 if latent.probabilities else self._floor
         return Predictor.of(latent, coarse, self.grammar.observations.n_terminals, floor)
 
-    def weights(self, sequences: Iterable[Sequence[Any]]) -> SignedLog:
-        """Estimate the probabilities p̂ of sequences, as sign and log; estimates may be negative.
-
-        A tagger sums over all sequences of tags.  A word that was never seen is replaced by its signature.
-
-        sequences: the observations of each of T sequences.
-
-        Raises ValueError if a sentence of a tagger is empty.
-        """
+    def _sum(self, sequences: Iterable[Sequence[Any]]) -> SignedLog:
+        """Estimate p̂ of each of T sequences, as sign and log; a tagger sums over all sequences of tags."""
         is_full, full = self._full(sequences)
         empty, going_on = self._estimates
         sign, log = np.full(len(is_full), np.sign(empty)), np.full(len(is_full), log_of(abs(empty)))
@@ -387,17 +369,16 @@ class SequenceModel(ABC):
     def log_probabilities(self, sequences: Iterable[Sequence[Any]]) -> FloatArray:
         """Compute the natural logarithms (T,) of proper probabilities of sequences.
 
-        If `weights` gives probabilities, the result is the same.  Otherwise, estimates are turned into probabilities as
-        described in `prediction`.
+        A tagger sums over all sequences of tags.  A word that was never seen is replaced by its signature.  Estimates
+        that may be negative are turned into probabilities as described in `prediction`.  The logarithm of an empty
+        sequence is -inf unless some were learnt from; a sentence with tags is never empty.
 
         sequences: the observations of each of T sequences.
-
-        Raises ValueError if a sentence of a tagger is empty.
         """
         if self.grammar.latent.probabilities:
-            return self.weights(sequences).log
+            return self._sum(sequences).log
         is_full, full = self._full(sequences)
-        log = np.full(len(is_full), log_of(self._empty or 0.0))
+        log = np.full(len(is_full), log_of(self._empty))
         log[is_full] = self._predictor.log_probabilities(full.rows) + self._log_going_on()
         return log
 
@@ -407,17 +388,21 @@ class SequenceModel(ABC):
         Without tags, the syntactic part is the surprisal of any further observation.  Estimates that may be negative
         are turned into probabilities as described in `prediction`; this is not possible with tags.
 
-        sequence: the observations, one or more.
+        sequence: the observations; of an empty sequence, there is only the surprisal of its end.
 
-        Raises ValueError if the sequence is empty, for another unit, and for a tagger whose estimates may be negative.
+        Raises ValueError for another unit, and for a tagger whose estimates may be negative.
         """
-        (row,) = self._sequences([sequence]).rows
+        row = self._terminals(sequence)
         if not self.grammar.latent.probabilities and self.grammar.n_tags > 1:
             raise ValueError(
                 "the tagger's estimates may be negative, so that prefixes have no probabilities; train with the preset "
                 "'fast' or 'accurate', or with another estimator than 'spectral'"
             )
-        found = self._predictor.prefixes(row).surprisal(unit, row < len(self.grammar.observations.known))
+        seen = row < len(self.grammar.observations.known)
+        if not len(row):
+            of_none = Prefixes(np.zeros(1), np.zeros(0), log_of(self._empty))
+            return of_none.surprisal(unit, seen)
+        found = self._predictor.prefixes(row).surprisal(unit, seen)
         for column in (found.total, found.syntactic):
             column[0] -= self._log_going_on() / (np.log(2.0) if unit == "bits" else 1.0)
         return found

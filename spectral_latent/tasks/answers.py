@@ -104,8 +104,12 @@ def _answers_of(
     parser: Any, sentences: Sequence[InputSentence], search: Search, write: _Write[_Answer]
 ) -> list[tuple[_Answer, bool]]:
     """Find and write the trees of each sentence, and tell whether one of these trees is a fallback."""
+    from spectral_latent.model import Parses
+
     answers = []
-    for sentence, parses in zip(sentences, search._parses(parser, sentences), strict=True):
+    found = iter(search._parses(parser, [sentence for sentence in sentences if sentence.sentence.forms]))
+    for sentence in sentences:
+        parses = next(found) if sentence.sentence.forms else Parses()  # an empty line has no trees
         shown = {"posteriors": parser.part_posteriors([each.tree for each in parses])} if search.confident else {}
         answers.append((write(sentence, parses, **shown), any(each.is_fallback for each in parses)))
     return answers

@@ -57,14 +57,17 @@ class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
 
     @staticmethod
     def inputs() -> list[list[str]]:
-        return SEVERAL
+        return [words for words in SEVERAL if words]
 
     @staticmethod
     def many(model: ConstituencyModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
         return list(model.parse_all(inputs, 2, **jobs))
 
     def refused(self, model: ConstituencyModel) -> Refused:
-        yield lambda: model.parse([]), ValueError, "empty sentence"
+        for ask in (model.parse, model.posteriors, model.surprisal, model.entropy):
+            yield partial(ask, []), ValueError, "empty sentence"
+        for ask_all in (model.parse_all, model.log_probabilities):
+            yield lambda ask_all=ask_all: list(ask_all([["dogs"], []])), ValueError, "input 2: an empty sentence"
         yield from wrong_counts(lambda n_best: model.parse_nbest(["dogs"], n_best))
         yield from wrong_counts(lambda n_best: model.parse_all([], n_best))
         yield from wrong_choices("scored", partial(model.parse_all, []))
@@ -95,7 +98,7 @@ class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
 
     @staticmethod
     def inputs() -> list[DependencySentence]:
-        return list(map(DependencySentence.of, SEVERAL))
+        return [DependencySentence.of(words) for words in SEVERAL if words]
 
     @staticmethod
     def many(model: DependencyModel, inputs: list[Any], **jobs: int | None) -> list[Any]:
@@ -104,7 +107,11 @@ class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
 
     def refused(self, model: DependencyModel) -> Refused:
         one = DependencySentence.of(["dogs"])
-        yield lambda: model.parse(DependencySentence.of([])), ValueError, "empty sentence"
+        nothing = DependencySentence.of([])
+        for ask in (model.parse, model.posteriors, model.surprisal, model.entropy):
+            yield partial(ask, nothing), ValueError, "empty sentence"
+        for ask_all in (model.parse_all, model.log_probabilities):
+            yield lambda ask_all=ask_all: list(ask_all([one, nothing])), ValueError, "input 2: an empty sentence"
         yield from wrong_counts(lambda n_best: model.parse_nbest(one, n_best))
         yield from wrong_counts(lambda n_best: model.parse_all([], n_best))
         yield from wrong_choices("scored", partial(model.parse_all, []))
@@ -175,7 +182,7 @@ class TestLatentHMM(EstimatedConformance):
         return model.score(inputs).log.tolist()
 
     def refused(self, model: LatentHMM) -> Refused:
-        return [(lambda: model.surprisal([]), ValueError, "empty"), (lambda: model.hidden, ValueError, "states")]
+        return [(lambda: model.hidden, ValueError, "states")]
 
 
 class TestAnchorHMM(ModelConformance):

@@ -41,7 +41,7 @@ def test_a_wrong_number_of_jobs_is_named_with_what_is_allowed(jobs: Any) -> None
     for ask in (
         lambda: list(parallel_map(shifted, [1], jobs, 3, 0.5)),
         lambda: ConstituencyModel.train(embedded_treebank(30), jobs=jobs),
-        lambda: list(model.all([["the", "dog"]], jobs=jobs)),
+        lambda: list(model.parse_all([["the", "dog"]], jobs=jobs)),
     ):
         with pytest.raises(ValueError, match=message):
             ask()

@@ -50,7 +50,7 @@ def test_a_parser() -> None:
 
 def test_a_sentence_without_words_cannot_be_parsed() -> None:
     model = ConstituencyModel.train(TREES)
-    with pytest.raises(ValueError, match="an empty sentence has no parse"):
+    with pytest.raises(ValueError, match="an empty sentence has no tree"):
         evaluate_parser(model, [GoldTree(TREES[0], ["cats", "bark"]), GoldTree(TREES[0], [])])
 
 

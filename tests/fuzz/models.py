@@ -62,7 +62,7 @@ def _ask_sequences(model: LatentHMM | LatentTagger) -> Iterator[Any]:
         rows = [*QUESTIONS, []] * 3
         assert [len(row) for row in model.tag_all(rows)] == [len(row) for row in rows]
         yield from map(model.posteriors, QUESTIONS)
-    log = model.weights(QUESTIONS).log
+    log = model.log_probabilities(QUESTIONS)
     yield log
     if np.isfinite(log).all():  # what follows the impossible is not known
         yield sum(model.following(QUESTIONS[0][:2]).values())

@@ -58,7 +58,7 @@ def arcs() -> DependencyModel:
 
 
 def tags() -> LatentTagger:
-    return LatentTagger.train(TAGGED * 300, TaggerOptions(ESTIMATOR))
+    return LatentTagger.train(TAGGED * 300, TaggerOptions(ESTIMATOR, beam=0.0, threshold=0.0))
 
 
 def spectral_tags() -> LatentTagger:
@@ -116,26 +116,26 @@ def test_the_sum_over_the_trees_of_an_input_is_the_weight_of_the_input() -> None
     tagger, hmm = tags(), chains()
     words = ["dogs", "it", "novel"]
     every = [list(zip(words, each, strict=True)) for each in itertools.product(tagger.tags, repeat=3)]
-    assert np.exp(tagger.score(every).log).sum() == pytest.approx(np.exp(tagger.weights([words]).log[0]))
+    assert np.exp(tagger.score(every).log).sum() == pytest.approx(np.exp(tagger.log_probabilities([words])[0]))
     best = max(every, key=lambda tree: tagger.score([tree]).log[0])
-    found = tagger.n_best(words, 2)
-    assert found[0].tree == tagger.best(words).tree and [word for word, _ in found[1].tree] == words
+    found = tagger.parse_nbest(words, 2)
+    assert found[0].tree == tagger.parse(words).tree and [word for word, _ in found[1].tree] == words
     assert found[0].log == pytest.approx(tagger.score([found[0].tree]).log[0])
     assert [tag for _, tag in found[0].tree] == tagger.tag(words) == [tag for _, tag in best]
-    assert hmm.best("ab").tree == ["a", "b"] and hmm.best("ab").log == pytest.approx(hmm.score(["ab"]).log[0])
+    assert hmm.parse("ab").tree == ["a", "b"] and hmm.parse("ab").log == pytest.approx(hmm.score(["ab"]).log[0])
     for model in (tagger, hmm):
-        assert isinstance(model, LatentTreeModel) and next(model.all([[]])) == []
+        assert isinstance(model, LatentTreeModel) and model.parse([]) == next(model.parse_all([[]]))[0]
 
 
 def test_missing_observations_are_filled_in_by_falling_probability() -> None:
     model = graphs()
-    found = model.n_best(pair("z", MISSING), 5)
+    found = model.parse_nbest(pair("z", MISSING), 5)
     posterior = model.predict(pair("z", MISSING))[2]
     names = [parse.tree.nodes[2]["observation"] for parse in found]
-    assert names == list(posterior) and model.best(pair("z", MISSING)).tree.nodes[2]["observation"] == names[0]
+    assert names == list(posterior) and model.parse(pair("z", MISSING)).tree.nodes[2]["observation"] == names[0]
     total = np.exp(model.log_probabilities([pair("z", MISSING)]))[0]
     assert sum(np.exp(parse.log) for parse in found) == pytest.approx(total)
-    assert list(model.all([pair("z", MISSING)] * 2, 5))[1][0].log == found[0].log
+    assert list(model.parse_all([pair("z", MISSING)] * 2, 5))[1][0].log == found[0].log
 
 
 def every_phrase() -> tuple[ConstituencyModel, list[list[str]]]:

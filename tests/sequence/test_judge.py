@@ -60,6 +60,15 @@ def test_a_judge_sees_words_that_no_pair_of_tags_shows(tmp_path: Path) -> None:
     for each in (tagger, LatentTagger.load(tmp_path / "model")):
         assert all(each.tag([word for word, _ in row]) == [tag for _, tag in row] for row in rows)
     assert tagger.tag(["p", "m", "x"], [None, None, "B"]) == ["K", "M", "B"]  # what is known stays
+    # All verbs ask the judge, alone and together, in one process or several.
+    words = [[word for word, _ in row] for row in rows[:40]]
+    found = [[tag for _, tag in tagger.parse(each).tree] for each in words]
+    assert found == [tagger.tag(each) for each in words] == list(tagger.tag_all(words))
+    grammar = replace(tagger.grammar, options=replace(OPTIONS, judge=None))
+    alone = replace(tagger, members=(grammar,), judge=None)
+    assert found != [alone.tag(each) for each in words]
+    for jobs in (1, 2):
+        assert list(tagger.parse_all(words, 3, jobs=jobs)) == [tagger.parse_nbest(each, 3) for each in words]
     with pytest.raises(ValueError, match="a tagger has a judge if its options have"):
         replace(tagger, judge=None)
 

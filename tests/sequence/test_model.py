@@ -171,15 +171,34 @@ def test_empty_sequences(tagger: LatentTagger, with_states: LatentHMM) -> None:
     assert list(tagger.tag_all([[], []])) == [[], []]
     assert tagger.paths([], 3) == [([], 0.0)]
     assert tagger.posteriors([]).shape == (0, 5)
-    with pytest.raises(ValueError, match="sequence 2 is empty"):
-        tagger.log_probabilities([["dog"], []])
-    with pytest.raises(ValueError, match="sequence 1 is empty"):
-        tagger.score([[]])
-    with pytest.raises(ValueError, match="sequence 1 is empty"):
-        tagger.joint_log_probabilities([[]])
+    dog = [("dog", "N")]
+    assert (
+        tagger.parse([]) == tagger.parse_nbest([], 3)[0] == next(tagger.parse_all([[]]))[0] == ([], 0, -np.inf, False)
+    )
+    log = tagger.log_probabilities([["dog"], [], ["dog"]])
+    assert np.isneginf(log[1]) and log[0] == log[2] == tagger.log_probabilities([["dog"]])[0]
+    for ask in (lambda trees: tagger.score(trees).log, tagger.joint_log_probabilities):
+        log = ask([dog, [], dog])
+        assert np.isneginf(log[1]) and log[0] == log[2] == ask([dog])[0] and np.isneginf(ask([[]])[0])
     assert with_states.tagger.posteriors([]).shape == (0, 2)
     assert with_states.tagger.tag([]) == [] and with_states.tagger.paths([]) == [([], 0.0)]
     assert END not in with_states.following([])
+
+
+def test_the_parses_of_words_have_the_tags_of_the_largest_sums_of_posteriors(tagger: LatentTagger) -> None:
+    words = ["the", "dog", "barks", "Zürich"]
+    for known in (None, [None, {"N", "V"}, None, {"D", "N", "P"}]):
+        mu = tagger.posteriors(words, known)
+        possible = [np.flatnonzero(row > 0.0) for row in mu]
+        sums = {tags: sum(mu[at, tag] for at, tag in enumerate(tags)) for tags in itertools.product(*possible)}
+        parses = tagger.parse_nbest(words, 4, constraints=known)
+        found = [tuple(tagger.tags.index(tag) for _, tag in parse.tree) for parse in parses]
+        assert len(set(found)) == len(found) == min(4, len(sums))
+        assert all([word for word, _ in parse.tree] == words for parse in parses)
+        np.testing.assert_allclose([sums[tags] for tags in found], sorted(sums.values(), reverse=True)[:4])
+        assert [tag for _, tag in parses[0].tree] == tagger.tag(words, known)
+        assert [parse.log for parse in parses] == tagger.score([parse.tree for parse in parses]).log.tolist()
+        assert np.isnan(tagger.parse(words, constraints=known, scored=False).log)
 
 
 @pytest.mark.parametrize("estimator", ["spectral", "em"])
@@ -191,6 +210,11 @@ def test_the_empty_sequence_is_a_sequence(estimator: EstimatorName) -> None:
     np.testing.assert_allclose(np.exp(log), [0.25, *0.75 * np.exp(of_others)], rtol=1e-12)
     np.testing.assert_allclose(model.score(["", "ab"]).log[0], np.log(0.25), rtol=1e-12)
     assert np.isneginf(others.log_probabilities([""])[0])
+    # The only tree of a sequence is the sequence.
+    for each, (parse,) in zip(["", "ab"], model.parse_all(["", "ab"]), strict=True):
+        assert parse == model.parse(each) and parse.tree == list(each)
+        assert parse.log == model.score([each]).log[0]
+    assert model.surprisal("", "nats").sentence == pytest.approx(-log[0], rel=1e-9)
     # What follows in turn, surprisal, samples and the automaton say the same.
     assert model.following("")[END] == pytest.approx(0.25)
     words = np.log(model.following("")["a"]) + np.log(model.following("a")["b"])

@@ -105,13 +105,13 @@ def test_a_missing_observation_has_the_sum_of_the_probabilities_of_all() -> None
     for options in (HMMOptions(EM(Random(2), iterations=20), choose_states=False), HMMOptions()):
         model = LatentHMM.train(rows, options)
         every = [*model.observations.known, "never seen"]
-        weights = model.weights([["a", x, "b"] for x in every])
-        (one,) = np.exp(model.weights([["a", None, "b"]]).log)
+        weights = model.score([["a", x, "b"] for x in every])
+        (one,) = np.exp(model.score([["a", None, "b"]]).log)
         assert one == pytest.approx((weights.sign * np.exp(weights.log)).sum())
     tagger = LatentHMM.train(rows, HMMOptions(EM(Random(2), iterations=20), choose_states=False)).tagger
     joint = sum(
         np.exp(model_log) * tagger.posteriors(["a", x, "b"])
-        for x, model_log in zip(every, tagger.model.weights([["a", x, "b"] for x in every]).log, strict=True)
+        for x, model_log in zip(every, tagger.model.score([["a", x, "b"] for x in every]).log, strict=True)
     )
     np.testing.assert_allclose(tagger.posteriors(["a", None, "b"]), joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
     assert tagger.tag([None, "a"], [0, None])[0] == 0
