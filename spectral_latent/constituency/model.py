@@ -28,13 +28,14 @@ from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.constituency.functions import FunctionLabeller
 from spectral_latent.constituency.grammar import PhraseEvidence, PhraseGrammar, PhraseItems, SubtreeGrammar
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions, check_together, preset
-from spectral_latent.constituency.spans import SpanExamples, SpanModel
+from spectral_latent.constituency.spans import SpanModel, span_choices
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import ChainLabels, Constituent, FlatPhrases, Phrase, list_constituents
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import Charts, Limits, SentenceGrammar
-from spectral_latent.grammar.parser import Parser, estimate_all, held_out_grammars
+from spectral_latent.grammar.parser import Parser, estimate_all, held_out_choices
 from spectral_latent.inference import SignedLog, n_best_derivations
+from spectral_latent.lexicon.choices import Choices
 from spectral_latent.model import (
     Parse,
     Parses,
@@ -345,7 +346,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             parts = judge.judge(parts, evidence)
         return evidence, parts
 
-    def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
+    def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[Choices]:
         """List the constituents that the grammars find in each tree's sentence; none if no grammar derives it.
 
         trees: cleaned trees, whose constituents are the correct ones.
@@ -359,7 +360,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             correct = np.array([part in in_tree for part in self.labels.named(parts)], dtype=np.bool_)
             words = list(tree.words())
             judged = options.judged(parts)
-            examples.append(SpanExamples.of(parts, self.labels, words, np.array([0, len(words)]), judged, correct))
+            examples.append(span_choices(parts, self.labels, words, np.array([0, len(words)]), judged, correct))
         return examples
 
     def _parses(
@@ -518,25 +519,21 @@ def _learn_spans(
 ) -> SpanModel:
     """Train a model of spans on the constituents that grammars find in sentences that are new to them."""
     alone = [replace(grammar.options, spans=None) for grammar in grammars]
-    folds = held_out_grammars(
+    examples = held_out_choices(
         trees,
         weights,
-        options.folds,
+        options,
         grammars,
         lambda trees, weights: prepare(trees, alone, weights=weights, jobs=jobs),
+        lambda members, trees: map_batches(_examples_of, ConstituencyModel(members), cleaned(trees), jobs, options),
         jobs,
         listener,
         anew=options.anew,
     )
-    examples = []
-    for members, held_out, weights in folds:
-        found = map_batches(_examples_of, ConstituencyModel(members), cleaned(held_out), jobs, options)
-        del members  # free the memory while the next fold is learnt
-        examples.append(SpanExamples.join([each.weighted(n) for each, n in zip(found, weights, strict=True)]))
     return SpanModel.train(examples, options)
 
 
-def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: SpanOptions) -> list[SpanExamples]:
+def _examples_of(model: ConstituencyModel, trees: Sequence[Phrase], options: SpanOptions) -> list[Choices]:
     """List the constituents that the grammars of a model find in the sentence of each cleaned tree."""
     return model.span_examples(trees, options)
 

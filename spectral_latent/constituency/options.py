@@ -25,11 +25,12 @@ from typing import Annotated
 import numpy as np
 
 from spectral_latent._names import AnyPresetName
-from spectral_latent._options import Above, AtLeast, AtMost, Below, Options, of_preset
+from spectral_latent._options import Above, AtLeast, AtMost, Below, of_preset
 from spectral_latent.constituency.conversion import Binarisation, FeatureSet
 from spectral_latent.estimation import Clusters, Estimator
 from spectral_latent.grammar.options import BEAM, THRESHOLD, GrammarOptions, clusters_then_em
 from spectral_latent.grammar.parser import check_alike
+from spectral_latent.lexicon.choices import JudgeOptions
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
 
@@ -37,24 +38,19 @@ __all__ = ["ConstituencyOptions", "SpanOptions", "check_together", "preset"]
 
 
 @dataclass(frozen=True)
-class SpanOptions(Options):
+class SpanOptions(JudgeOptions):
     """Settings of a model of spans.
 
-    folds: the number of parts of the training trees; each part is parsed by grammars of the other parts.
+    folds, penalty, iterations, least: see `JudgeOptions`.
     anew: whether the grammars of a fold are trained from the beginning, which takes as long as training on all trees.
     Otherwise, they are one iteration of EM from the grammars of all trees, if these have probabilities.
-    penalty: λ, the weight of the squared norm of the weights.
-    iterations: the largest number of iterations of L-BFGS.
-    least: constituents with a smaller posterior are not judged, and keep their posteriors.
     step: γ, the amount by which judgements change the posteriors of other constituents; see `agreement`.  With 0, each
     constituent is judged alone.
     """
 
-    folds: Annotated[int, AtLeast(2)] = 4
-    anew: bool = False
     penalty: Annotated[float, Above(0.0), AtMost(1e9)] = 30.0
     iterations: Annotated[int, AtLeast(1)] = 60
-    least: Annotated[float, Above(0.0), Below(1.0)] = 1e-3
+    anew: bool = False
     step: Annotated[float, AtLeast(0.0), AtMost(100.0)] = 3.5
 
     def judged(self, parts: Parts) -> IntArray:

@@ -17,7 +17,7 @@ P(c) is the *judgement* of c.  It is computed for each constituent alone.  The g
 (`agreement`), and the decoder finds the tree with the largest gain.  The sentences to learn from must be new to the
 grammars, because a grammar has too good posteriors on the sentences of its own training.
 
-A feature is the label of a constituent with up to four values of `_VALUES`; `_TEMPLATES` lists the combinations.
+A feature is the label of a constituent with up to four other values; `_TEMPLATES` lists the combinations.
 Features are hashed to buckets, so that a model needs no list of features.
 
 | values | meaning |
@@ -34,38 +34,33 @@ verb phrase is a prepositional phrase, the features have the verb and the prepos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import scipy
 
-from spectral_latent._compiled import check_column, check_range, check_starts, compiled
+from spectral_latent._compiled import check_range, check_starts, compiled
 from spectral_latent.constituency.grammar import PhraseEvidence
-from spectral_latent.constituency.options import SpanOptions
 from spectral_latent.constituency.tree import ChainLabels
-from spectral_latent.files import Axes
 from spectral_latent.lexicon import signatures
 from spectral_latent.lexicon.buckets import (
-    N_BUCKETS,
-    BucketArray,
     HashArray,
+    Templates,
     class_of,
     hash_features,
     hash_name,
-    list_columns,
+    list_names,
     mix,
     pad_words,
-    spread,
-    sum_weights,
 )
-from spectral_latent.lexicon.log_linear import minimise
+from spectral_latent.lexicon.choices import ChoiceModel, Choices
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["SpanExamples", "SpanModel", "SpanOptions", "span_features", "span_loss"]
+__all__ = ["SpanModel", "span_choices"]
 
 _KINDS = ("word", "tag", "form", "ending")  # attributes of a word
 _PLACES = {  # places of words: 0 and a step from the first word of a span, or 1 and a step from the word after its last
@@ -80,18 +75,8 @@ _PLACES = {  # places of words: 0 and a step from the first word of a span, or 1
 }
 _ENDS = ("before", "first", "last", "after")
 _PAIRS = (("before", "first"), ("last", "after"), ("before", "after"), ("first", "last"))
-_OF_SPANS = ("length", "odds", "best odds", "edges", "tags", "words")
 _LIKELY = ("parent", "left", "right", "first part", "last part", "same span")  # likely constituents by their place
-_SPLITS = ("before last part", "at last part", "after first part")  # places inside a span
-_VALUES = (
-    "label",
-    *(f"{kind} {place}" for kind in _KINDS for place in _PLACES),
-    *_OF_SPANS,
-    *_LIKELY,
-    "ends of parent",
-    *(f"{kind} {place}" for kind in ("word", "tag") for place in _SPLITS),
-)
-_TEMPLATES: tuple[tuple[str, ...], ...] = (  # the values of each feature, besides the label
+_TEMPLATES: Templates = (  # the values of each feature, besides the label
     (),
     ("length",),
     ("odds",),
@@ -143,8 +128,7 @@ _TAGS = 6  # the longest span of which all tags are a feature
 _WORDS = 4  # the longest span of which all words are a feature
 _LEAST = 0.5  # constituents with larger posteriors are likely
 
-
-_COLUMNS = list_columns(_TEMPLATES, _VALUES)
+_NAMES = frozenset(list_names(_TEMPLATES))
 
 
 @lru_cache(1 << 16)
@@ -204,9 +188,9 @@ def _likely_places(
 
 
 def _context(
-    parts: Parts, first: IntArray, end: IntArray, label: HashArray, atoms: Sequence[HashArray], judged: IntArray
-) -> list[HashArray]:
-    """Compute the columns of `_VALUES` from `parent` on, for n of L constituents, from the likely constituents.
+    parts: Parts, first: IntArray, end: IntArray, label: HashArray, atoms: Mapping[str, HashArray], judged: IntArray
+) -> dict[str, HashArray]:
+    """Compute the values of n of L constituents, (n,) each, that depend on the likely constituents around them.
 
     first, end: (L,) the first word of each constituent among all words, and the word after its last one.
     label: (L,) the hash of each label.
@@ -217,33 +201,31 @@ def _context(
     likely = likely[np.lexsort(((end - first)[likely], sentence[likely]))]
     of_sentence = np.searchsorted(sentence[likely], np.arange(sentence.max(initial=0) + 2))
     places = _likely_places(first, end, sentence, likely, of_sentence, judged)
-    columns = [np.where(at < 0, 0, label[at]) for at in places.T]
+    columns = {name: np.where(at < 0, 0, label[at]) for name, at in zip(_LIKELY, places.T, strict=True)}
     parent, _, _, first_part, last_part, _ = places.T
     # Whether the span begins and ends with its parent, as a number from 1 to 4.
     begins = first[parent] == first[judged]
     ends = end[parent] == end[judged]
-    columns.append(np.where(parent < 0, 0, 1 + begins + 2 * ends))
+    columns["ends of parent"] = np.where(parent < 0, 0, 1 + begins + 2 * ends).astype(np.uint64)
     # The words where the last part begins and where the first part ends.
     split = first[last_part]
-    for atom in atoms:
+    for kind, atom in atoms.items():
         after = np.append(atom, 0)[end[first_part]]
-        columns += [
-            np.where(last_part < 0, 0, atom[split - 1]),
-            np.where(last_part < 0, 0, atom[split]),
-            np.where(first_part < 0, 0, after),
-        ]
-    return [column.astype(np.uint64) for column in columns]
+        columns[f"{kind} before last part"] = np.where(last_part < 0, 0, atom[split - 1])
+        columns[f"{kind} at last part"] = np.where(last_part < 0, 0, atom[split])
+        columns[f"{kind} after first part"] = np.where(first_part < 0, 0, after)
+    return columns
 
 
-def _values(
+def _columns(
     parts: Parts,
     odds: FloatArray,
     labels: ChainLabels,
     words: Sequence[str],
     start: IntArray,
     judged: IntArray,
-) -> HashArray:
-    """Compute the values that `_VALUES` names for n constituents, (n, V); see `span_features`."""
+) -> tuple[HashArray, dict[str, HashArray]]:
+    """Compute the hash of the label of n constituents, (n,), and the values that templates name, (n,) each."""
     first_of_all = parts.begin + start[parts.sentence]
     end_of_all = parts.end + start[parts.sentence]
     first = first_of_all[judged]
@@ -255,25 +237,27 @@ def _values(
     word, form, ending = np.array([_hashes_of_word(word) for word in words], dtype=np.uint64).T
     tag = hash_of_label[_best_tags(parts, is_tag, first_of_all, name, len(words))]
     label = hash_of_label[name] * np.uint64(2) + is_tag.astype(np.uint64)
-    columns = [label[judged]]
-    for atom in (word, tag, form, ending):
+    columns = {}
+    for kind, atom in zip(_KINDS, (word, tag, form, ending), strict=True):
         padded, shift = pad_words(atom, start)
         bounds = first + shift[sentence_of], end + shift[sentence_of]
-        columns += [padded[bounds[side] + step] for side, step in _PLACES.values()]
+        for place, (side, step) in _PLACES.items():
+            if f"{kind} {place}" in _NAMES:
+                columns[f"{kind} {place}"] = padded[bounds[side] + step]
     # Find the best odds of any label over the same words.
     _, span = np.unique((first_of_all * (len(words) + 1) + end_of_all) * 2 + is_tag, return_inverse=True)
     best = np.full(len(odds), -np.inf)
     np.maximum.at(best, span, odds)
-    columns += [
-        np.searchsorted(_LENGTHS, end - first, side="right").astype(np.uint64),
-        class_of(odds[judged] * 1.5, 12),
-        class_of(best[span[judged]], 8),
-        ((first == start[sentence_of]) + 2 * (end == start[sentence_of + 1])).astype(np.uint64),
-        _sequences(tag, first, end, _TAGS),
-        _sequences(np.ascontiguousarray(word), first, end, _WORDS),
-        *_context(parts, first_of_all, end_of_all, label, (word, tag), judged),
-    ]
-    return np.stack(columns, axis=1)
+    columns |= {
+        "length": np.searchsorted(_LENGTHS, end - first, side="right").astype(np.uint64),
+        "odds": class_of(odds[judged] * 1.5, 12),
+        "best odds": class_of(best[span[judged]], 8),
+        "edges": ((first == start[sentence_of]) + 2 * (end == start[sentence_of + 1])).astype(np.uint64),
+        "tags": _sequences(tag, first, end, _TAGS),
+        "words": _sequences(np.ascontiguousarray(word), first, end, _WORDS),
+    }
+    columns |= _context(parts, first_of_all, end_of_all, label, {"word": word, "tag": tag}, judged)
+    return label[judged], columns
 
 
 @compiled
@@ -292,162 +276,50 @@ def _sequences(atom: HashArray, first: IntArray, end: IntArray, longest: int) ->
     return hashes
 
 
-def span_features(
+_LARGEST = 1.0 - 1e-6  # posteriors are cut to at most this number before their odds are computed
+
+
+def span_choices(
     parts: Parts,
-    odds: FloatArray,
     labels: ChainLabels,
     words: Sequence[str],
     start: IntArray,
     judged: IntArray,
-) -> BucketArray:
-    """Compute the bucket of each feature of some of the labelled constituents of sentences, (n, T).
+    correct: BoolArray | None = None,
+) -> Choices:
+    """Compute the features of n of the L labelled constituents of sentences, each of which is right or wrong.
 
-    odds: (L,) the logarithm of the odds of their posteriors.
     start: (S + 1,) the first word of each sentence, and the number of all words.
-    judged: (n,) the numbers of the constituents to describe.
-
-    >>> labels = ChainLabels([("NN",), ("NP",)])
-    >>> chains = Parts(*np.array([[0, 0, 0], [0, 1, 0], [1, 2, 2], [0, 0, 1]]), np.full(3, 0.75))
-    >>> parts = labels.split(chains).parts
-    >>> span_features(parts, np.ones(3), labels, ["guard", "dogs"], np.array([0, 2]), np.array([2])).shape[0]
-    1
-    """
-    return hash_features(_values(parts, odds, labels, words, start, judged), _COLUMNS)
-
-
-_LARGEST = 1.0 - 1e-6  # posteriors are cut to at most this number before their odds are computed
-
-
-class SpanExamples(NamedTuple):
-    """L labelled constituents with their features.
-
-    buckets: (L, T) the bucket of each feature.
-    odds: (L,) the logarithm of the odds of the posterior, logit μ.
-    correct: (L,) whether the constituent is in the tree; all are False if the tree is not known.
-    times: (L,) n(c), the weight of the tree.
-    """
-
-    buckets: BucketArray
-    odds: FloatArray
-    correct: BoolArray
-    times: FloatArray
-
-    @staticmethod
-    def of(
-        parts: Parts,
-        labels: ChainLabels,
-        words: Sequence[str],
-        start: IntArray,
-        judged: IntArray,
-        correct: BoolArray | None = None,
-    ) -> SpanExamples:
-        """Compute the features of n of the labelled constituents of sentences.
-
-        start: (S + 1,) the first word of each sentence, and the number of all words.
-        judged: (n,) the numbers of the constituents to judge; their features depend on the other constituents, too.
-        correct: (L,) whether each constituent is in the tree; None if the tree is not known.
-        Raises ValueError if a constituent is not within the words.
-        """
-        check_starts("starts of sentences", start, len(words))
-        check_range("sentences of constituents", parts.sentence, 0, len(start) - 1)
-        check_range("first words of constituents", parts.begin + start[parts.sentence], 0, len(words))
-        check_range("ends of constituents", parts.end + start[parts.sentence], 1, len(words) + 1)
-        odds = scipy.special.logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
-        buckets = span_features(parts, odds, labels, words, start, judged)
-        correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
-        return SpanExamples(buckets, odds[judged], correct[judged], np.ones(len(judged)))
-
-    def weighted(self, weight: float) -> SpanExamples:
-        """Multiply the weight of the tree."""
-        return self._replace(times=weight * self.times)
-
-    @staticmethod
-    def join(parts: list[SpanExamples]) -> SpanExamples:
-        """Join the examples of several sentences or folds, and empty the list, so that no example is held twice."""
-        size = sum(len(part.odds) for part in parts)
-        columns: list[Any] = [np.empty((size, *column.shape[1:]), column.dtype) for column in parts[0]]
-        end = size
-        while parts:
-            part: Any = parts.pop()
-            for column, rows in zip(columns, part, strict=True):
-                column[end - len(rows) : end] = rows
-            end -= len(part.odds)
-        return SpanExamples(*columns)
-
-
-def span_loss(examples: SpanExamples, parameters: FloatArray, penalty: float) -> tuple[float, FloatArray]:
-    """Compute −Σ n(c) log P(whether c is in the tree) + λ ‖w‖² / 2 and its gradient.
-
-    parameters: (B + 1,) the weights w of B buckets, and s.
-
-    >>> example = SpanExamples(np.array([[0, 1]], dtype=np.int32), np.zeros(1), np.array([True]), np.ones(1))
-    >>> loss, gradient = span_loss(example, np.array([0.0, 0.0, 1.0]), penalty=1.0)
-    >>> round(loss, 4), gradient.tolist()
-    (0.6931, [-0.5, -0.5, 0.0])
-    """
-    weights = parameters[:-1]
-    score = sum_weights(examples.buckets, weights) + parameters[-1] * examples.odds
-    excess = examples.times * (scipy.special.expit(score) - examples.correct)
-    surprise = np.logaddexp(0.0, score) - score * examples.correct
-    loss = examples.times @ surprise + penalty / 2 * weights @ weights
-    gradient = spread(examples.buckets, excess, len(weights)) + penalty * weights
-    return float(loss), np.append(gradient, excess @ examples.odds)
-
-
-@dataclass(frozen=True, eq=False)
-class SpanModel:
-    """A log-linear model of the probabilities of labelled constituents.
-
-    slope: s, the factor of the log-odds of posteriors.
-    weights: (B,) w, the weight of each bucket.
-    Raises ValueError for weights of another number or type.
+    judged: (n,) the numbers of the constituents to judge; their features depend on the other constituents, too.
+    correct: (L,) whether each constituent is in the tree; None if the tree is not known.
+    Raises ValueError if a constituent is not within the words.
 
     >>> labels = ChainLabels([("N",), ("NP",)])
     >>> chains = Parts(*np.array([[0, 0, 0], [0, 0, 1], [1, 2, 2], [0, 1, 0]]), np.array([1.0, 0.25, 1.0]))
     >>> parts = labels.split(chains).parts
-    >>> examples = SpanExamples.of(parts, labels, ["guard", "dogs"], np.array([0, 2]), np.arange(3))
-    >>> SpanModel.plain().probabilities(examples).round(4)
+    >>> choices = span_choices(parts, labels, ["guard", "dogs"], np.array([0, 2]), np.arange(3))
+    >>> SpanModel.plain().share(choices).round(4)
     array([1.  , 0.25, 1.  ])
     """
+    check_starts("starts of sentences", start, len(words))
+    check_range("sentences of constituents", parts.sentence, 0, len(start) - 1)
+    check_range("first words of constituents", parts.begin + start[parts.sentence], 0, len(words))
+    check_range("ends of constituents", parts.end + start[parts.sentence], 1, len(words) + 1)
+    odds = scipy.special.logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
+    buckets = hash_features(_TEMPLATES, *_columns(parts, odds, labels, words, start, judged))
+    correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
+    return Choices(buckets, odds[judged], correct[judged], np.ones(len(judged)))
 
-    slope: float
-    weights: Annotated[FloatArray, Axes(N_BUCKETS)]
 
-    def __post_init__(self) -> None:
-        check_column("weights of a model of spans", self.weights, (N_BUCKETS,), np.float64)
+@dataclass(frozen=True, eq=False)
+class SpanModel(ChoiceModel):
+    """A log-linear model of the probabilities of labelled constituents, each by itself."""
 
-    @staticmethod
-    def plain() -> SpanModel:
-        """Make the model whose probabilities are the posteriors."""
-        return SpanModel(1.0, np.zeros(N_BUCKETS))
+    noun: ClassVar[str] = "spans"
 
     def judge(self, parts: Parts, evidence: PhraseEvidence) -> Parts:
         """Replace the posteriors of L labelled constituents by their probabilities; small posteriors stay."""
         judged = evidence.options.judged(parts)
-        examples = SpanExamples.of(parts, evidence.labels, evidence.words, evidence.start, judged)
-        judgement = parts.posterior.copy()
-        judgement[judged] = self.probabilities(examples)
-        return parts._replace(posterior=judgement)
-
-    @staticmethod
-    def train(examples: list[SpanExamples], options: SpanOptions) -> SpanModel:
-        """Learn from the constituents that grammars find in sentences that are new to the grammars; empty the list.
-
-        Weights are rounded to numbers of two bytes, as a file holds them.
-        """
-        plain = SpanModel.plain()
-        if not examples:
-            return plain
-        joined = SpanExamples.join(examples)
-
-        def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-            """Compute the loss and its gradient."""
-            return span_loss(joined, parameters, options.penalty)
-
-        best = minimise(loss, np.append(plain.weights, plain.slope), options.iterations)
-        return SpanModel(float(best[-1]), best[:-1].astype(np.float16).astype(np.float64))
-
-    def probabilities(self, examples: SpanExamples) -> FloatArray:
-        """Compute P(c) of n constituents, (n,)."""
-        score = sum_weights(examples.buckets, self.weights) + self.slope * examples.odds
-        return np.asarray(scipy.special.expit(score))
+        posterior = parts.posterior.copy()
+        posterior[judged] = self.share(span_choices(parts, evidence.labels, evidence.words, evidence.start, judged))
+        return parts._replace(posterior=posterior)

@@ -37,10 +37,11 @@ from spectral_latent.dependency.tree import DependencySentence
 from spectral_latent.lexicon import signatures
 from spectral_latent.lexicon.buckets import (
     HashArray,
+    Templates,
     class_of,
     hash_features,
     hash_name,
-    list_columns,
+    list_names,
     mix,
     pad_words,
 )
@@ -64,18 +65,7 @@ _NEAR = (  # words that are likely to be near in the tree
     "last of g",
     "head of best",
 )
-_VALUES = (
-    "side",
-    "distance",
-    "odds",
-    "behind",
-    "rank",
-    "between",
-    "same between",
-    *(f"{kind} {word}{step}" for kind in _KINDS for word in "dg" for step in _STEPS),
-    *(f"{kind} {near}" for kind in ("word", "tag") for near in _NEAR),
-)
-_TEMPLATES: tuple[tuple[str, ...], ...] = (  # the values of each feature, besides the side
+_TEMPLATES: Templates = (  # the values of each feature, besides the side
     ("distance",),
     ("odds",),
     ("rank", "odds"),
@@ -114,7 +104,7 @@ _TEMPLATES: tuple[tuple[str, ...], ...] = (  # the values of each feature, besid
     ("tag g", "tag d", "tag inner sibling", "tag outer sibling"),
     ("tag g", "tag d", "tag head of g", "tag inner sibling"),
 )
-_COLUMNS = list_columns(_TEMPLATES, _VALUES)
+_NAMES = frozenset(list_names(_TEMPLATES))
 _DISTANCES = np.array([2, 3, 4, 5, 7, 10, 15])  # the least distance of each class, after the first class
 _CLASSES = 1.5  # classes of odds to each nat
 _MOST = 12  # the number of classes of odds
@@ -218,8 +208,8 @@ def _between(tag: HashArray, g: IntArray, d: IntArray) -> HashArray:
     return found
 
 
-def _values(arcs: Parts, log: FloatArray, evidence: ArcEvidence) -> HashArray:
-    """Compute the values that `_VALUES` names for n arcs, (n, V).
+def _columns(arcs: Parts, log: FloatArray, evidence: ArcEvidence) -> tuple[HashArray, dict[str, HashArray]]:
+    """Compute the side of the head of n arcs, (n,), and the values that templates name, (n,) each.
 
     arcs: the arcs, sorted by sentence and dependant.
     log: (n,) the logarithms of their posteriors.
@@ -240,24 +230,33 @@ def _values(arcs: Parts, log: FloatArray, evidence: ArcEvidence) -> HashArray:
     rank[order] = place - np.maximum.accumulate(np.where(opens, place, 0))
     word, form, ending, beginning = np.array([_hashes_of_word(word) for word in evidence.words], dtype=np.uint64).T
     tag, other, features = np.array([[*map(hash_name, column)] for column in evidence[1:4]], dtype=np.uint64)
-    columns = [
-        np.where(g < 0, 0, np.where(g < d, 1, 2)),
-        np.where(g < 0, 0, np.searchsorted(_DISTANCES, np.abs(g - d), side="right") + 1),
-        class_of(np.minimum(log, 0.0) * _CLASSES, _MOST),
-        class_of((log - most[d]) * _CLASSES, _MOST),
-        np.minimum(rank, 4),
-        *_between(tag, g, d).T,
-    ]
-    for atom in (word, tag, other, features, form, ending, beginning):
+    side = np.where(g < 0, 0, np.where(g < d, 1, 2)).astype(np.uint64)
+    between, same_between = _between(tag, g, d).T
+    columns = {
+        "distance": np.where(g < 0, 0, np.searchsorted(_DISTANCES, np.abs(g - d), side="right") + 1),
+        "odds": class_of(np.minimum(log, 0.0) * _CLASSES, _MOST),
+        "behind": class_of((log - most[d]) * _CLASSES, _MOST),
+        "rank": np.minimum(rank, 4),
+        "between": between,
+        "same between": same_between,
+    }
+    atoms = dict(zip(_KINDS, (word, tag, other, features, form, ending, beginning), strict=True))
+    for kind, atom in atoms.items():
         padded, shift = pad_words(atom, start)
-        at = d + shift[arcs.sentence]
-        columns += [padded[at + int(step or 0)] for step in _STEPS]
-        at = g + shift[arcs.sentence]
-        columns += [np.where(g < 0, np.uint64(_ROOT), padded[at + int(step or 0)]) for step in _STEPS]
-    near = _near(start, arcs.sentence, head, g, d)
-    for atom in (word, tag):
-        columns += list(np.append(atom, np.array([0, _ROOT], dtype=np.uint64))[near].T)
-    return np.stack([column.astype(np.uint64) for column in columns], axis=1)
+        for step in _STEPS:
+            of_dependant, of_head = f"{kind} d{step}", f"{kind} g{step}"
+            if of_dependant in _NAMES:
+                columns[of_dependant] = padded[d + shift[arcs.sentence] + int(step or 0)]
+            if of_head in _NAMES:
+                near_head = padded[g + shift[arcs.sentence] + int(step or 0)]
+                columns[of_head] = np.where(g < 0, np.uint64(_ROOT), near_head)
+    places = _near(start, arcs.sentence, head, g, d).T
+    for kind in ("word", "tag"):
+        atom = np.append(atoms[kind], np.array([0, _ROOT], dtype=np.uint64))
+        for near, at in zip(_NEAR, places, strict=True):
+            if f"{kind} {near}" in _NAMES:
+                columns[f"{kind} {near}"] = atom[at]
+    return side, columns
 
 
 def arc_choices(arcs: Parts, evidence: ArcEvidence, heads: Sequence[int] | None = None) -> Choices:
@@ -271,8 +270,8 @@ def arc_choices(arcs: Parts, evidence: ArcEvidence, heads: Sequence[int] | None 
     word = arcs.end - 1 + evidence.start[arcs.sentence]
     is_right = np.zeros(len(log), dtype=np.bool_) if heads is None else arcs.begin == np.asarray(heads)[word]
     start = np.flatnonzero(np.diff(word, prepend=-1, append=len(evidence.words)))
-    buckets = hash_features(_values(arcs, log, evidence), _COLUMNS)
-    return Choices(buckets, log, is_right, start, np.ones(len(start) - 1))
+    buckets = hash_features(_TEMPLATES, *_columns(arcs, log, evidence))
+    return Choices(buckets, log, is_right, np.ones(len(start) - 1), start)
 
 
 @dataclass(frozen=True, eq=False)

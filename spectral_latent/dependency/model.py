@@ -32,7 +32,7 @@ from spectral_latent.dependency.relations import RelationModel
 from spectral_latent.dependency.training import LabelledTrees, prepare
 from spectral_latent.dependency.tree import BLANK, DependencySentence, check_sentence
 from spectral_latent.estimation import Listener, silent
-from spectral_latent.grammar.parser import Parser, estimate_all, held_out_grammars
+from spectral_latent.grammar.parser import Parser, estimate_all, held_out_choices
 from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon.choices import Choices, JudgeOptions
 from spectral_latent.lexicon.lemmas import Lemmatiser
@@ -455,20 +455,16 @@ def _learn_arcs(
 ) -> ArcModel:
     """Train a model of arcs on those that grammars find in sentences that are new to them."""
     alone = [replace(grammar.options, arcs=None) for grammar in grammars]
-    folds = held_out_grammars(
+    examples = held_out_choices(
         trees,
         weights,
-        options.folds,
+        options,
         grammars,
         lambda trees, weights: prepare(trees, alone, weights=weights, jobs=jobs),
+        lambda members, trees: map_batches(_examples_of, DependencyModel(members), trees, jobs, options.least),
         jobs,
         listener,
     )
-    examples: list[Choices] = []
-    for members, held_out, weights in folds:
-        found = map_batches(_examples_of, DependencyModel(members), held_out, jobs, options.least)
-        del members  # free the memory while the next fold is learnt
-        examples += [each.to_learn_from(weight) for each, weight in zip(found, weights, strict=True)]
     return ArcModel.train(examples, options)
 
 

@@ -14,6 +14,7 @@ from spectral_latent._options import checked
 from spectral_latent.estimation import Listener, Progress
 from spectral_latent.grammar.latent_grammar import LatentGrammar, Training
 from spectral_latent.grammar.options import GrammarOptions, Limits
+from spectral_latent.lexicon.choices import Choices, JudgeOptions
 from spectral_latent.model import (
     LatentTreeModel,
     NextWords,
@@ -28,7 +29,7 @@ from spectral_latent.model.parts import jackknife
 from spectral_latent.tokenisation import Token, Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
-__all__ = ["Parser", "estimate_again", "estimate_all", "held_out_grammars"]
+__all__ = ["Parser", "estimate_again", "estimate_all", "held_out_choices"]
 
 Grammar = TypeVar("Grammar", bound=LatentGrammar[Any, Any, Any, Any, Any])
 Sentence = TypeVar("Sentence")
@@ -168,23 +169,24 @@ def _tell(listener: Listener, prefix: str, progress: Progress) -> None:
     listener(progress._replace(stage=prefix + progress.stage))
 
 
-def held_out_grammars(
+def held_out_choices(
     trees: Iterable[Tree],
     weights: Iterable[float] | None,
-    n_folds: int,
+    options: JudgeOptions,
     grammars: Sequence[Grammar],
     prepare: Callable[[list[Tree], list[float]], list[Training[Grammar]]],
+    choices_of: Callable[[tuple[Grammar, ...], list[Tree]], Iterable[Choices]],
     jobs: int | None,
     listener: Listener,
     *,
     anew: bool = False,
-) -> Iterator[tuple[tuple[Grammar, ...], list[Tree], list[float]]]:
-    """Yield for each fold the grammars of the other folds, and the trees of the fold with their weights.
+) -> list[Choices]:
+    """List what a judge learns from: the parts that the grammars of other folds find in the sentence of each tree.
 
-    trees: the trees.
     weights: the weight of each tree; trees of weight 0 are left out.  None for 1.
     grammars: the grammars of all trees.
     prepare: makes the treebanks of the grammars.
+    choices_of: finds the parts of the sentences of trees under grammars.
     anew: whether to estimate the grammars from the beginning, and not by one iteration of EM.
     """
 
@@ -197,7 +199,12 @@ def held_out_grammars(
 
     times = repeat(1.0) if weights is None else weights
     weighted = [(tree, weight) for tree, weight in zip(trees, times, strict=False) if weight > 0.0]
-    return jackknife(weighted, n_folds, learn, listener)
+    examples: list[Choices] = []
+    for members, held_out, times_of in jackknife(weighted, options.folds, learn, listener):
+        found = choices_of(members, held_out)
+        examples += [each.to_learn_from(weight) for each, weight in zip(found, times_of, strict=True)]
+        del members  # free the memory while the next fold is learnt
+    return examples
 
 
 def estimate_again(training: Training[Grammar], whole: Grammar, jobs: int | None = 1) -> Grammar:

@@ -6,8 +6,10 @@ A feature of a part is its first value together with up to four other values; a 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import lru_cache
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +21,11 @@ __all__ = [
     "N_BUCKETS",
     "BucketArray",
     "HashArray",
+    "Templates",
     "class_of",
     "hash_features",
     "hash_name",
-    "list_columns",
+    "list_names",
     "mix",
     "pad_words",
     "spread",
@@ -31,26 +34,11 @@ __all__ = [
 
 HashArray = NDArray[np.uint64]
 BucketArray = NDArray[np.int32]
+Templates = tuple[tuple[str, ...], ...]  # the names of the values of each feature, besides the first value
 
 N_BUCKETS = 1 << 18
 _PAD = 2  # places without a word before and after a sentence
 _WIDTH = 4  # the largest number of values of a template, besides the first value
-
-
-def list_columns(templates: Sequence[Sequence[str]], values: Sequence[str]) -> IntArray:
-    """List the columns of the values of each of T templates, (T, 4), filled up with -1.
-
-    templates: the names of the values of each feature, besides the first value.
-    values: the names of all values, in the order of their columns.
-
-    >>> list_columns([("size",), ("colour", "size")], ["kind", "colour", "size"])
-    array([[ 2, -1, -1, -1],
-           [ 1,  2, -1, -1]])
-    """
-    table = np.full((len(templates), _WIDTH), -1, dtype=np.int64)
-    for row, template in enumerate(templates):
-        table[row, : len(template)] = [values.index(name) for name in template]
-    return table
 
 
 @lru_cache(1 << 16)
@@ -99,18 +87,48 @@ def mix(state: np.uint64, value: np.uint64) -> np.uint64:
     return product ^ (product >> np.uint64(29))
 
 
-def hash_features(values: HashArray, templates: IntArray) -> BucketArray:
+def hash_features(
+    templates: Templates,
+    first: HashArray,
+    columns: Mapping[str, NDArray[np.integer[Any]]],
+    n_buckets: int = N_BUCKETS,
+) -> BucketArray:
     """Find the bucket of each feature of L parts, (L, T).
 
-    values: (L, V) the values of each part; the first belongs to all features.
-    templates: (T, 4) the columns of the values of each template, as `list_columns` lists them.
+    templates: the names of up to four values of each of T features.
+    first: (L,) the value that belongs to all features.
+    columns: (L,) the values of each name; others than those of the templates are left out.
+    n_buckets: a power of two.
+
+    >>> columns = {"colour": np.array([1, 2]), "size": np.array([3, 3])}
+    >>> red, blue = hash_features((("size",), ("colour", "size")), np.ones(2, dtype=np.uint64), columns)
+    >>> (red == blue).tolist()
+    [True, False]
     """
-    return _hashed(values, templates, N_BUCKETS)
+    names, places = _lay_out(templates)
+    # Each column is cast before they are joined, because NumPy joins signed and unsigned integers to rounded floats.
+    values = np.stack([column.astype(np.uint64) for column in (first, *(columns[name] for name in names))], axis=1)
+    return _hashed(values, places, n_buckets)
+
+
+def list_names(templates: Templates) -> tuple[str, ...]:
+    """List the names of the values that templates have, each once."""
+    return tuple(dict.fromkeys(chain.from_iterable(templates)))
+
+
+@lru_cache(64)
+def _lay_out(templates: Templates) -> tuple[tuple[str, ...], IntArray]:
+    """List the names of values, and the column of each value of a template after the first, (T, 4), filled with -1."""
+    names = list_names(templates)
+    table = np.full((len(templates), _WIDTH), -1, dtype=np.int64)
+    for row, template in enumerate(templates):
+        table[row, : len(template)] = [1 + names.index(name) for name in template]
+    return names, table
 
 
 @compiled
 def _hashed(values: HashArray, templates: IntArray, n_buckets: int) -> BucketArray:
-    """Hash the first value of each part with the values of each template, (L, T); see `hash_features`."""
+    """Hash the first of the values (L, V) of each part with those of each template (T, 4); see `hash_features`."""
     buckets = np.empty((len(values), len(templates)), dtype=np.int32)
     mask = np.uint64(n_buckets - 1)
     for row in range(len(values)):

@@ -1,4 +1,4 @@
-"""Learn to choose among candidates, such as the likely heads or tags of a word, by a log-linear model.
+"""Learn to choose among candidates, such as the likely heads or tags of a word, or to accept each of them by itself.
 
 | here | meaning |
 | --- | --- |
@@ -9,16 +9,17 @@
 | −Σ n log P(the right candidate) + λ ‖w‖² / 2 | what `ChoiceModel.train` minimises; λ is `penalty` |
 | n | the weight of the choice; 0 if the right candidate is missing |
 
-With s = 1 and w = 0, P(y) is proportional to μ(y).  What is learnt from must be new to the grammars.
+With s = 1 and w = 0, P(y) is proportional to μ(y).  A candidate alone, such as a constituent, is chosen or not: μ(y) is
+then its odds, and P(y) = 1 / (1 + exp(-score)).  What is learnt from must be new to the grammars.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy
 
 from spectral_latent._compiled import check_column
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
@@ -27,7 +28,7 @@ from spectral_latent.lexicon.buckets import N_BUCKETS, BucketArray, spread, sum_
 from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["ChoiceModel", "Choices", "JudgeOptions", "choice_loss"]
+__all__ = ["ChoiceModel", "Choices", "JudgeOptions", "choice_loss", "learn"]
 
 
 @dataclass(frozen=True)
@@ -50,72 +51,84 @@ class Choices(NamedTuple):
     """n candidates of W choices, sorted by choice, with their features.
 
     buckets: (n, T) the bucket of each feature.
-    log: (n,) the logarithm of the posterior.
-    is_right: (n,) whether the candidate is right; all are False if that is not known.
-    start: (W + 1,) the first candidate of each choice, and n.
+    log: (n,) the logarithm of the posterior, or of its odds.
+    is_right: (n,) whether, or how often, the candidate is right; 0 if that is not known.
     times: (W,) the weight of each choice.
+    start: (W + 1,) the first candidate of each choice, and n; None for n candidates that are accepted or not.
     """
 
     buckets: BucketArray
     log: FloatArray
-    is_right: BoolArray
-    start: IntArray
+    is_right: BoolArray | FloatArray
     times: FloatArray
+    start: IntArray | None = None
 
     def to_learn_from(self, weight: float) -> Choices:
-        """Keep the choices of several candidates, the right one among them.
-
-        weight: the weight of the choices.
-        """
+        """Weigh choices; of choices among candidates, keep those of several, the right one among them."""
+        if self.start is None:
+            return self._replace(times=weight * self.times)
         size = np.diff(self.start)
-        is_kept = (size > 1) & (np.bincount(np.repeat(np.arange(len(size)), size), self.is_right, len(size)) > 0)
+        is_kept = (size > 1) & (np.add.reduceat(self.is_right, self.start[:-1], dtype=np.int64) > 0)
         candidate = np.repeat(is_kept, size)
-        start = np.append(0, np.cumsum(size[is_kept]))
         rows = self.buckets[candidate], self.log[candidate], self.is_right[candidate]
-        return Choices(*rows, start, weight * self.times[is_kept])
+        return Choices(*rows, weight * self.times[is_kept], np.append(0, np.cumsum(size[is_kept])))
 
     @staticmethod
-    def join(parts: Sequence[Choices]) -> Choices:
-        """Join the choices of several sentences or folds."""
-        buckets, log, is_right, _, times = map(np.concatenate, zip(*parts, strict=True))
-        sizes = np.concatenate([np.diff(part.start) for part in parts])
-        return Choices(buckets, log, is_right, np.append(0, np.cumsum(sizes)), times)
+    def join(parts: list[Choices]) -> Choices:
+        """Join the choices of several sentences or folds, and empty the list, so that no choice is held twice."""
+        sizes = [np.diff(part.start) for part in parts if part.start is not None]
+        start = np.append(0, np.cumsum(np.concatenate(sizes))) if sizes else None
+        columns: list[Any] = [
+            np.empty((sum(map(len, column)), *column[0].shape[1:]), column[0].dtype)
+            for column in zip(*(part[:4] for part in parts), strict=True)
+        ]
+        ends = list(map(len, columns))
+        while parts:
+            for number, rows in enumerate(parts.pop()[:4]):
+                columns[number][ends[number] - len(rows) : ends[number]] = rows
+                ends[number] -= len(rows)
+        return Choices(*columns, start)
 
-    def probabilities(self, weights: FloatArray, slope: float) -> tuple[FloatArray, FloatArray]:
-        """Compute P of each candidate, (n,), and the logarithm of the sum of each choice by which it was divided, (W,).
+    def of_candidates(self, of_choices: FloatArray) -> FloatArray:
+        """Repeat the numbers (W,) of choices for each candidate, (n,)."""
+        return of_choices if self.start is None else np.repeat(of_choices, np.diff(self.start))
 
-        weights: (B,) w, the weight of each bucket.
-        slope: s, the factor of the logarithm of the posterior.
-        """
+    def probabilities(self, weights: FloatArray, slope: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Compute score and P of each candidate, (n,), and the logarithm of the sum that divides each choice, (W,)."""
         score = sum_weights(self.buckets, weights) + slope * self.log
-        first, size = self.start[:-1], np.diff(self.start)
-        largest = np.maximum.reduceat(score, first)
-        shares = np.exp(score - np.repeat(largest, size))
-        total = np.add.reduceat(shares, first)
-        return shares / np.repeat(total, size), largest + np.log(total)
+        if self.start is None:
+            return score, scipy.special.expit(score), np.logaddexp(0.0, score)
+        largest = np.maximum.reduceat(score, self.start[:-1])
+        shares = np.exp(score - self.of_candidates(largest))
+        total = np.add.reduceat(shares, self.start[:-1])
+        return score, shares / self.of_candidates(total), largest + np.log(total)
 
 
 def choice_loss(choices: Choices, parameters: FloatArray, penalty: float) -> tuple[float, FloatArray]:
     """Compute −Σ n log P(the right candidate) + λ ‖w‖² / 2 and its gradient.
 
-    choices: the choices, each with one right candidate.
     parameters: (B + 1,) the weights w of B buckets, and s.
-    penalty: λ.
 
-    >>> buckets, no, yes = np.array([[0], [1]], dtype=np.int32), False, True
-    >>> choices = Choices(buckets, np.zeros(2), np.array([no, yes]), np.array([0, 2]), np.ones(1))
+    >>> buckets = np.array([[0], [1]], dtype=np.int32)
+    >>> choices = Choices(buckets, np.zeros(2), np.array([False, True]), np.ones(1), np.array([0, 2]))
     >>> loss, gradient = choice_loss(choices, np.array([0.0, 0.0, 1.0]), penalty=1.0)
     >>> round(loss, 4), gradient.tolist()
     (0.6931, [0.5, -0.5, 0.0])
     """
     weights = parameters[:-1]
-    share, log_total = choices.probabilities(weights, float(parameters[-1]))
-    excess = (share - choices.is_right) * np.repeat(choices.times, np.diff(choices.start))
-    right = choices.is_right
-    score = sum_weights(choices.buckets[right], weights) + parameters[-1] * choices.log[right]
-    loss = choices.times @ (log_total - score) + penalty / 2 * weights @ weights
+    score, share, log_total = choices.probabilities(weights, float(parameters[-1]))
+    times = choices.of_candidates(choices.times)
+    excess = times * (share - choices.is_right)
+    loss = choices.times @ log_total - times @ (choices.is_right * score) + penalty / 2 * weights @ weights
     gradient = spread(choices.buckets, excess, len(weights)) + penalty * weights
     return float(loss), np.append(gradient, excess @ choices.log)
+
+
+def learn(choices: Choices, n_buckets: int, penalty: float, iterations: int) -> tuple[float, FloatArray]:
+    """Find s and w (B,) by L-BFGS from s = 1 and w = 0; w is rounded to numbers of two bytes, as a file holds them."""
+    start = np.append(np.zeros(n_buckets), 1.0)
+    best = minimise(lambda parameters: choice_loss(choices, parameters, penalty), start, iterations)
+    return float(best[-1]), best[:-1].astype(np.float16).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +158,8 @@ class ChoiceModel:
         return cls(1.0, np.zeros(N_BUCKETS))
 
     @classmethod
-    def train(cls, examples: Sequence[Choices], options: JudgeOptions) -> Self:
-        """Learn from choices that are new to the grammars.
-
-        Weights are rounded to numbers of two bytes, as a file holds them.
+    def train(cls, examples: list[Choices], options: JudgeOptions) -> Self:
+        """Learn from choices that are new to the grammars; empty the list.
 
         examples: the choices, as `Choices.to_learn_from` keeps them.
         options: the settings.
@@ -156,17 +167,8 @@ class ChoiceModel:
         joined = Choices.join(examples) if examples else None
         if joined is None or not len(joined.log):
             return cls.plain()
-
-        def loss(parameters: FloatArray) -> tuple[float, FloatArray]:
-            """Compute the loss at w and s, (B + 1,), and its gradient."""
-            return choice_loss(joined, parameters, options.penalty)
-
-        best = minimise(loss, np.append(np.zeros(N_BUCKETS), 1.0), options.iterations)
-        return cls(float(best[-1]), best[:-1].astype(np.float16).astype(np.float64))
+        return cls(*learn(joined, N_BUCKETS, options.penalty, options.iterations))
 
     def share(self, choices: Choices) -> FloatArray:
-        """Compute P of each candidate, (n,).
-
-        choices: the choices, with n candidates.
-        """
-        return choices.probabilities(self.weights, self.slope)[0]
+        """Compute P of each candidate, (n,)."""
+        return choices.probabilities(self.weights, self.slope)[1]

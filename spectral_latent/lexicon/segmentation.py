@@ -30,14 +30,13 @@ from spectral_latent.files import Axes
 from spectral_latent.lexicon.buckets import (
     BucketArray,
     HashArray,
+    Templates,
     hash_features,
     hash_name,
-    list_columns,
-    spread,
     sum_weights,
 )
+from spectral_latent.lexicon.choices import Choices, learn
 from spectral_latent.lexicon.lemmas import Lemmatiser
-from spectral_latent.lexicon.log_linear import minimise
 from spectral_latent.lexicon.spelling import without_runs
 from spectral_latent.tokenisation import Token, Tokenisation, check_text
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
@@ -58,13 +57,7 @@ _FINAL = ".!?…。！？"
 _SEVERAL = "several"  # the tag under which scripts are kept
 
 _STEPS = (-3, -2, -1, 1, 2, 3)  # characters before and after a gap
-_GAP_VALUES = (
-    "space",
-    *(f"{name}{step:+}" for name in ("letter", "class") for step in _STEPS),
-    *("left", "right", "whole", "shape left", "shape right", "class before", "class after"),
-    *("size left", "size right", "ends", "begins", "spans", "known left", "known right", "known whole"),
-)
-_GAP_TEMPLATES: tuple[tuple[str, ...], ...] = (
+_GAP_TEMPLATES: Templates = (
     ("letter-1",),
     ("letter+1",),
     ("letter-1", "letter+1"),
@@ -102,12 +95,11 @@ _GAP_TEMPLATES: tuple[tuple[str, ...], ...] = (
     ("left", "known right"),
     ("known left", "right"),
 )
-_TOKEN_VALUES = (
+_OF_TOKEN = (  # attributes of a token
     *("form", "lower", "shape", "first", "last", "size", "begins sentence"),
     *(f"{name} {length}" for name in ("beginning", "ending") for length in (1, 2, 3, 4)),
-    *("lower-2", "lower-1", "shape-1", "form+1", "lower+1", "shape+1", "first+1", "form+2", "space", "since"),
 )
-_SENTENCE_TEMPLATES: tuple[tuple[str, ...], ...] = (
+_SENTENCE_TEMPLATES: Templates = (
     ("form",),
     ("form", "space"),
     ("shape", "shape+1", "space"),
@@ -130,7 +122,7 @@ _SENTENCE_TEMPLATES: tuple[tuple[str, ...], ...] = (
     ("shape-1", "form", "shape+1", "space"),
     ("shape-1", "form"),
 )
-_WORD_TEMPLATES: tuple[tuple[str, ...], ...] = (
+_WORD_TEMPLATES: Templates = (
     ("form",),
     ("lower",),
     ("lower", "form+1"),
@@ -150,9 +142,6 @@ _WORD_TEMPLATES: tuple[tuple[str, ...], ...] = (
     ("size", "ending 2"),
     ("size", "beginning 2"),
 )
-_GAP_COLUMNS = list_columns(_GAP_TEMPLATES, _GAP_VALUES)
-_SENTENCE_COLUMNS = list_columns(_SENTENCE_TEMPLATES, ("kind", *_TOKEN_VALUES))
-_WORD_COLUMNS = list_columns(_WORD_TEMPLATES, ("kind", *_TOKEN_VALUES))
 
 
 class DividedText(NamedTuple):
@@ -261,33 +250,41 @@ def _gap_buckets(found: _Characters, before: IntArray, after: IntArray, known: I
     buckets = [np.empty((0, len(_GAP_TEMPLATES)), dtype=np.int32)]
     for start in range(0, len(before), _CHUNK):  # the values take much more memory than the buckets
         some = slice(start, start + _CHUNK)
-        values = _gap_values(found, before[some], after[some], known, words)
-        buckets.append(hash_features(values, _GAP_COLUMNS) & np.int32(_SIZE - 1))
+        space, columns = _gap_columns(found, before[some], after[some], known, words)
+        buckets.append(hash_features(_GAP_TEMPLATES, space, columns, _SIZE))
     return np.concatenate(buckets)
 
 
-def _gap_values(
+def _gap_columns(
     found: _Characters, before: IntArray, after: IntArray, known: IntArray, words: tuple[IntArray, IntArray, IntArray]
-) -> HashArray:
-    """List the values of gaps, (n, V), as `_GAP_VALUES` names them."""
+) -> tuple[HashArray, dict[str, HashArray]]:
+    """List whether gaps have white space, (n,), and their values by name, (n,) each."""
     size = len(found.code)
     start, middle, end = found.first[before], before + 1, found.end[after]
     # Letters are seen as far as the next white space, and classes beyond it.
     letters, classes = (np.pad(column.astype(np.uint64), _NEAR) for column in (found.code, found.kind))
-    steps = [(before + step + 1, before + step + 1 >= start) for step in _STEPS if step < 0]
-    steps += [(after + step - 1, after + step - 1 < end) for step in _STEPS if step > 0]
     left, right, whole = found.hash(start, middle), found.hash(after, end), found.hash(start, end)
     ends, begins, spans = words
-    columns = [
-        np.where(after > middle, 2, 1),
-        *(np.where(is_inside, letters[at + _NEAR], np.uint64(0)) for at, is_inside in steps),
-        *(classes[at + _NEAR] for at, _ in steps),
-        *(left, right, whole, found.shape(start, middle), found.shape(after, end)),
-        *(classes[start - 2 + _NEAR], classes[np.minimum(end + 1, size) + _NEAR]),
-        *(middle - start, end - after, ends[middle], begins[after], spans[middle]),
-        *(_are_among(part, known) for part in (left, right, whole)),
-    ]
-    return np.stack([column.astype(np.uint64) for column in columns], axis=1)
+    columns = {
+        "left": left,
+        "right": right,
+        "shape left": found.shape(start, middle),
+        "shape right": found.shape(after, end),
+        "class before": classes[start - 2 + _NEAR],
+        "class after": classes[np.minimum(end + 1, size) + _NEAR],
+        "ends": ends[middle],
+        "begins": begins[after],
+        "spans": spans[middle],
+        "known left": _are_among(left, known),
+        "known right": _are_among(right, known),
+        "known whole": _are_among(whole, known),
+    }
+    for step in _STEPS:
+        at = before + step + 1 if step < 0 else after + step - 1
+        is_inside = at >= start if step < 0 else at < end
+        columns[f"letter{step:+}"] = np.where(is_inside, letters[at + _NEAR], np.uint64(0))
+        columns[f"class{step:+}"] = classes[at + _NEAR]
+    return np.where(after > middle, 2, 1).astype(np.uint64), columns
 
 
 def _known_words(found: _Characters, known: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -307,7 +304,7 @@ def _known_words(found: _Characters, known: IntArray) -> tuple[IntArray, IntArra
 
 @lru_cache(1 << 16)
 def _attributes(form: str) -> tuple[int, ...]:
-    """Hash the attributes of a token, in the order of the first of `_TOKEN_VALUES`."""
+    """Hash the attributes of a token, in the order of `_OF_TOKEN`."""
     lower = form.lower()
     shape = without_runs("".join(map(_class_letter, form)))
     parts = [lower[:length] for length in (1, 2, 3, 4)] + [lower[-length:] for length in (1, 2, 3, 4)]
@@ -324,8 +321,8 @@ def _class_letter(letter: str) -> str:
     return letter
 
 
-def _token_values(forms: Sequence[str], spaces: BoolArray) -> HashArray:
-    """List the values of the tokens of a paragraph, (n, V): the tag of all, and `_TOKEN_VALUES`.
+def _token_columns(forms: Sequence[str], spaces: BoolArray) -> dict[str, HashArray]:
+    """List the values of the tokens of a paragraph by name, (n,) each.
 
     spaces: (n,) whether white space follows each token.
     """
@@ -333,25 +330,31 @@ def _token_values(forms: Sequence[str], spaces: BoolArray) -> HashArray:
     own = np.array([_attributes(form) for form in forms], dtype=np.uint64)
     padded = np.zeros((n + 4, own.shape[1]), dtype=np.uint64)
     padded[2 : n + 2] = own
-    column = {name: at for at, name in enumerate(_TOKEN_VALUES)}
+    column = {name: at for at, name in enumerate(_OF_TOKEN)}
     is_final = own[:, column["begins sentence"]] > 0
     at = np.arange(n)
     latest = np.maximum.accumulate(np.where(np.append(True, is_final[:-1]), at, 0))
     own[:, column["begins sentence"]] = np.append(True, is_final[:-1])
 
-    def other(name: str, step: int) -> HashArray:
-        """Take an attribute of another token."""
-        return padded[2 + step : 2 + step + n, column[name]]
+    columns = dict(zip(_OF_TOKEN, own.T, strict=True))
+    near = (
+        ("lower", -2),
+        ("lower", -1),
+        ("shape", -1),
+        ("form", 1),
+        ("lower", 1),
+        ("shape", 1),
+        ("first", 1),
+        ("form", 2),
+    )
+    for name, step in near:
+        columns[f"{name}{step:+}"] = padded[2 + step : 2 + step + n, column[name]]
+    return columns | {"space": spaces.astype(np.uint64), "since": np.minimum(at - latest, 4).astype(np.uint64)}
 
-    columns = [other("lower", -2), other("lower", -1), other("shape", -1), other("form", 1), other("lower", 1)]
-    columns += [other("shape", 1), other("first", 1), other("form", 2)]
-    columns += [spaces.astype(np.uint64), np.minimum(at - latest, 4).astype(np.uint64)]
-    return np.column_stack([np.ones(n, dtype=np.uint64), own, *columns])
 
-
-def _token_buckets(values: HashArray, columns: IntArray) -> BucketArray:
+def _token_buckets(templates: Templates, columns: dict[str, HashArray]) -> BucketArray:
     """Find the buckets (n, T) of the features of tokens."""
-    return hash_features(values, columns) & np.int32(_SIZE - 1)
+    return hash_features(templates, np.ones(len(columns["form"]), dtype=np.uint64), columns, _SIZE)
 
 
 def _learn(parts: Iterable[tuple[BucketArray, BoolArray]]) -> FloatArray:
@@ -374,16 +377,8 @@ def _learn(parts: Iterable[tuple[BucketArray, BoolArray]]) -> FloatArray:
     _, first, number = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
     buckets = np.concatenate(rows)[first]
     times, yes = np.bincount(number).astype(np.float64), np.bincount(number, np.concatenate(answers))
-
-    def loss(weights: FloatArray) -> tuple[float, FloatArray]:
-        """Compute -log p of the answers with the penalty of weights (B,), and the gradient."""
-        score = sum_weights(buckets, weights)
-        log_total = np.logaddexp(0.0, score)
-        excess = times * np.exp(score - log_total) - yes
-        value = times @ log_total - yes @ score + _PENALTY / 2 * weights @ weights
-        return float(value), spread(buckets, excess, _SIZE) + _PENALTY * weights
-
-    return minimise(loss, np.zeros(_SIZE), _ITERATIONS).astype(np.float16).astype(np.float64)
+    choices = Choices(buckets, np.zeros(len(times)), yes / times, times)
+    return learn(choices, _SIZE, _PENALTY, _ITERATIONS)[1]
 
 
 class _Gaps:
@@ -452,14 +447,14 @@ class Segmenter:
             for block in _blocks_of(half)
         )
         spaces = [_spaces_after(text.tokens) for text in texts]
-        values = list(map(_token_values, forms, spaces))
+        columns = list(map(_token_columns, forms, spaces))
         sentences = _learn(
-            (_token_buckets(row[:-1], _SENTENCE_COLUMNS), _marked(text.last, len(row))[:-1])
-            for text, row in zip(texts, values, strict=True)
+            (_token_buckets(_SENTENCE_TEMPLATES, of_text)[:-1], _marked(text.last, len(text.tokens))[:-1])
+            for text, of_text in zip(texts, columns, strict=True)
         )
         several = _learn(
-            (_token_buckets(row, _WORD_COLUMNS), np.array([len(words) > 1 for _, _, words in text.tokens]))
-            for text, row in zip(texts, values, strict=True)
+            (_token_buckets(_WORD_TEMPLATES, of_text), np.array([len(words) > 1 for _, _, words in text.tokens]))
+            for text, of_text in zip(texts, columns, strict=True)
         )
         split = Counter(
             (form.lower(), " ".join(words).lower())
@@ -497,9 +492,9 @@ class Segmenter:
         paragraphs = [0, *(np.flatnonzero(gaps.is_paragraph[is_end]) + 1).tolist(), len(places)]
         for start, stop in pairwise(paragraphs):
             forms = [_unbroken(text[first:end]) for first, end in places[start:stop]]
-            values = _token_values(forms, has_space[start:stop])
-            is_last = sum_weights(_token_buckets(values, _SENTENCE_COLUMNS), self.sentences) > 0.0
-            is_several = sum_weights(_token_buckets(values, _WORD_COLUMNS), self.several) > 0.0
+            columns = _token_columns(forms, has_space[start:stop])
+            is_last = sum_weights(_token_buckets(_SENTENCE_TEMPLATES, columns), self.sentences) > 0.0
+            is_several = sum_weights(_token_buckets(_WORD_TEMPLATES, columns), self.several) > 0.0
             is_last[-1] = True
             sentence: list[Token] = []
             rows = zip(forms, places[start:stop], is_several.tolist(), is_last.tolist(), strict=True)

@@ -22,7 +22,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from spectral_latent.lexicon.buckets import HashArray, hash_features, hash_name, list_columns, pad_words
+from spectral_latent.lexicon.buckets import HashArray, Templates, hash_features, hash_name, list_names, pad_words
 from spectral_latent.lexicon.choices import ChoiceModel, Choices
 from spectral_latent.lexicon.spelling import character_classes, without_runs
 from spectral_latent.trees import FloatArray, IntArray
@@ -37,8 +37,7 @@ _OF_WORD = (
     *(f"beginning {length}" for length in _BEGINNINGS),
 )
 _NEAR = ("lower", "ending 3", "shape", "tag")  # attributes of words nearby
-_VALUES = ("candidate", *_OF_WORD, "opens", "tag", *(f"{name}{step:+}" for name in _NEAR for step in _STEPS))
-_TEMPLATES: tuple[tuple[str, ...], ...] = (
+_TEMPLATES: Templates = (
     *((name,) for name in _OF_WORD),
     ("shape", "opens"),
     ("ending 3", "shape"),
@@ -63,7 +62,7 @@ _TEMPLATES: tuple[tuple[str, ...], ...] = (
     ("tag-1", "lower"),
     ("tag+1", "lower"),
 )
-_COLUMNS = list_columns(_TEMPLATES, _VALUES)
+_NAMES = frozenset(list_names(_TEMPLATES))
 
 
 @lru_cache(1 << 16)
@@ -110,11 +109,10 @@ class TagChoices(NamedTuple):
         row, tag = np.nonzero(is_likely[word])
         start = np.searchsorted(row, np.arange(len(word) + 1))
         name = np.array([hash_name(str(each)) for each in tags], dtype=np.uint64)
-        values = _values(sentences, name[best], word)[row]
-        values[:, 0] = name[tag]
+        columns = {key: column[row] for key, column in _columns(sentences, name[best], word).items()}
         log = np.log(posteriors[word[row], tag])
         is_right = np.zeros(len(tag), dtype=np.bool_) if right is None else right[word[row]] == tag
-        choices = Choices(hash_features(values, _COLUMNS), log, is_right, start, np.ones(len(word)))
+        choices = Choices(hash_features(_TEMPLATES, name[tag], columns), log, is_right, np.ones(len(word)), start)
         return TagChoices(best, word, tag, choices)
 
     def judged_best(self, model: TagModel) -> IntArray:
@@ -128,8 +126,8 @@ class TagChoices(NamedTuple):
         return best
 
 
-def _values(sentences: Sequence[Sequence[str]], tag: HashArray, judged: IntArray) -> HashArray:
-    """List the values of some of N words, (W, V), as `_VALUES` names them; the candidate is zero.
+def _columns(sentences: Sequence[Sequence[str]], tag: HashArray, judged: IntArray) -> dict[str, HashArray]:
+    """List the values that templates name, (W,) each, of some of N words.
 
     tag: (N,) the hash of the likeliest tag of each word.
     judged: (W,) the words.
@@ -140,12 +138,12 @@ def _values(sentences: Sequence[Sequence[str]], tag: HashArray, judged: IntArray
     opens = np.zeros(len(own), dtype=np.uint64)
     opens[start[:-1][np.diff(start) > 0]] = 1
     sentence = np.repeat(np.arange(len(sentences)), np.diff(start))[judged]
-    columns = [np.zeros(len(judged), dtype=np.uint64), *own[judged].T, opens[judged], tag[judged]]
+    columns = {**dict(zip(_OF_WORD, own[judged].T, strict=True)), "opens": opens[judged], "tag": tag[judged]}
     for name in _NEAR:
         padded, shift = pad_words(tag if name == "tag" else own[:, _OF_WORD.index(name)], start)
         at = judged + shift[sentence]
-        columns += [padded[at + step] for step in _STEPS]
-    return np.stack(columns, axis=1)
+        columns |= {f"{name}{step:+}": padded[at + step] for step in _STEPS if f"{name}{step:+}" in _NAMES}
+    return columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,8 @@
 """Features of the constituents around a span and in it, against names in plain Python."""
 
 import numpy as np
-from scipy.special import logit
 
-from spectral_latent.constituency.spans import _TEMPLATES, span_features
+from spectral_latent.constituency.spans import _TEMPLATES, span_choices
 from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.model.parts import Parts
 
@@ -66,7 +65,7 @@ def test_two_constituents_share_a_feature_if_and_only_if_its_values_are_the_same
     assert len(set(_TEMPLATES)) == len(_TEMPLATES)
     parts = drawn_parts(np.random.default_rng(0))
     start = np.array([0, len(WORDS)])
-    buckets = span_features(parts, logit(parts.posterior), LABELS, WORDS, start, np.arange(len(parts.label)))
+    buckets = span_choices(parts, LABELS, WORDS, start, np.arange(len(parts.label))).buckets
     rows = [named_values(parts, row) for row in range(len(buckets))]
     assert set(_TEMPLATES) >= TEMPLATES
     for number, template in enumerate(_TEMPLATES):

@@ -15,12 +15,13 @@ from spectral_latent.constituency import (
     PhraseGrammar,
     SpanOptions,
 )
-from spectral_latent.constituency.spans import SpanExamples, SpanModel, span_loss
+from spectral_latent.constituency.spans import SpanModel, span_choices
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import ChainLabels
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar.parser import estimate_again
+from spectral_latent.lexicon.choices import Choices, choice_loss
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import IntArray
 
@@ -82,7 +83,7 @@ def test_two_constituents_share_a_feature_if_and_only_if_its_name_is_the_same() 
     rng = np.random.default_rng(0)
     words = ["a", "b", "a", "c", "b", "a", "a", "b", "c"]
     parts = random_parts(rng, len(words))
-    buckets = SpanExamples.of(parts, LABELS, words, whole(words), every(parts)).buckets
+    buckets = span_choices(parts, LABELS, words, whole(words), every(parts)).buckets
     rows = [named_features(parts, words, row) for row in range(len(buckets))]
     for template in range(len(rows[0])):
         names = [row[template] for row in rows]
@@ -95,18 +96,18 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
     rng = np.random.default_rng(1)
     size = 12
     buckets = rng.integers(size, size=(30, 5)).astype(np.int32)
-    examples = SpanExamples(buckets, rng.normal(size=30), rng.random(30) < 0.5, rng.uniform(0.5, 2.0, 30))
+    examples = Choices(buckets, rng.normal(size=30), rng.random(30) < 0.5, rng.uniform(0.5, 2.0, 30))
     point = rng.normal(size=size + 1)
-    value, gradient = span_loss(examples, point, penalty=0.7)
+    value, gradient = choice_loss(examples, point, penalty=0.7)
     # The loss again, from its definition.
-    score = point[:-1][buckets].sum(axis=1) + point[-1] * examples.odds
+    score = point[:-1][buckets].sum(axis=1) + point[-1] * examples.log
     p = 1 / (1 + np.exp(-score))
-    expected = -examples.times @ np.log(np.where(examples.correct, p, 1 - p)) + 0.35 * (point[:-1] ** 2).sum()
+    expected = -examples.times @ np.log(np.where(examples.is_right, p, 1 - p)) + 0.35 * (point[:-1] ** 2).sum()
     assert value == pytest.approx(expected)
     for at in range(size + 1):
         step = np.zeros(size + 1)
         step[at] = 1e-5
-        ahead, behind = (span_loss(examples, point + sign * step, 0.7)[0] for sign in (1, -1))
+        ahead, behind = (choice_loss(examples, point + sign * step, 0.7)[0] for sign in (1, -1))
         assert gradient[at] == pytest.approx((ahead - behind) / 2e-5, abs=1e-6)
 
 
@@ -114,11 +115,11 @@ def test_training_finds_the_least_loss() -> None:
     rng = np.random.default_rng(2)
     words = ["a", "b", "c", "d"]
     parts = random_parts(rng, len(words))
-    examples = SpanExamples.of(parts, LABELS, words, whole(words), every(parts), rng.random(len(parts.label)) < 0.5)
+    examples = span_choices(parts, LABELS, words, whole(words), every(parts), rng.random(len(parts.label)) < 0.5)
     model = SpanModel.train([examples], SpanOptions(penalty=0.5, iterations=500))
-    _, gradient = span_loss(examples, np.append(model.weights, model.slope), 0.5)
+    _, gradient = choice_loss(examples, np.append(model.weights, model.slope), 0.5)
     assert abs(gradient).max() < 0.01  # weights are rounded to 11 binary digits
-    assert model.probabilities(examples)[examples.correct].mean() > 0.7
+    assert model.share(examples)[examples.is_right].mean() > 0.7
 
 
 def attachment(noun: str, at: str, to_verb: bool) -> Phrase:
@@ -209,10 +210,10 @@ def test_a_tree_that_stands_for_two_counts_as_two() -> None:
     rng = np.random.default_rng(5)
     words = ["a", "b", "c"]
     parts = random_parts(rng, len(words))
-    examples = SpanExamples.of(parts, LABELS, words, whole(words), every(parts), rng.random(len(parts.label)) < 0.5)
+    examples = span_choices(parts, LABELS, words, whole(words), every(parts), rng.random(len(parts.label)) < 0.5)
     point = rng.normal(size=(1 << 18) + 1)
-    once, gradient = span_loss(SpanExamples.join([examples, examples]), point, 1.0)
-    twice, other = span_loss(examples.weighted(2.0), point, 1.0)
+    once, gradient = choice_loss(Choices.join([examples, examples]), point, 1.0)
+    twice, other = choice_loss(examples.to_learn_from(2.0), point, 1.0)
     assert once == pytest.approx(twice)
     np.testing.assert_allclose(gradient, other, atol=1e-9)
 
@@ -245,6 +246,6 @@ def test_wrong_settings_and_files_are_refused(parser: ConstituencyModel) -> None
     with pytest.raises(ValueError, match=r"weights of a model of spans have shape \(3,\)"):
         SpanModel(1.0, np.zeros(3))
     with pytest.raises(ValueError, match="of constituents must lie in"):
-        SpanExamples.of(
+        span_choices(
             random_parts(np.random.default_rng(4), 3), LABELS.names, ["a", "b"], np.array([0, 2]), np.array([0])
         )
