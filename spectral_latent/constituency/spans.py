@@ -308,7 +308,7 @@ def span_choices(
     odds = scipy.special.logit(np.clip(parts.posterior, 1.0 - _LARGEST, _LARGEST))
     buckets = hash_features(_TEMPLATES, *_columns(parts, odds, labels, words, start, judged))
     correct = np.zeros(len(odds), dtype=np.bool_) if correct is None else correct
-    return Choices(buckets, odds[judged], correct[judged], np.ones(len(judged)))
+    return Choices.alone(buckets, odds[judged], correct[judged], np.ones(len(judged)))
 
 
 @dataclass(frozen=True, eq=False)

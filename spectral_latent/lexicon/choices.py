@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import scipy
 
 from spectral_latent._compiled import check_column
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
@@ -54,18 +53,25 @@ class Choices(NamedTuple):
     log: (n,) the logarithm of the posterior, or of its odds.
     is_right: (n,) whether, or how often, the candidate is right; 0 if that is not known.
     times: (W,) the weight of each choice.
-    start: (W + 1,) the first candidate of each choice, and n; None for n candidates that are accepted or not.
+    start: (W + 1,) the first candidate of each choice, and n.
+    or_none: whether each choice may also be none of its candidates, whose score is 0; `log` is then the log-odds.
     """
 
     buckets: BucketArray
     log: FloatArray
     is_right: BoolArray | FloatArray
     times: FloatArray
-    start: IntArray | None = None
+    start: IntArray
+    or_none: bool = False
+
+    @staticmethod
+    def alone(buckets: BucketArray, log: FloatArray, is_right: BoolArray | FloatArray, times: FloatArray) -> Choices:
+        """Make a choice of each of n candidates, which is accepted or not."""
+        return Choices(buckets, log, is_right, times, np.arange(len(log) + 1), or_none=True)
 
     def to_learn_from(self, weight: float) -> Choices:
         """Weigh choices; of choices among candidates, keep those of several, the right one among them."""
-        if self.start is None:
+        if self.or_none:
             return self._replace(times=weight * self.times)
         size = np.diff(self.start)
         is_kept = (size > 1) & (np.add.reduceat(self.is_right, self.start[:-1], dtype=np.int64) > 0)
@@ -76,8 +82,8 @@ class Choices(NamedTuple):
     @staticmethod
     def join(parts: list[Choices]) -> Choices:
         """Join the choices of several sentences or folds, and empty the list, so that no choice is held twice."""
-        sizes = [np.diff(part.start) for part in parts if part.start is not None]
-        start = np.append(0, np.cumsum(np.concatenate(sizes))) if sizes else None
+        start = np.append(0, np.cumsum(np.concatenate([np.diff(part.start) for part in parts])))
+        or_none = parts[0].or_none
         columns: list[Any] = [
             np.empty((sum(map(len, column)), *column[0].shape[1:]), column[0].dtype)
             for column in zip(*(part[:4] for part in parts), strict=True)
@@ -87,20 +93,20 @@ class Choices(NamedTuple):
             for number, rows in enumerate(parts.pop()[:4]):
                 columns[number][ends[number] - len(rows) : ends[number]] = rows
                 ends[number] -= len(rows)
-        return Choices(*columns, start)
+        buckets, log, is_right, times = columns
+        return Choices(buckets, log, is_right, times, start, or_none)
 
     def of_candidates(self, of_choices: FloatArray) -> FloatArray:
         """Repeat the numbers (W,) of choices for each candidate, (n,)."""
-        return of_choices if self.start is None else np.repeat(of_choices, np.diff(self.start))
+        return np.repeat(of_choices, np.diff(self.start))
 
     def probabilities(self, weights: FloatArray, slope: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Compute score and P of each candidate, (n,), and the logarithm of the sum that divides each choice, (W,)."""
         score = sum_weights(self.buckets, weights) + slope * self.log
-        if self.start is None:
-            return score, scipy.special.expit(score), np.logaddexp(0.0, score)
-        largest = np.maximum.reduceat(score, self.start[:-1])
+        none = 0.0 if self.or_none else -np.inf
+        largest = np.maximum(np.maximum.reduceat(score, self.start[:-1]), none)
         shares = np.exp(score - self.of_candidates(largest))
-        total = np.add.reduceat(shares, self.start[:-1])
+        total = np.add.reduceat(shares, self.start[:-1]) + np.exp(none - largest)
         return score, shares / self.of_candidates(total), largest + np.log(total)
 
 

@@ -377,7 +377,7 @@ def _learn(parts: Iterable[tuple[BucketArray, BoolArray]]) -> FloatArray:
     _, first, number = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
     buckets = np.concatenate(rows)[first]
     times, yes = np.bincount(number).astype(np.float64), np.bincount(number, np.concatenate(answers))
-    choices = Choices(buckets, np.zeros(len(times)), yes / times, times)
+    choices = Choices.alone(buckets, np.zeros(len(times)), yes / times, times)
     return learn(choices, _SIZE, _PENALTY, _ITERATIONS)[1]
 
 

@@ -96,7 +96,7 @@ def test_the_gradient_is_that_of_finite_differences() -> None:
     rng = np.random.default_rng(1)
     size = 12
     buckets = rng.integers(size, size=(30, 5)).astype(np.int32)
-    examples = Choices(buckets, rng.normal(size=30), rng.random(30) < 0.5, rng.uniform(0.5, 2.0, 30))
+    examples = Choices.alone(buckets, rng.normal(size=30), rng.random(30) < 0.5, rng.uniform(0.5, 2.0, 30))
     point = rng.normal(size=size + 1)
     value, gradient = choice_loss(examples, point, penalty=0.7)
     # The loss again, from its definition.
