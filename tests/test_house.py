@@ -286,58 +286,6 @@ def test_docstrings_have_the_shapes_of_arrays() -> None:
         assert missing == [], f"{module}: write the shape, such as (n, 2), on the line of the parameter"
 
 
-@cache
-def _exported() -> frozenset[str]:
-    """List the names that rooms and adapters export, and the bases of exported classes."""
-    rooms = [
-        name for name in IMPORTABLE if SOURCES[name].name == "__init__.py" or (name in IN_ROOMS and name.count(".") < 2)
-    ]
-    waiting = [name for module in rooms for name in getattr(importlib.import_module(module), "__all__", ())]
-    bases = {
-        node.name: {ast.unparse(base).partition("[")[0] for base in node.bases}
-        for module in SOURCES
-        for node in _parse(module).body
-        if isinstance(node, ast.ClassDef)
-    }
-    exported: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name not in exported:
-            exported.add(name)
-            waiting += bases.get(name, ())
-    return frozenset(exported)
-
-
-def _exported_functions(module: str) -> Iterator[ast.FunctionDef]:
-    """List the exported functions, and the public methods of exported classes."""
-    exported = [node for node in _parse(module).body if getattr(node, "name", None) in _exported()]
-    scopes = [exported, *(node.body for node in exported if isinstance(node, ast.ClassDef))]
-    functions = (node for scope in scopes for node in scope if isinstance(node, ast.FunctionDef))
-    return (function for function in functions if not function.name.startswith("_"))
-
-
-def test_docstrings_have_a_line_for_each_parameter() -> None:
-    """Commands are excepted, because their options have help texts, and parameters `_name`, which are not used.
-
-    Functions that no room exports need one sentence, and shapes; parameters of the glossary need a line only where
-    they mean something else.
-    """
-    glossary = set(re.findall(r"^- `(\w+)`: ", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE))
-    assert glossary
-    for module in SOURCES:
-        missing = []
-        for function in _exported_functions(module):
-            docstring = ast.get_docstring(function)
-            is_command = any(".command(" in ast.unparse(decorator) for decorator in function.decorator_list)
-            if docstring is None or is_command:
-                continue
-            described = set(re.findall(r"^(\w+): ", docstring, re.MULTILINE))
-            names = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)} - {"self", "cls"}
-            names -= glossary
-            missing += [f"{function.name}: {name}" for name in sorted(names - described) if not name.startswith("_")]
-        assert missing == [], f"{module}: give each parameter a line `name: its meaning, with shape or unit`"
-
-
 def test_hooks_of_plugins_are_optional() -> None:
     """The tests of the wheel run with few plugins of pytest."""
     for name, hook in vars(conftest).items():

@@ -66,7 +66,7 @@ class Choices(NamedTuple):
 
     @staticmethod
     def alone(buckets: BucketArray, log: FloatArray, is_right: BoolArray | FloatArray, times: FloatArray) -> Choices:
-        """Make a choice of each of n candidates, which is accepted or not."""
+        """Make a choice of each of n candidates, (n, T) and (n,) each, which is accepted or not."""
         return Choices(buckets, log, is_right, times, np.arange(len(log) + 1), or_none=True)
 
     def to_learn_from(self, weight: float) -> Choices:
