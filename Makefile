@@ -176,6 +176,7 @@ docs: $(DOCUMENTED) $(COMPILED)
 # The same pages without what the tutorials print and draw, because the tests run the tutorials.
 pages: $(DOCUMENTED)
 	$(SITE) -D plot_gallery=0 docs docs/_build/pages
+	PYTHONPATH=.:adapters $(BIN)/python -m pytest -q tests/test_site.py
 
 # The models that come with the library, from the treebanks of SPECTRAL_LATENT_DATA: half an hour.
 models: $(INSTALLED)

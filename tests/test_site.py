@@ -2,13 +2,19 @@
 
 import doctest
 import importlib.util
+import os
 import posixpath
 import re
+import shutil
+import subprocess
+import sys
+from html import unescape
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from tests.documents import MADE_PAGES, ROOT, documents
+from tests.documents import MADE, MADE_PAGES, ROOT, documents
 from tests.test_house import IN_ROOMS
 
 SITE = ROOT / "docs/_site"
@@ -18,13 +24,84 @@ JOINED = re.compile(r"[.:?!] +[-*+]\s|[.?!)]\s\*\*[^*]+[.?!]\*\*|[.:?!)]  +\S")
 HIDDEN = {"spectral_latent.cli", "spectral_latent.__main__"}  # commands, with help of their own
 
 
-@pytest.fixture(scope="module")
-def docstrings() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docstrings", SITE / "docstrings.py")
+INCLUDE = re.compile(r"```\{(?:literal)?include\} (\S+)")
+
+
+def of_the_site(name: str) -> ModuleType:
+    """Import a module of the settings of the site."""
+    spec = importlib.util.spec_from_file_location(name, SITE / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def docstrings() -> ModuleType:
+    return of_the_site("docstrings")
+
+
+def test_only_links_are_translated() -> None:
+    """A page may include a file that is another page of the site, or name it in code."""
+    links = of_the_site("links")
+    assert doctest.testmod(links) == doctest.TestResults(failed=0, attempted=1)
+    included = 0
+    for page, text in documents().items():
+        for file in INCLUDE.findall(links.to_site(text)):
+            path = ((ROOT / page).parent / file).resolve()
+            assert path.is_file() and path != ROOT / page, (page, file)
+            included += 1
+        for target in re.findall(r"\]\(([^)#]+)", CODE.sub("", links.to_site(text))):
+            if not target.startswith("http") and page != "README.md":
+                assert "tutorials/" in target or not target.endswith((".py", "README.md")), (page, target)
+    assert included >= 6
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the pages of the folder docs and the tutorials, which are not run; without the reference of the API."""
+    pytest.importorskip("sphinx")
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("_build", *MADE))
+    for file in [*ROOT.glob("*.md"), ROOT / "benchmarks/RESULTS.md"]:
+        (folder / file.relative_to(ROOT)).parent.mkdir(exist_ok=True)
+        shutil.copy(file, folder / file.relative_to(ROOT))
+    settings = {
+        "extensions": "myst_parser,sphinx.ext.autodoc,sphinx_gallery.gen_gallery",
+        "exclude_patterns": "_build,_site,GALLERY_HEADER.rst,api.md,decisions,guide",
+        "plot_gallery": "0",
+    }
+    given = [part for name, value in settings.items() for part in ("-D", f"{name}={value}")]
+    places = [folder / "docs", folder / "pages"]
+    paths = os.pathsep.join(map(str, (SITE, ROOT, ROOT / "adapters")))
+    ran = subprocess.run(
+        [sys.executable, "-m", "sphinx", "--quiet", "-c", SITE, *given, *places],
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return folder / "pages"
+
+
+def article(page: Path) -> str:
+    """Take the text of a page of the site, without the frame around it."""
+    html = page.read_text("utf-8")
+    return unescape(re.sub(r"<[^>]+>", "", html[html.index("<article") : html.index("</article>")]))
+
+
+def test_the_front_page_has_an_example_and_no_directive(built: Path) -> None:
+    text = article(built / "index.html")
+    assert "SpectralParser.load(" in text and "(VBD ate)" in text
+    assert not re.search(r":[a-z]+-[a-z]+:|\{\w+\}|```", text)
+    for page in ("contributing", "security", "changelog", "results"):  # the rest of those that include a file
+        assert len(article(built / f"{page}.html")) > 1000, page
+
+
+def test_the_course_stands_in_its_order(built: Path) -> None:
+    html = (built / "index.html").read_text("utf-8")
+    course = re.findall(r'class="toctree-l\d"><a class="reference internal" href="tutorials/(course_\d|in_a)', html)
+    assert course == ["course_1", "course_2", "course_3", "in_a", "course_5"]
 
 
 def test_examples_of_the_translation(docstrings: ModuleType) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from commands import reference
 from docstrings import to_restructured_text
+from links import to_site
 from sphinx.application import Sphinx
 
 import spectral_latent
@@ -30,6 +31,7 @@ python_use_unqualified_type_names = True
 sphinx_gallery_conf = {
     "examples_dirs": ["."],  # the programs in docs, whose pages come to docs/tutorials
     "gallery_dirs": ["tutorials"],
+    "within_subsection_order": "order.Order",
     "filename_pattern": "/",  # all are run
     "abort_on_example_error": True,
     "show_signature": False,
@@ -37,27 +39,10 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
-_ON_THE_SITE = {  # links that are files in the repository, and pages of the site
-    "../README.md": "index.md",
-    "../CONTRIBUTING.md": "contributing.md",
-    "../SECURITY.md": "security.md",
-    "../CHANGELOG.md": "changelog.md",
-    "../benchmarks/RESULTS.md": "results.md",
-    "in_a_hundred_lines.py)": "tutorials/in_a_hundred_lines.rst)",
-    "course_1_coins.py)": "tutorials/course_1_coins.rst)",
-    "tutorial_trees.py)": "tutorials/tutorial_trees.rst)",
-    "tutorial_pictures.py)": "tutorials/tutorial_pictures.rst)",
-    "tutorial_english.py)": "tutorials/tutorial_english.rst)",
-    "tutorial_surprisal.py)": "tutorials/tutorial_surprisal.rst)",
-    "tutorial_sequences.py)": "tutorials/tutorial_sequences.rst)",
-    "tutorial_logs.py)": "tutorials/tutorial_logs.rst)",
-}
-
 
 def _link_pages(_app: Sphinx, _page: str, text: list[str]) -> None:
-    """Let the links of a page lead to pages of the site."""
-    for file, page in _ON_THE_SITE.items():
-        text[0] = text[0].replace(file, page)
+    """Translate the links of a page in place."""
+    text[0] = to_site(text[0])
 
 
 def _write_docstring(_app: Sphinx, _what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:
