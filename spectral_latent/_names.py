@@ -11,7 +11,7 @@ from typing import Literal
 
 __all__ = [
     "OLD_ESTIMATORS",
-    "AnyPresetName",
+    "PhrasePresetName",
     "EstimatorName",
     "HullName",
     "PresetName",
@@ -29,4 +29,4 @@ OLD_ESTIMATORS: Mapping[str, EstimatorName] = MappingProxyType(
 )  # earlier names, which are read until the first release
 HullName = Literal["brown", "cca", "best-fit", "random"]
 PresetName = Literal["fast", "accurate", "spectral"]
-AnyPresetName = Literal["fast", "accurate", "best", "spectral"]  # `best` is for one formalism alone
+PhrasePresetName = Literal["fast", "accurate", "best", "clusters"]  # for phrases, which have other presets

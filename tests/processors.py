@@ -30,7 +30,7 @@ TREES = embedded_treebank(500)
 WORDS = [list(tree.words()) for tree in TREES]
 MODELS: dict[str, Callable[[], Any]] = {
     "constituency, fast": lambda: ConstituencyModel.train(TREES),
-    "constituency, spectral": lambda: ConstituencyModel.train(TREES, preset("spectral")[0]),
+    "constituency, clusters": lambda: ConstituencyModel.train(TREES, preset("clusters")[0]),
     "dependency, fast": lambda: DependencyModel.train(DEPENDENCIES),
     "dependency, spectral": lambda: DependencyModel.train(DEPENDENCIES, dependency_preset("spectral")),
     "tagger, fast": lambda: LatentTagger.train(TAGGED),

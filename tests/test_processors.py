@@ -10,6 +10,6 @@ from tests.processors import OTHER, differences, train
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the variables are those of x86-64")
 def test_another_processor_learns_the_same_models(tmp_path: Path) -> None:
-    chosen = ["constituency, spectral", "tagger, fast"]
+    chosen = ["constituency, clusters", "tagger, fast"]
     train(tmp_path, chosen)
     assert differences(tmp_path, OTHER, chosen) == []

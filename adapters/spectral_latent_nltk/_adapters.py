@@ -347,7 +347,7 @@ class ParserAdapter(ModelAdapter, ParserI, Generic[_Sentence, _Tree, _Parse]):
         sent: the words of the sentence.
 
         Raises TypeError for an object that is not a sentence, and ValueError for an empty sentence, for another unit,
-        and for a parser whose estimates may be negative, such as one of the preset "spectral".
+        and for a model whose estimates may be negative: one of the estimator `Spectral`.
         """
         (sentence,) = self._sentences([sent])
         surprisal: Surprisal = self.model.surprisal(sentence, unit)

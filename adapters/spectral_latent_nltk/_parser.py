@@ -13,7 +13,7 @@ from typing import Any
 from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
 from nltk.tree import ProbabilisticTree, Tree
 
-from spectral_latent._names import AnyPresetName
+from spectral_latent._names import PhrasePresetName
 from spectral_latent.constituency import (
     FALLBACK,
     Changes,
@@ -171,7 +171,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         trees: Iterable[Tree],
         n_states: int | None = None,
         *,
-        preset: AnyPresetName | None = None,
+        preset: PhrasePresetName | None = None,
         progress: bool | None = None,
         weights: Iterable[float] | None = None,
         text: Iterable[Iterable[str]] | None = None,
@@ -184,7 +184,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         trees: treebank trees, which are cleaned first; `parsed_sents()` of a corpus of NLTK is read as by the command.
         n_states: the largest number of latent states of a symbol; None for those of `preset` or `options`.
         preset: the name of settings that go well together: "fast", the default, "accurate", "best" or
-        "spectral"; see `spectral_latent.preset`.
+        "clusters"; see `spectral_latent.preset`.
         text: sentences without trees, to learn from as well: lists of tokens, spelt as in the trees.  Training then
         takes several times as long; see `spectral_latent.constituency.self_train`.
         jobs: the number of threads, and of processes that parse while a model of spans is learnt, or with `text`; None
@@ -222,7 +222,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         tree: a parse, or another tree without traces.  The copy keeps function labels; probabilities ignore them.
 
         Raises TypeError or ValueError for an object that is not a tree, and ValueError for a parser whose estimates are
-        not probabilities, such as one of the preset "spectral".
+        not probabilities: those of the estimator `Spectral`.
 
         >>> trees = [Tree("S", [Tree("NN", [noun]), Tree("VB", ["bark"])]) for noun in ("dogs", "cats")]
         >>> parser = SpectralParser.train(trees * 500)

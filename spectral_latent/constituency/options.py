@@ -1,16 +1,16 @@
 """Hold the settings of latent PCFGs of phrases, and presets of settings that go well together.
 
-Of the presets, `fast` is a single grammar, `spectral` averages two, `accurate` three and `best` six.
+Of the presets, `fast` is a single grammar, `clusters` averages two, `accurate` three and `best` six.
 
 `accurate` and `best` have a model of spans (see `spans`), which is learnt on held-out folds.  `best` trains the
 grammars of each fold from the beginning.  The grammars of a preset have different binarisations, because the mean of
 posteriors is best if the errors of the grammars differ: a symbol that remembers its parent has other information than a
 symbol that remembers a sibling.
 
-`spectral` finds its states by singular vectors and cuts across principal directions (`estimation.clustering`), and
-counts the rules of these states.  Only its log-linear model of spelling is found by iteration, and its loss is convex:
-nothing is drawn at random, and no part of the training has local optima.  The grammars of all other presets are trained
-by EM, which starts from the same counts.
+`clusters` finds its states by singular vectors and cuts across principal directions (`estimation.clustering`), and
+counts the rules of these states: nothing is drawn at random, and there is no EM over trees.  A few multiplicative
+updates reduce the larger tensors to `rank` terms (`operators.low_rank`); their loss is not convex, and they end before
+they converge.  The grammars of all other presets are trained by EM, which starts from the same counts.
 
 docs/accuracy.md has the gain of each step.  The options were chosen on the dev splits of NLTK's treebank sample, alpino
 and cess_esp with several seeds, the binarisations on the first two treebanks with one seed.
@@ -24,7 +24,7 @@ from typing import Annotated
 
 import numpy as np
 
-from spectral_latent._names import AnyPresetName
+from spectral_latent._names import PhrasePresetName
 from spectral_latent._options import Above, AtLeast, AtMost, Below, of_preset
 from spectral_latent.constituency.conversion import Binarisation, FeatureSet
 from spectral_latent.estimation import Clusters, Estimator
@@ -116,18 +116,18 @@ def _with_spans(spans: SpanOptions, *binarisations: Binarisation) -> tuple[Const
     return tuple(replace(grammar, spans=spans) for grammar in grammars)
 
 
-_PRESETS: dict[AnyPresetName, tuple[ConstituencyOptions, ...]] = {
+_PRESETS: dict[PhrasePresetName, tuple[ConstituencyOptions, ...]] = {
     "fast": (_grammar(clusters_then_em(24, 2, 8), Binarisation()),),
     "accurate": _with_spans(SpanOptions(), *_WAYS),
     "best": _with_spans(SpanOptions(anew=True), *_WAYS, *_MORE_WAYS),
-    "spectral": tuple(
+    "clusters": tuple(
         _grammar(Clusters(24, smoothing=5.0, rank=8), each)
         for each in (Binarisation(), Binarisation("first", siblings=1))
     ),
 }
 
 
-def preset(name: AnyPresetName) -> tuple[ConstituencyOptions, ...]:
+def preset(name: PhrasePresetName) -> tuple[ConstituencyOptions, ...]:
     """Return the options of each grammar of a parser, for `ConstituencyModel.train`.
 
     name: the name of the preset.

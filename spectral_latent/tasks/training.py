@@ -13,7 +13,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from spectral_latent._names import AnyPresetName, EstimatorName, HullName, PresetName
+from spectral_latent._names import PhrasePresetName, EstimatorName, HullName, PresetName
 from spectral_latent.tasks.inputs import RawTextCheck
 from spectral_latent.tasks.sources import rooted_sentences, tagged, treebank, untagged
 from spectral_latent.tasks.watch import RequestError, Watch
@@ -253,7 +253,7 @@ def _estimator(default: Estimator, name: EstimatorName | None, n_states: int | N
 def train_constituency(
     run: Run,
     *,
-    preset: AnyPresetName | None = None,
+    preset: PhrasePresetName | None = None,
     estimator: EstimatorName | None = None,
     n_states: int | None = None,
     weights: Sequence[float] = (),
@@ -272,9 +272,8 @@ def train_constituency(
     for name, is_given in (("--function-labels", function_labels), ("--text", text)):
         if choose_states and is_given:
             raise RequestError(f"{name} goes without --choose-states")
-    options = options_of(_preset(preset, estimator))
-    if estimator:
-        options = (ConstituencyOptions(),)
+    name = _preset(preset, estimator)
+    options = (ConstituencyOptions(),) if estimator else options_of(name)
     options = tuple(
         replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed), function_labels=function_labels)
         for own in options

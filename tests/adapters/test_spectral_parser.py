@@ -69,7 +69,7 @@ def test_scores_are_log_probabilities_of_parses(parser: SpectralParser) -> None:
 def test_settings() -> None:
     options = ConstituencyOptions(estimator=EstimatorOptions(n_states=3, smoothing=10.0))
     assert SpectralParser.train(treebank()).model.options == preset("fast")[0]
-    assert SpectralParser.train(treebank(), preset="spectral").model.options == preset("spectral")[0]
+    assert SpectralParser.train(treebank(), preset="clusters").model.options == preset("clusters")[0]
     assert SpectralParser.train(treebank(), options=options).model.options == options
     changed = SpectralParser.train(treebank(), 2, jobs=2, options=options).model.options.estimator
     assert changed == EstimatorOptions(n_states=2, smoothing=10.0)

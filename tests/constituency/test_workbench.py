@@ -238,7 +238,7 @@ def test_suggestions_have_the_posteriors_of_the_parser() -> None:
 
 def test_disagreement_is_the_information_of_constituents_on_the_grammar() -> None:
     """H(c) - H(c | grammar) of each labelled constituent, from the posteriors of parsers of one grammar each."""
-    model = ConstituencyModel.train(TREES, preset("spectral"))
+    model = ConstituencyModel.train(TREES, preset("clusters"))
     words = ["the", "dog", "saw", "a", "cat", "in", "the", "garden", "."]
     (found,) = suggest_trees(model, [words])
     posteriors = [ConstituencyModel((member,)).posteriors(words) for member in model.members]
