@@ -6,8 +6,8 @@ The smallest model with a hidden state, and the fact on which everything else re
 given the state have a matrix whose rank is the number of states.
 
 The course has five parts: this one, :doc:`a chain <course_2_chain>`, :doc:`a tree <course_3_tree>`, :doc:`a grammar
-<in_a_hundred_lines>` and :doc:`what a sample leaves open <course_5_sample>`.  Each runs in seconds, as ``python
-docs/course_1_coins.py`` or as a notebook.
+<in_a_hundred_lines>` and :doc:`what a sample leaves open <course_5_sample>`.  Each runs in a minute at
+most, as ``python docs/course_1_coins.py`` or as a notebook.
 """
 
 # %%
@@ -50,7 +50,7 @@ figure = plot_matrices({"pairs": pairs, "if alike": if_alike, "their difference"
 # %%
 # The third throw: operators
 # --------------------------
-# Two throws say that there are two kinds, but not which: O diag(share) Oᵀ has other factors, too.  The third throw
+# Two throws say that there are at least two kinds, but not which: O diag(share) Oᵀ has other factors, too.  The third throw
 # decides.  ``with_heads`` counts only coins whose third throw is heads.  That multiplies each kind by its probability
 # of heads:
 #
@@ -80,8 +80,8 @@ print(f"four heads: {four_heads:.4f}, the truth: {share @ heads**4:.4f}")
 # How sure?
 # ---------
 # Everything was computed from means over coins.  So it has standard errors: leave out a twentieth of the coins, compute
-# again, and see by how much the result changes.  EM, which guesses kinds again and again, has no such errors, and may
-# end in another place.
+# again, and see by how much the result changes.  EM, which guesses kinds again and again, may end in another place each
+# time; then no such errors say how far it is from the truth.
 
 
 def eigenvalues(some: list[np.ndarray]) -> np.ndarray:

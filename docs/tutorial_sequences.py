@@ -1,5 +1,5 @@
 """
-Hidden Markov models without local optima
+Hidden Markov models by moments and by EM
 =========================================
 
 Strings of a known hidden Markov model, and three models trained on them: by moments, by EM from a random start, and by

@@ -43,7 +43,7 @@ _COMMANDS = {  # each command is a function in a module of its name; the help of
     "inspect": "Show what the latent states or directions of a model stand for.",
     "verify": "Train a model again, and compare it with its file to the last bit.",
     "rerank": "Choose among the trees that a parser gives for each sentence.",
-    "demo": "Learn a grammar with latent states from trees, and compare it with the truth.",
+    "demo": "Parse English with a ready model, then train a parser and compare it with the truth.",
 }
 # The exit statuses that shells give for Ctrl-C and for a closed pipe: 128 and the number of the signal.
 _INTERRUPTED = 130

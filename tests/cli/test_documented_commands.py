@@ -29,6 +29,17 @@ SOURCES = {"constituency": "dev.mrg", "dependency": "dev.conllu", "tagger": "dev
 ELSEWHERE = ("spectral-latent demo", "spectral-latent annotate")  # long ones, tested by themselves
 
 
+def test_the_list_of_commands_says_what_each_command_says_of_itself() -> None:
+    """The list is shown without importing the commands, so that their help stands there once more."""
+    context = click.Context(main)
+    formatter = context.make_formatter()
+    main.format_commands(context, formatter)
+    listed = " ".join(formatter.getvalue().split())
+    for name, command in ((name, main.get_command(context, name)) for name in main.list_commands(context)):
+        assert command is not None and command.help
+        assert f" {name} {' '.join(command.help.split(chr(10) * 2)[0].split())} " in f"{listed} ", name
+
+
 def _shown(text: str) -> Iterator[str]:
     """List the command lines of a text."""
     for line in text.splitlines():

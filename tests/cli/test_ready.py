@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from spectral_latent.evaluation import GoldTree, evaluate_parser
 from spectral_latent.files import ModelFileError
 from spectral_latent.ready import FOLDER, listed_models, ready_models
 from spectral_latent.tasks.training import record_of
+from tests.documents import ROOT, documents
 
 MOST_BYTES = 12_000_000
 
@@ -30,6 +33,19 @@ def test_all_listed_models_are_here_and_small_and_tell_their_sources() -> None:
         assert f"\n{model.name}\n" in licence
         record = record_of(model.name)
         assert record is not None and record["sources"] and record["command"].endswith(f" {model.name}")
+
+
+def test_the_licence_of_the_models_is_the_same_wherever_it_is_said() -> None:
+    licence = (FOLDER / "LICENSE").read_text("utf-8")
+    (spdx,) = set(re.findall(r"SPDX ([\w.-]+):", licence))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["license"].split(" AND ")[1:] == [spdx]
+    name = spdx.replace("-", " ", 1).replace("SA-", "SA ")
+    assert {model.licence for model in listed_models()} == {name}
+    pages = {page: text for page, text in documents().items() if "CC BY" in text}
+    assert pages.keys() == {"docs/citing.md", "docs/icepahc.md"}  # the models' licence, and that of a treebank
+    assert set(re.findall(r"CC BY[\w-]* [\d.]+", pages["docs/citing.md"])) == {name}
+    assert all(f"\n| `{model.name}` |" in pages["docs/citing.md"] for model in listed_models())
 
 
 def test_models_are_loaded_by_name() -> None:
