@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks._results import ROOT, Benchmark, Result, about, plan, read_results
+from benchmarks._results import ROOT, Benchmark, Result, about, is_peer, plan, read_results
 
 RESULTS_PAGE = ROOT / "benchmarks/RESULTS.md"
 PAGES = ("README.md", "docs/*.md", "docs/*/*.md")
@@ -25,27 +25,39 @@ def markdown(rows: Sequence[dict[str, str]]) -> str:
     return "".join(f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in line)}|\n" for line in lines)
 
 
-def with_commits(results: Sequence[Result]) -> list[dict[str, str]]:
-    """Take the cells of rows, and their commits if these differ."""
-    several = len({result.commit for result in results}) > 1
-    return [result.cells | ({COMMIT: result.commit} if several else {}) for result in results]
+def with_commits(results: Sequence[Result], columns: Sequence[str] = ()) -> list[dict[str, str]]:
+    """Take the cells of rows, all or those of some columns, and the commits of this library's rows if these differ."""
+    several = len({result.commit for result in results if not is_peer(result)}) > 1
+    every = [{name: result.cells[name] for name in columns or result.cells} for result in results]
+    commits = ["" if is_peer(result) else result.commit for result in results]
+    return [cells | ({COMMIT: commit} if several else {}) for cells, commit in zip(every, commits, strict=True)]
 
 
-def selected(results: Sequence[Result], request: str) -> str:
-    """Write the table that a marker asks for: `NAME`, `NAME | columns` or `NAME | columns | rows`."""
+def selected(results: Sequence[Result], request: str) -> tuple[list[Result], list[str]]:
+    """Choose the rows and the columns that a marker asks for; no columns stand for all of them.
+
+    request: `NAME`, `NAME | columns` or `NAME | columns | rows`.
+    """
     name, *lists = (part.strip() for part in request.split("|"))
     columns, rows = [[one.strip() for one in part.split(";")] for part in (*lists, "", "")][:2]
-    every = [result.cells for result in results if result.table == name]
+    every = [result for result in results if result.table == name]
     if not every:
         raise SystemExit(f"results: {name}: there is no such table")
-    by_name = {next(iter(cells.values())): cells for cells in every}
+    by_name = {result.name[1]: result for result in every}
     chosen = [by_name[row] for row in rows] if rows != [""] else every
-    return markdown([{column: cells[column] for column in columns} for cells in chosen] if columns != [""] else chosen)
+    return chosen, columns if columns != [""] else []
 
 
 def filled(text: str, results: Sequence[Result]) -> str:
-    """Put tables into all their places in a page."""
-    return MARKER.sub(lambda found: f"<!-- results: {found[1]} -->\n{selected(results, found[1])}<!-- end -->", text)
+    """Put tables into all their places in a page, each with the day and the commit of its rows."""
+
+    def table(found: re.Match[str]) -> str:
+        """Write a table between its markers."""
+        rows, columns = selected(results, found[1])
+        told = f"{markdown(with_commits(rows, columns))}\nMeasured: {when(rows)}.\n"
+        return f"<!-- results: {found[1]} -->\n{told}<!-- end -->"
+
+    return MARKER.sub(table, text)
 
 
 def section(benchmarks: Sequence[Benchmark], results: Sequence[Result]) -> str:
@@ -62,7 +74,8 @@ def section(benchmarks: Sequence[Benchmark], results: Sequence[Result]) -> str:
 
 
 def when(results: Sequence[Result]) -> str:
-    """Say when rows were measured, and with which commit if there is one."""
+    """Say when this library's rows were measured, and with which commit if there is one."""
+    results = [result for result in results if not is_peer(result)] or results
     first, last = (choose(result.date for result in results) for choose in (min, max))
     if len({result.commit for result in results}) == 1:
         return f"commit {results[0].commit}, {first}"
@@ -80,9 +93,21 @@ def results_page(results: Sequence[Result]) -> str:
     return about() + "".join(section(several, results) for several in by_title.values()) + end
 
 
+def _marked() -> dict[Path, str]:
+    """Read all pages that have markers."""
+    texts = {path: path.read_text(encoding="utf-8") for pattern in PAGES for path in sorted(ROOT.glob(pattern))}
+    return {path: text for path, text in texts.items() if MARKER.search(text)}
+
+
 def pages() -> dict[Path, str]:
     """Make the texts of RESULTS.md and of all pages that have markers."""
     results = read_results()
-    texts = {path: path.read_text(encoding="utf-8") for pattern in PAGES for path in sorted(ROOT.glob(pattern))}
-    made = {path: filled(text, results) for path, text in texts.items() if MARKER.search(text)}
-    return made | {RESULTS_PAGE: results_page(results)}
+    return {path: filled(text, results) for path, text in _marked().items()} | {RESULTS_PAGE: results_page(results)}
+
+
+def shown() -> list[Result]:
+    """List the rows that README.md and the pages of docs show."""
+    results = read_results()
+    requests = [request for text in _marked().values() for request in MARKER.findall(text)]
+    rows = [row for request in requests for row in selected(results, request)[0]]
+    return list({row.name: row for row in rows}.values())

@@ -112,6 +112,16 @@ def about() -> str:
     return str(tomllib.loads(PLAN.read_text(encoding="utf-8"))["about"])
 
 
+def rooms() -> dict[str, list[str]]:
+    """Read the rooms of the library that the benchmarks of each title measure."""
+    return dict(tomllib.loads(PLAN.read_text(encoding="utf-8"))["rooms"])
+
+
+def is_peer(result: Result) -> bool:
+    """Tell whether a row is of another parser, which does not change with this library."""
+    return any(cell.startswith("Berkeley parser") for cell in result.name[1:])
+
+
 def is_there(source: str) -> bool:
     """Tell whether data of the plan are on this machine."""
     if source.startswith("nltk:"):
@@ -133,9 +143,26 @@ def write_results(results: Iterable[Result]) -> None:
     RESULTS.write_text("".join(f"{result.line()}\n" for result in results), encoding="utf-8")
 
 
+def lacking(old: Sequence[Result], new: Sequence[Result]) -> dict[str, list[str]]:
+    """List new rows without a figure that the old row with the same key has, and the columns of these figures.
+
+    A figure is lacking if the data of another parser, with which a row is compared, are not on this machine.
+    """
+    kept = {result.name: result.cells for result in old}
+    empty = {
+        " ".join(row.name): [name for name, cell in row.cells.items() if not cell and kept.get(row.name, {}).get(name)]
+        for row in new
+    }
+    return {row: columns for row, columns in empty.items() if columns}
+
+
 def merged(old: Sequence[Result], new: Sequence[Result]) -> list[Result]:
-    """Put new rows in the places of old ones with the same key, and other new rows after those of their table."""
-    by_name = {result.name: result for result in [*old, *new]}
+    """Put new rows in the places of old ones with the same key, and other new rows after those of their table.
+
+    A row stays if the new one lacks some of its figures, because a row is measured by one run.
+    """
+    without = lacking(old, new)
+    by_name = {result.name: result for result in [*old, *(row for row in new if " ".join(row.name) not in without)]}
     tables = dict.fromkeys(result.table for result in [*old, *new])
     return [result for table in tables for result in by_name.values() if result.table == table]
 

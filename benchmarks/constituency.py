@@ -41,7 +41,7 @@ MODELS = {
     "fast": preset("fast"),
     "fast, from first": (replace(preset("fast")[0], binarisation=Binarisation("first")),),
     "fast, from last": (replace(preset("fast")[0], binarisation=Binarisation("last")),),
-    "spectral": preset("spectral"),
+    "clusters": preset("clusters"),
     "three grammars": tuple(replace(options, spans=None) for options in preset("accurate")),
     "accurate": preset("accurate"),
     "best": preset("best"),
@@ -196,7 +196,7 @@ def main() -> None:
     parser.add_argument("--train", help="another treebank to learn from: a file, a folder or nltk:NAME")
     parser.add_argument("--evaluate", help="the trees to parse with --train")
     parser.add_argument(
-        "--models", nargs="+", choices=MODELS, default=["plain", "one spectral grammar", "spectral", "fast", "accurate"]
+        "--models", nargs="+", choices=MODELS, default=["plain", "one spectral grammar", "clusters", "fast", "accurate"]
     )
     parser.add_argument("--nltk", action="store_true", help="also time NLTK's ViterbiParser")
     arguments = parser.parse_args()

@@ -37,7 +37,7 @@ PICTURE = Path(__file__).resolve().parents[1] / "docs" / "learning_curve.svg"
 BERKELEY = "Berkeley parser"
 COLOURS = {  # the palette of Okabe and Ito
     "fast": "#0072b2",
-    "spectral": "#e69f00",
+    "clusters": "#e69f00",
     "accurate": "#009e73",
     "best": "#d55e00",
     BERKELEY: "#cc79a7",

@@ -1,6 +1,8 @@
 """Benchmarks run on small treebanks, pages have the tables of the results, and cheap rows come out again."""
 
 import importlib
+import re
+import subprocess
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -9,7 +11,7 @@ import pytest
 
 from benchmarks._measure import half_interval, print_head, print_row
 from benchmarks._pages import filled, pages
-from benchmarks._results import Result, merged, plan, printed, read_results, rows_of, tables_in
+from benchmarks._results import Result, lacking, merged, plan, printed, read_results, rooms, rows_of, tables_in
 from spectral_latent import ConstituencyModel
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.evaluation import GoldTree, TaggingScore
@@ -73,6 +75,68 @@ def test_rows_are_replaced_by_their_key() -> None:
     assert [(row.cells["model"], row.cells["F1"]) for row in found] == [("a", "1"), ("b", "3"), ("c", "4")]
 
 
+def test_a_row_without_its_peers_data_keeps_the_published_one() -> None:
+    def result(f1: str, over: str) -> Result:
+        cells = {"model": "fast", "F1": f1, "over": over, "always empty": ""}
+        return Result("t", 1, cells, "python -m x", "c", "2026-01-01", (0,), 1.0, "m")
+
+    published, without = result("85.8", "-0.06"), result("85.9", "")
+    assert merged([published], [without]) == [published]
+    assert lacking([published], [without]) == {"t fast": ["over"]}
+    assert merged([without], [published]) == [published] and not lacking([without], [published])
+    assert merged([without], [result("86.0", "")]) == [result("86.0", "")]  # nothing was published
+
+
+def test_the_help_names_benchmarks_that_exist() -> None:
+    lines = re.findall(r"python -m benchmarks +([^#\n]*)#", str(load("__main__").__doc__))
+    assert {name for line in lines for name in line.split()} - {*plan(), "all", "tables", "show"} == set()
+    assert len(lines) == 5
+
+
+def test_every_section_names_rooms_that_exist() -> None:
+    assert rooms().keys() == {benchmark.title for benchmark in plan().values()}
+    library = FOLDER.parent / "spectral_latent"
+    assert [name for names in rooms().values() for name in names if not (library / name).is_dir()] == []
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=n", "-c", "user.email=e")
+    return subprocess.run(["git", "-C", folder, *who, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def test_rows_older_than_the_code_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements count, comments and docstrings do not, and only those of the rooms that are measured."""
+    found = load("_stale")
+    monkeypatch.setattr(found, "ROOT", tmp_path)
+    monkeypatch.setattr(found, "rooms", lambda: {"Phrases": ["grammar"]})
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    found.change_since.cache_clear()
+    phrases = [plan()["phrases"]]
+
+    def row(commit: str, model: str = "fast") -> Result:
+        return Result("phrases", 1, {"model": model}, "python -m x", commit, "2026-01-01", (0,), 1.0, "m")
+
+    assert not found.is_checkout()
+    for room in ("grammar", "files"):
+        (tmp_path / "spectral_latent" / room).mkdir(parents=True)
+        (tmp_path / "spectral_latent" / room / "a.py").write_text('"""Old."""\n\nstates = 8  # so many\n')
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "-m", "first")
+    first = git(tmp_path, "rev-parse", "--short=8", "HEAD").strip()
+    assert found.is_checkout()
+    (tmp_path / "spectral_latent/grammar/a.py").write_text('"""New."""\n\nstates = 8\n')
+    (tmp_path / "spectral_latent/files/a.py").write_text("states = 9\n")
+    assert list(found.stale([row(first), row(f"{first}+")], phrases)) == []
+    found.change_since.cache_clear()
+    (tmp_path / "spectral_latent/grammar/a.py").write_text('"""New."""\n\nstates = 9\n')
+    (told,) = found.stale([row(first), row(first, "Berkeley parser")], phrases)
+    assert all(part in told for part in ("phrases, fast", "grammar/a.py has changed", first))
+    (told,) = found.stale([row("0123abcd")], phrases)
+    assert "not in this clone" in told
+    found.change_since.cache_clear()
+
+
 def test_tables_are_read_as_they_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     print_head(["model"], ["F1", "±"])
     print_row(["fast"], {"F1": 85.81, "±": "1.2"}, ["F1", "±"], ())
@@ -90,7 +154,13 @@ def test_a_page_chooses_columns_and_rows() -> None:
     results = [Result("t", 1, row, "python -m x", "c", "2026-01-01", (0,), 1.0, "m") for row in cells]
     page = "<!-- results: t | model; F1 | best -->\nold\n<!-- end -->"
     table = "| model | F1 |\n| --- | ---: |\n| best | 85.8 |\n"
-    assert filled(page, results) == f"<!-- results: t | model; F1 | best -->\n{table}<!-- end -->"
+    told = "\nMeasured: commit c, 2026-01-01.\n"
+    assert filled(page, results) == f"<!-- results: t | model; F1 | best -->\n{table}{told}<!-- end -->"
+    page = "<!-- results: t | model -->\n<!-- end -->"
+    results[1] = results[1]._replace(commit="d")
+    results.append(results[1]._replace(cells={"model": "Berkeley parser", "F1": "85.8", "s": ""}, commit="e"))
+    rows = ["| fast | c |", "| best | d |", "| Berkeley parser | |"]  # of another parser, whose commit says nothing
+    assert filled(page, results).splitlines()[1:6] == ["| model | commit |", "| --- | --- |", *rows]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

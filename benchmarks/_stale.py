@@ -1,0 +1,73 @@
+"""Find results that are older than the code that they measure, by git.
+
+A row is stale if a room that its section of plan.toml names has other statements now than at the row's commit; comments,
+docstrings and imports don't count.  Rows of parsers that are not this library's are never stale.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from benchmarks._results import ROOT, Benchmark, Result, is_peer, rooms
+
+LIBRARY = "spectral_latent"
+
+
+def is_checkout() -> bool:
+    """Tell whether git knows the history of the code."""
+    return _git("rev-parse", "--verify", "HEAD") is not None
+
+
+def stale(results: Iterable[Result], benchmarks: Iterable[Benchmark]) -> Iterator[str]:
+    """Say of each row that is older than the code what has changed, and which benchmarks make its table."""
+    several = list(benchmarks)
+    for row in results:
+        makers = [benchmark for benchmark in several if row.table in benchmark.tables]
+        change = None if is_peer(row) else change_since(row.commit, tuple(rooms()[makers[0].title]))
+        if change is not None:
+            yield f"{', '.join(row.name)}: {change} ({' '.join(benchmark.name for benchmark in makers)})"
+
+
+@cache
+def change_since(commit: str, measured: tuple[str, ...]) -> str | None:
+    """Say what has changed in rooms since a commit; None if nothing has."""
+    commit = commit.rstrip("+")  # with a plus, the code was a little newer than the commit
+    paths = [f"{LIBRARY}/{room}" for room in measured]
+    names = _git("diff", "--name-only", commit, "--", *paths)
+    if names is None:
+        return f"commit {commit} is not in this clone"
+    for name in names.splitlines():
+        now = ROOT / name
+        then = _git("show", f"{commit}:{name}")
+        if then is None or not now.exists() or _statements(then) != _statements(now.read_text(encoding="utf-8")):
+            return f"{name} has changed since {commit}"
+    return None
+
+
+def _statements(text: str) -> str:
+    """Write what a module does, without comments, docstrings, imports and the list of its names."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            node.body = [part for part in node.body if not _is_idle(part)]
+    return ast.dump(tree)
+
+
+def _is_idle(part: ast.stmt) -> bool:
+    """Tell whether a statement computes nothing."""
+    if isinstance(part, ast.Assign):
+        return ast.unparse(part.targets[0]) == "__all__"
+    is_text = isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+    return is_text or isinstance(part, ast.Import | ast.ImportFrom)
+
+
+def _git(*arguments: str) -> str | None:
+    """Ask git; None if there is no git, or if it knows no answer."""
+    try:
+        ran = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, encoding="utf-8", check=False)
+    except FileNotFoundError:
+        return None
+    return None if ran.returncode else ran.stdout
