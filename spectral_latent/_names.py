@@ -11,9 +11,9 @@ from typing import Literal
 
 __all__ = [
     "OLD_ESTIMATORS",
-    "PhrasePresetName",
     "EstimatorName",
     "HullName",
+    "PhrasePresetName",
     "PresetName",
 ]
 

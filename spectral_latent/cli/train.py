@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from spectral_latent._names import PhrasePresetName, HullName, PresetName
+from spectral_latent._names import HullName, PhrasePresetName, PresetName
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import (

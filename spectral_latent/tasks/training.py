@@ -13,7 +13,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from spectral_latent._names import PhrasePresetName, EstimatorName, HullName, PresetName
+from spectral_latent._names import EstimatorName, HullName, PhrasePresetName, PresetName
 from spectral_latent.tasks.inputs import RawTextCheck
 from spectral_latent.tasks.sources import rooted_sentences, tagged, treebank, untagged
 from spectral_latent.tasks.watch import RequestError, Watch
