@@ -1,7 +1,7 @@
 """Find results that are older than the code that they measure, by git.
 
-A row is stale if a room that its section of plan.toml names has other statements now than at the row's commit; comments,
-docstrings and imports don't count.  Rows of parsers that are not this library's are never stale.
+A row is stale if a room that its section of plan.toml names has other statements now than at the row's commit.
+Comments, docstrings and imports don't count.  Rows of parsers that are not this library's are never stale.
 """
 
 from __future__ import annotations

@@ -50,9 +50,9 @@ figure = plot_matrices({"pairs": pairs, "if alike": if_alike, "their difference"
 # %%
 # The third throw: operators
 # --------------------------
-# Two throws say that there are at least two kinds, but not which: O diag(share) Oᵀ has other factors, too.  The third throw
-# decides.  ``with_heads`` counts only coins whose third throw is heads.  That multiplies each kind by its probability
-# of heads:
+# Two throws say that there are at least two kinds, but not which: O diag(share) Oᵀ has other factors, too.  The third
+# throw decides.  ``with_heads`` counts only coins whose third throw is heads.  That multiplies each kind by its
+# probability of heads:
 #
 #     | with_heads = O diag(share · heads) Oᵀ,  so that  with_heads · pairs⁻¹ = O diag(heads) O⁻¹
 #
