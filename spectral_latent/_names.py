@@ -11,9 +11,9 @@ from typing import Literal
 
 __all__ = [
     "OLD_ESTIMATORS",
+    "ConstituencyPresetName",
     "EstimatorName",
     "HullName",
-    "PhrasePresetName",
     "PresetName",
 ]
 
@@ -29,4 +29,4 @@ OLD_ESTIMATORS: Mapping[str, EstimatorName] = MappingProxyType(
 )  # earlier names, which are read until the first release
 HullName = Literal["brown", "cca", "best-fit", "random"]
 PresetName = Literal["fast", "accurate", "spectral"]
-PhrasePresetName = Literal["fast", "accurate", "best", "clusters"]  # for phrases, which have other presets
+ConstituencyPresetName = Literal["fast", "accurate", "best", "clusters"]

@@ -13,7 +13,7 @@ from typing import Any
 from nltk.grammar import PCFG, Nonterminal, ProbabilisticProduction
 from nltk.tree import ProbabilisticTree, Tree
 
-from spectral_latent._names import PhrasePresetName
+from spectral_latent._names import ConstituencyPresetName
 from spectral_latent.constituency import (
     FALLBACK,
     Changes,
@@ -171,7 +171,7 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         trees: Iterable[Tree],
         n_states: int | None = None,
         *,
-        preset: PhrasePresetName | None = None,
+        preset: ConstituencyPresetName | None = None,
         progress: bool | None = None,
         weights: Iterable[float] | None = None,
         text: Iterable[Iterable[str]] | None = None,

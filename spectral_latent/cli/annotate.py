@@ -11,7 +11,7 @@ from spectral_latent.cli.console import Console
 from spectral_latent.cli.options import format_options, number_option, quiet_option
 
 if TYPE_CHECKING:
-    from spectral_latent._names import PhrasePresetName
+    from spectral_latent._names import ConstituencyPresetName
     from spectral_latent.corpora import Format
 
 __all__ = ["annotate"]
@@ -44,7 +44,7 @@ def annotate(
     trees: str,
     file: str | None,
     form: Format | None,
-    preset: PhrasePresetName,
+    preset: ConstituencyPresetName,
     functions: bool,
     order: Literal["file", "surest", "unsure"],
     annotator: str,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from spectral_latent._names import HullName, PhrasePresetName, PresetName
+from spectral_latent._names import ConstituencyPresetName, HullName, PresetName
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import (
@@ -45,7 +45,7 @@ def train() -> None:
 
 
 @train.command(epilog=epilog_of(SOURCES))
-@training_options(*get_args(PhrasePresetName))
+@training_options(*get_args(ConstituencyPresetName))
 @click.option(
     "--choose-states",
     metavar="SOURCE",

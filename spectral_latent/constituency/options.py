@@ -24,7 +24,7 @@ from typing import Annotated
 
 import numpy as np
 
-from spectral_latent._names import PhrasePresetName
+from spectral_latent._names import ConstituencyPresetName
 from spectral_latent._options import Above, AtLeast, AtMost, Below, of_preset
 from spectral_latent.constituency.conversion import Binarisation, FeatureSet
 from spectral_latent.estimation import Clusters, Estimator
@@ -116,7 +116,7 @@ def _with_spans(spans: SpanOptions, *binarisations: Binarisation) -> tuple[Const
     return tuple(replace(grammar, spans=spans) for grammar in grammars)
 
 
-_PRESETS: dict[PhrasePresetName, tuple[ConstituencyOptions, ...]] = {
+_PRESETS: dict[ConstituencyPresetName, tuple[ConstituencyOptions, ...]] = {
     "fast": (_grammar(clusters_then_em(24, 2, 8), Binarisation()),),
     "accurate": _with_spans(SpanOptions(), *_WAYS),
     "best": _with_spans(SpanOptions(anew=True), *_WAYS, *_MORE_WAYS),
@@ -127,7 +127,7 @@ _PRESETS: dict[PhrasePresetName, tuple[ConstituencyOptions, ...]] = {
 }
 
 
-def preset(name: PhrasePresetName) -> tuple[ConstituencyOptions, ...]:
+def preset(name: ConstituencyPresetName) -> tuple[ConstituencyOptions, ...]:
     """Return the options of each grammar of a parser, for `ConstituencyModel.train`.
 
     name: the name of the preset.

@@ -13,7 +13,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from spectral_latent._names import EstimatorName, HullName, PhrasePresetName, PresetName
+from spectral_latent._names import ConstituencyPresetName, EstimatorName, HullName, PresetName
 from spectral_latent.tasks.inputs import RawTextCheck
 from spectral_latent.tasks.sources import rooted_sentences, tagged, treebank, untagged
 from spectral_latent.tasks.watch import RequestError, Watch
@@ -253,7 +253,7 @@ def _estimator(default: Estimator, name: EstimatorName | None, n_states: int | N
 def train_constituency(
     run: Run,
     *,
-    preset: PhrasePresetName | None = None,
+    preset: ConstituencyPresetName | None = None,
     estimator: EstimatorName | None = None,
     n_states: int | None = None,
     weights: Sequence[float] = (),
