@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import fields
@@ -15,11 +16,12 @@ import pytest
 
 import spectral_latent
 from spectral_latent import EstimatorOptions, LatentHMM
-from spectral_latent.constituency import ConstituencyModel, PhraseConstraints
-from spectral_latent.dependency import DependencyConstraints, DependencySentence, unknown_tree
+from spectral_latent.constituency import ConstituencyModel, Phrase, PhraseConstraints
+from spectral_latent.dependency import DependencyConstraints, DependencyModel, DependencySentence, unknown_tree
 from spectral_latent.estimation import silent
 from spectral_latent.grammar import Limits
-from spectral_latent.sequence import HMMOptions
+from spectral_latent.model import Partial
+from spectral_latent.sequence import HMMOptions, LatentTagger
 from tests.test_front_door import LISTS, MODELS, TREES, WORDS, graph
 
 WRONG = [None, -1, "x", [], object(), np.eye(2), 2**70, float("nan"), [None], ("x",)]
@@ -28,6 +30,7 @@ STEPS = {"charts", "checked", "find_parts", "score_with_parts", "span_examples"}
 OF_WORDS = ("ConstituencyModel.", "DependencyModel.", "LatentTagger.", "AnchorHMM.")
 SEVERAL = {"inputs", "phrases", "sentences", "trees"}  # parameters with several of what is no string
 ONE = {"given", "sentence", "words"}
+TAGGED = [[("dogs", "N"), ("bark", "V")]]
 DEPENDENCIES = [DependencySentence.of(["Yes", "!"], ["A", "B"]).with_heads((0, 1))]
 
 
@@ -116,7 +119,7 @@ def right(kind: str, file: Path) -> dict[str, Any]:
             "trees": DEPENDENCIES,
         },
         "tree": {"given": graph(), "inputs": [graph()], "trees": [graph()]},
-        "tagger": {"sentences": [[("dogs", "N"), ("bark", "V")]]},
+        "tagger": {"sentences": TAGGED, "trees": TAGGED},
     }
     return values | {"jobs": 1} | of_kind.get(kind, {})
 
@@ -222,3 +225,62 @@ def test_a_list_is_checked_to_the_last_member() -> None:
     for wrong in ([member], (member, "x"), (None,)):
         with pytest.raises(ValueError, match=r"ConstituencyModel\.members must be a tuple of PhraseGrammar"):
             ConstituencyModel(wrong)  # type: ignore[arg-type]
+
+
+NO_WORDS = ("", "New\nYork", "a\tb", "\ud800")
+NO_LABELS = ("", "N N", "N\u00a0", "\udfff")
+
+
+def spoilt(value: Any, word: str) -> Any:
+    """Put a word in the place of the first word of sentences or trees."""
+    if isinstance(value, Phrase):
+        first, *others = value.children
+        return value._replace(children=(word if isinstance(first, str) else spoilt(first, word), *others))
+    if isinstance(value, DependencySentence):
+        return value._replace(forms=(word, *value.forms[1:]))
+    if isinstance(value, Partial):
+        return value._replace(sentence=spoilt(value.sentence, word))
+    first, *others = value
+    if isinstance(value, tuple):  # a word and its tag
+        return (word, *others)
+    return [word if isinstance(first, str) else spoilt(first, word), *others]
+
+
+@pytest.mark.parametrize("kind", ["anchors", "constituency", "dependency", "tagger"])
+def test_every_verb_refuses_words_that_no_file_can_hold(kind: str, tmp_path: Path) -> None:
+    tried, taken = set(), []
+    for name, call, given in calls(kind, tmp_path / "model"):
+        for parameter in (ONE | SEVERAL | {"tree", "sequence", "sequences"}) & given.keys() if "." in name else ():
+            tried.add(name.partition(".")[2])
+            for word in NO_WORDS:
+                try:
+                    answer = call(**given | {parameter: spoilt(given[parameter], word)})
+                    taken.append((name, parameter, word, list(answer) if isinstance(answer, Iterator) else answer))
+                except ValueError as error:
+                    assert re.search("is empty; remove|divide the word|half a character", str(error)), (name, error)
+    assert taken == []
+    assert tried >= {"train"} and len(tried) > 5
+
+
+def test_trainings_refuse_labels_that_no_file_can_hold() -> None:
+    tree = Phrase("S", (Phrase("NP", (Phrase("N", ("dogs",)),)), Phrase("V", ("bark",))))
+    sentence = DependencySentence.of(["dogs", "bark"], ["N", "V"]).with_heads((2, 0), ("nsubj", "root"))
+    for label in (*NO_LABELS, "V(P", ")"):
+        for wrong in (
+            Phrase("S", (Phrase(label, (Phrase("N", ("dogs",)),)),)),
+            Phrase("S", (Phrase("NP", (Phrase(label, ("dogs",)),)),)),
+            *([Phrase(label, (tree,))] if label else []),
+        ):
+            with pytest.raises(ValueError, match="tree 2: the label"):
+                ConstituencyModel.train([tree, wrong])
+            with pytest.raises(ValueError, match="tree 1: the label"):
+                model("constituency").score([wrong])
+    for label in NO_LABELS:
+        for column in ("upos", "xpos", "relations"):
+            with pytest.raises(ValueError, match="tree 2: the label"):
+                DependencyModel.train([sentence, sentence._replace(**{column: (label, "x")})])
+        with pytest.raises(ValueError, match="sentence 1: the label"):
+            LatentTagger.train([[("dogs", label), ("bark", "V")]])
+        with pytest.raises(ValueError, match="the label"):
+            model("anchors").label({anchor: label for anchor in model("anchors").anchors})
+    DependencyModel.train([sentence.with_tags("xpos", ("$(", "V"))] * 9)  # a tag of treebanks whose files have no brackets

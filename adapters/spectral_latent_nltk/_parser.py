@@ -27,6 +27,7 @@ from spectral_latent.constituency import preset as options_of_preset
 from spectral_latent.corpora import phrase_from_nltk, phrase_to_nltk, phrases_from_nltk
 from spectral_latent.drawing import tree_svg
 from spectral_latent.estimation.progress import shown
+from spectral_latent.evaluation import BracketScores, GoldTree, evaluate_parser
 from spectral_latent.model import Parse
 from spectral_latent_nltk._adapters import ParserAdapter, choose_options, each, maker, tokens_of
 
@@ -67,10 +68,11 @@ class ParseTree(ProbabilisticTree):
         (0.125, 0.25)
         """
         done: list[Any] = []
+        leaves = phrase_to_nltk(phrase).leaves()
         remaining = list(logprobs)
         for node in reversed(list(phrase.nodes())):
             if isinstance(node, str):
-                done.append(node)
+                done.append(leaves.pop())
             else:
                 done.append(cls(node.label, [done.pop() for _ in node.children], logprob=remaining.pop()))
         tree: ParseTree = done.pop()
@@ -84,11 +86,15 @@ class ParseTree(ProbabilisticTree):
         while waiting:
             node = waiting.pop()
             is_tree = isinstance(node, Tree)
-            names.append(str(node.label() if is_tree else node))
+            names.append(str(node.label()) if is_tree else "".join(node))
             sizes.append(len(node) if is_tree else -1)
             if is_tree:
                 waiting.extend(reversed(node))
         return tree_svg(names, sizes, self.pformat(margin=sys.maxsize))
+
+    def __str__(self) -> str:
+        """Write the brackets alone, so that `Tree.fromstring` can read them; NLTK would add the probability."""
+        return str(self.pformat(margin=60))
 
     def copy(self, deep: bool = False) -> ParseTree:
         """Copy the tree with its log probability; the copy equals the tree.
@@ -211,6 +217,25 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         with shown(progress) as listener:
             model = learn(phrases, options=several, weights=weights, jobs=jobs, listener=listener, changes=changes)
         return cls(model)
+
+    def evaluate(self, trees: Iterable[Tree], *, jobs: int | None = 1) -> BracketScores:
+        """Parse the words of treebank trees, and score the parses by the rules of EVALB.
+
+        The scores are percentages: `f1`, `precision`, `recall`, `exact` and `tagging_accuracy`.
+
+        trees: gold trees, as a treebank has them; trees that NLTK could not read are left out, with a warning.
+        jobs: the number of processes that parse.
+
+        Raises TypeError or ValueError for an object that is not a treebank tree, and ValueError if there is no tree.
+
+        >>> trees = [Tree("S", [Tree("NN", [noun]), Tree("VB", ["bark"])]) for noun in ("dogs", "cats")]
+        >>> SpectralParser.train(trees).evaluate(trees).f1
+        100.0
+        """
+        gold = list(filter(None, map(GoldTree.of, phrases_from_nltk(trees))))
+        if not gold:
+            raise ValueError("no trees to evaluate on; give treebank trees")
+        return evaluate_parser(self.model, gold, jobs=jobs).score
 
     def with_subtree_probs(self, tree: Tree) -> ParseTree:
         """Copy a tree, and give each of its subtrees a probability, as parsers of NLTK's do with a plain PCFG.

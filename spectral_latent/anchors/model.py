@@ -34,7 +34,7 @@ from spectral_latent.anchors.training import (
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Axes, Distinct, Index, Shares, StoredModel, Text, plain
 from spectral_latent.inference import tree_weights
-from spectral_latent.model import check_sentences, check_words
+from spectral_latent.model import check_labels, check_sentences, check_words
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.plotting import needs_matplotlib
 from spectral_latent.sequence.conversion import Sequences
@@ -269,10 +269,11 @@ class AnchorHMM(WordTagger, StoredModel):
     def label(self, tags: Mapping[str, Hashable]) -> AnchorHMM:
         """Give every anchor and its state a tag; the new model is a tagger.
 
-        Raises ValueError if a word is not an anchor, or if an anchor has no tag.
+        Raises ValueError if a word is not an anchor, or if an anchor has no tag or one that no file can hold.
 
         tags: the tag of each anchor.
         """
+        check_labels(tag for tag in tags.values() if isinstance(tag, str))
         if strange := [word for word in tags if word not in self.anchors]:
             raise ValueError(f"{strange[0]!r} is not an anchor; the anchors are {', '.join(map(repr, self.anchors))}")
         if missing := [word for word in self.anchors if word not in tags]:

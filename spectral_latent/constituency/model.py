@@ -230,8 +230,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         >>> np.exp(model.subtree_log_probabilities(trees[0])).round(1)
         array([0.5, 0.5, 1. ])
         """
-        check_kind(tree, Phrase)
-        plain = without_functions(tree)
+        (plain,) = map(without_functions, check_trees([tree], Phrase))
         return np.asarray(SignedLog.mean([grammar.weights(plain) for grammar in self._subtree_grammars]).log)
 
     @property

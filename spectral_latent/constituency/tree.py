@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from spectral_latent.drawing import tree_svg
+from spectral_latent.model import check_labels, check_words
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, ranges
 
@@ -95,6 +96,13 @@ class Phrase(NamedTuple):
     def words(self) -> Iterator[str]:
         """Walk over the words, left to right."""
         return (node for node in self.nodes() if isinstance(node, str))
+
+    def check_names(self) -> None:
+        """Raise ValueError for a word or a label that no file can hold; only the root over phrases may lack a label."""
+        nodes = list(self.nodes())
+        check_words([node for node in nodes if isinstance(node, str)])
+        labels = {node.label for node in nodes[1:] if isinstance(node, Phrase)}
+        check_labels(labels | ({self.label} if self.label or self.is_preterminal() else set()), in_brackets=True)
 
     def bracketed(self) -> str:
         """Write the phrase in Penn Treebank brackets, on one line.

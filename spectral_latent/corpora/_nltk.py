@@ -220,7 +220,7 @@ def _convert(trees: Iterable[Any], changes: Changes, place: str) -> Iterator[Phr
     """Make phrases of trees, and leave out those that NLTK has flattened; errors name the number after the place."""
     own = Changes()
     for number, tree in enumerate(trees, start=1):
-        if isinstance(tree, list) and len(tree) and all(isinstance(child, tuple) for child in tree):
+        if hasattr(tree, "label") and len(tree) and all(isinstance(child, tuple) for child in tree):
             own.leave_out("trees that NLTK could not read left out", f"{place} {number}")
             continue
         try:

@@ -14,6 +14,7 @@ A word's number is its node's `address`.  Missing annotation is `_` in a sentenc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from operator import index
 from typing import Any, cast
@@ -83,7 +84,7 @@ def _convert(tree: Any, is_leaf: Callable[[Any], bool]) -> Phrase:
     done: list[Any] = []
     for node in reversed(parents_first):
         if isinstance(node, str):
-            done.append(node)
+            done.append(node[:])  # a plain string, also of a `_BracketedWord`
         elif isinstance(node, tuple):
             done.append(Phrase(node[1], (node[0],)))
         else:
@@ -93,18 +94,44 @@ def _convert(tree: Any, is_leaf: Callable[[Any], bool]) -> Phrase:
     return cast(Phrase, root)
 
 
+def _is_pair(node: Any) -> bool:
+    """Tell whether a node is a word with its tag."""
+    return isinstance(node, tuple) and len(node) == 2 and all(isinstance(part, str) and part for part in node)
+
+
 def _is_leaf(node: Any) -> bool:
     """Tell whether a node is a word, or a word with its tag.  Raises TypeError unless it is one of these or a tree."""
-    is_pair = isinstance(node, tuple) and len(node) == 2 and all(isinstance(part, str) and part for part in node)
-    if is_pair or (isinstance(node, str) and node):
+    if _is_pair(node) or (isinstance(node, str) and node):
         return True
     if not (isinstance(node, list) and hasattr(node, "label") and isinstance(node.label(), str)):
         raise TypeError(f"expected an nltk.Tree of words, or of pairs of a word and its tag, got {node!r:.80}")
     return False
 
 
+class _BracketedWord(str):
+    """A word that equals a token with brackets or white space, and is printed as treebanks write it.
+
+    NLTK prints leaves as they are, so that its own readers would lose a bare bracket, and divide a word at a space.
+
+    >>> word = _BracketedWord("(")
+    >>> word == "(", f"{word}", _BracketedWord("10\xa0000").__str__()
+    (True, '-LRB-', '10_000')
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return _SPACE.sub("_", self.replace("(", "-LRB-").replace(")", "-RRB-"))
+
+
+_SPACE = re.compile(r"\s")
+_UNREADABLE = re.compile(r"[\s()]")
+
+
 def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
-    """Make an `nltk.Tree` of a phrase.
+    """Make an `nltk.Tree` of a phrase, which `Tree.fromstring` can read again as NLTK prints it.
+
+    Leaves equal the words; those with brackets or white space are printed with -LRB-, -RRB- and _ in their place.
 
     phrase: the tree.
     logprob: the tree's log probability (base 2); if given, the result is a `ProbabilisticTree` with plain subtrees.
@@ -113,18 +140,29 @@ def phrase_to_nltk(phrase: Phrase, logprob: float | None = None) -> Any:
     (NP (NNS dogs))
     >>> phrase_to_nltk(Phrase("NNS", ("dogs",)), logprob=-3.0).prob()
     0.125
+    >>> tree = phrase_to_nltk(Phrase("-LRB-", ("(",)))
+    >>> print(tree, tree.leaves())
+    (-LRB- -LRB-) ['(']
     """
     from nltk.tree import ProbabilisticTree, Tree
 
     done: list[Any] = []  # trees whose parents are still to come, the leftmost on top
     for node in reversed(list(phrase.nodes())):
-        done.append(node if isinstance(node, str) else Tree(node.label, [done.pop() for _ in node.children]))
+        if isinstance(node, str):
+            done.append(_BracketedWord(node) if _UNREADABLE.search(node) else node)
+        else:
+            done.append(Tree(node.label, [done.pop() for _ in node.children]))
     root = done.pop()
     return root if logprob is None else ProbabilisticTree(root.label(), list(root), logprob=logprob)
 
 
 def _check(node: Any, inner: bool) -> None:
     """Raise TypeError or ValueError for a node that `phrase_from_nltk` does not take."""
+    if isinstance(node, list | tuple) and not hasattr(node, "label") and all(map(_is_pair, node)) and len(node):
+        raise TypeError(
+            f"expected an nltk.Tree, got a list of words with their tags, {node!r:.60}; give parsed sentences, or train a "
+            f"tagger such as LatentHMMTagger"
+        )
     if not (isinstance(node, list) and hasattr(node, "label")):
         raise TypeError(f"expected an nltk.Tree whose leaves are strings, got {type(node).__name__} {node!r:.80}")
     label = node.label()

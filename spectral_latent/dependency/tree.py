@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from spectral_latent.drawing import arcs_svg
-from spectral_latent.model import check_words
+from spectral_latent.model import check_labels, check_words
 from spectral_latent.tokenisation import Token
 
 __all__ = ["BLANK", "UNTAGGED", "DependencySentence", "TagColumn", "check_sentence", "choose_column", "with_all_tags"]
@@ -104,6 +104,12 @@ class DependencySentence(NamedTuple):
         last = [sum(other.first == tokens[number - 1].first for other in tokens) + number - 1 for number in first]
         ranges = tuple((one, other, tokens[one - 1].form) for one, other in zip(first, last, strict=True))
         return DependencySentence.of([token.word for token in tokens])._replace(ranges=ranges)
+
+    def check_names(self) -> None:
+        """Raise TypeError or ValueError for words and annotation that no file can hold."""
+        for column in (self.forms, self.lemmas, self.feats):
+            check_words(column)
+        check_labels({*self.upos, *self.xpos, *self.relations})
 
     def with_heads(self, heads: tuple[int, ...] | None, relations: tuple[str, ...] | None = None) -> DependencySentence:
         """Replace the heads, and the relations if they are given.
@@ -221,7 +227,7 @@ class DependencySentence(NamedTuple):
 
 
 def check_sentence(sentence: Any) -> None:
-    """Raise TypeError for an object that is not a `DependencySentence`, such as a list of words.
+    """Raise TypeError for an object that is not a `DependencySentence`, and the errors of `check_names`.
 
     >>> check_sentence(["dogs", "run"])
     Traceback (most recent call last):
@@ -230,6 +236,7 @@ def check_sentence(sentence: Any) -> None:
     if not isinstance(sentence, DependencySentence):
         words = f"{sentence!r}.split()" if isinstance(sentence, str) else repr(sentence)
         raise TypeError(f"expected a DependencySentence, not {sentence!r:.60}; give DependencySentence.of({words:.80})")
+    sentence.check_names()
 
 
 UNTAGGED = "X"  # the universal tag for words that have no part of speech

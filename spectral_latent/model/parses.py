@@ -2,74 +2,145 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from types import UnionType
-from typing import Any, Generic, NamedTuple, TypeVar, get_args
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, get_args
 
 import numpy as np
 
 from spectral_latent.drawing import Html, captioned_html
 
-__all__ = ["Parse", "Parses", "Partial", "check_kind", "check_sentences", "check_trees", "check_words", "complete"]
+__all__ = [
+    "Named",
+    "Parse",
+    "Parses",
+    "Partial",
+    "check_kind",
+    "check_labels",
+    "check_sentences",
+    "check_trees",
+    "check_words",
+    "complete",
+]
+
+
+class Named(Protocol):
+    """A tree whose words and labels can be checked."""
+
+    def check_names(self) -> None:
+        """Raise TypeError or ValueError for words and labels that no file can hold."""
+
 
 Tree = TypeVar("Tree")
+NamedTree = TypeVar("NamedTree", bound=Named)
 Sentence = TypeVar("Sentence")
 Constraints = TypeVar("Constraints")
 
 
+# What no file can hold: tabs, line ends (a Unicode separator may stand in a word of CoNLL-U), and half a character.
+_NOT_IN_WORDS = re.compile("[\t-\r\x1c-\x1e\x85\ud800-\udfff]")
+_NOT_IN_LABELS = re.compile(r"[\s\ud800-\udfff]")
+_BRACKETS = re.compile(r"[()]")
+
+
 def check_words(words: Sequence[str]) -> Sequence[str]:
-    """Return the words of a sentence; raise TypeError for a string instead of words, or for a word that is no string.
+    """Return the words of a sentence.
+
+    Raises TypeError for a string instead of words, and for a word that is no string; ValueError for a word that no file
+    can hold: an empty one, or one with a tab, a line end or half a character (a lone surrogate).
 
     >>> check_words(["dogs", "run"])
     ['dogs', 'run']
     >>> check_words("dogs run")
     Traceback (most recent call last):
-    TypeError: a sentence is a sequence of words, not the string 'dogs run'; give 'dogs run'.split()
+    TypeError: a sentence is a sequence of words, not the string 'dogs run'; give a list; parse_text and tag_text divide raw text
     >>> check_words([("dogs", "NNS")])
     Traceback (most recent call last):
     TypeError: a word is a string, not ('dogs', 'NNS'); give the words of one sentence alone, without tags
+    >>> check_words(["New\\nYork", "is"])
+    Traceback (most recent call last):
+    ValueError: word 1 of ['New\\nYork', 'is'] has '\\n'; divide the word, or write it without
     """
     if isinstance(words, str):
         text = words if len(words) <= 60 else words[:57] + "..."
-        raise TypeError(f"a sentence is a sequence of words, not the string {text!r}; give {text!r}.split()")
+        raise TypeError(
+            f"a sentence is a sequence of words, not the string {text!r}; give a list; parse_text and tag_text divide "
+            f"raw text"
+        )
     if isinstance(words, bytes) or not isinstance(words, Collection):
         raise TypeError(f"a sentence is a sequence of words, not {words!r:.60}; give a list of words")
     try:
-        "".join(words)  # fails unless all are strings, and takes a quarter of the time of a loop
+        joined = "".join(words)  # fails unless all are strings, and takes a quarter of the time of a loop
     except TypeError:
         wrong = next(word for word in words if not isinstance(word, str))
         raise TypeError(
             f"a word is a string, not {wrong!r:.60}; give the words of one sentence alone, without tags"
         ) from None
+    if _NOT_IN_WORDS.search(joined) or not all(words):
+        place, word = next((n, x) for n, x in enumerate(words, start=1) if not x or _NOT_IN_WORDS.search(x))
+        fault = _fault(word, _NOT_IN_WORDS, "remove it", "divide the word, or write it without")
+        raise ValueError(f"word {place} of {list(words)!r:.60} {fault}")
     return words
 
 
+def check_labels(labels: Iterable[str], *, in_brackets: bool = False) -> None:
+    """Raise ValueError for a label that no file can hold: an empty one, or one with white space or half a character.
+
+    labels: the labels or tags.
+    in_brackets: whether the labels stand in a tree of brackets, so that they cannot have brackets either.
+
+    >>> check_labels(["NP", "V(P"], in_brackets=True)
+    Traceback (most recent call last):
+    ValueError: the label 'V(P' has '('; write it without, as -LRB- and -RRB- for brackets
+    """
+    for label in labels:
+        wrong = _NOT_IN_LABELS if _NOT_IN_LABELS.search(label) or not in_brackets else _BRACKETS
+        if not label or wrong.search(label):
+            fault = _fault(label, wrong, "name it", "write it without, as -LRB- and -RRB- for brackets")
+            raise ValueError(f"the label {label!r:.60} {fault}")
+
+
+def _fault(text: str, wrong: re.Pattern[str], remedy_if_empty: str, remedy: str) -> str:
+    """Say what is wrong with a word or label, and what to do."""
+    found = wrong.search(text)
+    if found is None:
+        return f"is empty; {remedy_if_empty}"
+    if found[0] >= "\ud800" and not found[0].isspace():
+        return f"has {found[0]!r}, half a character; give whole characters"
+    return f"has {found[0]!r}; {remedy}"
+
+
 def check_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """Yield sentences one by one; raise TypeError as `check_words` does, with the number of the sentence.
+    """Yield sentences one by one; raise the errors of `check_words`, with the number of the sentence.
 
     sentences: the words of each sentence.
 
     >>> list(check_sentences([["dogs", "run"], "cats"]))
     Traceback (most recent call last):
-    TypeError: sentence 2: a sentence is a sequence of words, not the string 'cats'; give 'cats'.split()
+    TypeError: sentence 2: a sentence is a sequence of words, not the string 'cats'; give a list; parse_text and tag_text divide raw text
     """
     for number, words in enumerate(sentences, start=1):
         try:
             check_words(words)
-        except TypeError as error:
-            raise TypeError(f"sentence {number}: {error}") from None
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"sentence {number}: {error}") from None
         yield words
 
 
-def check_trees(trees: Iterable[Tree], kind: type[Tree]) -> Iterator[Tree]:
-    """Yield trees one by one; raise TypeError for an object of another class.
+def check_trees(trees: Iterable[NamedTree], kind: type[NamedTree]) -> Iterator[NamedTree]:
+    """Yield trees one by one, as all trainings and all questions about trees read them.
 
     trees: several trees.
     kind: the class of the trees.
 
-    >>> list(check_trees("NP", int))
+    Raises TypeError for an object of another class, and ValueError for words and labels that no file can hold, with the
+    number of the tree.
+
+    >>> from spectral_latent.constituency import Phrase
+    >>> list(check_trees("NP", Phrase))
     Traceback (most recent call last):
-    TypeError: tree 1 is 'N', a str; give a sequence of int, such as spectral_latent.corpora reads
+    TypeError: tree 1 is 'N', a str; give a sequence of Phrase, such as spectral_latent.corpora reads
     """
     for number, tree in enumerate(trees, start=1):
         if not isinstance(tree, kind):
@@ -77,6 +148,10 @@ def check_trees(trees: Iterable[Tree], kind: type[Tree]) -> Iterator[Tree]:
                 f"tree {number} is {tree!r:.60}, a {type(tree).__name__}; give a sequence of {kind.__name__}, such as "
                 f"spectral_latent.corpora reads"
             )
+        try:
+            tree.check_names()
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"tree {number}: {error}") from None
         yield tree
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from spectral_latent._compiled import check_column, check_starts
 from spectral_latent.estimation import EstimationError, LeafMoments
 from spectral_latent.files import Distinct
+from spectral_latent.model import check_labels, check_words
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, SkeletalTrees, Vocabulary
 
 __all__ = ["Alphabet", "Sequences", "Tag", "check_sequence", "is_open", "pairs_of", "rows_of"]
@@ -35,9 +36,12 @@ _Observed = TypeVar("_Observed")
 def pairs_of(
     sentence: Iterable[tuple[_Observed, Tag]], number: int, kind: type[_Observed], *, may_be_open: bool = False
 ) -> list[tuple[_Observed, Tag]]:
-    """Return the tokens of a sentence.  Raises EstimationError if a token is not a pair of an observation and a tag.
+    """Return the tokens of a sentence.
 
     If tags may be open, a tag may also be a set of tags, or None.
+
+    Raises EstimationError if a token is not a pair of an observation and a tag, and for a word, or a tag of words that
+    is a string, that no file can hold.
 
     >>> pairs_of([("it", "P"), ["rains", 3]], number=1, kind=str)
     [('it', 'P'), ('rains', 3)]
@@ -49,6 +53,12 @@ def pairs_of(
             raise EstimationError(
                 f"sentence {number}, token {place}: {token!r:.80} is not a pair of a word and its tag"
             )
+    if kind is str:
+        try:
+            check_words([word for word, _ in tokens])
+            check_labels({tag for _, tag in tokens if isinstance(tag, str)})
+        except ValueError as error:
+            raise EstimationError(f"sentence {number}: {error}") from None
     return [(observed, tag) for observed, tag in tokens]
 
 

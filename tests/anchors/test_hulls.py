@@ -16,7 +16,8 @@ from spectral_latent.sequence import Sequences
 
 CONSTRUCTIONS: list[HullName] = ["brown", "cca", "best-fit", "random"]
 SPELLINGS: list[SpellingName] = ["regression", "appended", "none"]
-word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_categories=())), max_size=6)
+letters = st.one_of(st.sampled_from("aAbB1-'"), st.characters(exclude_characters="\t\n\v\f\r\x1c\x1d\x1e\x85"))
+word = st.text(letters, min_size=1, max_size=6)
 texts = st.lists(st.lists(word, min_size=1, max_size=6), min_size=1, max_size=8)
 settings_of_hulls = st.builds(
     HullOptions,

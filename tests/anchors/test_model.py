@@ -25,7 +25,8 @@ from tests.sequence.hmms import Posterior, forward_backward
 PLAIN = AnchorOptions(hull=HullOptions(spelling="none", prior=0.0))
 KINDS = {"d": ["the", "a", "this"], "n": ["cat", "dogs", "Paris", "ships", "42", "x-ray"], "v": ["saw", "ran", "is"]}
 KINDS |= {"p": ["of", "in"], "s": [".", "!"]}
-word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), st.characters()), max_size=5)
+letters = st.characters(exclude_characters="\t\n\v\f\r\x1c\x1d\x1e\x85")
+word = st.text(alphabet=st.one_of(st.sampled_from("aAbB1-'"), letters), min_size=1, max_size=5)
 texts = st.lists(st.lists(word, min_size=1, max_size=6), min_size=1, max_size=8)
 Tagged = list[list[tuple[str, str]]]
 
@@ -194,7 +195,7 @@ def test_unseen_words_are_as_likely_as_one_token(spelling: SpellingName) -> None
     rng = np.random.default_rng(0)
     for words in sentences(7, 15):
         for i in rng.integers(0, len(words), 2):
-            words[i] = str(rng.choice(["towns", "Towns", "7-8", "喜欢", "xyzzy", ""]))
+            words[i] = str(rng.choice(["towns", "Towns", "7-8", "喜欢", "xyzzy"]))
         assert model.posteriors(words) == pytest.approx(by_the_book(model, words).gamma, abs=1e-10)
 
 

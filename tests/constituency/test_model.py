@@ -248,7 +248,7 @@ def test_sentences_do_not_depend_on_their_batch(model: ConstituencyModel) -> Non
 
 
 def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
-    with pytest.raises(TypeError, match="expected Phrase, got str"):
+    with pytest.raises(TypeError, match="a str; give a sequence of Phrase"):
         model.subtree_log_probabilities("(NN word)")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="options are empty"):
         ConstituencyModel.train(parse_brackets("(NN word)"), [])
