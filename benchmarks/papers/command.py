@@ -46,7 +46,7 @@ def main() -> None:
     """Make the tables of a paper again, on open data, with the numbers of the paper beside what comes out.
 
     The data of the papers are not open, so that numbers can be compared with each other but not across.  Tables go to
-    standard output, in Markdown.  Without options a command takes a minute or two; help names the options of the full
+    standard output, in Markdown.  Without options a command takes a minute or two, cohen2013 up to five; help names the options of the full
     tables.  SOURCE is a file, a folder, or a corpus of NLTK, as in `spectral-latent train --help`.
     """
 
@@ -95,7 +95,10 @@ def cohen2012(grammars: int, largest: int, seeds: int, picture: Path | None) -> 
     "--step", "steps", multiple=True, default=_STEPS, type=click.Choice(_STEPS), help="Only this row; repeat it."
 )
 def cohen2013(train: str, evaluate: str, n_states: tuple[int, ...], steps: tuple[str, ...]) -> None:
-    """Slides of Cohen et al. (2013): F1 by steps and by numbers of states, spectral and EM, with training times."""
+    """Slides of Cohen et al. (2013): F1 by steps and by numbers of states, spectral and EM, with training times.
+
+    Ten parsers are trained for one number of states, eight for each further one: three to five minutes of CPU time.
+    """
     from benchmarks.papers.cohen2013 import print_steps
 
     print_steps(train, evaluate, steps, n_states)
