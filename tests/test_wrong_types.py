@@ -283,4 +283,4 @@ def test_trainings_refuse_labels_that_no_file_can_hold() -> None:
             LatentTagger.train([[("dogs", label), ("bark", "V")]])
         with pytest.raises(ValueError, match="the label"):
             model("anchors").label({anchor: label for anchor in model("anchors").anchors})
-    DependencyModel.train([sentence.with_tags("xpos", ("$(", "V"))] * 9)  # a tag of treebanks whose files have no brackets
+    DependencyModel.train([sentence.with_tags("xpos", ("$(", "V"))] * 9)  # a tag of TIGER

@@ -165,7 +165,7 @@ def test_a_workbench_without_trees_suggests_flat_trees(tmp_path: Path) -> None:
 
 def test_a_saved_workbench_goes_on_as_before(tmp_path: Path) -> None:
     bench = bench_of(TREES[:30])
-    bench.add('("odd")', Phrase("S", (Phrase("-LRB-", ("(",)), Phrase("a\"b", ("c d",)))))
+    bench.add('("odd")', Phrase("S", (Phrase("-LRB-", ("(",)), Phrase('a"b', ("c d",)))))
     bench.save(tmp_path / "here")
     again = Workbench.load(tmp_path / "here")
     assert again.trees == bench.trees
