@@ -47,7 +47,8 @@ def main() -> None:
 
     The data of the papers are not open, so that numbers can be compared with each other but not across.  Tables go to
     standard output, in Markdown.  Without options a command takes a minute or two, cohen2013 up to five; help names
-    the options of the full tables.  SOURCE is a file, a folder, or a corpus of NLTK, as in `spectral-latent train --help`.
+    the options of the full tables.  SOURCE is a file, a folder, or a corpus of NLTK, as in `spectral-latent train
+    --help`.
     """
 
 

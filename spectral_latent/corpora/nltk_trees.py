@@ -160,8 +160,8 @@ def _check(node: Any, inner: bool) -> None:
     """Raise TypeError or ValueError for a node that `phrase_from_nltk` does not take."""
     if isinstance(node, list | tuple) and not hasattr(node, "label") and all(map(_is_pair, node)) and len(node):
         raise TypeError(
-            f"expected an nltk.Tree, got a list of words with their tags, {node!r:.60}; give parsed sentences, or train "
-            f"a tagger such as LatentHMMTagger"
+            f"expected an nltk.Tree, got a list of words with their tags, {node!r:.60}; give parsed sentences, or "
+            f"train a tagger such as LatentHMMTagger"
         )
     if not (isinstance(node, list) and hasattr(node, "label")):
         raise TypeError(f"expected an nltk.Tree whose leaves are strings, got {type(node).__name__} {node!r:.80}")

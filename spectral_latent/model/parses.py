@@ -54,7 +54,7 @@ def check_words(words: Sequence[str]) -> Sequence[str]:
     ['dogs', 'run']
     >>> check_words("dogs run")
     Traceback (most recent call last):
-    TypeError: a sentence is a sequence of words, not the string 'dogs run'; for raw text, call parse_text or tag_text
+    TypeError: a sentence is a sequence of words, not the string 'dogs run'; parse_text and tag_text take raw text
     >>> check_words([("dogs", "NNS")])
     Traceback (most recent call last):
     TypeError: a word is a string, not ('dogs', 'NNS'); give the words of one sentence alone, without tags
@@ -65,7 +65,7 @@ def check_words(words: Sequence[str]) -> Sequence[str]:
     if isinstance(words, str):
         text = words if len(words) <= 60 else words[:57] + "..."
         raise TypeError(
-            f"a sentence is a sequence of words, not the string {text!r}; for raw text, call parse_text or tag_text"
+            f"a sentence is a sequence of words, not the string {text!r}; parse_text and tag_text take raw text"
         )
     if isinstance(words, bytes) or not isinstance(words, Collection):
         raise TypeError(f"a sentence is a sequence of words, not {words!r:.60}; give a list of words")
@@ -117,7 +117,7 @@ def check_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str
 
     >>> list(check_sentences([["dogs", "run"], "cats"]))
     Traceback (most recent call last):
-    TypeError: sentence 2: a sentence is a sequence of words, not the string 'cats'; for raw text, call parse_text or tag_text
+    TypeError: sentence 2: a sentence is a sequence of words, not the string 'cats'; parse_text and tag_text take raw text
     """
     for number, words in enumerate(sentences, start=1):
         try:
