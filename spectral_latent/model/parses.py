@@ -115,9 +115,9 @@ def check_sentences(sentences: Iterable[Sequence[str]]) -> Iterator[Sequence[str
 
     sentences: the words of each sentence.
 
-    >>> list(check_sentences([["dogs", "run"], "cats"]))
+    >>> list(check_sentences([["dogs", "run"], "no"]))
     Traceback (most recent call last):
-    TypeError: sentence 2: a sentence is a sequence of words, not the string 'cats'; parse_text and tag_text take raw text
+    TypeError: sentence 2: a sentence is a sequence of words, not the string 'no'; parse_text and tag_text take raw text
     """
     for number, words in enumerate(sentences, start=1):
         try:
