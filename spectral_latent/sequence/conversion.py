@@ -17,7 +17,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def pairs_of(
             )
     if kind is str:
         try:
-            check_words([word for word, _ in tokens])
+            check_words([cast(str, word) for word, _ in tokens])
             check_labels({tag for _, tag in tokens if isinstance(tag, str)})
         except ValueError as error:
             raise EstimationError(f"sentence {number}: {error}") from None
