@@ -2,8 +2,9 @@
 Hidden Markov models by moments and by EM
 =========================================
 
-Strings of a known hidden Markov model, and three models trained on them: by moments, by EM from a random start, and by
-EM from the states that moments have found.  Run this page with ``python docs/tutorial_sequences.py``, or as a notebook.
+Strings of a known hidden Markov model, and three models trained on them: by moments, which need no start; by EM from
+random starts; and by EM from the states that moments have found, joined by random starts.  Run this page with
+``python docs/tutorial_sequences.py``, or as a notebook.
 """
 
 # %%
@@ -53,6 +54,8 @@ for name in ("moments", "em", "moments-em"):
     perplexity[name] = np.exp(-np.mean(model.log_probabilities(test)))
 for name, value in perplexity.items():
     print(f"{name:10} {value:.3f}")
+
+print(f"{model.n_near} of {len(model.reached)} starts of EM came within 1 nat of the best")
 
 # %%
 # The next observation

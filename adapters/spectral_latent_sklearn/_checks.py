@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from spectral_latent.trees import BoolArray, IntArray
 
-__all__ = ["allowed_states", "categories_in", "lengths_of", "list_of", "missing_in", "seed_of"]
+__all__ = ["allowed_states", "categories_in", "lengths_of", "list_of", "missing_in", "named_categories", "seed_of"]
 
 _EXACT = 2.0**53  # all whole numbers up to this one are floats
 
@@ -45,24 +45,23 @@ def lengths_of(lengths: ArrayLike | None, n_rows: int, y: Any = None) -> IntArra
     return given.astype(np.int64)
 
 
-def categories_in(x: NDArray[Any]) -> NDArray[Any]:
-    """Return rows (N, d) of integers or of strings.  Raises ValueError for other objects.
+def categories_in(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column (N,) of integers or of strings.  Raises ValueError for other objects.
 
-    x: (N, d) integers, numbers that are whole, or strings.
+    column: (N,) integers, numbers that are whole, or strings.
 
-    >>> categories_in(np.array([[3.0], [1.0]]))
-    array([[3],
-           [1]])
-    >>> categories_in(np.array([[0.5], [1.0]]))
+    >>> categories_in(np.array([3.0, 1.0]))
+    array([3, 1])
+    >>> categories_in(np.array([0.5, 1.0]))
     Traceback (most recent call last):
     ValueError: X must hold categories, integers or strings, not float64; sklearn.preprocessing.KBinsDiscretizer makes
     categories of numbers
     """
-    values = x
-    if x.dtype.kind == "O":
+    values = column
+    if column.dtype.kind == "O":
         for kind in (str, Real):
-            if all(isinstance(value, kind) for value in x.flat):
-                values = np.array(x.tolist())
+            if all(isinstance(value, kind) for value in column):
+                values = np.array(column.tolist())
     if values.dtype.kind == "f" and (np.abs(values) <= _EXACT).all() and (values == np.rint(values)).all():
         values = values.astype(np.int64)
     if values.dtype.kind not in "iuU":
@@ -73,20 +72,25 @@ def categories_in(x: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def missing_in(x: NDArray[Any]) -> BoolArray:
-    """Tell which rows (N,) of categories (N, d) are missing: None in every column.
+def named_categories(categories: ArrayLike) -> NDArray[Any]:
+    """Return the categories (n,) that a user names.  Raises ValueError if one is named twice.
 
-    Raises ValueError for a row that is missing in part.
+    >>> named_categories(["b", "a"]).tolist()
+    ['b', 'a']
+    """
+    given = np.asarray(categories)
+    if given.ndim != 1 or not len(given) or len(set(given.tolist())) < len(given):
+        raise ValueError(f"categories must be a list of different integers or strings, not {categories!r:.60}")
+    return categories_in(given)
 
-    >>> missing_in(np.array([["a"], [None]], dtype=object))
+
+def missing_in(column: NDArray[Any]) -> BoolArray:
+    """Tell which rows of a column (N,) are missing, None.
+
+    >>> missing_in(np.array(["a", None], dtype=object))
     array([False,  True])
     """
-    is_missing = np.array([[each is None for each in row] for row in x.tolist()], dtype=bool)
-    for row in np.flatnonzero(is_missing.any(axis=1) & ~is_missing.all(axis=1))[:1].tolist():
-        raise ValueError(
-            f"row {row} of X is missing in some columns only; a row is one category, or None in all of them"
-        )
-    return np.asarray(is_missing.all(axis=1))
+    return np.array([each is None for each in column.tolist()], dtype=bool)
 
 
 def allowed_states(states: ArrayLike | None, n_rows: int, n_states: int) -> BoolArray | None:

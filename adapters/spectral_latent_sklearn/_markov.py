@@ -11,7 +11,9 @@ state, or (N, m) booleans, whether a row may have each state.  A score is then t
 | --- | --- |
 | `score`, `score_samples`, `decode`, `predict`, `predict_proba`, `sample` | the same |
 | `startprob_`, `transmat_`, `emissionprob_`, `means_`, `covars_` | the same, for estimators that have states |
-| `categories_` | 0 ... n_features - 1 |
+| `categories_`, `categories` | 0 ... n_features - 1, `n_features` |
+| `aic`, `bic` | the same |
+| `score_sequences`: a score for each sequence | `score` of each |
 | `n_init` | none: one start |
 """
 
@@ -20,6 +22,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -28,18 +31,26 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spectral_latent._names import OLD_ESTIMATORS, EstimatorName
+from spectral_latent._names import OLD_ESTIMATORS
 from spectral_latent._options import Count, checked
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.estimation import EM, ESTIMATORS, EstimatorOptions
+from spectral_latent.estimation import EM, EstimatorOptions
+from spectral_latent.estimation.starts import STARTS, climb_together, n_near
 from spectral_latent.inference import tree_weights
-from spectral_latent.sequence import HiddenMarkov, HMMOptions, LatentHMM, Sequences
-from spectral_latent.sequence.baum_welch import expectation
+from spectral_latent.sequence import Alphabet, HiddenMarkov, HMMOptions, LatentHMM, Sequences
+from spectral_latent.sequence.baum_welch import supported_states
 from spectral_latent.sequence.decoding import state_marginals
-from spectral_latent.sequence.gaussian import GaussianMarkov, gaussian_baum_welch, gaussian_moments
+from spectral_latent.sequence.gaussian import GaussianLearner, GaussianMarkov, gaussian_moments
 from spectral_latent.sequence.hidden_markov import draw_states
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
-from spectral_latent_sklearn._checks import allowed_states, categories_in, lengths_of, missing_in, seed_of
+from spectral_latent_sklearn._checks import (
+    allowed_states,
+    categories_in,
+    lengths_of,
+    missing_in,
+    named_categories,
+    seed_of,
+)
 
 __all__ = ["MarkovEstimator", "SpectralGaussianHMM", "SpectralHMM"]
 
@@ -59,6 +70,11 @@ class MarkovEstimator(BaseEstimator):
     @abstractmethod
     def _over_positions(self, X: ArrayLike) -> tuple[HiddenMarkov, FloatArray]:
         """Make a model that emits the number of each of N rows, and list the logarithms (N,) to add to its own."""
+
+    @property
+    @abstractmethod
+    def _n_parameters(self) -> int:
+        """The number of free parameters of emissions."""
 
     @abstractmethod
     def _emit(self, state: IntArray, rng: np.random.Generator) -> NDArray[Any]:
@@ -86,13 +102,13 @@ class MarkovEstimator(BaseEstimator):
             )
 
     def _read(
-        self, X: ArrayLike, lengths: ArrayLike | None, states: ArrayLike | None, y: Any = None
-    ) -> tuple[HiddenMarkov, Sequences, float]:
-        """Make a model over positions and its sequences, and compute the number to add to its log-probabilities."""
+        self, X: ArrayLike, lengths: ArrayLike | None, states: ArrayLike | None
+    ) -> tuple[HiddenMarkov, Sequences, FloatArray]:
+        """Make a model over positions and its sequences, and list what to add to log-probabilities for each row."""
         check_is_fitted(self)
         model, lacking = self._over_positions(X)
         model = model.among(allowed_states(states, len(lacking), model.n_states))
-        return model, Sequences.of_lengths(lengths_of(lengths, len(lacking), y)), float(lacking.sum())
+        return model, Sequences.of_lengths(lengths_of(lengths, len(lacking))), lacking
 
     def score(
         self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
@@ -103,10 +119,45 @@ class MarkovEstimator(BaseEstimator):
 
         Raises ValueError if X, the lengths or the states do not fit the model, as all methods do.
         """
-        model, sequences, lacking = self._read(X, lengths, states, y)
+        check_is_fitted(self)
+        if y is not None:
+            lengths_of(lengths, len(np.asarray(X)), y)
+        return float(self.score_sequences(X, lengths, states).sum())
+
+    def score_sequences(
+        self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+    ) -> FloatArray:
+        """Compute the natural logarithm (T,) of the probability, or of the density, of each sequence.
+
+        states: (N,) or (N, m) what is known of the states; see this module.
+        """
+        model, sequences, lacking = self._read(X, lengths, states)
         operators = model.operators()
         forest = Forest.of_trees(sequences.trees(n_tags=1), operators.rules)
-        return float(tree_weights(operators, forest).log.sum()) + lacking
+        return np.asarray(tree_weights(operators, forest).log + np.add.reduceat(lacking, sequences.start[:-1]))
+
+    def aic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
+        """Compute Akaike's information criterion, 2 k - 2 `score`, for k free parameters; lower is better.
+
+        Raises ValueError if the estimator has no states.
+        """
+        return 2.0 * self._n_free - 2.0 * self.score(X, lengths=lengths)
+
+    def bic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
+        """Compute the Bayesian information criterion, k log N - 2 `score`, for k free parameters; lower is better.
+
+        Raises ValueError if the estimator has no states.
+        """
+        return self._n_free * math.log(len(np.asarray(X))) - 2.0 * self.score(X, lengths=lengths)
+
+    @property
+    def _n_free(self) -> int:
+        """The number of free parameters."""
+        check_is_fitted(self)
+        if not hasattr(self, "transmat_"):
+            raise ValueError("the spectral estimator has no states; choose moments-em, em or anchors")
+        m = len(self.startprob_)
+        return m - 1 + m * (m - 1) + self._n_parameters
 
     def score_samples(
         self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None
@@ -138,7 +189,7 @@ class MarkovEstimator(BaseEstimator):
         """
         model, sequences, lacking = self._read(X, lengths, states)
         found, log = model.likeliest_states(sequences)
-        return log + lacking, found
+        return log + float(lacking.sum()), found
 
     def predict(self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None) -> IntArray:
         """Find the likeliest states (N,) of sequences (Viterbi).
@@ -161,31 +212,40 @@ class MarkovEstimator(BaseEstimator):
 
 _ESTIMATORS = ("spectral", "em", "moments-em", "anchors")
 _STOP = 0.5
-
-
-def _states_of(hidden: HiddenMarkov, names: list[Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """List start (m,), transitions (m, m) and emissions (m, n) of a model; emissions without a name are left out."""
-    emission = hidden.emission[:, np.argsort([int(name) for name in names])]
-    return hidden.initial, hidden.transition, emission / emission.sum(axis=1, keepdims=True)
+_ONE_COLUMN = (
+    "X has one column, with an observation in each row: join sequences, np.concatenate(sequences).reshape(-1, 1), and "
+    "give lengths=[len(each) for each in sequences]"
+)
+_BACK_OFF = 1e-3  # positions that are added to each state, so that no transition is impossible
 
 
 class SpectralHMM(MarkovEstimator):
     """A hidden Markov model of categorical observations: integers or strings in the one column of X.
 
-    If X has several columns, a row is one category.  A row of None is missing, in training and in use.
+    A row of None is missing, in training and in use.
+
+    A category that `fit` has not seen has the probability `unseen_` in every state: that of Good and Turing for all
+    such categories together, (1 + s) / (N + 1 + s), where s of the N observations have a category of their own.  It
+    stands beside the probabilities of the categories seen, which sum to one, as they do in hmmlearn; scores of other
+    models of the same rows compare, and none is infinite.  If `categories` names what may occur, all of these
+    probabilities sum to one, those that `fit` has not seen share `unseen_`, and others are refused.
 
     n_components: m, the largest number of states.
-    estimator: the way to learn.  "moments-em" is Baum-Welch from one start, the states that moments show; if
-    moments show fewer than m states, random starts join it.  "em" is Baum-Welch from random starts.  "anchors" is
-    the anchor method: it has no local optima, and is consistent if every state has a category of its own.  "spectral"
-    is the method of moments: it has no local optima either, but no states; it predicts and samples observations.
-    n_init: the number of random starts; the likeliest model is kept.
+    estimator: the way to learn.  "moments-em" is Baum-Welch from the states that moments show and from random starts.
+    "em" is Baum-Welch from random starts.  Both maximise what `score` computes: all starts climb together, and the
+    best three to the end (`spectral_latent.estimation.starts`).  "anchors" is the anchor method, which is consistent if
+    every state has a category of its own.  "spectral" is the method of moments, which has no states: it predicts and
+    samples observations.  Neither of these two climbs from a start.
+    n_init: the number of random starts.
     tol: Baum-Welch ends when the mean log-likelihood of a position rises by less than `tol` in an iteration.
-    n_iter: the largest number of iterations of Baum-Welch.
+    n_iter: the largest number of iterations of Baum-Welch from each start.
+    categories: (n,) all categories that may occur, in the order of the columns of `emissionprob_`; None for those that
+    `fit` sees, in their own order.
     random_state: the source of random starts.
 
-    Fitted, it has `categories_` (n,) or (n, d), the categories seen; `model_`, the library's model; and, if it has
-    states, `startprob_` (m,), `transmat_` (m, m) and `emissionprob_` (m, n) with columns in the order of `categories_`.
+    Fitted, it has `categories_` (n,); `unseen_`; `model_`, the library's model; and, if it has states, `startprob_`
+    (m,), `transmat_` (m, m) and `emissionprob_` (m, n) with columns in the order of `categories_`.  After Baum-Welch,
+    `n_near_` tells how many starts came within 1 nat of the best.
 
     >>> X = [[0], [1], [0], [1], [0]] * 50
     >>> hmm = SpectralHMM(n_components=2, random_state=0).fit(X, lengths=[5] * 50)
@@ -201,9 +261,10 @@ class SpectralHMM(MarkovEstimator):
         n_components: int = 1,
         estimator: Literal["spectral", "em", "moments-em", "anchors"] = "moments-em",
         *,
-        n_init: int = 10,
+        n_init: int = STARTS,
         tol: float = 2e-5,
         n_iter: int = 1000,
+        categories: ArrayLike | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -211,6 +272,7 @@ class SpectralHMM(MarkovEstimator):
         self.n_init = n_init
         self.tol = tol
         self.n_iter = n_iter
+        self.categories = categories
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -229,106 +291,130 @@ class SpectralHMM(MarkovEstimator):
 
         states: (N,) or (N, m) what is known of the states; see this module.
 
-        Raises ValueError for objects that are not categories, for lengths that do not sum to N, for fewer positions
-        than states, for parameters out of range, and for missing rows or known states with an estimator without EM.
+        Raises ValueError for several columns, for objects that are not categories, for categories that `categories`
+        lacks, for lengths that do not sum to N, for fewer positions than states, for parameters out of range, and for
+        missing rows or known states with an estimator without EM.
         """
         checked("n_init", self.n_init, Count)
         if self._name not in _ESTIMATORS:
             raise ValueError(f"estimator must be one of {', '.join(_ESTIMATORS)}, not {self.estimator!r}")
-        given = validate_data(self, X, dtype=None)
-        is_missing = missing_in(given)
+        column = self._column(X, reset=True)
+        is_missing = missing_in(column)
         if is_missing.all():
             raise ValueError("all rows of X are missing")
-        x = categories_in(given[~is_missing])
-        self._check_counts(len(given))
-        allowed = allowed_states(states, len(given), int(self.n_components))
-        categories, number = np.unique(x, axis=0, return_inverse=True)
-        self.categories_ = categories[:, 0] if x.shape[1] == 1 else categories
-        numbers = np.full(len(given), -1)
-        numbers[~is_missing] = number.ravel()
-        cuts = np.cumsum(lengths_of(lengths, len(given), y))[:-1]
+        seen = categories_in(column[~is_missing])
+        self._check_counts(len(column))
+        allowed = allowed_states(states, len(column), int(self.n_components))
+        self.categories_ = np.unique(seen) if self.categories is None else named_categories(self.categories)
+        numbers = self._numbers(column)
+        count = np.bincount(numbers[numbers >= 0], minlength=len(self.categories_)).astype(np.float64)
+        unseen = Alphabet.unseen_tokens(count[count > 0])
+        self.unseen_ = unseen / (unseen + count.sum())
+        cuts = np.cumsum(lengths_of(lengths, len(column), y))[:-1]
         sequences = [row.tolist() for row in np.split(numbers, cuts)]
-        if allowed is None and not is_missing.any():
-            learnt = self._learn(sequences)
+        for name in {"startprob_", "transmat_", "emissionprob_", "n_near_"} & vars(self).keys():
+            delattr(self, name)
+        if allowed is not None or is_missing.any():
+            of_rows = np.ones((len(column), int(self.n_components)), dtype=bool) if allowed is None else allowed
+            self._learn_partly(sequences, np.split(of_rows, cuts))
         else:
-            of_rows = np.ones((len(given), int(self.n_components)), dtype=bool) if allowed is None else allowed
-            learnt = self._learn_partly(sequences, np.split(of_rows, cuts))
-        if learnt:
-            self.startprob_, self.transmat_, self.emissionprob_ = learnt
-        else:
-            for name in {"startprob_", "transmat_", "emissionprob_"} & vars(self).keys():
-                delattr(self, name)
-        self._warn_of_fewer(len(self.startprob_) if learnt else self.model_.grammar.n_states)
+            self._learn(sequences)
         return self
 
-    def _learn(self, sequences: list[list[int]]) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """Learn `model_` from sequences of the numbers of categories; return its states, if it has any."""
+    def _learn(self, sequences: list[list[int]]) -> None:
+        """Learn from sequences of the numbers of categories."""
         self.model_: Any
-        match self._name:
-            case "anchors":
-                words = ([str(x) for x in row] for row in sequences)
-                self.model_ = AnchorHMM.train(words, _anchor_options(self.n_components))
-                return _states_of(self.model_.hidden, self.model_.words)
-            case "spectral":
-                self.model_ = self._latent(sequences, "spectral", seed_of(self.random_state))
-                return None
-        first = seed_of(self.random_state)
-        models = [self._latent(sequences, "moments-em", first)] if self._name == "moments-em" else []
-        if not models or models[0].hidden.n_states < self.n_components:
-            models += [self._latent(sequences, "em", first + start) for start in range(self.n_init)]
-        self.model_ = max(models, key=lambda model: model.objective[-1])
-        return _states_of(self.model_.hidden, self.model_.observations.known)
+        if self._name == "anchors":
+            words = ([str(x) for x in row] for row in sequences)
+            self.model_ = AnchorHMM.train(words, _anchor_options(self.n_components))
+            self._take(self.model_.hidden, self.model_.words)
+            self._warn_of_fewer(len(self.startprob_))
+            return
+        self.model_ = LatentHMM.train(sequences, self._options(sequences, self._name))
+        n_states = self.model_.grammar.n_states
+        if self._name != "spectral":
+            self._take(self.model_.hidden, self.model_.observations.known)
+            hidden = HiddenMarkov(self.startprob_, self.transmat_, np.full(n_states, _STOP), self.emissionprob_)
+            n_states = supported_states(Sequences.of(sequences), hidden, self.tol * sum(map(len, sequences)))
+        self._warn_of_fewer(n_states)
 
-    def _learn_partly(
-        self, sequences: list[list[int]], allowed: list[BoolArray]
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Learn `model_` where categories are missing (-1) or states are known; allowed: (T_i, m) for each sequence."""
+    def _learn_partly(self, sequences: list[list[int]], allowed: list[BoolArray]) -> None:
+        """Learn where categories are missing (-1) or states are known; allowed: (T_i, m) for each sequence."""
         if self._name not in ("em", "moments-em"):
             raise ValueError(f"missing rows and known states need EM, not {self.estimator}; choose moments-em or em")
         rows = [[None if x < 0 else x for x in row] for row in sequences]
         known = [[frozenset(np.flatnonzero(each).tolist()) for each in row] for row in allowed]
-        first = seed_of(self.random_state)
-        models = [
-            LatentHMM.train_partly(rows, known, self._options(sequences, "em", first + start))
-            for start in range(self.n_init)
-        ]
-        self.model_ = max(models, key=lambda model: model.objective[-1])
-        return _states_of(self.model_.hidden, self.model_.observations.known)
+        self.model_ = LatentHMM.train_partly(rows, known, self._options(sequences, "em"))
+        self._take(self.model_.hidden, self.model_.observations.known)
 
-    def _options(self, sequences: list[list[int]], name: EstimatorName, seed: int) -> HMMOptions:
-        """Choose the settings of a latent hidden Markov model."""
+    def _options(self, sequences: list[list[int]], name: str) -> HMMOptions:
+        """Choose the settings of a latent hidden Markov model, which maximises the likelihood of observations alone."""
         mean_length = sum(map(len, sequences)) / len(sequences)
-        options = ESTIMATORS[name].with_settings(
-            n_states=int(self.n_components), iterations=self.n_iter, tolerance=self.tol * mean_length, seed=seed
+        estimator = EstimatorOptions(name, int(self.n_components)).with_settings(
+            iterations=self.n_iter, tolerance=self.tol * mean_length, seed=seed_of(self.random_state)
         )
-        return HMMOptions(options, choose_states=False)
+        if not isinstance(estimator, EM):
+            return HMMOptions(estimator, choose_states=False)
+        return HMMOptions(
+            estimator,
+            choose_states=False,
+            back_off=_BACK_OFF,
+            random_starts=int(self.n_init),
+            ends=False,
+            prior=False,
+        )
 
-    def _latent(self, sequences: list[list[int]], name: EstimatorName, seed: int) -> LatentHMM:
-        """Train a latent hidden Markov model."""
-        return LatentHMM.train(sequences, self._options(sequences, name, seed))
+    def _take(self, hidden: HiddenMarkov, names: Sequence[Any]) -> None:
+        """Keep the probabilities of a model whose first observations have the numbers `names` as their names."""
+        numbers = [int(name) for name in names]
+        emission = hidden.emission[:, : len(numbers)] / hidden.emission[:, : len(numbers)].sum(axis=1, keepdims=True)
+        self.startprob_ = hidden.initial
+        self.transmat_ = hidden.transition
+        self.emissionprob_ = np.zeros((len(emission), len(self.categories_)))
+        if n_unseen := len(self.categories_) - len(numbers):
+            self.emissionprob_[:] = self.unseen_ / n_unseen
+            emission *= 1.0 - self.unseen_
+        self.emissionprob_[:, numbers] = emission
+        if reached := getattr(self.model_, "reached", ()):
+            self.n_near_ = n_near(reached)
 
     @property
     def _has_states(self) -> bool:
         """Whether the fitted model has states."""
         return hasattr(self, "transmat_")
 
-    def _numbers(self, X: ArrayLike) -> IntArray:
-        """Number the categories (N,) of rows, -1 if a row is missing.
+    def _column(self, X: ArrayLike, *, reset: bool = False) -> NDArray[Any]:
+        """Check X, and return its one column (N,)."""
+        if isinstance(X, list | tuple) and len({len(row) for row in X if isinstance(row, list | tuple)}) > 1:
+            raise ValueError(f"the rows of X have different lengths; {_ONE_COLUMN}")
+        return self._one_column(validate_data(self, X, dtype=None, reset=reset))
 
-        Raises ValueError for a category that training has not seen.
+    def _one_column(self, given: NDArray[Any]) -> NDArray[Any]:
+        """Take the one column (N,) of X."""
+        if given.shape[1] != 1:
+            raise ValueError(f"X has {given.shape[1]} columns; {_ONE_COLUMN}")
+        return np.asarray(given[:, 0])
+
+    def _numbers(self, column: NDArray[Any]) -> IntArray:
+        """Number the categories (N,) of rows: -1 for a missing row, n for a category that fit has not seen.
+
+        Raises ValueError for categories of another kind than those of fit, and for one that `categories` lacks.
         """
-        given = validate_data(self, X, dtype=None, reset=False)
-        numbers = np.full(len(given), -1)
-        known = self.categories_.reshape(len(self.categories_), -1).tolist()
-        index = {tuple(category): number for number, category in enumerate(known)}
-        places = np.flatnonzero(~missing_in(given)).tolist()
-        rows = categories_in(given[places]).tolist() if places else []
-        for place, row in zip(places, rows, strict=True):
-            number = index.get(tuple(row))
-            if number is None:
-                category = ", ".join(map(repr, row))
-                raise ValueError(f"row {place} of X has the category {category}, which fit has not seen")
-            numbers[place] = number
+        numbers = np.full(len(column), -1)
+        places = np.flatnonzero(~missing_in(column))
+        given = categories_in(column[places]) if len(places) else self.categories_[:0]
+        if (given.dtype.kind == "U") != (np.asarray(self.categories_).dtype.kind == "U"):
+            raise ValueError(
+                f"row {places[0]} of X has the category {given[0].item()!r}, but the others are "
+                f"{_kind_of(self.categories_)}"
+            )
+        index = {category: number for number, category in enumerate(self.categories_.tolist())}
+        n = len(index)
+        numbers[places] = [index.get(category, n) for category in given.tolist()]
+        if self.categories is not None and (numbers == n).any():
+            at = int(np.argmax(numbers[places] == n))
+            category = given[at].item()
+            raise ValueError(f"row {places[at]} of X has the category {category!r}, which `categories` does not name")
         return numbers
 
     def _over_positions(self, X: ArrayLike) -> tuple[HiddenMarkov, FloatArray]:
@@ -338,33 +424,43 @@ class SpectralHMM(MarkovEstimator):
         """
         if not self._has_states:
             raise ValueError("the spectral estimator has no states; choose moments-em, em or anchors")
-        numbers = self._numbers(X)
+        numbers = self._numbers(self._column(X))
         stop = np.full(len(self.startprob_), _STOP)
-        emission = np.where(numbers < 0, 1.0, self.emissionprob_[:, numbers])
+        unseen = np.full((len(stop), 1), getattr(self, "unseen_", 0.0))
+        emission = np.concatenate([self.emissionprob_, unseen, np.ones_like(unseen)], axis=1)[:, numbers]
         model = HiddenMarkov(self.startprob_, self.transmat_, stop, emission)
         return model, np.full(len(numbers), -math.log(_STOP))
 
-    def score(
-        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, states: ArrayLike | None = None
-    ) -> float:
-        """Compute the natural logarithm of the probability of all sequences.
+    def score_sequences(
+        self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None
+    ) -> FloatArray:
+        """Compute the natural logarithm (T,) of the probability of each sequence.
 
         states: (N,) or (N, m) what is known of the states; see this module.
 
-        Raises ValueError for a category that `fit` has not seen, and for missing rows or known states with the
-        estimator "spectral".
+        Raises ValueError for missing rows or known states with the estimator "spectral".
         """
         check_is_fitted(self)
         if self._has_states or states is not None:
-            return super().score(X, y, lengths=lengths, states=states)
-        numbers = self._numbers(X)
+            return super().score_sequences(X, lengths, states)
+        numbers = self._numbers(self._column(X))
         if (numbers < 0).any():
             raise ValueError(f"row {int(np.argmin(numbers))} of X is missing; choose moments-em, em or anchors")
-        rows = np.split(numbers, np.cumsum(lengths_of(lengths, len(numbers), y))[:-1])
-        return float(-sum(self.model_.surprisal(row.tolist(), "nats").lexical.sum() for row in rows))
+        rows = np.split(numbers, np.cumsum(lengths_of(lengths, len(numbers)))[:-1])
+        log = np.array([-self.model_.surprisal(row.tolist(), "nats").lexical.sum() for row in rows])
+        # The model has one probability for all categories that it has not seen; those that have names share it.
+        seen = set(self.model_.observations.known)
+        n_unseen = max(len(self.categories_) - len(seen), 1)
+        return np.asarray(log - [math.log(n_unseen) * sum(x not in seen for x in row.tolist()) for row in rows])
+
+    @property
+    def _n_parameters(self) -> int:
+        """The number of free probabilities of emissions."""
+        m, n = self.emissionprob_.shape
+        return int(m * (n - 1))
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[NDArray[Any], IntArray | None]:
-        """Draw one sequence: its categories (n, d), and its states (n,), which are None for the spectral estimator.
+        """Draw one sequence: its categories (n, 1), and its states (n,), which are None for the spectral estimator.
 
         n_samples: n, the number of positions.
         """
@@ -374,13 +470,18 @@ class SpectralHMM(MarkovEstimator):
         checked("n_samples", n_samples, Count)
         rng = np.random.default_rng(seed_of(self.random_state if random_state is None else random_state))
         (drawn,) = self.model_.sample(1, rng, length=n_samples)
-        return self.categories_[drawn].reshape(n_samples, -1), None
+        return self.categories_[drawn][:, None], None
 
     def _emit(self, state: IntArray, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw the categories (n, d) of states (n,)."""
+        """Draw the categories (n, 1) of states (n,)."""
         n = self.emissionprob_.shape[1]
         drawn = [rng.choice(n, p=self.emissionprob_[h]) for h in state]
-        return self.categories_[drawn].reshape(len(state), -1)
+        return np.asarray(self.categories_[drawn][:, None])
+
+
+def _kind_of(categories: NDArray[Any]) -> str:
+    """Name the kind of categories."""
+    return "strings" if categories.dtype.kind == "U" else "integers"
 
 
 def _anchor_options(n_states: int) -> AnchorOptions:
@@ -393,6 +494,7 @@ def _anchor_options(n_states: int) -> AnchorOptions:
 
 _GAUSSIAN_ESTIMATORS = ("moments-em", "moments")
 _COVARIANCES = ("diag", "full")
+_DIVISIONS = 3  # ways to divide observations into cells, each of which gives a start
 
 
 class SpectralGaussianHMM(MarkovEstimator):
@@ -400,16 +502,18 @@ class SpectralGaussianHMM(MarkovEstimator):
 
     n_components: m, the number of states.
     covariance_type: the form of covariance matrices, "diag" or "full".
-    estimator: the way to learn.  "moments" is the method of moments: it is consistent for emissions of any form, but
-    needs many positions.  "moments-em" starts EM from its result: first on cells of the observations, then on the
-    observations themselves.
-    n_init: the number of ways to divide the observations into cells, of which the likeliest model is kept.
+    estimator: the way to learn.  "moments" is the method of moments, on cells into which observations are divided in
+    three ways; the likeliest model is kept.  It is consistent for emissions of any form, but needs many positions.
+    "moments-em" is EM from these three models and from random starts; all climb together, and the best three to the end
+    (`spectral_latent.estimation.starts`).
+    n_init: the number of random starts.
     min_covar: the smallest variance in any direction.
     tol: EM ends when the mean log-likelihood of a position rises by less than `tol` in an iteration.
     n_iter: the largest number of iterations of EM.
-    random_state: the source of the cells' first centres.
+    random_state: the source of random starts and of the cells' first centres.
 
-    Fitted, it has `startprob_` (m,), `transmat_` (m, m), `means_` (m, d) and `covars_` (m, d, d).
+    Fitted, it has `startprob_` (m,), `transmat_` (m, m), `means_` (m, d) and `covars_` (m, d, d).  After EM, `n_near_`
+    tells how many starts came within 1 nat of the best.
 
     >>> rng = np.random.default_rng(0)
     >>> X = np.tile([[0.0], [9.0]], (100, 1)) + rng.normal(size=(200, 1))
@@ -425,7 +529,7 @@ class SpectralGaussianHMM(MarkovEstimator):
         covariance_type: Literal["diag", "full"] = "diag",
         *,
         estimator: Literal["moments-em", "moments"] = "moments-em",
-        n_init: int = 3,
+        n_init: int = STARTS,
         min_covar: float = 1e-3,
         tol: float = 2e-5,
         n_iter: int = 1000,
@@ -471,10 +575,7 @@ class SpectralGaussianHMM(MarkovEstimator):
         if self._name == "moments" and allowed is not None:
             raise ValueError("the estimator moments cannot use known states; choose moments-em")
         sizes = lengths_of(lengths, len(x), y)
-        seeds = seed_of(self.random_state) + np.arange(self.n_init)
-        models = [self._learn(x, sizes, int(seed), allowed) for seed in seeds]
-        likelihoods = [_log_likelihood(model, x, sizes, allowed) for model in models]
-        best = models[int(np.argmax(likelihoods))]
+        best = self._learn(GaussianLearner(x, sizes, self.covariance_type, self.min_covar, allowed))
         self.startprob_ = best.initial
         self.transmat_ = best.transition
         self.means_ = best.means
@@ -488,17 +589,35 @@ class SpectralGaussianHMM(MarkovEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _learn(self, x: FloatArray, lengths: IntArray, seed: int, allowed: BoolArray | None) -> GaussianMarkov:
-        """Train a model on observations (N, d) of sequences of some lengths (T,)."""
-        options = EstimatorOptions(self.estimator, int(self.n_components)).with_settings(
-            iterations=self.n_iter, tolerance=self.tol * len(x) / len(lengths), seed=seed
+    def _learn(self, learner: GaussianLearner) -> GaussianMarkov:
+        """Train a model, by the method of moments or by EM from all starts."""
+        m = int(self.n_components)
+        first = seed_of(self.random_state)
+        options = EstimatorOptions(self.estimator, m).with_settings(
+            iterations=self.n_iter, tolerance=self.tol * len(learner.x) / len(learner.lengths)
         )
-        model = gaussian_moments(x, lengths, options, self.covariance_type, self.min_covar)
-        if allowed is not None and len(model.initial) < allowed.shape[1]:
-            raise ValueError(f"the data support {len(model.initial)} states, but {allowed.shape[1]} are known")
-        if isinstance(options, EM):
-            model, _ = gaussian_baum_welch(x, lengths, model, options, self.covariance_type, self.min_covar, allowed)
-        return model
+        starts = [
+            gaussian_moments(
+                learner.x, learner.lengths, options.with_settings(seed=seed), learner.kind, learner.min_covar
+            )
+            for seed in range(first, first + _DIVISIONS)
+        ]
+        for name in {"n_near_"} & vars(self).keys():
+            delattr(self, name)
+        if not isinstance(options, EM):
+            return max(starts, key=lambda model: learner.expect(model)[1])
+        if learner.allowed is not None:
+            starts = [start for start in starts if len(start.initial) == m]
+        starts += [learner.random(m, seed) for seed in range(first, first + int(self.n_init))]
+        climbed = climb_together(learner, map(learner.ordered, starts), options, self.tol * len(learner.x))
+        self.n_near_ = n_near(climbed.reached)
+        return climbed.model
+
+    @property
+    def _n_parameters(self) -> int:
+        """The number of free means and covariances."""
+        m, d = self.means_.shape
+        return int(m * (2 * d if self.covariance_type == "diag" else d + d * (d + 1) // 2))
 
     def _over_positions(self, X: ArrayLike) -> tuple[HiddenMarkov, FloatArray]:
         """Make a model that emits the number of each row with its density."""
@@ -510,9 +629,3 @@ class SpectralGaussianHMM(MarkovEstimator):
         noise = rng.normal(size=(len(state), self.means_.shape[1]))
         roots = np.linalg.cholesky(self.covars_)
         return np.asarray(self.means_[state] + np.einsum("nde,ne->nd", roots[state], noise))
-
-
-def _log_likelihood(model: GaussianMarkov, x: FloatArray, lengths: IntArray, allowed: BoolArray | None) -> float:
-    """Compute the log-likelihood of observations (N, d) of sequences of some lengths (T,), in allowed states (N, m)."""
-    hidden, lacking = model.over_positions(x)
-    return expectation([Sequences.of_lengths(lengths)], hidden.among(allowed)).log_likelihood + float(lacking.sum())

@@ -15,7 +15,7 @@ that every state has a pivot: an inside feature that occurs in no other state of
 | Σ w ⊗ x₂ ⊗ x₃ | - | the expected count of a rule with each choice of states |
 
 The pivots determine the matrix G^a, which the spectral estimator leaves unknown.  In the basis of the states, moments
-are the expected counts that EM computes by inference; here no inference is needed, and there are no local optima.  Both
+are the expected counts that EM computes by inference; pivots need no inference, and no start from which to climb.  Both
 x and w are linear maps of the projections, so that the moments can be mapped without a pass over the trees.
 
 The rows need no pass over the trees, either.  With Ω̂ = U σ Vᵀ and the scales s_i of slide 23, E[Vᵀψ | inside feature

@@ -19,6 +19,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import reduce
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -32,13 +33,15 @@ from spectral_latent.estimation import (
     parallel_map,
     silent,
 )
-from spectral_latent.estimation.em import Climb, has_converged
+from spectral_latent.estimation.em import Climb
+from spectral_latent.estimation.starts import Ascent
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["ChainCounts", "OpenPositions", "baum_welch", "expectation"]
+__all__ = ["ChainCounts", "ChainLearner", "OpenPositions", "baum_welch", "expectation", "supported_states"]
 
+_PAIRS = 45  # pairs of states that are tried as one: all pairs of ten states
 _POSITIONS = 1 << 13  # the number of positions, about, whose vectors are computed at a time
 
 
@@ -96,6 +99,26 @@ class ChainCounts:
         """The sum of the weights of the sequences."""
         return float(self.begins.sum())
 
+    def chain(self, initial: FloatArray, transition: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Compute the likeliest probabilities of first states (m,) and of next states (m, m).
+
+        initial, transition: the probabilities of states that are never visited, which they keep.
+        """
+        pairs = self.pairs.sum(axis=1, keepdims=True)
+        return _shares(self.begins, self.begins.sum(), initial), _shares(self.pairs, pairs, transition)
+
+    def merge(self, one: int, other: int) -> ChainCounts:
+        """Count two states as one."""
+        keep = np.delete(np.eye(self.begins.size), other, axis=1)  # (m, m - 1)
+        keep[other] = keep[one]
+        return replace(
+            self,
+            begins=self.begins @ keep,
+            ends=self.ends @ keep,
+            pairs=keep.T @ self.pairs @ keep,
+            emitted=self.emitted @ keep,
+        )
+
     def maximise(self, model: HiddenMarkov, prior: FloatArray | float = 0.0) -> HiddenMarkov:
         """Make the model under which these counts are likeliest: the M-step.
 
@@ -104,9 +127,10 @@ class ChainCounts:
         """
         visits = self.emitted.sum(axis=0)
         emitted = self.emitted.T + prior
+        initial, transition = self.chain(model.initial, model.transition)
         return HiddenMarkov(
-            initial=_shares(self.begins, self.begins.sum(), model.initial),
-            transition=_shares(self.pairs, self.pairs.sum(axis=1, keepdims=True), model.transition),
+            initial,
+            transition,
             stop=_shares(self.ends, visits, model.stop),
             emission=_shares(emitted, emitted.sum(axis=1, keepdims=True), model.emission),
         )
@@ -279,17 +303,49 @@ def expectation(
     return reduce(ChainCounts.__add__, parts)
 
 
+@dataclass(frozen=True)
+class ChainLearner:
+    """The steps of EM on sequences without tags (`estimation.Learner`).
+
+    shards: the sequences, in one part or several; iterated several times.
+    prior: (n,) pseudo-counts of observations in every state, so that rare ones are not learnt by heart; EM then finds
+    the likeliest model under a Dirichlet prior.  None for none.
+    positions: what is known of positions whose terminals are no observations; None if there are none.
+    ends: whether to learn where sequences end; if not, the probabilities of ends stay those of the start.
+    jobs: the number of workers.
+    """
+
+    shards: Iterable[Sequences]
+    prior: FloatArray | None = None
+    positions: OpenPositions | None = None
+    ends: bool = True
+    jobs: int | None = 1
+
+    def expect(self, model: HiddenMarkov) -> tuple[ChainCounts, float]:
+        """Compute the expected counts, and the log-likelihood plus the logarithm of the prior."""
+        counts = expectation(self.shards, model, self.jobs, self.positions)
+        return counts, counts.log_likelihood + _log_prior(model, self.prior)
+
+    def maximise(self, counts: ChainCounts, model: HiddenMarkov) -> HiddenMarkov:
+        """Make the model under which expected counts are likeliest."""
+        found = counts.maximise(model, 0.0 if self.prior is None else self.prior)
+        return found if self.ends else replace(found, stop=model.stop)
+
+    def beyond(self, before: HiddenMarkov, after: HiddenMarkov, stride: float) -> HiddenMarkov:
+        """Take the step of EM from one model to the next `stride` times as far."""
+        return before.beyond(after, stride)
+
+
 def baum_welch(
     shards: Iterable[Sequences],
     start: HiddenMarkov,
     options: Climb,
     *,
     prior: FloatArray | None = None,
-    positions: OpenPositions | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
 ) -> tuple[HiddenMarkov, tuple[float, ...]]:
-    """Train a hidden Markov model by EM from a given start.
+    """Train a hidden Markov model by EM from one given start, in the steps of EM itself.
 
     Returns the final model, and the log-likelihood of the sequences at the start and after each iteration.
 
@@ -298,9 +354,7 @@ def baum_welch(
     shards: sequences without tags, in one part or several; iterated several times.
     start: the model at the start.
     options: the settings; `iterations` and `tolerance` decide when EM stops.
-    prior: (n,) pseudo-counts of observations in every state, so that rare ones are not learnt by heart; EM then finds
-    the likeliest model under a Dirichlet prior, and the likelihood itself may fall.  None for none.
-    positions: what is known of positions whose terminals are no observations; None if there are none.
+    prior: (n,) pseudo-counts of observations in every state; see `ChainLearner`.
     listener: is told the log-likelihood at the start and after each iteration.
 
     Raises EstimationError if a sequence has probability zero, and ValueError for an observation that the model lacks.
@@ -311,20 +365,38 @@ def baum_welch(
     >>> found.emission.round(3), found.stop.round(3), round(log_likelihood[-1], 3)
     (array([[0.667, 0.333]]), array([0.333]), -3.819)
     """
-    model = start
-    counts = expectation(shards, model, jobs, positions)
-    log_likelihood = [counts.log_likelihood]
-    objective = [counts.log_likelihood + _log_prior(model, prior)]
+    ascent = Ascent(ChainLearner(shards, prior, jobs=jobs), start, grows=False)
+    log_likelihood = [ascent.statistics.log_likelihood]
     listener(Progress("EM", 0, options.iterations, log_likelihood[-1]))
-    for iteration in range(1, options.iterations + 1):
-        model = counts.maximise(model, 0.0 if prior is None else prior)
-        counts = expectation(shards, model, jobs, positions)
-        log_likelihood.append(counts.log_likelihood)
-        objective.append(counts.log_likelihood + _log_prior(model, prior))
-        listener(Progress("EM", iteration, options.iterations, log_likelihood[-1]))
-        if has_converged(objective, options.tolerance * counts.weight):
+    while ascent.n_iterations < options.iterations and not ascent.has_ended:
+        ascent.climb(1, options.tolerance * ascent.statistics.weight)
+        log_likelihood.append(ascent.statistics.log_likelihood)
+        listener(Progress("EM", ascent.n_iterations, options.iterations, log_likelihood[-1]))
+    return ascent.model, tuple(log_likelihood)
+
+
+def supported_states(sequences: Sequences, model: HiddenMarkov, least: float) -> int:
+    """Count the states of a model, less those without which sequences are as likely, but for `least` nats.
+
+    Pairs of states are counted as one state as long as that loses nothing; the most similar pairs are tried.
+
+    >>> same = HiddenMarkov(np.ones(2) / 2, np.ones((2, 2)) / 2, np.ones(2) / 2, np.array([[0.2, 0.8], [0.2, 0.8]]))
+    >>> supported_states(Sequences.of([[0, 1, 1, 1, 1]]), same, least=1e-6)
+    1
+    """
+    while model.n_states > 1:
+        counts = expectation([sequences], model)
+        pairs = combinations(range(model.n_states), 2)
+        emission = model.emission
+        for one, other in sorted(pairs, key=lambda pair: np.abs(emission[pair[0]] - emission[pair[1]]).sum())[:_PAIRS]:
+            merged = counts.merge(one, other).maximise(model.without(other))
+            merged = replace(merged, stop=np.delete(model.stop, other))
+            if expectation([sequences], merged).log_likelihood >= counts.log_likelihood - least:
+                model = merged
+                break
+        else:
             break
-    return model, tuple(log_likelihood)
+    return model.n_states
 
 
 def _log_prior(model: HiddenMarkov, prior: FloatArray | None) -> float:

@@ -1,4 +1,4 @@
-"""Learn hidden Markov models with Gaussian emissions, by moments (without local optima) and by EM from the result.
+"""Learn hidden Markov models with Gaussian emissions: by moments, and by EM from these and from random starts.
 
 | here | shape | meaning |
 | --- | --- | --- |
@@ -23,7 +23,7 @@ A number that is NaN is missing at random: densities are those of the other numb
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -31,15 +31,16 @@ import scipy
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation import Estimator, StateOptions
-from spectral_latent.estimation.em import Climb, has_converged
-from spectral_latent.sequence.baum_welch import expectation
+from spectral_latent.estimation.em import Climb
+from spectral_latent.estimation.starts import Ascent
+from spectral_latent.sequence.baum_welch import ChainCounts, expectation
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.sequence.model import LatentHMM
 from spectral_latent.sequence.options import HMMOptions
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["CovarianceType", "GaussianMarkov", "gaussian_baum_welch", "gaussian_moments"]
+__all__ = ["CovarianceType", "GaussianLearner", "GaussianMarkov", "gaussian_baum_welch", "gaussian_moments"]
 
 CovarianceType: TypeAlias = Literal["diag", "full"]
 
@@ -143,13 +144,17 @@ def _positive(covars: FloatArray, kind: CovarianceType, least: float) -> FloatAr
     return np.asarray(np.einsum("mde,me,mfe->mdf", vectors, np.maximum(values, least), vectors))
 
 
-def _cells(x: FloatArray, n_states: int, seed: int) -> IntArray:
-    """Find the nearest centre (N,) of each observation (N, d), after each column is scaled to variance one."""
+def _cells(x: FloatArray, k: int, seed: int) -> IntArray:
+    """Find the nearest of k centres (N,) of each observation (N, d), after each column is scaled to variance one."""
     scaled = (x - x.mean(axis=0)) / np.maximum(x.std(axis=0), TINY)
-    most = len(np.unique(x, axis=0))
-    k = min(max(_CELLS * n_states, 2), max(len(x) // _POSITIONS, n_states), most)
+    k = min(k, len(np.unique(x, axis=0)))
     _, cell = scipy.cluster.vq.kmeans2(scaled, k, minit="++", rng=np.random.default_rng(seed), missing="warn")
     return np.unique(cell, return_inverse=True)[1].astype(np.int64)
+
+
+def _without_gaps(x: FloatArray) -> FloatArray:
+    """Replace missing numbers (N, d) by the mean of their column, which is good enough for a start."""
+    return np.where(np.isnan(x), np.nanmean(x, axis=0), x)
 
 
 def gaussian_moments(
@@ -169,14 +174,18 @@ def gaussian_moments(
     >>> np.sort(model.means[:, 0]).round()
     array([0., 9.])
     """
-    x = np.where(np.isnan(x), np.nanmean(x, axis=0), x)
+    x = _without_gaps(x)
     sequences = Sequences.of_lengths(lengths)
     states = options.states
     if not isinstance(states, StateOptions):
         raise ValueError(f"{options!r} has no number of states")
-    cell = _cells(x, states.n_states, states.seed)
+    n_cells = min(max(_CELLS * states.n_states, 2), max(len(x) // _POSITIONS, states.n_states))
+    cell = _cells(x, n_cells, states.seed)
     rows = np.split(cell, sequences.start[1:-1])
-    of_cells = LatentHMM.train((row.tolist() for row in rows), HMMOptions(options, choose_states=False))
+    one_start = HMMOptions(
+        options, choose_states=False, random_starts=0
+    )  # others join with the observations themselves
+    of_cells = LatentHMM.train((row.tolist() for row in rows), one_start)
     hidden = of_cells.hidden
     known = np.argsort([int(str(name)) for name in of_cells.observations.known])
     emission = np.maximum(hidden.emission[:, known], _LEAST / len(known))[:, cell]
@@ -196,6 +205,75 @@ def gaussian_moments(
     return GaussianMarkov(initial, transition, means, _positive(covars, kind, min_covar))
 
 
+@dataclass(frozen=True, eq=False)
+class GaussianLearner:
+    """The steps of EM on observations of numbers (`estimation.Learner`); sequences end anywhere with equal probability.
+
+    x: (N, d) the observations of sequences, one sequence after the other.
+    lengths: (T,) the length of each sequence.
+    kind: the form of covariances.
+    min_covar: the smallest variance in any direction.
+    allowed: (N, m) whether each position may have each state; None if nothing is known.
+    """
+
+    x: FloatArray
+    lengths: IntArray
+    kind: CovarianceType
+    min_covar: float
+    allowed: BoolArray | None = None
+
+    def expect(self, model: GaussianMarkov) -> tuple[ChainCounts, float]:
+        """Compute the expected counts of states at all positions, and the log-likelihood."""
+        hidden, lacking = model.over_positions(self.x)
+        counts = expectation([Sequences.of_lengths(self.lengths)], hidden.among(self.allowed))
+        return counts, counts.log_likelihood + float(lacking.sum())
+
+    def maximise(self, counts: ChainCounts, model: GaussianMarkov) -> GaussianMarkov:
+        """Make the model under which expected counts are likeliest."""
+        visits = counts.emitted.sum(axis=0)
+        means, squares = model.expected(self.x, counts.emitted / np.maximum(visits, TINY))
+        covars = _positive(squares - means[:, :, None] * means[:, None, :], self.kind, self.min_covar)
+        initial, transition = counts.chain(model.initial, model.transition)
+        # A state that is never visited keeps its mean and covariances.
+        is_visited = visits > TINY
+        return GaussianMarkov(
+            initial,
+            transition,
+            np.where(is_visited[:, None], means, model.means),
+            np.where(is_visited[:, None, None], covars, model.covars),
+        )
+
+    def beyond(self, _before: GaussianMarkov, after: GaussianMarkov, _stride: float) -> GaussianMarkov:
+        """Stay at the step of EM: covariances that go further need not be covariances."""
+        return after
+
+    def ordered(self, model: GaussianMarkov) -> GaussianMarkov:
+        """Number the states of a start anew, so that those of known positions are near."""
+        if self.allowed is None:
+            return model
+        counts = replace(self, allowed=None).expect(model)[0]
+        is_known = ~self.allowed.all(axis=1)
+        together = counts.emitted[is_known].T @ self.allowed[is_known]
+        return model.order_states(np.argsort(scipy.optimize.linear_sum_assignment(together, maximize=True)[1]))
+
+    def random(self, n_states: int, seed: int) -> GaussianMarkov:
+        """Draw a start: its means and covariances are those of cells around random centres."""
+        x = _without_gaps(self.x)
+        cell = _cells(x, n_states, seed)
+        rng = np.random.default_rng(seed)
+        n_cells = int(cell.max()) + 1
+        of_cell = np.eye(n_cells)[cell] / np.bincount(cell)  # (N, k)
+        means = (of_cell.T @ x)[np.arange(n_states) % n_cells]
+        rest = x - (of_cell.T @ x)[cell]
+        covars = _positive((rest.T @ rest / len(x))[None], self.kind, self.min_covar)
+        return GaussianMarkov(
+            initial=np.full(n_states, 1.0 / n_states),
+            transition=rng.dirichlet(np.ones(n_states), n_states),
+            means=means,
+            covars=np.repeat(covars, n_states, axis=0),
+        )
+
+
 def gaussian_baum_welch(
     x: FloatArray,
     lengths: IntArray,
@@ -205,7 +283,7 @@ def gaussian_baum_welch(
     min_covar: float,
     allowed: BoolArray | None = None,
 ) -> tuple[GaussianMarkov, tuple[float, ...]]:
-    """Train a model by EM; return it, and the log-likelihood at the start and after each iteration.
+    """Train a model by EM from one start; return it, and the log-likelihood at the start and after each iteration.
 
     x: (N, d) the observations of sequences, one sequence after the other.
     lengths: (T,) the length of each sequence.
@@ -219,33 +297,7 @@ def gaussian_baum_welch(
     >>> found.means, round(log_likelihood[-1], 3)
     (array([[1.]]), -2.838)
     """
-    sequences = Sequences.of_lengths(lengths)
-    model = start
-    if allowed is not None:
-        hidden, _ = model.over_positions(x)
-        is_known = ~allowed.all(axis=1)
-        together = expectation([sequences], hidden).emitted[is_known].T @ allowed[is_known]
-        model = model.order_states(np.argsort(scipy.optimize.linear_sum_assignment(together, maximize=True)[1]))
-    log_likelihood: list[float] = []
-    for _ in range(options.iterations + 1):
-        hidden, lacking = model.over_positions(x)
-        hidden = hidden.among(allowed)
-        counts = expectation([sequences], hidden)
-        log_likelihood.append(counts.log_likelihood + float(lacking.sum()))
-        best = model
-        if has_converged(log_likelihood, options.tolerance * len(lengths)):
-            break
-        visits = counts.emitted.sum(axis=0)
-        weight = counts.emitted / np.maximum(visits, TINY)  # (N, m)
-        means, squares = model.expected(x, weight)
-        covars = _positive(squares - means[:, :, None] * means[:, None, :], kind, min_covar)
-        # A state that is never visited keeps its mean and covariances.
-        is_visited = visits > TINY
-        chain = counts.maximise(hidden)
-        model = GaussianMarkov(
-            chain.initial,
-            chain.transition,
-            np.where(is_visited[:, None], means, model.means),
-            np.where(is_visited[:, None, None], covars, model.covars),
-        )
-    return best, tuple(log_likelihood)
+    learner = GaussianLearner(x, lengths, kind, min_covar, allowed)
+    ascent = Ascent(learner, learner.ordered(start), grows=False)
+    ascent.climb(options.iterations, options.tolerance * len(lengths))
+    return ascent.model, tuple(ascent.objective)

@@ -22,6 +22,7 @@ import numpy as np
 from spectral_latent._compiled import check_column
 from spectral_latent._options import AtLeast, AtMost
 from spectral_latent.estimation.clustering import state_counts
+from spectral_latent.estimation.starts import beyond
 from spectral_latent.files import Axes, Shares
 from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
@@ -144,6 +145,30 @@ class HiddenMarkov:
         allowed: (N, m) whether each of N positions may have each state; None if nothing is known.
         """
         return self if allowed is None else replace(self, emission=self.emission * allowed.T)
+
+    def beyond(self, after: HiddenMarkov, stride: float) -> HiddenMarkov:
+        """Take the step from this model to another `stride` times as far; see `estimation.starts`.
+
+        after: the other model.
+        stride: the factor by which logarithms of probabilities move on.
+        """
+
+        def moved(name: str) -> FloatArray:
+            """Move the rows of one of the tables, and divide them by their sums."""
+            rows = beyond(getattr(self, name), getattr(after, name), stride)
+            return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
+
+        before, found = (np.stack([model.stop, 1.0 - model.stop], axis=1) for model in (self, after))
+        ends = beyond(before, found, stride)
+        stop = ends[:, 0] / ends.sum(axis=1)
+        return HiddenMarkov(moved("initial"), moved("transition"), stop, moved("emission"))
+
+    def without(self, state: int) -> HiddenMarkov:
+        """Leave out a state; what is left of each distribution does not sum to one."""
+        transition = np.delete(np.delete(self.transition, state, axis=0), state, axis=1)
+        vectors = (np.delete(each, state, axis=0) for each in (self.initial, self.stop, self.emission))
+        initial, stop, emission = vectors
+        return HiddenMarkov(initial, transition, stop, emission)
 
     def likeliest_states(self, sequences: Sequences) -> tuple[IntArray, float]:
         """Find the likeliest states (N,) of sequences by Viterbi's algorithm, and log p(states, sequences).

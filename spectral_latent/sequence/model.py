@@ -13,6 +13,7 @@ import numpy as np
 
 from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, checked, given_or
 from spectral_latent.estimation import EM, EstimationError, Listener, Random, silent
+from spectral_latent.estimation.starts import n_near
 from spectral_latent.files import Axes, plain
 from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import Lexicon, WordEncoder
@@ -36,7 +37,7 @@ from spectral_latent.sequence.judge import TagChoices, TagModel
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions, preset
 from spectral_latent.sequence.prediction import SequenceModel
 from spectral_latent.sequence.training import train_tagged
-from spectral_latent.sequence.untagged import train_open, train_untagged
+from spectral_latent.sequence.untagged import Untagged, train_open, train_untagged
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
@@ -380,6 +381,7 @@ class LatentHMM(
     members: the operators of the rules of a single tag, with the observations by their numbers.
     floor: ε of `prediction`: that of the options, or the chosen one if they have none; 0 for probabilities.
     empty: the probability of the empty sequence: its share of the sequences learnt from.
+    reached: the objective that each start of EM reached when it ended or was given up, the best first.
     Raises ValueError if the options have another ε.
 
     >>> model = LatentHMM.train(["abc", "abd"] * 500)
@@ -388,11 +390,12 @@ class LatentHMM(
     """
 
     kind: ClassVar[str] = "hmm"
-    later: ClassVar[frozenset[str]] = frozenset({"empty"})
+    later: ClassVar[frozenset[str]] = frozenset({"empty", "reached"})
 
     members: Annotated[tuple[SequenceGrammar[HMMOptions, Alphabet], ...], Axes(1)]
     floor: Annotated[float, AtLeast(0.0), Below(1.0)]
     empty: Annotated[float, AtLeast(0.0), Below(1.0)] = 0.0
+    reached: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -401,6 +404,11 @@ class LatentHMM(
             raise ValueError(f"the floor must be {wanted}, not {self.floor}")
         if self.grammar.has_tags:
             raise ValueError("a model of sequences has no tags")
+
+    @property
+    def n_near(self) -> int:
+        """The number of starts of EM that came within 1 nat of the best."""
+        return n_near(self.reached)
 
     @property
     def observations(self) -> Alphabet:
@@ -436,7 +444,6 @@ class LatentHMM(
         sequences: Iterable[Sequence[Hashable]],
         options: HMMOptions | None = None,
         *,
-        seconds: float = 50.0,
         weights: Iterable[float] | None = None,
         jobs: int | None = 1,
         listener: Listener = silent,
@@ -447,21 +454,16 @@ class LatentHMM(
         options: the settings of training; None to choose the estimator and the number of states: those under which
         a tenth of the sequences, held out, is likeliest.  The logger `spectral_latent.sequence.untagged` tells what was
         tried: the spectral estimator, and EM from the states of moments and from random ones.
-        seconds: the budget of EM in this choice, in CPU seconds of one core of a server of 2025; they are computed
-        from the sizes and not measured, so that the choice is the same everywhere.
 
         Raises EstimationError if all sequences are empty, or if an observation is not hashable.
         """
-        checked("seconds", seconds, Annotated[float, AtLeast(0.0)])
-        grammar, *others = train_untagged(
-            sequences,
-            checked("options", options, HMMOptions | None),
-            seconds=seconds,
-            weights=weights,
-            jobs=jobs,
-            listener=listener,
-        )
-        return LatentHMM((grammar,), *others)
+        checked("options", options, HMMOptions | None)
+        return LatentHMM._of(train_untagged(sequences, options, weights=weights, jobs=jobs, listener=listener))
+
+    @staticmethod
+    def _of(found: Untagged) -> LatentHMM:
+        """Make the model of what was learnt."""
+        return LatentHMM((found.grammar,), found.floor, found.empty, found.reached)
 
     @staticmethod
     def train_partly(
@@ -494,8 +496,7 @@ class LatentHMM(
             states = {state for entry in numbers for state in (entry if isinstance(entry, AbstractSet) else {entry})}
             most = max((state for state in states if isinstance(state, int)), default=0)
             options = HMMOptions(EM(Random(max(2, most + 1)), iterations=100, tolerance=1e-4), choose_states=False)
-        grammar, *others = train_open(sequences, known, options, listener=listener)
-        return LatentHMM((grammar,), *others)
+        return LatentHMM._of(train_open(sequences, known, options, listener=listener))
 
     @cached_property
     def hidden(self) -> HiddenMarkov:

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar
 from spectral_latent._names import PresetName
 from spectral_latent._options import AtLeast, AtMost, Below, Options, of_preset
 from spectral_latent.estimation import EM, Anchors, Clusters, Decomposition, Estimator, ProjectionOptions, Spectral
+from spectral_latent.estimation.starts import STARTS
 from spectral_latent.lexicon import JudgeOptions, LexiconOptions
 
 __all__ = ["HMMOptions", "TaggerOptions", "hmm_preset", "preset"]
@@ -58,6 +59,12 @@ class HMMOptions(Options):
     floor: ε of `prediction`: the least probability of an event, as a share of its probability in the model of one
     state; None for the ε that makes held-out sequences likeliest.  It bounds spectral estimates; other estimators give
     probabilities.
+    random_starts: the number of random starts of EM, which join the estimator's own; see `estimation.starts`.
+    ends: whether to learn where sequences end.  If not, each state ends a sequence with probability ½, so that the
+    probability of a sequence of n observations is ½ⁿ times that of its observations alone; this needs an estimator with
+    EM.
+    prior: whether EM has a prior: each state gets pseudo-counts of all observations, in all states together as many as
+    there are observations seen once.  If not, EM maximises the likelihood.
 
     >>> HMMOptions(Anchors())
     Traceback (most recent call last):
@@ -65,13 +72,19 @@ class HMMOptions(Options):
     ValueError: HMMOptions.estimator must not find states by anchors, as Anchors() does
     """
 
+    later: ClassVar[frozenset[str]] = frozenset({"random_starts", "ends", "prior"})
     estimator: Estimator = field(default_factory=lambda: Spectral(32))
     choose_states: bool = True
     back_off: Annotated[float, AtLeast(1e-9), AtMost(1e9)] = 1.0
     floor: Annotated[float, AtLeast(0.0), Below(1.0)] | None = None
+    random_starts: Annotated[int, AtLeast(0)] = STARTS
+    ends: bool = True
+    prior: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not self.ends and not isinstance(self.estimator, EM):
+            raise ValueError(f"HMMOptions.ends may be False for an estimator with EM alone, not for {self.estimator!r}")
         states = self.estimator.states
         if isinstance(states, Anchors):
             raise ValueError(f"HMMOptions.estimator must not find states by anchors, as {self.estimator!r} does")
@@ -112,8 +125,8 @@ def preset(name: PresetName) -> TaggerOptions:
 def hmm_preset(name: PresetName) -> HMMOptions:
     """Return the options of a model of sequences without tags, for `LatentHMM.train`.
 
-    "fast" and "accurate" begin EM from the states of the spectral model.  "fast" makes at most 100 iterations,
-    "accurate" continues until EM gains almost nothing.
+    "fast" and "accurate" begin EM from the states of the spectral model and from random ones, and keep the best.
+    "fast" makes at most 100 iterations from each, "accurate" continues until EM gains almost nothing.
 
     name: the name of the preset.
 

@@ -8,11 +8,11 @@ position.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from functools import cache, reduce
-from itertools import takewhile
+from itertools import chain, takewhile
 from numbers import Integral
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -23,8 +23,6 @@ from spectral_latent.estimation import (
     EM,
     SHARD_NODES,
     Columns,
-    CountsEstimator,
-    Decomposition,
     Estimate,
     EstimationError,
     Estimator,
@@ -47,18 +45,19 @@ from spectral_latent.estimation import (
     spectral_moments,
 )
 from spectral_latent.estimation.clustering import NodeClusters
+from spectral_latent.estimation.starts import Climbed, climb_together
 from spectral_latent.operators import Counts, ObservableOperators
-from spectral_latent.sequence.baum_welch import OpenPositions, baum_welch, expectation
+from spectral_latent.sequence.baum_welch import ChainLearner, OpenPositions, expectation
 from spectral_latent.sequence.conversion import Alphabet, Sequences, rows_of
 from spectral_latent.sequence.features import SequenceShard, StoredSequences, columns_of, untagged_shard
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov, position_counts
-from spectral_latent.sequence.options import HMMOptions
+from spectral_latent.sequence.options import HMMOptions, hmm_preset
 from spectral_latent.sequence.prediction import Predictor
 from spectral_latent.sequence.training import check_rows, join_grammar, with_back_off
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
-__all__ = ["choose_states_and_floor", "folds_of", "train_open", "train_untagged"]
+__all__ = ["Untagged", "choose_states_and_floor", "folds_of", "train_open", "train_untagged"]
 
 _log = logging.getLogger(__name__)
 
@@ -71,15 +70,13 @@ _ROUND = 100  # the least number of held-out sequences before a choice is given 
 _CLEAR = 4.0  # the number of standard errors by which a choice is clearly worse
 _CLEAR_NATS = 20.0  # and the least difference in nats, because rare sequences may make up for less
 _CHOICE_POSITIONS = 1 << 19  # the number of positions, about, on which the choices are made
+_PART = 1 << 12  # of these positions, the number that is added at a time
 _LEAST = 1e-3  # added to the probabilities of recovered states, because a zero may be an error
 
 _STATES = (2, 4, 8, 16, 32, 64)  # numbers of states of EM that are tried
-_STEP = 30  # iterations of EM between two looks at held-out sequences
-_STEPS = 10  # the largest number of looks
-_RESTARTS = 4  # further random starts with the best number of states
-_LAST = 10  # iterations on all sequences, after the choice
-_SECONDS = 4e-8  # of an iteration for each state of each position
-_MIXED = 1e-3  # the share of the frequencies of observations in emissions, before EM sees further sequences
+_CHOICE_STARTS = 4  # random starts for each number of states; the model itself has those of its options
+_CLIMB_POSITIONS = 1 << 16  # the number of positions, about, on which EM is tried
+_STOP = 0.5  # the probability of an end after every state, if ends are not learnt
 
 _Choice = TypeVar("_Choice", int, float)
 
@@ -133,25 +130,11 @@ class _Fold:
             return np.full(len(rows), -np.inf)
         return self.held_out.weight[part] * predictor.log_probabilities(rows)
 
-    def climb(self, estimator: EM, back_off: float, start: HiddenMarkov | None = None) -> _Climb:
-        """Run EM on the other sequences, from the start of an estimator or from a model that EM has reached."""
-        n_symbols = len(self.alphabet.known)
-        model, _ = _hidden_markov([self.kept], self.treebank, n_symbols, estimator, start=start)
-        smoothed = _with_unseen(model, self.treebank.counts, back_off)
-        return _Climb(estimator, model, expectation([self.held_out], smoothed).log_likelihood)
-
-
-class _Climb(NamedTuple):
-    """A hidden Markov model that EM has reached on the sequences of a fold.
-
-    estimator: the settings of EM.
-    model: the model.
-    nats: the log-likelihood of the held-out sequences under the model, smoothed.
-    """
-
-    estimator: EM
-    model: HiddenMarkov
-    nats: float
+    def climbed(self, options: HMMOptions) -> float:
+        """Train by EM on the other sequences, and compute the log-likelihood of those held out under the result."""
+        climbed = _hidden_markov([self.kept], self.treebank, len(self.alphabet.known), options)
+        smoothed = _with_unseen(climbed.model, self.treebank.counts, options)
+        return expectation([self.held_out], smoothed).log_likelihood
 
 
 def _projections(options: HMMOptions) -> ProjectionOptions:
@@ -215,15 +198,15 @@ def _rounds(n: int) -> list[tuple[int, slice]]:
     return rounds
 
 
-def _first_positions(shards: Iterable[Sequences]) -> Sequences:
-    """Join the first shards, until they have enough positions to choose on."""
+def _first_positions(shards: Iterable[Sequences], enough: int) -> Sequences:
+    """Join the first sequences, until they have enough positions to choose on."""
     parts: list[Sequences] = []
     n_positions = 0
-    for sequences in shards:
-        if n_positions >= _CHOICE_POSITIONS:
+    for part in chain.from_iterable(sequences.parts(_PART) for sequences in shards):
+        if n_positions >= enough:
             break
-        parts.append(sequences)
-        n_positions += len(sequences.terminal)
+        parts.append(part)
+        n_positions += len(part.terminal)
     return Sequences.join(parts)
 
 
@@ -236,7 +219,7 @@ def choose_states_and_floor(
     best one is given up before all folds are used.  Of equally good choices, the fewest states and the largest ε are
     taken.  Sequences beyond the first half million positions are not used.
     """
-    sequences = _first_positions(shards)
+    sequences = _first_positions(shards, _CHOICE_POSITIONS)
     n = sequences.n_sequences
     largest = _projections(options).n_states
     chooses_floor = options.floor is None and not options.estimator.probabilities
@@ -258,72 +241,63 @@ def choose_states_and_floor(
 
 
 def _choose_estimator(
-    shards: Iterable[Sequences], alphabet: Alphabet, seconds: float, jobs: int | None, listener: Listener
-) -> tuple[HMMOptions, HiddenMarkov | None]:
-    """Choose the options, by the likelihood of a tenth of the sequences, and train a model of states if EM is chosen.
+    shards: Iterable[Sequences], alphabet: Alphabet, jobs: int | None, listener: Listener
+) -> HMMOptions:
+    """Choose the options, by the likelihood of a tenth of the sequences.
 
-    The spectral estimator has its number of states and ε chosen.  EM starts from the states of moments and from random
-    ones, with about as many states, and with more or fewer as long as the held-out sequences become likelier.  With
-    the best number, further random starts are tried, and the best model of all climbs on as long as it gains.
-
-    seconds: the budget of EM, in CPU seconds that are computed from the sizes, so that the choice is the same anywhere.
+    The spectral estimator has its number of states and ε chosen.  EM, as in the preset "fast" but from fewer starts, is
+    tried with about as many states, and with more or fewer as long as the held-out sequences become likelier.
     """
-    sequences = _first_positions(shards)
+    sequences = _first_positions(shards, _CLIMB_POSITIONS)
     if sequences.n_sequences < 2 * _FOLDS:
-        return HMMOptions(), None
-    n_states, floor = choose_states_and_floor([sequences], alphabet, HMMOptions(), jobs, listener)
+        return HMMOptions()
+    n_states, floor = choose_states_and_floor(shards, alphabet, HMMOptions(), jobs, listener)
     options = HMMOptions(Spectral(n_states), choose_states=False, floor=floor)
     fold = _Fold.hold_out(sequences, 0, alphabet, HMMOptions(), jobs)
     n = float(fold.held_out.weight.sum())
-    nats = float(fold.log_likelihoods(slice(None), n_states, floor).sum())
-    _log.info("%r: %.4f nats a held-out sequence", options.estimator, nats / n)
-    found: list[_Climb] = []
-    spent = 0.0
+    found: dict[Estimator, float] = {}
 
-    def climb(start: CountsEstimator, model: HiddenMarkov | None = None) -> _Climb:
-        """Make the next iterations of EM, and tell what they have reached."""
-        nonlocal spent
-        reached = fold.climb(EM(start, iterations=_STEP, tolerance=1e-4), options.back_off, model)
-        spent += _STEP * _seconds(fold.kept, reached.model.n_states)
-        _log.info("%r, %d states: %.4f nats a held-out sequence", start, reached.model.n_states, reached.nats / n)
-        return reached
+    def is_better(estimator: Estimator, nats: float) -> bool:
+        """Note what an estimator has reached, and tell whether it is the best so far."""
+        _log.info("%r: %.4f nats a held-out sequence", estimator, nats / n)
+        is_best = nats > max(found.values(), default=-np.inf)
+        found[estimator] = nats
+        return is_best
 
-    def is_better(m: int) -> bool:
-        """Climb with m states from both starts, if there is budget, and tell whether this is the best so far."""
-        if found and spent + 2 * _STEP * _seconds(fold.kept, m) > seconds / 2:
-            return False
-        before = max((each.nats for each in found), default=-np.inf)
-        found.extend(climb(start) for start in (Decomposition(m), Random(m)))
-        return max(each.nats for each in found[-2:]) > before
+    def climbs(m: int) -> bool:
+        """Try EM with m states, and tell whether it is better than with the numbers of states before."""
+        fast = hmm_preset("fast")
+        chosen = replace(
+            fast,
+            estimator=fast.estimator.with_settings(n_states=m),
+            choose_states=False,
+            random_starts=_CHOICE_STARTS,
+        )
+        return is_better(chosen.estimator, fold.climbed(chosen))
 
-    # Begin near the number of states of the spectral estimator, or with fewer if the budget is small.
-    sizes = [m for m in _STATES if 2 * _STEP * _seconds(fold.kept, m) <= seconds / 2] or [_STATES[0]]
-    first = int(np.argmin(np.abs(np.log2(sizes) - np.log2(n_states))))
-    is_better(sizes[first])
-    n_larger = sum(1 for _ in takewhile(is_better, sizes[first + 1 :]))
-    if not n_larger:
-        sum(1 for _ in takewhile(is_better, reversed(sizes[:first])))
-    best = max(found, key=lambda each: each.nats)
-    m = best.model.n_states
-    for seed in range(1, 1 + _RESTARTS):
-        if spent + _STEP * _seconds(fold.kept, m) > seconds / 2:
-            break
-        best = max(best, climb(Random(m, seed=seed)), key=lambda each: each.nats)
-    n_steps = 1
-    while n_steps < _STEPS and spent + _STEP * _seconds(fold.kept, m) <= seconds:
-        further = climb(best.estimator.start, best.model)
-        if further.nats <= best.nats:
-            break
-        best = further
-        n_steps += 1
-    if best.nats <= nats:
-        return options, None
-    return replace(options, estimator=replace(best.estimator, iterations=n_steps * _STEP), floor=None), best.model
+    nearest = int(np.argmin(np.abs(np.log2(_STATES) - np.log2(n_states))))
+    climbs(_STATES[nearest])
+    if not sum(1 for _ in takewhile(climbs, _STATES[nearest + 1 :])):
+        sum(1 for _ in takewhile(climbs, reversed(_STATES[:nearest])))
+    best = max(found, key=lambda estimator: found[estimator])
+    if not is_better(options.estimator, float(fold.log_likelihoods(slice(None), n_states, floor).sum())):
+        return HMMOptions(best, choose_states=False)
+    return options
 
 
-def _seconds(sequences: Sequences, n_states: int) -> float:
-    """Compute the CPU seconds of an iteration of EM, on one core of a server of 2025."""
-    return len(sequences.terminal) * n_states * _SECONDS
+class Untagged(NamedTuple):
+    """What is learnt from sequences without tags.
+
+    grammar: the alphabet and the operators.
+    floor: ε of predictions.
+    empty: the share of empty sequences.
+    reached: the objective that each start of EM reached, the best first.
+    """
+
+    grammar: SequenceGrammar[HMMOptions, Alphabet]
+    floor: float
+    empty: float
+    reached: tuple[float, ...]
 
 
 class _UntaggedFormalism:
@@ -406,23 +380,62 @@ def _hidden_markov(
     sequences: Iterable[Sequences],
     treebank: Treebank,
     n_symbols: int,
-    estimator: Estimator,
+    options: HMMOptions,
     jobs: int | None = 1,
     listener: Listener = silent,
-    start: HiddenMarkov | None = None,
-) -> tuple[HiddenMarkov, tuple[float, ...]]:
-    """Learn the probabilities of a hidden Markov model, from a given start or that of the estimator, and by EM.
-
-    Returns the model, and the log-likelihood of the sequences at the start of EM and after each iteration.
-    """
-    if start is None:
-        seen = replace(treebank, priors=Priors(rules=treebank.priors.rules))  # only observations that were seen
-        pseudo = estimator.state_smoothing if isinstance(estimator, EM) else 0.0
-        start = estimator.start_chain(seen, _ChainStart(seen, n_symbols, pseudo, jobs), jobs, listener)
+) -> Climbed[HiddenMarkov]:
+    """Learn the probabilities of a hidden Markov model as the estimator does, and by EM if the estimator has it."""
+    estimator = options.estimator
+    seen = replace(treebank, priors=Priors(rules=treebank.priors.rules))  # only observations that were seen
+    pseudo = estimator.state_smoothing if isinstance(estimator, EM) else 0.0
+    first = estimator.start_chain(seen, _ChainStart(seen, n_symbols, pseudo, jobs), jobs, listener)
     if not isinstance(estimator, EM):
-        return start, ()
-    prior = _prior(treebank, n_symbols, start.n_states)
-    return baum_welch(sequences, start, estimator, prior=prior, jobs=jobs, listener=listener)
+        return Climbed(first, (), ())
+    return _climb([first], sequences, treebank, n_symbols, options, jobs=jobs, listener=listener)
+
+
+def _climb(
+    first: list[HiddenMarkov],
+    sequences: Iterable[Sequences],
+    treebank: Treebank,
+    n_symbols: int,
+    options: HMMOptions,
+    *,
+    positions: OpenPositions | None = None,
+    emitted: FloatArray | None = None,
+    jobs: int | None = 1,
+    listener: Listener = silent,
+) -> Climbed[HiddenMarkov]:
+    """Run EM from given starts and from random ones.
+
+    positions: what is known of positions whose terminals are no observations.
+    emitted: (m, n) how often states are known to emit each observation: random starts are near these emissions.
+    """
+    estimator = options.estimator
+    assert isinstance(estimator, EM)
+    observed = _observed(treebank, n_symbols)
+    n_states = int(estimator.states.n_states)
+    n_trees = treebank.counts.n_trees
+    # One of the random starts is the estimator's own, if it starts at random.
+    n_random = max(options.random_starts - (len(first) if isinstance(estimator.states, Random) else 0), 0)
+    seeds = np.random.SeedSequence(estimator.states.seed).generate_state(n_random)
+
+    def starts() -> Iterator[HiddenMarkov]:
+        """Make the starts one after another."""
+        yield from first
+        for seed in seeds.tolist():
+            yield HiddenMarkov.random(observed, n_trees, n_states, seed)
+
+    def prepared(start: HiddenMarkov) -> HiddenMarkov:
+        """Let a start have the known emissions and ends."""
+        if emitted is not None:
+            emission = emitted + start.emission * max(1.0, float(emitted.sum()) / n_states)
+            start = replace(start, emission=emission / emission.sum(axis=1, keepdims=True))
+        return start if options.ends else replace(start, stop=np.full(start.n_states, _STOP))
+
+    prior = _prior(treebank, n_symbols, n_states) if options.prior else None
+    learner = ChainLearner(sequences, prior, positions, options.ends, jobs)
+    return climb_together(learner, map(prepared, starts()), estimator, estimator.tolerance * n_trees, listener)
 
 
 def _prior(treebank: Treebank, n_symbols: int, n_states: int) -> FloatArray | None:
@@ -436,63 +449,68 @@ def _prior(treebank: Treebank, n_symbols: int, n_states: int) -> FloatArray | No
     return np.asarray(n_rare / n_states * observed / observed.sum()) if n_rare else None
 
 
-def _with_unseen(model: HiddenMarkov, counts: Counts, back_off: float) -> HiddenMarkov:
+def _with_unseen(model: HiddenMarkov, counts: Counts, options: HMMOptions) -> HiddenMarkov:
     """Let any state begin and end a sequence, follow any state, and emit the terminal of unseen observations."""
     m = model.n_states
     n_positions = float(counts.symbol[0])
     unseen = Alphabet.unseen_tokens(counts.leaf[:, 0])
     emission = np.concatenate([n_positions * model.emission, np.full((m, 1), unseen)], axis=1)
-    smoothed = model.smooth(np.full(m, 1.0 / m), n_positions, counts.n_trees, back_off)
-    return replace(smoothed, emission=emission / (n_positions + unseen))
+    smoothed = model.smooth(np.full(m, 1.0 / m), n_positions, counts.n_trees, options.back_off)
+    stop = smoothed.stop if options.ends else model.stop
+    return replace(smoothed, stop=stop, emission=emission / (n_positions + unseen))
 
 
 def train_untagged(
     sequences: Iterable[Iterable[Hashable]],
     options: HMMOptions | None = None,
     *,
-    seconds: float,
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> tuple[SequenceGrammar[HMMOptions, Alphabet], float, float]:
-    """Learn an alphabet, operators, ε and the share of empty sequences, from sequences that are read once.
-
-    Choices are made on the first half million positions.
+) -> Untagged:
+    """Learn from sequences that are read once.  Choices are made on the first half million positions.
 
     options: the settings; None to choose them.
-    seconds: the budget of EM in the choice of the settings.
     Raises EstimationError if all sequences are empty, or if an observation is not hashable.
     """
-    formalism = _UntaggedFormalism()
-    (treebank,) = read_treebanks(
-        check_rows(rows_of(sequences), may_be_empty=True), [formalism], weights=weights, jobs=jobs
-    )
-    alphabet = Alphabet(formalism.names.names)
-    back_off = given_or(HMMOptions(), options).back_off
-    treebank = with_back_off(treebank, 1, Priors(alphabet.smooth), back_off)
+    formalism, treebank, alphabet = _read(rows_of(sequences), options, weights, jobs)
     stored = StoredSequences(cast(Sequence[SequenceShard], treebank.shards))  # the formalism makes these shards
-    start = None
-    if options is None:
-        options, start = _choose_estimator(stored, alphabet, seconds, jobs, listener)
+    options = _choose_estimator(stored, alphabet, jobs, listener) if options is None else options
     plain = replace(options, estimator=options.estimator.with_settings(smoothing=None))
     n_states, floor = choose_states_and_floor(stored, alphabet, plain, jobs, listener)
-    estimator = plain.estimator.with_settings(n_states=n_states)
+    plain = replace(plain, estimator=plain.estimator.with_settings(n_states=n_states))
     if n_states > (n_positions := treebank.counts.symbol[0]):
         _log.warning("%d states are more than the %d observations to learn from", n_states, n_positions)
-    if not estimator.probabilities:
-        latent = estimate(treebank, estimator, jobs=jobs, listener=listener)
-    else:
-        if start is not None:
-            # Observations that only held-out sequences have get a small probability in each state.
-            emission = (1.0 - _MIXED) * start.emission + _MIXED * _observed(treebank, len(alphabet.known)) / n_positions
-            start = replace(start, emission=emission)
-            estimator = estimator.with_settings(iterations=_LAST)
-        model, objective = _hidden_markov(stored, treebank, len(alphabet.known), estimator, jobs, listener, start)
-        operators = _with_unseen(model, treebank.counts, back_off).operators()
-        latent = Estimate(operators, objective, log_likelihood=objective)
-    grammar = join_grammar(treebank, options, [None], alphabet, latent)
     empty = formalism.n_empty / (formalism.n_empty + treebank.counts.n_trees)
-    return grammar, 0.0 if latent.operators.probabilities else floor, empty
+    if plain.estimator.probabilities:
+        climbed = _hidden_markov(stored, treebank, len(alphabet.known), plain, jobs, listener)
+        return _finished(climbed, treebank, alphabet, options, empty)
+    latent = estimate(treebank, plain.estimator, jobs=jobs, listener=listener)
+    floor = 0.0 if latent.operators.probabilities else floor
+    return Untagged(join_grammar(treebank, options, [None], alphabet, latent), floor, empty, ())
+
+
+def _read(
+    rows: Iterable[list[Hashable]], options: HMMOptions | None, weights: Iterable[float] | None, jobs: int | None
+) -> tuple[_UntaggedFormalism, Treebank, Alphabet]:
+    """Read sequences, and add priors by which any observation may follow any other."""
+    formalism = _UntaggedFormalism()
+    (treebank,) = read_treebanks(check_rows(rows, may_be_empty=True), [formalism], weights=weights, jobs=jobs)
+    alphabet = Alphabet(formalism.names.names)
+    back_off = given_or(HMMOptions(), options).back_off
+    return formalism, with_back_off(treebank, 1, Priors(alphabet.smooth), back_off), alphabet
+
+
+def _finished(
+    climbed: Climbed[HiddenMarkov], treebank: Treebank, alphabet: Alphabet, options: HMMOptions, empty: float
+) -> Untagged:
+    """Join what is learnt of a model of states."""
+    for number, objective in enumerate(climbed.reached, start=1):
+        _log.info("start %d of %d reached %.2f", number, len(climbed.reached), objective)
+    operators = _with_unseen(climbed.model, treebank.counts, options).operators()
+    latent = Estimate(operators, climbed.objective)
+    reached = Estimate(operators, climbed.reached).rounded_objective
+    return Untagged(join_grammar(treebank, options, [None], alphabet, latent), 0.0, empty, reached)
 
 
 def train_open(
@@ -501,7 +519,7 @@ def train_open(
     options: HMMOptions,
     *,
     listener: Listener = silent,
-) -> tuple[SequenceGrammar[HMMOptions, Alphabet], float, float]:
+) -> Untagged:
     """Learn as `train_untagged` does, by EM from random states, where observations are missing or states are known.
 
     sequences: the observations of each sequence; None for one that is missing.
@@ -512,33 +530,43 @@ def train_open(
     estimator = options.estimator
     if not isinstance(estimator, EM):
         raise ValueError(f"known states and missing observations need an estimator with EM, not {estimator!r}")
-    m = int(estimator.states.n_states)
     rows = list(rows_of(sequences))
     entries: list[list[Any]] = [[None] * len(row) for row in rows] if known is None else [list(row) for row in known]
+    _, treebank, alphabet = _read(([x for x in row if x is not None] for row in rows), options, None, 1)
+    terminals, positions, emitted = _open_positions(rows, entries, alphabet, int(estimator.states.n_states))
+    full = Sequences.of([row for row in terminals if row])
+    at_random = Random(n_states=estimator.states.n_states, seed=estimator.states.seed)
+    own = replace(options, estimator=replace(estimator, start=at_random), random_starts=max(options.random_starts, 1))
+    climbed = _climb(
+        [], [full], treebank, len(alphabet.known), own, positions=positions, emitted=emitted, listener=listener
+    )
+    return _finished(climbed, treebank, alphabet, options, sum(not row for row in rows) / len(rows))
+
+
+def _open_positions(
+    rows: list[list[Any]], entries: list[list[Any]], alphabet: Alphabet, n_states: int
+) -> tuple[list[list[int]], OpenPositions, FloatArray]:
+    """Number the terminals of sequences, and after the observations the kinds of positions of which more is known.
+
+    Also returns how often each state is known to emit each observation, (m, n).
+    """
     if len(entries) != len(rows):
         raise EstimationError(f"{len(rows)} sequences have states of {len(entries)}; give None for unknown ones")
+    n = len(alphabet.known)
+    kinds: dict[tuple[int, frozenset[int]], int] = {}
+    every = frozenset(range(n_states))
+    emitted = np.zeros((n_states, n))
+    terminals = []
     for number, (row, of_row) in enumerate(zip(rows, entries, strict=True), start=1):
         if len(row) != len(of_row):
             raise EstimationError(f"sequence {number} has {len(row)} observations, and states for {len(of_row)}")
-    formalism = _UntaggedFormalism()
-    seen = ([x for x in row if x is not None] for row in rows)
-    (treebank,) = read_treebanks(check_rows(seen, may_be_empty=True), [formalism])
-    alphabet = Alphabet(formalism.names.names)
-    n = len(alphabet.known)
-    treebank = with_back_off(treebank, 1, Priors(alphabet.smooth), options.back_off)
-    # Number the kinds of open positions after the observations.
-    kinds: dict[tuple[int, frozenset[int]], int] = {}
-    every = frozenset(range(m))
-    emitted = np.zeros((m, n))
-    terminals = []
-    for number, (row, of_row) in enumerate(zip(rows, entries, strict=True), start=1):
         numbers = alphabet.terminals_of(row).tolist()
         for place, (x, entry) in enumerate(zip(numbers, of_row, strict=True)):
             allowed = every if entry is None else frozenset(entry if isinstance(entry, AbstractSet) else {entry})
             if not allowed or not allowed <= every or not all(isinstance(state, Integral) for state in allowed):
                 raise EstimationError(
-                    f"sequence {number}, position {place + 1}: {entry!r:.60} is neither a state from 0 to {m - 1} nor "
-                    f"a set of states nor None"
+                    f"sequence {number}, position {place + 1}: {entry!r:.60} is neither a state from 0 to "
+                    f"{n_states - 1} nor a set of states nor None"
                 )
             observation = x if x < n else -1
             if len(allowed) == 1 and observation >= 0:
@@ -548,17 +576,8 @@ def train_open(
         terminals.append(numbers)
     positions = OpenPositions(
         np.array([observation for observation, _ in kinds], dtype=np.int64),
-        np.array([[state in allowed for state in range(m)] for _, allowed in kinds], dtype=np.bool_).reshape(-1, m),
+        np.array([[state in allowed for state in range(n_states)] for _, allowed in kinds], dtype=np.bool_).reshape(
+            -1, n_states
+        ),
     )
-    observed = _observed(treebank, n)
-    start = HiddenMarkov.random(observed, treebank.counts.n_trees, m, getattr(estimator.start, "seed", 0))
-    # Let each state begin near the observations that it is known to have.
-    emission = emitted + start.emission * max(1.0, float(emitted.sum()) / m)
-    start = replace(start, emission=emission / emission.sum(axis=1, keepdims=True))
-    full = Sequences.of([row for row in terminals if row])
-    prior = _prior(treebank, n, m)
-    model, objective = baum_welch([full], start, estimator, prior=prior, positions=positions, listener=listener)
-    operators = _with_unseen(model, treebank.counts, options.back_off).operators()
-    latent = Estimate(operators, objective, log_likelihood=objective)
-    grammar = join_grammar(treebank, options, [None], alphabet, latent)
-    return grammar, 0.0, sum(not row for row in rows) / len(rows)
+    return terminals, positions, emitted

