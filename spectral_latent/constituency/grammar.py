@@ -72,6 +72,7 @@ class PhraseItems(NamedTuple):
 
     options: the settings of the grammar, which choose the signs of posteriors.
     forest: the I items, with a component for each of the T sentences.
+    factors: (I,) the factor of each item, for every derivation that has the item: 1 - ε for a phrase.
     parts: the span of each item with the number of its chain of labels; the label is -1 for a bar, which is a part of a
     phrase.  All items of a sentence that the grammar does not derive have the posterior 0.
     is_derived: (T,) whether the grammar derives each sentence: whether the weights of its derivations do not sum to 0.
@@ -80,6 +81,7 @@ class PhraseItems(NamedTuple):
     options: GrammarOptions
     operators: ObservableOperators
     forest: Forest
+    factors: FloatArray
     parts: Parts
     is_derived: BoolArray
 
@@ -87,7 +89,8 @@ class PhraseItems(NamedTuple):
         """Keep the roots and the items whose posterior is above a limit, and the derivations from kept items alone."""
         keep = np.abs(self.parts.posterior) > least
         keep[self.forest.root] = True
-        return self._replace(forest=self.forest.restrict(keep), parts=self.parts.take(keep))
+        forest, factors = self.forest.restrict(keep), self.factors[keep]
+        return self._replace(forest=forest, factors=factors, parts=self.parts.take(keep))
 
     def constituents(self) -> Parts:
         """List the constituents with their posteriors; a chain may occur several times over the same words."""
@@ -105,7 +108,7 @@ class PhraseItems(NamedTuple):
         """
         row = chains.find(self.parts)
         of_item, is_derived = _posteriors(
-            self.options, self.operators, self.forest, self.parts.sentence, np.append(factors, 1.0)[row]
+            self.options, self.operators, self.forest, self.parts.sentence, self.factors * np.append(factors, 1.0)[row]
         )
         known = np.flatnonzero(row >= 0)
         posterior = np.bincount(row[known], of_item[known], minlength=len(factors))
@@ -138,11 +141,11 @@ def _posteriors(
     operators: ObservableOperators,
     forest: Forest,
     sentence: IntArray,
-    factors: FloatArray | None = None,
+    factors: FloatArray,
 ) -> tuple[FloatArray, BoolArray]:
     """Compute the posteriors of the items of T sentences, (I,), and whether each sentence has a derivation, (T,).
 
-    factors: (I,) the factor of each item, as in `inference.inside`; None if all factors are 1.
+    factors: (I,) the factor of each item, as in `inference.inside`.
     """
     inside_vectors = inside(operators, forest, factors)
     outside_vectors = outside(operators, forest, inside_vectors, factors)
@@ -261,9 +264,10 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         sentence = charts.grammar.sentence_of(first)
         start = charts.grammar.start[sentence]
         chain = np.where(self._are_parts(charts, forest, first, end), -1, self._chain_of[forest.symbol])
-        posterior, is_derived = _posteriors(self.options, charts.grammar.latent, forest, sentence)
+        factors = self._factors_of(charts, forest, first, end)
+        posterior, is_derived = _posteriors(self.options, charts.grammar.latent, forest, sentence, factors)
         parts = Parts(sentence, first - start, end - start, chain, posterior)
-        return PhraseItems(self.options, charts.grammar.latent, forest, parts, is_derived)
+        return PhraseItems(self.options, charts.grammar.latent, forest, factors, parts, is_derived)
 
     def most_frequent_tags(self, sentence: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.
@@ -326,9 +330,22 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         """
         charts = self.charts_of(inputs)
         forest, first, end = charts.joined()
-        is_phrase = (end - first > 1) & ~self._are_parts(charts, forest, first, end)
-        factors = np.where(is_phrase, 1.0 - self.options.rows, 1.0)
+        factors = self._factors_of(charts, forest, first, end)
         return WeighedForest(charts.grammar.latent, charts.possible(forest), factors=factors)
+
+    @property
+    def factors(self) -> tuple[FloatArray, FloatArray]:
+        """The factors (S,) of derivations for each node with children, and for each root.
+
+        A phrase has rules, and not a row of children, with probability 1 - ε; a bar at the root stands for its phrase.
+        """
+        of_phrase = 1.0 - self.options.rows
+        return np.where(self.is_bar, 1.0, of_phrase), np.where(self.is_bar, of_phrase, 1.0)
+
+    def _factors_of(self, charts: Charts, forest: Forest, first: IntArray, end: IntArray) -> FloatArray:
+        """Compute the factor of each item (I,) of charts: 1 - ε for a phrase, which is no word and no part."""
+        is_phrase = (end - first > 1) & ~self._are_parts(charts, forest, first, end)
+        return np.where(is_phrase, 1.0 - self.options.rows, 1.0)
 
     def _are_parts(self, charts: Charts, forest: Forest, first: IntArray, end: IntArray) -> BoolArray:
         """Tell which items (I,) are parts of phrases; a bar @X over all words of a sentence stands for its phrase X."""

@@ -33,7 +33,7 @@ from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Neighbo
 from spectral_latent.grammar._inside_chart import LimitError
 from spectral_latent.grammar.forests import Charts, PrunedChart, SentenceGrammar, prune_chart
 from spectral_latent.grammar.options import GrammarOptions, Limits
-from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
+from spectral_latent.grammar.prefixes import Items, LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import EncodedWords, Lexicon, SpellingModel, WordCounts, WordEncoder, smooth_emissions
@@ -312,11 +312,19 @@ class LatentGrammar(
         any_words = CoarseLeaves.of(grammar.coarse, np.full(n, grammar.words.any_word))
         yield self._all_rules, leaves.with_others(any_words), 0.0, None
 
+    @property
+    def factors(self) -> tuple[FloatArray, FloatArray]:
+        """The factors (S,) of derivations for each node with children, and for each root; 1 unless charts lack rules.
+
+        They are the probabilities that charts have the rules of a node.
+        """
+        return np.ones(len(self.symbols)), np.ones(len(self.symbols))
+
     @cached_property
     def _left_corners(self) -> tuple[CoarseGrammar, LeftCorners, LeftCorners]:
         """The normalised coarse grammar, its left corners, and the left corners of the normalised latent grammar."""
-        both = map(ObservableOperators.probabilities_of, (self.coarse, self.operators))
-        coarse, latent = map(LeftCorners.compute, both)
+        coarse = LeftCorners.compute(ObservableOperators.probabilities_of(self.coarse))
+        latent = LeftCorners.compute(ObservableOperators.probabilities_of(self.operators), *self.factors)
         return CoarseGrammar.of(coarse.operators, self.prior), coarse, latent
 
     def prefixes(self, words: Sequence[str], tags: IntArray | None = None) -> Prefixes:
@@ -361,15 +369,26 @@ class LatentGrammar(
         grammar, coarse, latent = self._left_corners
         encoded = self._encode([words], tags)
         leaves = CoarseLeaves.of(encoded.restrict(coarse.operators), encoded.word)
+        operators = encoded.restrict(latent.operators)
         limits = self.options.limits
+        deadline = limits.deadline
         threshold = self.options.threshold * _WIDER
+
+        def find(kept: Items | None = None) -> LatentPrefixes:
+            """Find the prefixes, with some items kept."""
+            spans = prefix_forest(grammar, coarse, leaves, threshold, limits.items, deadline, kept)
+            return LatentPrefixes.compute(operators, latent, leaves, spans)
+
         try:
             self._check_length(len(words))
-            spans = prefix_forest(grammar, coarse, leaves, threshold, limits.items, limits.deadline)
+            prefixes = find()
+            if not prefixes.is_whole:
+                forest, first, end = self.charts([words], tags).joined()
+                prefixes = find(Items(forest.symbol, first, end))
         except LimitError as error:
             warnings.warn(f"{error}, and has no surprisal; divide the sentence, or raise the limit", RuntimeWarning, 3)
             return None
-        return LatentPrefixes.compute(encoded.restrict(latent.operators), latent, leaves, spans)
+        return prefixes
 
     def most_frequent_symbols(self, grammar: SentenceGrammar) -> IntArray:
         """Find the symbol over each word (n,) that has the largest share of the word's nodes in the treebank.

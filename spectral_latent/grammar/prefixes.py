@@ -7,6 +7,9 @@ the probabilities with the latent grammar, over the items that are left.
 
 `inference.sums` defines forward vectors f_i, inside vectors α_ij and prefixes.  Both passes divide f_j by
 2^scale[j], the coarse probability of words 0 ... j-1, and α_ij by 2^(scale[j] - scale[i]), so that nothing underflows.
+
+If no tree over the whole sentence is left, both passes are repeated, and keep the items of its chart as well
+(`forests`).  So a sentence with a tree in its chart has a finite surprisal.
 """
 
 from __future__ import annotations
@@ -23,12 +26,9 @@ from spectral_latent.grammar._inside_chart import LimitError
 from spectral_latent.inference import LeftCorners, inside
 from spectral_latent.model.surprisal import NextWords, Prefixes
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, Forest, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
 
-__all__ = ["LatentPrefixes", "PrefixForest", "prefix_forest"]
-
-
-_WORDS = 16  # the number of words between two checks of the deadline
+__all__ = ["Items", "LatentPrefixes", "PrefixForest", "prefix_forest"]
 
 
 class PrefixForest(NamedTuple):
@@ -44,6 +44,14 @@ class PrefixForest(NamedTuple):
     first: IntArray
     end_ptr: IntArray
     scale: FloatArray
+
+
+class Items(NamedTuple):
+    """I symbols over words first ... end - 1 each; all columns are (I,)."""
+
+    symbol: IntArray
+    first: IntArray
+    end: IntArray
 
 
 class _Chart(NamedTuple):
@@ -62,6 +70,7 @@ def _add_column(
     j: int,
     forward: FloatArray,
     threshold: float,
+    kept: BoolArray,
     scores: FloatArray,
     item_of: IntArray,
 ) -> tuple[IntArray, int]:
@@ -69,6 +78,7 @@ def _add_column(
 
     end_ptr: (n + 2,) the first item that ends at each word, up to word j + 1.
     forward: (n + 1, S) the forward vectors, of which f_0 ... f_j are computed.
+    kept: (n, S) the items, by first word and symbol, that are kept although they are below the threshold.
     scores: (n, S) inside scores by first word and symbol; only row j, the leaf rules of word j, is not zero, and all
     are zero in the end.
     item_of: (n, S) room for the number of each item by first word and symbol; -1 everywhere before and after.
@@ -83,7 +93,7 @@ def _add_column(
         for c in range(len(grammar.root)):
             score = scores[k, c]
             scores[k, c] = 0.0
-            if score == 0.0 or forward[k, c] * score < threshold:
+            if score == 0.0 or (forward[k, c] * score < threshold and not kept[k, c]):
                 continue
             chart.symbol[size] = c
             chart.first[size] = k
@@ -135,11 +145,13 @@ def prefix_forest(
     threshold: float,
     most: int,
     deadline: float = math.inf,
+    kept: Items | None = None,
 ) -> PrefixForest:
     """Build the forest of the items that are likely given the words before their end.
 
     The forest ends before the first word that has probability 0 after the words before it.
 
+    kept: items that are kept even if they are unlikely.
     Raises LimitError if the forest has more items, or is not complete at the deadline.
     """
     n = len(leaves.start) - 1
@@ -151,6 +163,7 @@ def prefix_forest(
     end_ptr = np.zeros(n + 2, dtype=np.int64)
     scores = np.zeros((n, n_symbols))
     item_of = np.full((n, n_symbols), -1)
+    is_kept = np.zeros((n, n_symbols), dtype=np.bool_)
     edges = [np.empty((0, 4), dtype=np.int64)]
     for j in range(n):
         of_word = slice(leaves.start[j], leaves.start[j + 1])
@@ -164,10 +177,14 @@ def prefix_forest(
         np.add.at(scores[j], tags, leaves.weight[of_word] / probability)
         begin = end_ptr[j + 1]
         chart = _with_room(chart, begin + (j + 1) * n_symbols)
-        binary, size = _add_column(grammar, chart, end_ptr, j, forward[:, :, 0], threshold, scores, item_of)
+        if kept is not None:
+            of_column = kept.end == j + 1
+            is_kept[:] = False
+            is_kept[kept.first[of_column], kept.symbol[of_column]] = True
+        binary, size = _add_column(grammar, chart, end_ptr, j, forward[:, :, 0], threshold, is_kept, scores, item_of)
         if size > most:
             raise LimitError(f"the chart of {n} words under {n_symbols} symbols has more than {most} items")
-        if j % _WORDS == 0 and time.thread_time() > deadline:
+        if time.thread_time() > deadline:
             raise LimitError(f"the chart of {n} words under {n_symbols} symbols takes too long")
         end_ptr[j + 2] = size
         column = slice(begin, size)
@@ -222,8 +239,9 @@ class LatentPrefixes(NamedTuple):
         """Compute the vectors of the items and prefixes."""
         reached = len(spans.scale) - 1
         end = np.repeat(np.arange(reached + 1), np.diff(spans.end_ptr))
+        factors = np.where(end - spans.first > 1, corners.of_node[spans.forest.symbol], 1.0)
         # An item over words i ... j-1 is kept as α_ij / 2^(scale[j] - scale[i]); its exponent is multiplied in.
-        vectors, exponents = inside(operators, spans.forest)
+        vectors, exponents = inside(operators, spans.forest, factors)
         vectors *= np.exp2(exponents - (spans.scale[end] - spans.scale[spans.first]))[:, None]
         forward = np.zeros((reached + 1, *corners.first.shape))
         forward[0] = corners.first
@@ -232,10 +250,18 @@ class LatentPrefixes(NamedTuple):
             forward[j] = corners.after(forward, spans.first[column], spans.forest.symbol[column], vectors[column])
         return LatentPrefixes(operators, corners, leaves, spans, vectors, end, forward)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether some tree over all words is left."""
+        n = len(self.leaves.start) - 1
+        return len(self.forward) == n + 1 and self._sentence(n) > 0.0
+
     def _sentence(self, n: int) -> float:
         """Compute the probability that the first n words are a whole sentence, divided by 2^scale[n]."""
         roots = np.flatnonzero((self.spans.first == 0) & (self.end == n))
-        return float(np.sum(self.operators.root[self.spans.forest.symbol[roots]] * self.inside[roots]))
+        symbol = self.spans.forest.symbol[roots]
+        root = self.operators.root[symbol] * self.corners.of_root[symbol, None]
+        return float(np.sum(root * self.inside[roots]))
 
     def probabilities(self) -> Prefixes:
         """Compute the probabilities of all prefixes."""
@@ -261,7 +287,7 @@ class LatentPrefixes(NamedTuple):
         return Prefixes(log_words, log_tags, float(log_sentence))
 
     def next_words(self, n_terminals: int) -> NextWords:
-        """Compute the probabilities of the X terminals, and of the end, after each prefix."""
+        """Compute the probabilities of the X terminals, and of the end, after each prefix; they sum to 1."""
         grammar = self.corners.operators
         symbol, terminal = grammar.rules.leaf.T
         following = np.full((len(self.leaves.start), n_terminals + 1), np.nan)

@@ -177,6 +177,8 @@ class LeftCorners:
     total: (S, M) the sums Z over all trees of each state.
     first: (S, M) the forward vector f_0, before the first terminal.
     factors: the factors of the transpose of I - P.
+    of_node: (S,) a factor of the rules of each symbol with children, for each node that begins before a terminal.
+    of_root: (S,) a factor of each symbol at the root.
     by_left: (R2,) the binary rules, sorted by left child.
     left_ptr: (S + 1,) the rules with left child b are by_left[left_ptr[b]] ... by_left[left_ptr[b+1] - 1].
     """
@@ -186,18 +188,25 @@ class LeftCorners:
     total: FloatArray
     first: FloatArray
     factors: scipy.sparse.linalg.SuperLU
+    of_node: FloatArray
+    of_root: FloatArray
     by_left: IntArray
     left_ptr: IntArray
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the operators alone, because the factors of SciPy cannot be pickled; a copy computes them again."""
-        return LeftCorners.compute, (self.operators,)
+        return LeftCorners.compute, (self.operators, self.of_node, self.of_root)
 
     @staticmethod
-    def compute(operators: ObservableOperators) -> LeftCorners:
+    def compute(
+        operators: ObservableOperators, of_node: FloatArray | None = None, of_root: FloatArray | None = None
+    ) -> LeftCorners:
         """Compute the left corners of a grammar.
 
         operators: the grammar; the rules of each state must sum to one, as in `normalised` operators.
+        of_node: (S,) the factors of rules, from 0 to 1: the probability that a node has children by the rules, and not
+        by others that are unknown here; nodes that are still to come have the sum Z.  Ones if not given.
+        of_root: (S,) the factors of roots, from 0 to 1; ones if not given.
 
         Raises ValueError if the numbers are not probabilities, or if there are unary rules.
 
@@ -215,13 +224,16 @@ class LeftCorners:
             raise ValueError("left corners are those of binary rules, and there are unary rules")
         leaf_total = row_sums(operators.rules.leaf[:, 0], operators.leaf, operators.n_symbols)
         total = _finite(operators, leaf_total)
+        of_node = np.ones(operators.n_symbols) if of_node is None else of_node
+        of_root = np.ones(operators.n_symbols) if of_root is None else of_root
         to_left, _ = mean_children(operators, total)
+        to_left = scipy.sparse.csc_array(scipy.sparse.diags_array(np.repeat(of_node, total.shape[1])) @ to_left)
         factors = factorise(scipy.sparse.csc_array((scipy.sparse.eye_array(total.size) - to_left).T))
-        first = factors.solve(operators.root.ravel()).reshape(total.shape)
+        first = factors.solve((operators.root * of_root[:, None]).ravel()).reshape(total.shape)
         left = operators.rules.binary[:, 1]
         by_left = np.argsort(left, kind="stable")
         left_ptr = np.searchsorted(left[by_left], np.arange(operators.n_symbols + 1))
-        return LeftCorners(operators, leaf_total, total, first, factors, by_left, left_ptr)
+        return LeftCorners(operators, leaf_total, total, first, factors, of_node, of_root, by_left, left_ptr)
 
     def after(self, forward: FloatArray, first: IntArray, symbol: IntArray, inside: FloatArray) -> FloatArray:
         """Compute f_j, (S, M), from all K items that end before terminal j.
@@ -245,7 +257,7 @@ class LeftCorners:
         right = np.zeros_like(self.first)
         rows = np.ascontiguousarray(forward).reshape(-1, self.first.shape[1])
         total = np.empty((2, pair.shape[1]))
-        _add_right_children(packed, self.by_left, self.left_ptr, rows, *items, pair, total, right)
+        _add_right_children(packed, self.of_node, self.by_left, self.left_ptr, rows, *items, pair, total, right)
         predicted: FloatArray = self.factors.solve(right.ravel()).reshape(self.first.shape)
         return predicted
 
@@ -277,6 +289,7 @@ def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArra
 @compiled_pass
 def _add_right_children(
     operators: PackedOperators,
+    of_node: FloatArray,
     by_left: IntArray,
     left_ptr: IntArray,
     forward: FloatArray,
@@ -289,6 +302,7 @@ def _add_right_children(
 ) -> None:
     """Add f_i[a] · t(a → b c) · α_ij[b] to out[c], summed over items and rules; items are sorted by symbol.
 
+    of_node: (S,) the factor of the rules of each symbol a.
     forward: (n S, M) f_i[a] is row i S + a.
     pair: (3, Q) room for vectors in pair space.
     total: (2, Q) room for a sum over the items of a symbol, and for a vector of states.
@@ -325,7 +339,7 @@ def _add_right_children(
             if terms:
                 multiply_transposed(block.data, block.third, terms, m_c, total, 0, total, 1)
             for k in range(m_c):
-                out[c, k] += total[1 if terms else 0, k]
+                out[c, k] += of_node[a] * total[1 if terms else 0, k]
 
 
 def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperators) -> FloatArray:

@@ -103,7 +103,7 @@ def items_of_weights(*weights: float) -> PhraseItems:
     forest = Forest(np.arange(n), np.arange(n + 1), np.arange(n), none, none, np.arange(n), zeros)
     shares = np.abs(np.array(weights) / sum(weights))
     parts = Parts(zeros, zeros, zeros + 1, np.arange(n), shares)
-    return PhraseItems(ConstituencyOptions(), operators, forest, parts, np.array([True]))
+    return PhraseItems(ConstituencyOptions(), operators, forest, np.ones(n), parts, np.array([True]))
 
 
 def test_posteriors_above_one_are_judged_as_one() -> None:

@@ -1,8 +1,9 @@
 """The constituency model from end to end."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from spectral_latent.constituency import (
     preset,
     unknown_phrase,
 )
+from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees, parse_brackets
 from spectral_latent.estimation import EstimationError, EstimatorOptions
 from spectral_latent.evaluation import GoldTree, evaluate_parser, score_brackets
@@ -31,6 +33,7 @@ from spectral_latent.files import ModelFileError, load_model, save_model
 from spectral_latent.grammar import Limits
 from spectral_latent.lexicon import WordEncoder
 from spectral_latent.model import Partial
+from spectral_latent.operators import ObservableOperators
 from tests.streams import Watch, make_shards
 
 SENTENCES = """
@@ -98,6 +101,48 @@ def test_scores_of_parses_are_scores_of_their_trees(model: ConstituencyModel, se
     weight = model.score(parse.tree for parse in parses)
     np.testing.assert_allclose(weight.log, [parse.log for parse in parses], rtol=1e-9)
     np.testing.assert_array_equal(weight.sign, [parse.sign for parse in parses])
+
+
+def every_tree(words: tuple[str, ...]) -> Iterator[Phrase]:
+    """All trees with the labels S and X, whose phrases have two children or more."""
+    if len(words) == 1:
+        yield Phrase(words[0].upper(), words)
+        return
+    for label in "SX":
+        for cuts in range(1, 2 ** (len(words) - 1)):
+            places = [0, *(at for at in range(1, len(words)) if cuts >> (at - 1) & 1), len(words)]
+            parts = [list(every_tree(words[begin:end])) for begin, end in pairwise(places)]
+            yield from (Phrase(label, children) for children in product(*parts))
+
+
+@pytest.mark.parametrize("rows", [0.0, 0.01, 0.1])
+def test_every_verb_has_the_same_model_with_rows_or_without(rows: float) -> None:
+    """By enumeration: a tree has p̂ by rules times 1 - ε for each phrase, for every verb."""
+    some = "(S (A a) (A a) (B b)) (S (A a) (X (A a) (B b))) (X (A a) (A a)) (S (X (A a) (A a)) (B b))"
+    some += "(X (X (A a) (A a)) (A a))"
+    estimator = EstimatorOptions("clusters-em", n_states=2)
+    options = ConstituencyOptions(estimator=estimator, threshold=0.0, beam=0.0, rows=rows)
+    trained = ConstituencyModel.train(list(parse_brackets(some)) * 40, options)
+    # Prefixes are computed with rules whose sum is one; so are all others here.
+    model = trained.with_operators(ObservableOperators.probabilities_of(trained.grammar.operators))
+    without = model.with_members(lambda member: replace(member, options=replace(options, rows=0.0)))
+    for words in ["aab", "aaab", "aaaab"]:
+        every = list(every_tree(tuple(words)))
+        n_phrases = np.array([sum(not part.is_tag for part in list_constituents(tree)) for tree in every])
+        by_rules = np.exp(without.score(every).log) * (1.0 - rows) ** n_phrases
+        (log,) = model.log_probabilities([list(words)])
+        assert np.exp(log) == pytest.approx(by_rules.sum(), rel=1e-9)
+        assert model.surprisal(list(words), "nats").sentence == pytest.approx(-log, rel=1e-9)
+        # The posterior of a tree, but for its own derivations with rows, and the posteriors of constituents
+        score = np.exp(model.score(every).log)
+        assert (score >= by_rules * (1 - 1e-9)).all() and (score <= by_rules + rows).all()
+        expected: Counter[Constituent] = Counter()
+        for tree, share in zip(every, by_rules / by_rules.sum(), strict=True):
+            for part in list_constituents(tree):
+                expected[part] += share
+        found = model.posteriors(list(words))
+        for part in expected | found:
+            assert found.get(part, 0.0) == pytest.approx(expected[part], abs=2e-6)
 
 
 def test_posteriors_are_sums_over_trees() -> None:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from spectral_latent.constituency import ConstituencyModel, preset
+from spectral_latent.corpora import constituency_trees, dependency_trees
+from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import Limits
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
 from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
 from spectral_latent.model import Prefixes, entropies
+from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray
 from tests.grammar.test_grammar import OPTIONS, Grammar, training
 from tests.inference.test_left_corners import branching
@@ -227,6 +234,37 @@ def test_next_words_of_a_lexicon(grammar: Grammar) -> None:
             if following[j, x] > 0.0:  # not a rare word, for which its signature stands
                 after = grammar.prefixes([*words[:j], name]).words[-1]
                 np.testing.assert_allclose(following[j, x], np.exp(after - before[j]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("threshold", [0.05, 0.3, 0.9])
+def test_what_has_a_probability_is_not_infinitely_surprising(threshold: float) -> None:
+    """A narrow search from the left loses all trees of some sentences; then it keeps the items of their charts."""
+    trees = embedded_treebank(60)
+    model = ConstituencyModel.train(trees, replace(preset("fast")[0], threshold=threshold))
+    model = model.with_operators(ObservableOperators.probabilities_of(model.grammar.operators))
+    sentences = [list(tree.words())[::step] for tree in trees[:30] for step in (1, 2)]
+    log = model.log_probabilities(sentences)
+    found = np.array([model.surprisal(words, "nats").sentence for words in sentences])
+    np.testing.assert_array_equal(np.isfinite(found), np.isfinite(log))
+    possible = np.isfinite(log)
+    assert possible.sum() > 40 and (found[possible] <= 2.0 - log[possible]).all()
+
+
+def test_surprisal_and_probability_agree_on_another_genre(
+    require_corpus: Callable[[str], Any], shared_file: Callable[[str], Path]
+) -> None:
+    """Newspaper to web: by two nats at most above the chart of the sentence, and by less than 0.05 nats a word."""
+    require_corpus("treebank")
+    model = ConstituencyModel.train(itertools.islice(constituency_trees("nltk:treebank"), 400))
+    trees = dependency_trees(shared_file("ud/en_ewt/en_ewt-ud-dev.conllu"))
+    sentences = [list(tree.forms) for tree in trees if len(tree.forms) <= 40][:300]
+    log = model.log_probabilities(sentences)
+    found = np.array([model.surprisal(words, "nats").sentence for words in sentences])
+    np.testing.assert_array_equal(np.isfinite(found), np.isfinite(log))
+    possible = np.isfinite(log)
+    lost = found[possible] + log[possible]
+    assert possible.sum() > 280 and np.abs(lost).sum() < 0.05 * sum(map(len, sentences))
+    assert lost.max() < 2.0 and lost.min() > -16.0
 
 
 def test_what_has_no_prefixes(grammar: Grammar) -> None:
