@@ -31,7 +31,7 @@ ROWS = {
     "plain PCFG": EstimatorOptions(n_states=1),
     "spectral": EstimatorOptions(),
     "clustering": EstimatorOptions(estimator="clustering"),
-    "pivots": EstimatorOptions(estimator="pivots"),
+    "pivots": EstimatorOptions(estimator="anchors"),
     "clusters-em, 5 iterations": EstimatorOptions(estimator="clusters-em"),
     "clusters-em, 100 iterations": EstimatorOptions(estimator="clusters-em", iterations=100, tolerance=0.0),
     "EM, 20 iterations": EstimatorOptions(estimator="em", iterations=20, tolerance=0.0),

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from benchmarks.papers.known_grammars import change_basis
 from spectral_latent.estimation import (
     EM,
     CountsEstimator,
@@ -168,7 +169,7 @@ def matched(model: ObservableOperators, truth: ObservableOperators) -> Observabl
     for ours, theirs in zip(_profiles(model), _profiles(truth), strict=True):
         distance = np.abs(theirs[:, None, :] - ours[None, :, :]).sum(axis=2)
         bases.append(np.eye(len(ours))[linear_sum_assignment(distance)[1]])
-    return model.change_basis(bases)
+    return change_basis(model, bases)
 
 
 def total_variation(model: ObservableOperators, truth: ObservableOperators) -> float:

@@ -39,8 +39,7 @@ class ParseTree(ProbabilisticTree):
 
     `logprob()` is log2 |p̂| of the estimated probability, and -inf for a fallback and for a tree of probability 0;
     `prob()` is 0 if the probability underflows.  NLTK's own copies take `prob()`, and their `logprob()` would then
-    raise an error.  Subtrees are plain trees; `SpectralParser.with_subtree_probs` makes a tree whose subtrees have
-    probabilities.
+    raise an error.  Subtrees are plain trees.
 
     >>> tree = ParseTree("S", ["word"], logprob=-4000.0)
     >>> tree.prob(), tree.copy(deep=True).logprob()
@@ -55,28 +54,6 @@ class ParseTree(ProbabilisticTree):
         """
         tree = phrase_to_nltk(parse.tree)
         return cls(tree.label(), list(tree), logprob=parse.log / math.log(2))
-
-    @classmethod
-    def with_logprobs(cls, phrase: Phrase, logprobs: Sequence[float]) -> ParseTree:
-        """Make a tree whose subtrees have log probabilities, too.
-
-        phrase: the tree to convert.
-        logprobs: log2 of the probability of each phrase, parents before children, left to right.
-
-        >>> tree = ParseTree.with_logprobs(Phrase("NP", (Phrase("NN", ("rain",)),)), [-3.0, -2.0])
-        >>> tree.prob(), tree[0].prob()
-        (0.125, 0.25)
-        """
-        done: list[Any] = []
-        leaves = phrase_to_nltk(phrase).leaves()
-        remaining = list(logprobs)
-        for node in reversed(list(phrase.nodes())):
-            if isinstance(node, str):
-                done.append(leaves.pop())
-            else:
-                done.append(cls(node.label, [done.pop() for _ in node.children], logprob=remaining.pop()))
-        tree: ParseTree = done.pop()
-        return tree
 
     def _repr_svg_(self) -> str:
         """Draw the tree, for notebooks; NLTK's trees need svgling for that."""
@@ -236,29 +213,6 @@ class SpectralParser(ParserAdapter[Iterable[str], Tree, ParseTree]):
         if not gold:
             raise ValueError("no trees to evaluate on; give treebank trees")
         return evaluate_parser(self.model, gold, jobs=jobs).score
-
-    def with_subtree_probs(self, tree: Tree) -> ParseTree:
-        """Copy a tree, and give each of its subtrees a probability, as parsers of NLTK's do with a plain PCFG.
-
-        `logprob()` of a subtree is log2 of its probability given the label at its top: a mean over all places where a
-        phrase with this label may stand.  For an only child, the labels of its chain of parents are given, too.
-        `logprob()` of the whole tree is what `score` computes.
-
-        tree: a parse, or another tree without traces.  The copy keeps function labels; probabilities ignore them.
-
-        Raises TypeError or ValueError for an object that is not a tree, and ValueError for a parser whose estimates are
-        not probabilities: those of the estimator `Spectral`.
-
-        >>> trees = [Tree("S", [Tree("NN", [noun]), Tree("VB", ["bark"])]) for noun in ("dogs", "cats")]
-        >>> parser = SpectralParser.train(trees * 500)
-        >>> tree = parser.with_subtree_probs(parser.parse_one(["dogs", "bark"]))
-        >>> [(subtree.label(), round(subtree.prob(), 1)) for subtree in tree.subtrees()]
-        [('S', 0.5), ('NN', 0.5), ('VB', 1.0)]
-        """
-        phrase = phrase_from_nltk(tree)
-        logs = [float(log) / math.log(2) for log in self.model.subtree_log_probabilities(phrase)]
-        logs[0] = self.score(tree)
-        return ParseTree.with_logprobs(phrase, logs)
 
     def grammar(self) -> PCFG:
         """Make the plain PCFG at the first call: the rules with their probabilities without latent states.

@@ -31,7 +31,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spectral_latent._names import OLD_ESTIMATORS
 from spectral_latent._options import Count, checked
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.estimation import EM, EstimatorOptions
@@ -79,11 +78,6 @@ class MarkovEstimator(BaseEstimator):
     @abstractmethod
     def _emit(self, state: IntArray, rng: np.random.Generator) -> NDArray[Any]:
         """Draw the observations (n, d) of states (n,)."""
-
-    @property
-    def _name(self) -> str:
-        """The present name of the estimator."""
-        return OLD_ESTIMATORS.get(self.estimator, self.estimator)
 
     def _check_counts(self, n_rows: int) -> None:
         """Raise ValueError if the number of states is out of range, or larger than the number of rows."""
@@ -296,7 +290,7 @@ class SpectralHMM(MarkovEstimator):
         missing rows or known states with an estimator without EM.
         """
         checked("n_init", self.n_init, Count)
-        if self._name not in _ESTIMATORS:
+        if self.estimator not in _ESTIMATORS:
             raise ValueError(f"estimator must be one of {', '.join(_ESTIMATORS)}, not {self.estimator!r}")
         column = self._column(X, reset=True)
         is_missing = missing_in(column)
@@ -324,15 +318,15 @@ class SpectralHMM(MarkovEstimator):
     def _learn(self, sequences: list[list[int]]) -> None:
         """Learn from sequences of the numbers of categories."""
         self.model_: Any
-        if self._name == "anchors":
+        if self.estimator == "anchors":
             words = ([str(x) for x in row] for row in sequences)
             self.model_ = AnchorHMM.train(words, _anchor_options(self.n_components))
             self._take(self.model_.hidden, self.model_.words)
             self._warn_of_fewer(len(self.startprob_))
             return
-        self.model_ = LatentHMM.train(sequences, self._options(sequences, self._name))
+        self.model_ = LatentHMM.train(sequences, self._options(sequences, self.estimator))
         n_states = self.model_.grammar.n_states
-        if self._name != "spectral":
+        if self.estimator != "spectral":
             self._take(self.model_.hidden, self.model_.observations.known)
             hidden = HiddenMarkov(self.startprob_, self.transmat_, np.full(n_states, _STOP), self.emissionprob_)
             n_states = supported_states(Sequences.of(sequences), hidden, self.tol * sum(map(len, sequences)))
@@ -340,7 +334,7 @@ class SpectralHMM(MarkovEstimator):
 
     def _learn_partly(self, sequences: list[list[int]], allowed: list[BoolArray]) -> None:
         """Learn where categories are missing (-1) or states are known; allowed: (T_i, m) for each sequence."""
-        if self._name not in ("em", "moments-em"):
+        if self.estimator not in ("em", "moments-em"):
             raise ValueError(f"missing rows and known states need EM, not {self.estimator}; choose moments-em or em")
         rows = [[None if x < 0 else x for x in row] for row in sequences]
         known = [[frozenset(np.flatnonzero(each).tolist()) for each in row] for row in allowed]
@@ -557,7 +551,7 @@ class SpectralGaussianHMM(MarkovEstimator):
         """
         checked("n_init", self.n_init, Count)
         for name, value, choices in (
-            ("estimator", self._name, _GAUSSIAN_ESTIMATORS),
+            ("estimator", self.estimator, _GAUSSIAN_ESTIMATORS),
             ("covariance_type", self.covariance_type, _COVARIANCES),
         ):
             if value not in choices:
@@ -569,10 +563,10 @@ class SpectralGaussianHMM(MarkovEstimator):
         is_missing = np.isnan(x)
         if (is_lost := is_missing.all(axis=0)).any():
             raise ValueError(f"column {int(is_lost.argmax())} of X has no number; leave it out")
-        if self._name == "moments" and is_missing.any():
+        if self.estimator == "moments" and is_missing.any():
             raise ValueError("the estimator moments needs all numbers, but X has NaN; choose moments-em")
         allowed = allowed_states(states, len(x), int(self.n_components))
-        if self._name == "moments" and allowed is not None:
+        if self.estimator == "moments" and allowed is not None:
             raise ValueError("the estimator moments cannot use known states; choose moments-em")
         sizes = lengths_of(lengths, len(x), y)
         best = self._learn(GaussianLearner(x, sizes, self.covariance_type, self.min_covar, allowed))

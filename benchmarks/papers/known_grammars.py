@@ -5,6 +5,7 @@ Theorems 2 and 3 of Cohen et al. (2012) are measured on them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain, product
 from typing import Any
 
@@ -12,9 +13,9 @@ import numpy as np
 
 from spectral_latent.estimation import FeatureColumns, inside_templates, outside_templates
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
-from spectral_latent.trees import Forest, Rules, SkeletalTrees
+from spectral_latent.trees import FloatArray, Forest, Rules, SkeletalTrees
 
-__all__ = ["all_trees", "charts_of", "features_of", "finite_model", "recursive_model"]
+__all__ = ["all_trees", "change_basis", "charts_of", "features_of", "finite_model", "recursive_model"]
 
 _INSIDE = ("rule", "left-opened", "right-opened")
 _OUTSIDE = ("above", "above-2")
@@ -166,3 +167,32 @@ def charts_of(trees: SkeletalTrees, rules: Rules, longest: int) -> Forest:
     rule, left, right = np.array(list(chain.from_iterable(edges)), dtype=np.int64).T.copy()
     start = np.cumsum([0, *map(len, edges)])
     return Forest(np.array(symbol), start, rule, left, right, np.array(root), np.arange(len(root)))
+
+
+def change_basis(operators: ObservableOperators, bases: Sequence[FloatArray]) -> ObservableOperators:
+    """Express a model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (long paper, Theorem 1).
+
+    c¹ → G c¹, c∞ → c∞ G⁻¹, C^{a→b c}(y, z) → C(y G^b, z G^c) (G^a)⁻¹.
+
+    Raises numpy.linalg.LinAlgError if a matrix is singular.
+
+    >>> model = recursive_model()
+    >>> other = change_basis(model, [4.0 * np.eye(2)] * 2)
+    >>> np.allclose(other.root, 4.0 * model.root), np.allclose(other.leaf, model.leaf / 4.0)
+    (True, True)
+    """
+    inverses = [np.linalg.inv(basis) for basis in bases]
+    root, leaf, unary = operators.root.copy(), operators.leaf.copy(), operators.unary.copy()
+    for a, m in enumerate(operators.states):
+        root[a, :m] = bases[a] @ root[a, :m]
+    for r, (a, _) in enumerate(operators.rules.leaf):
+        m = operators.states[a]
+        leaf[r, :m] = leaf[r, :m] @ inverses[a]
+    for r, (a, b) in enumerate(operators.rules.unary):
+        m, k = operators.states[[a, b]]
+        unary[r, :m, :k] = inverses[a].T @ unary[r, :m, :k] @ bases[b].T
+    binary = Tensors.of(
+        tensor.transform((inverses[a].T, bases[b], bases[c]))
+        for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary, strict=True)
+    )
+    return ObservableOperators(operators.rules, operators.states, root, leaf, unary, binary)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 import click
 
-from spectral_latent._names import OLD_ESTIMATORS, EstimatorName
+from spectral_latent._names import EstimatorName
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.outputs import OutputFile, Write, results
 
@@ -287,14 +287,6 @@ def _weight(text: str) -> float:
     return weight
 
 
-class _Estimator(click.Choice[str]):
-    """The type of an option that names an estimator, also by an earlier name."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the present name."""
-        return super().convert(OLD_ESTIMATORS.get(value, value), param, ctx)
-
-
 def training_options(*presets: str) -> _Decorator:
     """Add the options of commands that train a model with latent states on a treebank."""
     options = (
@@ -307,7 +299,7 @@ def training_options(*presets: str) -> _Decorator:
         ),
         click.option(
             "--estimator",
-            type=_Estimator(get_args(EstimatorName)),
+            type=click.Choice(get_args(EstimatorName)),
             help="The method that finds latent states, in the place of a preset.",
         ),
         number_option("--n-states", "M", "The largest number of latent states of a symbol or a tag."),

@@ -14,26 +14,11 @@ q(c) is the share of c among the constituents of the treebank.  The states of c 
 a tree of its own (`GrammarOptions.fragments`).  The weight of a tree is multiplied by 1 - ε for each of its phrases.
 So a phrase has the row of the children c_1 ... c_n, n ≥ 2, with probability ε 2^(1-n) Π q(c_i).  All rows together have
 probability ε, and all other rules 1 - ε, so that the probabilities of all trees still sum to one.
-
-**Subtrees** have probabilities, each given the label at its top (`SubtreeGrammar`).
-
-| here | meaning |
-| --- | --- |
-| n(a, h) | the expected number of nodes of symbol a in state h in a tree; see `mean_node_counts` |
-| X | the label of a phrase; if the phrase is an only child, X includes the labels of the parents above it |
-| n(X) = Σ_a Σ_h n(a, h) | the expected number of phrases X; the sum is over the symbols a whose chain begins with X |
-| p(t \\| X) = Σ_a Σ_h n(a, h) α_h(t) / n(X) | the probability that a phrase X is t |
-
-In a grammar without latent states, p(t \\| X) is the product of the probabilities of the rules of t: the inside
-probability of the subtree.  With states, p(t \\| X) is a mean over all contexts of a phrase X.  Each phrase of t
-multiplies the product by 1 - ε, because it may have a row of children instead.  n(a, h) is computed from trees without
-rows.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple
@@ -49,11 +34,9 @@ from spectral_latent.constituency.tree import ChainLabels, LabelledParts, Phrase
 from spectral_latent.files import Distinct
 from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, SentenceGrammar
 from spectral_latent.inference import (
-    SignedLog,
     inside,
     marginals,
     mean_inside_vectors,
-    mean_node_counts,
     outside,
     total_weight,
 )
@@ -62,7 +45,7 @@ from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, Vocabulary
 
-__all__ = ["PhraseEvidence", "PhraseGrammar", "PhraseItems", "SubtreeGrammar", "add_rows", "list_chains"]
+__all__ = ["PhraseEvidence", "PhraseGrammar", "PhraseItems", "add_rows"]
 
 _LEAST = 1e-6  # constituents with smaller posteriors are left out
 
@@ -284,18 +267,13 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     def _derivation_builder(self) -> DerivationBuilder:
         return DerivationBuilder(self.symbols, self._operators_with_rows.rules, self.chains)
 
-    def weighed(
-        self, trees: PhraseColumns, grammar: SentenceGrammar, *, root: FloatArray | None = None
-    ) -> WeighedForest:
+    def weighed(self, trees: PhraseColumns, grammar: SentenceGrammar) -> WeighedForest:
         """Build the forest of the derivations of T trees, which share items.
 
         trees: the nodes of the trees.
         grammar: the grammar over the words of their sentences.
-        root: (S, M) the weights of the states at the top of a tree; None for the grammar's root weights.
         """
         operators = self._operators_with_rows.with_leaf_rules(grammar.latent.rules.leaf, grammar.latent.leaf)
-        if root is not None:
-            operators = replace(operators, root=np.append(root, np.zeros((1, root.shape[1])), axis=0))
         forest, tree = self._derivation_builder.forest(trees, grammar.words.word, operators.rules.leaf)
         factor = trees.n_phrases * np.log1p(-self.options.rows)
         return WeighedForest(operators, forest, factor, tree=tree)
@@ -368,61 +346,3 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         symbol: the meaning of a symbol.
         """
         return symbol.name
-
-
-def list_chains(tree: Phrase) -> list[tuple[Phrase, tuple[str, ...]]]:
-    """List for each phrase the uppermost phrase of its chain of only children, and the labels from there down to it.
-
-    >>> tree = Phrase("S", (Phrase("VP", (Phrase("VB", ("go",)),)),))
-    >>> [(top.label, labels) for top, labels in list_chains(tree)]
-    [('S', ('S',)), ('S', ('S', 'VP')), ('S', ('S', 'VP', 'VB'))]
-    """
-    chains: list[tuple[Phrase, tuple[str, ...]]] = []
-    above: tuple[Phrase, tuple[str, ...]] | None = None  # the chain of the parent whose only child comes next
-    for node in tree.nodes():
-        if isinstance(node, Phrase):
-            top, labels = (node, ()) if above is None else above
-            chains.append((top, (*labels, node.label)))
-            above = chains[-1] if len(node.children) == 1 else None
-        else:
-            above = None
-    return chains
-
-
-class SubtreeGrammar(NamedTuple):
-    """A grammar that computes the probabilities of subtrees.
-
-    grammar: a grammar of probabilities.
-    nodes: (S, M) n(a, h), which replaces the root weights; zero for a bar @X, which is a part of a phrase.
-    n_phrases: the number n(X) of phrases with each label X.
-    """
-
-    grammar: PhraseGrammar
-    nodes: FloatArray
-    n_phrases: Mapping[tuple[str, ...], float]
-
-    @staticmethod
-    def of(grammar: PhraseGrammar) -> SubtreeGrammar:
-        """Compute the expected numbers of phrases; a bar @X is not a phrase.
-
-        Raises ValueError for a grammar whose numbers are not probabilities, and if trees are infinite on average.
-        """
-        nodes = mean_node_counts(grammar.operators)
-        nodes[grammar.is_bar] = 0.0
-        n_phrases: dict[tuple[str, ...], float] = defaultdict(float)
-        for symbol, count in zip(grammar.symbols, nodes.sum(axis=1).tolist(), strict=True):
-            for end in range(1, len(symbol.chain) + 1):
-                n_phrases[symbol.chain[:end]] += count
-        return SubtreeGrammar(grammar, nodes, dict(n_phrases))
-
-    def weights(self, tree: Phrase) -> SignedLog:
-        """Compute p(t | X) of each of n phrases t of a tree, in the order of `nodes`."""
-        chains = list_chains(tree)
-        tops = [top for top, _ in chains]
-        words = self.grammar.for_sentences([list(top.words()) for top in tops])
-        columns = PhraseColumns.of([[top] for top in tops], words.start.tolist())
-        of_tops = self.grammar.weighed(columns, words, root=self.nodes).weight()
-        n_phrases = np.array([self.n_phrases.get(labels, 0.0) for _, labels in chains])
-        known = n_phrases > 0.0
-        log = np.where(known, of_tops.log - np.log(np.where(known, n_phrases, 1.0)), -np.inf)
-        return SignedLog(np.where(known, of_tops.sign, 0), log)

@@ -21,12 +21,12 @@ import numpy as np
 from spectral_latent._options import AtLeast, checked, counted
 from spectral_latent.constituency.agreement import Agreement
 from spectral_latent.constituency.belief import believe
-from spectral_latent.constituency.cleaning import Changes, cleaned, without_functions
+from spectral_latent.constituency.cleaning import Changes, cleaned
 from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints, unknown_phrase
 from spectral_latent.constituency.decoding import PhraseForest, build_bracketings
 from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.constituency.functions import FunctionLabeller
-from spectral_latent.constituency.grammar import PhraseEvidence, PhraseGrammar, PhraseItems, SubtreeGrammar
+from spectral_latent.constituency.grammar import PhraseEvidence, PhraseGrammar, PhraseItems
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions, check_together, preset
 from spectral_latent.constituency.spans import SpanModel, span_choices
 from spectral_latent.constituency.training import prepare
@@ -211,27 +211,6 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         """
         batches = batches_of(group_by_words(cleaned(check_trees(trees, Phrase))))
         return [row for batch in batches for row in self.score_with_parts(batch)[1]]
-
-    @cached_property
-    def _subtree_grammars(self) -> list[SubtreeGrammar]:
-        return [SubtreeGrammar.of(member) for member in self.members]
-
-    def subtree_log_probabilities(self, tree: Phrase) -> FloatArray:
-        """Compute the natural logarithms (n,) of the probabilities of the n subtrees of a tree, each given its label.
-
-        The probability is a mean over all contexts of a phrase with this label, and over the grammars; see `subtrees`.
-        There is a subtree for each phrase of `tree.nodes()`, in the same order.
-
-        tree: a tree without traces, such as the tree of a parse; function labels are left out.
-        Raises ValueError for a model whose estimates are not probabilities.
-
-        >>> trees = [Phrase("S", (Phrase("NN", (noun,)), Phrase("VB", ("bark",)))) for noun in ("dogs", "cats")]
-        >>> model = ConstituencyModel.train(trees * 500)
-        >>> np.exp(model.subtree_log_probabilities(trees[0])).round(1)
-        array([0.5, 0.5, 1. ])
-        """
-        (plain,) = map(without_functions, check_trees([tree], Phrase))
-        return np.asarray(SignedLog.mean([grammar.weights(plain) for grammar in self._subtree_grammars]).log)
 
     @property
     def description(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from spectral_latent._names import OLD_ESTIMATORS, EstimatorName
+from spectral_latent._names import EstimatorName
 from spectral_latent._options import AtLeast, Below, Options, checked
 from spectral_latent.estimation._moments import (
     LeafMoments,
@@ -417,7 +417,7 @@ ESTIMATORS: Mapping[EstimatorName, Estimator] = MappingProxyType(
 def EstimatorOptions(estimator: str = "spectral", n_states: int | None = None, **settings: Any) -> Estimator:
     """Make an estimator by its name on the command line, with some of its settings.
 
-    estimator: the name, or an earlier name.
+    estimator: the name.
     n_states: the largest number of states of a symbol; the estimator's default if not given.
     settings: other settings of the estimator or of its start.
     Raises ValueError for an unknown name, and for a value that a setting refuses; TypeError for a setting that the
@@ -426,7 +426,7 @@ def EstimatorOptions(estimator: str = "spectral", n_states: int | None = None, *
     >>> EstimatorOptions("clusters-em", n_states=24, iterations=2)
     EM(start=Clusters(n_states=24), iterations=2)
     """
-    name: EstimatorName = checked("estimator", OLD_ESTIMATORS.get(estimator, estimator), EstimatorName)
+    name: EstimatorName = checked("estimator", estimator, EstimatorName)
     chosen = ESTIMATORS[name]
     if unknown := sorted(settings.keys() - chosen.setting_names()):
         known = ", ".join(sorted(chosen.setting_names()))

@@ -24,9 +24,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import check_column, check_range, compiled_exact_pass, unsigned
+from spectral_latent.inference.sums import factorise
 from spectral_latent.operators import ObservableOperators, row_sums
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, matches
 
@@ -36,8 +38,6 @@ NumberArray = NDArray[np.uint32]
 ONE = np.uint64(1)
 """The number 1 for sums with places, which are unsigned: the sum with a signed 1 would be a floating-point number."""
 _ANY = 0.01  # smoothing: the share of the places at which a symbol may be beside any tag
-_SWEEPS = 1000  # the largest number of sweeps, which are far fewer unless trees are infinite
-_PRECISION = 1e-10  # the relative change in a sweep at which the iteration ends
 
 
 class CoarseGrammar(NamedTuple):
@@ -253,51 +253,11 @@ class Neighbours(NamedTuple):
         return Neighbours(before, after, tag, prior)
 
 
-@compiled_exact_pass
-def _solve(
-    start: IntArray, column: IntArray, weight: FloatArray, b: FloatArray, x: FloatArray, row: FloatArray, sweeps: int
-) -> None:
-    """Solve x = b + A x by Gauss-Seidel iteration, for a matrix A (S, S) without negative numbers.
-
-    start: (S + 1,) the first entry of each row of A, and R.
-    column: (R,) the column of each entry.
-    weight: (R,) the value of each entry.
-    b: (S, k) the constant term.
-    x: (S, k) a first guess; gets the solution.
-    row: (k,) room for a row of x.
-    """
-    n_rows, n_columns = x.shape
-    for sweep in range(sweeps):
-        total, change = 0.0, 0.0
-        # Compute each row from the newest values of the other rows.
-        for turn in range(n_rows):
-            i = unsigned(n_rows - 1 - turn if sweep % 2 else turn)
-            if start[i] == start[i + 1]:
-                continue
-            for k in range(n_columns):
-                row[k] = b[i, k]
-            for entry in range(start[i], start[i + 1]):
-                j = unsigned(column[entry])
-                for k in range(n_columns):
-                    row[k] += weight[entry] * x[j, k]
-            # Add up the changes of the sweep, which decide when to stop.
-            for k in range(n_columns):
-                total += row[k]
-                change += abs(row[k] - x[i, k])
-                x[i, k] = row[k]
-        if change <= _PRECISION * total:
-            break
-
-
 def _sums(row: IntArray, column: IntArray, weight: FloatArray, start: FloatArray) -> FloatArray:
     """Solve x = start + A x, (S, T + 1); an entry of A is the sum of the weights (R,) with its row and column."""
-    size = len(start)
-    entry, which = np.unique(row * size + column, return_inverse=True)
-    starts = np.searchsorted(entry, size * np.arange(size + 1))
-    x = start.copy()
-    sums = np.bincount(which, weight).astype(np.float64)
-    _solve(starts, entry % size, sums, start, x, np.empty(x.shape[1]), _SWEEPS)
-    return x
+    n = len(start)
+    equations = scipy.sparse.eye_array(n) - scipy.sparse.coo_array((weight, (row, column)), shape=(n, n))
+    return np.asarray(factorise(scipy.sparse.csc_array(equations)).solve(start))
 
 
 @compiled_exact_pass

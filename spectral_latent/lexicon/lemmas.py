@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Annotated
 
@@ -29,26 +30,12 @@ def _script_of(word: str, lemma: str) -> str:
     """Make the edit script from a word to its lemma, around their longest common part."""
     is_lower = lemma == lemma.lower()
     start = word.lower() if is_lower else word
-    length, at, there = _longest_common(start, lemma)
+    matcher = SequenceMatcher(None, start, lemma, autojunk=False)
+    at, there, length = matcher.find_longest_match()
     if not length:
         return f"={_CUT}{lemma}"
     end = len(start) - at - length
     return _CUT.join(("l" if is_lower else "s", str(at), lemma[:there], str(end), lemma[there + length :]))
-
-
-def _longest_common(one: str, other: str) -> tuple[int, int, int]:
-    """Find the longest common part of two strings: its length, and its places in both; the first of equals."""
-    best = (0, 0, 0)
-    before = [0] * (len(other) + 1)
-    for i, letter in enumerate(one):
-        now = [0] * (len(other) + 1)
-        for j, candidate in enumerate(other):
-            if letter == candidate:
-                now[j + 1] = before[j] + 1
-                if now[j + 1] > best[0]:
-                    best = (now[j + 1], i + 1 - now[j + 1], j + 1 - now[j + 1])
-        before = now
-    return best
 
 
 def _apply(script: str, word: str) -> str | None:

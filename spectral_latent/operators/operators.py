@@ -473,37 +473,3 @@ class ObservableOperators(RuleTable):
         return replace(
             replace(self, singular_values=None).restrict(rules, symbol, terminal), singular_values=sigma[symbol]
         )
-
-    def change_basis(self, bases: Sequence[FloatArray]) -> ObservableOperators:
-        """Express the model in the basis G^a, an invertible (m_a, m_a) matrix per symbol (Theorem 1).
-
-        c¹ → G c¹, c∞ → c∞ G⁻¹, C^{a→b c}(y, z) → C(y G^b, z G^c) (G^a)⁻¹.
-
-        bases: for each symbol an invertible matrix G^a (m_a, m_a).
-
-        Raises numpy.linalg.LinAlgError if a matrix is singular.
-
-        >>> rules = Rules(np.array([[0, 0]]), np.empty((0, 2), int), np.empty((0, 3), int))
-        >>> one = ObservableOperators(
-        ...     rules, np.array([1]), np.array([[0.5]]), np.array([[1.0]]), np.empty((0, 1, 1)), [])
-        >>> other = one.change_basis([np.array([[4.0]])])
-        >>> other.root, other.leaf
-        (array([[2.]]), array([[0.25]]))
-        """
-        inverses = [np.linalg.inv(basis) for basis in bases]
-        root = self.root.copy()
-        leaf = self.leaf.copy()
-        unary = self.unary.copy()
-        for a, m in enumerate(self.states):
-            root[a, :m] = bases[a] @ root[a, :m]
-        for r, (a, _) in enumerate(self.rules.leaf):
-            m = self.states[a]
-            leaf[r, :m] = leaf[r, :m] @ inverses[a]
-        for r, (a, b) in enumerate(self.rules.unary):
-            m, k = self.states[[a, b]]
-            unary[r, :m, :k] = inverses[a].T @ unary[r, :m, :k] @ bases[b].T
-        binary = Tensors.of(
-            tensor.transform((inverses[a].T, bases[b], bases[c]))
-            for tensor, (a, b, c) in zip(self.binary, self.rules.binary, strict=True)
-        )
-        return ObservableOperators(self.rules, self.states, root, leaf, unary, binary)

@@ -1,6 +1,5 @@
 """The latent PCFG as NLTK's parser."""
 
-import copy
 import itertools
 import math
 import pickle
@@ -24,7 +23,7 @@ from spectral_latent.constituency import (
 )
 from spectral_latent.corpora import phrase_from_nltk
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent_nltk import FALLBACK, ParseTree, SpectralParser
+from spectral_latent_nltk import FALLBACK, SpectralParser
 from tests.conformance.parsers import ProbabilisticTreeConformance
 from tests.reranking.nbest_lists import last_first
 
@@ -189,17 +188,6 @@ def test_constraints() -> None:
         parser.parse(sentence, rerank=last_first(), constraints=known)
     with pytest.raises(ValueError, match="not among the 0 of the sentence"):
         parser.parse([], constraints=PhraseConstraints(tags={0: "NN"}))
-
-
-def test_subtrees_with_probabilities(parser: SpectralParser) -> None:
-    parse = parser.parse_one(treebank()[0].leaves())
-    tree = parser.with_subtree_probs(parse)
-    assert Tree.convert(tree) == Tree.convert(parse)
-    assert tree.logprob() == pytest.approx(parse.logprob())
-    assert all(type(subtree) is ParseTree and 0.0 < subtree.prob() <= 1.0 for subtree in tree.subtrees())
-    assert pickle.loads(pickle.dumps(tree)) == copy.deepcopy(tree) == tree
-    with pytest.raises(TypeError, match=r"expected an nltk\.Tree"):
-        parser.with_subtree_probs("it rains")  # type: ignore[arg-type]
 
 
 def test_fallback() -> None:

@@ -133,7 +133,7 @@ ANSWERS = [
     # options
     Answer("parse wsj --n-best 0", 2, r"--n-best"),
     Answer("train constituency trees.mrg -o new --preset fast --estimator em", 2, r"--preset includes .* leave out"),
-    Answer("train constituency one.mrg -o pivoted --estimator pivots", 0, r"pivoted: 1 grammar|pivoted: "),
+    Answer("train constituency one.mrg -o pivoted --estimator anchors", 0, r"pivoted: 1 grammar|pivoted: "),
     Answer("evaluate wsj trees.mrg --shard 1/2", 2, r"Error: --shard left; divide the input"),
     Answer("train tagger trees.mrg --resume", 2, r"Error: --resume left; divide the input"),
     Answer("papers", 2, r"The command 'papers' left; run `python -m benchmarks.papers` in a checkout"),

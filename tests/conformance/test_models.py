@@ -38,7 +38,7 @@ class TestConstituencyModel(AnswersByProcesses, EstimatedConformance):
         ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=20, smoothing=None), fragments=1.0),
         ConstituencyOptions(estimator=EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
         ConstituencyOptions(  # last, because a model of spans takes ten times as long to train
-            estimator=EstimatorOptions("pivots", n_states=4),
+            estimator=EstimatorOptions("anchors", n_states=4),
             binarisation=Binarisation("last"),
             spans=SpanOptions(folds=2, iterations=4),
         ),
@@ -81,7 +81,7 @@ class TestDependencyModel(AnswersByProcesses, EstimatedConformance):
         DependencyOptions(estimator=EstimatorOptions("spectral", n_states=4)),
         DependencyOptions(estimator=Spectral(20, smoothing=None, cutoff=0.01), floor=None),
         DependencyOptions(estimator=EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
-        DependencyOptions(estimator=EstimatorOptions("pivots", n_states=4), attachment=Attachment("left")),
+        DependencyOptions(estimator=EstimatorOptions("anchors", n_states=4), attachment=Attachment("left")),
     )
     example = "dogs bark"
 
@@ -126,7 +126,7 @@ class TestLatentTagger(EstimatedConformance):
     settings = (
         TaggerOptions(EstimatorOptions("spectral", n_states=4)),
         TaggerOptions(EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2)),
-        TaggerOptions(EstimatorOptions("pivots", n_states=4)),
+        TaggerOptions(EstimatorOptions("anchors", n_states=4)),
     )
     example = "dogs/N bark/V"
     sense = MappingProxyType({"tagset": [None, "nonsense"]})
@@ -248,7 +248,7 @@ class TestGraphModel(EstimatedConformance):
     settings = (
         EstimatorOptions("spectral", n_states=4),
         EstimatorOptions("clusters-em", n_states=4, iterations=4, rank=2),
-        EstimatorOptions("pivots-em", n_states=4, iterations=4),
+        EstimatorOptions("anchors-em", n_states=4, iterations=4),
         EstimatorOptions("em", n_states=4, iterations=4),
     )
     example = "a graph"

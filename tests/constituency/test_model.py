@@ -218,8 +218,8 @@ MEMBERS = [
     ConstituencyOptions(estimator=EstimatorOptions("clustering", n_states=3), binarisation=Binarisation("last")),
     ConstituencyOptions(estimator=EstimatorOptions("em", n_states=2, iterations=2)),
     ConstituencyOptions(estimator=EstimatorOptions("spectral", n_states=3), features="simple"),
-    ConstituencyOptions(estimator=EstimatorOptions("pivots", n_states=2)),
-    ConstituencyOptions(estimator=EstimatorOptions("pivots-em", n_states=2, iterations=1)),
+    ConstituencyOptions(estimator=EstimatorOptions("anchors", n_states=2)),
+    ConstituencyOptions(estimator=EstimatorOptions("anchors-em", n_states=2, iterations=1)),
 ]
 
 

@@ -83,7 +83,7 @@ def differences(found: Lpcfg, true: Lpcfg) -> dict[str, float]:
 def population(structure: str) -> tuple[Population, Projection, EstimatorOptions]:
     model = with_pivots(random_model(STRUCTURES[structure], np.random.default_rng(1)), share=0.3)
     whole = Population.of(model)
-    options = EstimatorOptions("pivots", n_states=max(model.states), scaling=None, cutoff=1e-6)
+    options = EstimatorOptions("anchors", n_states=max(model.states), scaling=None, cutoff=1e-6)
     return whole, whole.projection(options), options
 
 
@@ -178,7 +178,7 @@ def test_expected_counts_are_clipped_sums_over_nodes() -> None:
     """Σ w ⊗ x₂ ⊗ x₃ of all nodes, without negative numbers, scaled to how often the rule occurs."""
     trees = sampled(0, 500)
     shard = shard_of(trees)
-    options = EstimatorOptions("pivots", n_states=3)
+    options = EstimatorOptions("anchors", n_states=3)
     projection = Projection.learn([shard], options)
     counts = counts_of([shard], options)
     maps = [state_maps(projection, a, options) for a in range(2)]

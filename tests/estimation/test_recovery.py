@@ -164,4 +164,4 @@ def test_em_from_recovered_states_ends_as_high_as_the_best_of_random_starts() ->
 def test_any_trees(trees: list, times: int) -> None:
     treebank = columns(trees * times)
     treebank = replace(treebank, symbol=np.unique(treebank.symbol, return_inverse=True)[1])
-    check(estimate(treebank_of(treebank), EstimatorOptions("recovered", n_states=4)).operators, treebank)
+    check(estimate(treebank_of(treebank), EstimatorOptions("moments", n_states=4)).operators, treebank)

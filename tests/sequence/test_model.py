@@ -331,7 +331,7 @@ def test_bad_requests_are_refused(strings: list[list[int]], with_states: LatentH
     with pytest.raises(ValueError):
         spectral.sample(1, np.random.default_rng(0), length=0)
     with pytest.raises(ValueError, match=r"must not find states by anchors"):
-        HMMOptions(EstimatorOptions("pivots"))
+        HMMOptions(EstimatorOptions("anchors"))
     with pytest.raises(ValueError, match="the rank None"):
         HMMOptions(EstimatorOptions("em", rank=2))
     with pytest.raises(ValueError, match="the smoothing None"):
@@ -470,7 +470,7 @@ untagged = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=6), min_siz
 @given(
     tagged,
     st.lists(st.lists(words, max_size=5), max_size=4),
-    st.sampled_from(["spectral", "em", "pivots", "hybrid"]),
+    st.sampled_from(["spectral", "em", "anchors", "moments-em"]),
     st.integers(1, 4),
 )
 def test_taggers_of_random_corpora(corpus: Corpus, rows: list[list[str]], estimator: EstimatorName, m: int) -> None:
@@ -491,7 +491,7 @@ def test_taggers_of_random_corpora(corpus: Corpus, rows: list[list[str]], estima
 
 
 @settings(max_examples=20)
-@given(untagged, untagged, st.sampled_from(["spectral", "em", "hybrid"]), st.integers(1, 4) | st.none())
+@given(untagged, untagged, st.sampled_from(["spectral", "em", "moments-em"]), st.integers(1, 4) | st.none())
 def test_predictors_of_random_corpora(
     corpus: list[list[int]], rows: list[list[int]], estimator: EstimatorName, m: int | None
 ) -> None:
