@@ -113,8 +113,7 @@ def test_printed_parses_are_read_again_with_all_their_words() -> None:
     parser = SpectralParser.train(treebank())
     (parse,) = parser.parse(words)
     written = ["They", "-LRB-", "see", "-RRB-", "10_000", "a_b", "-RRB--LRB-"]
-    shown = parser.with_subtree_probs(parse)
-    for tree in (parse, parse.copy(deep=True), Tree.convert(parse), pickle.loads(pickle.dumps(parse)), shown):
+    for tree in (parse, parse.copy(deep=True), Tree.convert(parse), pickle.loads(pickle.dumps(parse))):
         assert tree.leaves() == words
         assert Tree.fromstring(str(tree)).leaves() == written
         assert Tree.fromstring(tree.pformat(margin=10)).leaves() == written
@@ -186,7 +185,7 @@ def test_constraints() -> None:
         parser.parse(sentence, constraints=PhraseConstraints([(0, 99)]))
     with pytest.raises(ValueError, match="leave out rerank or constraints"):
         parser.parse(sentence, rerank=last_first(), constraints=known)
-    with pytest.raises(ValueError, match="not among the 0 of the sentence"):
+    with pytest.raises(ValueError, match="empty sentence"):
         parser.parse([], constraints=PhraseConstraints(tags={0: "NN"}))
 
 
