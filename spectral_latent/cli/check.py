@@ -3,28 +3,48 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from spectral_latent._texts import printable
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
-from spectral_latent.cli.options import jobs_option, number_option, output_option, quiet_option, sources_argument
+from spectral_latent.cli.options import (
+    format_option,
+    jobs_option,
+    number_option,
+    output_option,
+    quiet_option,
+    sources_argument,
+)
 from spectral_latent.cli.outputs import results
+
+if TYPE_CHECKING:
+    from spectral_latent.corpora import Format
 
 __all__ = ["check"]
 
-_HEADER = "tree\twords\tlabel\tposterior\tinstead\tof words\tposterior\ttext\n"
+_COLUMNS = ("tree", "words", "label", "posterior", "instead", "of words", "posterior", "text")
 
 
 @click.command(cls=Command)
 @sources_argument
+@format_option("brackets", of="files of SOURCE")
 @number_option("--folds", "N", "The number of parts that are judged by a parser of the others.", default=4)
 @number_option("--first", "N", "The largest number of labels to list.", default=100)
 @output_option
 @jobs_option
 @quiet_option
-def check(sources: tuple[str, ...], folds: int, first: int, output: Path | None, jobs: int, quiet: bool) -> None:
+def check(
+    sources: tuple[str, ...],
+    form: Format | None,
+    folds: int,
+    first: int,
+    output: Path | None,
+    jobs: int,
+    quiet: bool,
+) -> None:
     """List the labels of trees that the rest of the trees makes unlikely.
 
     Each SOURCE is a treebank of phrases.  The output is a table with a header and tabs, the most doubtful label first:
@@ -40,17 +60,18 @@ def check(sources: tuple[str, ...], folds: int, first: int, output: Path | None,
     from spectral_latent.constituency.cleaning import tagged_words
     from spectral_latent.estimation.progress import ProgressLine, silent
     from spectral_latent.tasks.sources import treebank
+    from spectral_latent.tasks.writing import table_row
 
     console = Console(quiet)
-    trees = list(treebank(sources))
+    trees = list(treebank(sources, form=form))
     doubts = check_trees(trees, n_folds=folds, jobs=jobs, listener=ProgressLine() if console.shows_progress else silent)
     with results(output) as write:
-        write(_HEADER)
+        write(table_row(_COLUMNS))
         for doubt in doubts[:first]:
             words = [word for _, word in tagged_words(trees[doubt.tree])]
             part, (instead, p) = doubt.constituent, doubt.instead
             text = printable(" ".join(words[part.first : part.end]))
             cells = (doubt.tree + 1, f"{part.first + 1}-{part.end}", part.label, f"{doubt.posterior:.3f}")
             other = (instead.label, f"{instead.first + 1}-{instead.end}", f"{p:.3f}")
-            write("\t".join(map(str, (*cells, *other, text))) + "\n")
+            write(table_row((*cells, *other, text)))
     console.message(f"{len(doubts)} doubtful labels in {len(trees)} trees")

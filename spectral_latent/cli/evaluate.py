@@ -11,9 +11,11 @@ from spectral_latent.cli.console import Console
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
     SOURCES,
+    TABLES,
     TAGGED_SOURCES,
     column_option,
     epilog_of,
+    format_option,
     jobs_option,
     json_option,
     non_projective_option,
@@ -28,6 +30,7 @@ __all__ = ["evaluate"]
 @click.command(epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES, TAGGED_SOURCES, name="GOLD"))
 @click.argument("model")
 @click.argument("gold", metavar="GOLD...", nargs=-1, required=True)
+@format_option("brackets", *TABLES, "tagged", of="files of GOLD")
 @number_option("--max-length", "N", "Leave out sentences of more than N words.")
 @column_option
 @click.option("--universal", is_flag=True, help="Map gold tags to the twelve universal ones.")

@@ -15,14 +15,17 @@ from spectral_latent.cli.groups import Command
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
     SOURCES,
+    TABLES,
     TAGGED_SOURCES,
     epilog_of,
+    format_option,
     json_option,
     number_option,
 )
 from spectral_latent.cli.outputs import OutputFile, results
 
 if TYPE_CHECKING:
+    from spectral_latent.corpora import Format
     from spectral_latent.inspection import Described, Direction
 
     _Parts = Sequence[Described | Direction]
@@ -36,6 +39,7 @@ _LISTS = ("words", "rules", "places")
 @click.command(cls=Command, epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES, TAGGED_SOURCES, name="GOLD"))
 @click.argument("model")
 @click.argument("gold", metavar="[GOLD]...", nargs=-1)
+@format_option("brackets", *TABLES, "tagged", of="files of GOLD")
 @click.option(
     "--symbol",
     "symbols",
@@ -53,7 +57,13 @@ _LISTS = ("words", "rules", "places")
 )
 @json_option
 def inspect(
-    model: str, gold: tuple[str, ...], symbols: tuple[str, ...], top: int, page: Path | None, as_json: bool
+    model: str,
+    gold: tuple[str, ...],
+    form: Format | None,
+    symbols: tuple[str, ...],
+    top: int,
+    page: Path | None,
+    as_json: bool,
 ) -> None:
     """Show what the latent states or directions of a model stand for.
 
@@ -72,9 +82,9 @@ def inspect(
     if page is not None:
         if symbols or as_json:
             raise click.UsageError("--html shows all symbols; leave out --symbol and --json")
-        _write_page(model, gold, top, page)
+        _write_page(model, gold, form, top, page)
         return
-    if gold:
+    if gold or form:
         raise click.UsageError("GOLD is for the page; give --html REPORT")
     from spectral_latent.tasks import inspect as inspect_model
     from spectral_latent.tasks.kinds import load_model
@@ -87,7 +97,7 @@ def inspect(
         raise click.ClickException(f"{model}: {error}") from None
 
 
-def _write_page(model: str, gold: tuple[str, ...], top: int, page: Path) -> None:
+def _write_page(model: str, gold: tuple[str, ...], form: Format | None, top: int, page: Path) -> None:
     """Write the report of a model."""
     from spectral_latent.cli.report import report
     from spectral_latent.tasks.kinds import load_model
@@ -96,7 +106,7 @@ def _write_page(model: str, gold: tuple[str, ...], top: int, page: Path) -> None
     if gold and not hasattr(loaded, "tag") and not hasattr(loaded, "parse"):
         raise click.ClickException(f"{model}: a model of trees given as graphs cannot be compared with GOLD")
     with results(page) as write:
-        write(report(loaded, f"What is inside {Path(model).name}", gold, top))
+        write(report(loaded, f"What is inside {Path(model).name}", gold, top, form))
     Console(False).message(f"{page}: written")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -25,7 +25,9 @@ __all__ = [
     "CANDIDATES",
     "DEPENDENCY_SOURCES",
     "LISTS",
+    "LIST_FORMATS",
     "SOURCES",
+    "TABLES",
     "TAGGED_SOURCES",
     "TEXT_SOURCES",
     "AnswerRequest",
@@ -34,6 +36,7 @@ __all__ = [
     "column_option",
     "epilog_of",
     "errors_options",
+    "format_option",
     "format_options",
     "jobs_option",
     "json_option",
@@ -61,6 +64,8 @@ SOURCES = "of trees: brackets (*.mrg ...), a file or folder, or nltk:NAME, a tre
 DEPENDENCY_SOURCES = "of dependency trees: CoNLL-U, CoNLL-X or Malt-TAB, a file or folder, or nltk:NAME"
 TAGGED_SOURCES = "of tags: a table as CoNLL-U, or lines of the/DT dog/NN, a file or folder, or nltk:NAME"
 TEXT_SOURCES = "of sentences: the same, or lines of tokens in *.tok or *.txt"
+LIST_FORMATS = ("bllip", "trees", "conllu", "json")
+TABLES = ("conllu", "malt-tab")
 LISTS = "blocks of BLLIP, lines `score TAB tree`, CoNLL-U with comments # score, or JSON lines"
 
 
@@ -152,18 +157,18 @@ def tell_of_fewer(console: Console, fewer: int, name: str, n_groups: int, what: 
         )
 
 
-def format_options(command: _Command) -> _Command:
+def format_option(*formats: str, of: str) -> _Decorator:
+    """Make the option for the format of files, whose value is the argument `form` of the command."""
+    text = f"The format of {of}.  [default: as its name or its first lines show]"
+    return click.option("--format", "form", type=click.Choice(formats), help=text)
+
+
+def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for the format of FILE to a command, which gets the format as its argument `form`."""
     from spectral_latent.tasks.inputs import FORMATS
 
-    for option in (
-        click.option("--text", "form", flag_value="text", help="FILE is raw text: divide it into sentences and words."),
-        click.option(
-            "--format", "form", type=click.Choice(list(FORMATS)), help="The format of FILE.  [default: as it shows]"
-        ),
-    ):
-        command = option(command)
-    return command
+    text = "FILE is raw text: divide it into sentences and words."
+    return click.option("--text", "form", flag_value="text", help=text)(format_option(*FORMATS, of="FILE")(command))
 
 
 # Answers, sentence by sentence
@@ -181,7 +186,7 @@ class Answers:
 
     def add(self, sentence: InputSentence, text: str, is_fallback: bool = False) -> None:
         """Count and write the answer to the next sentence."""
-        self.sentences += 1
+        self.sentences += sentence.is_whole  # unlike comments after the last sentence
         self._words += len(sentence.sentence.forms)
         self._fallbacks += is_fallback
         if is_fallback and len(self._first) < _FIRST:
@@ -287,7 +292,7 @@ def _weight(text: str) -> float:
     return weight
 
 
-def training_options(*presets: str) -> _Decorator:
+def training_options(*presets: str, formats: Sequence[str]) -> _Decorator:
     """Add the options of commands that train a model with latent states on a treebank."""
     options = (
         sources_argument,
@@ -314,6 +319,7 @@ def training_options(*presets: str) -> _Decorator:
             type=_weight,
             help="What each tree or sentence of a SOURCE counts; one W for each SOURCE.  [default: 1]",
         ),
+        format_option(*formats, of="files of SOURCE and --dev"),
         seed_option("The seed of random starts."),
         jobs_option,
         quiet_option,

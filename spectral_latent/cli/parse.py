@@ -33,7 +33,7 @@ __all__ = ["parse"]
 @click.command(cls=Command)
 @click.argument("model")
 @click.argument("file", default="-")
-@number_option("--n-best", "K", "The largest number of trees for a sentence.", default=1)
+@number_option("--n-best", "K", "Write a list of at most K trees for each sentence, with scores.")
 @format_options
 @click.option("--partial", "is_partial", is_flag=True, help="The trees of FILE are partly known: complete them.")
 @non_projective_option
@@ -68,7 +68,7 @@ def parse(
     wanted: AnswerRequest,
     model: str,
     file: str,
-    n_best: int,
+    n_best: int | None,
     form: Format | None,
     is_partial: bool,
     non_projective: bool,
@@ -114,14 +114,14 @@ def parse(
     assert kind.partial and kind.write and kind.trees  # of all parsers
     if is_partial:
         console.awaits(file, FORMATS[kind.trees].awaited)
-        given = kind.partial(file, parser, not non_projective)
+        given = kind.partial(file, parser, not non_projective, form)
     else:
         console.awaits(file, FORMATS[form or "tokens"].awaited)
         given = read_sentences(file, form, parser.tokenisation, console)
     # The writer of a pipe may wait for the answer to a line before it writes the next line.
     one_by_one = wanted.jobs == 1 and not is_partial and is_pipe(file)
-    scored = n_best > 1 or wanted.form != "text" or page is not None or picture is not None
-    search = Search(n_best, not non_projective, scored, confidence, candidates or CANDIDATES, rerank, models)
+    scored = n_best is not None or wanted.form != "text" or page is not None or picture is not None
+    search = Search(n_best or 1, not non_projective, scored, confidence, candidates or CANDIDATES, rerank, models)
     ask = partial(parse_sentences, parser, search=search, jobs=wanted.jobs, one_by_one=one_by_one)
     if page or picture:
         drawn = (
@@ -138,10 +138,12 @@ def parse(
         return
     unknown_tags: Counter[str] = Counter()
     column = parser.options.tags if is_dependency else None
-    write = partial(kind.write, form=wanted.form, given=given.form, column=column, n_best=n_best)
+    write = partial(kind.write, form=wanted.form, given=given.form, column=column, is_list=n_best is not None)
+    # Comments after the last sentence stay in CoNLL-U.
+    sentences = given.parts if is_dependency and wanted.form == "text" else given.sentences
     try:
         with wanted.answers(given, console) as answers:
-            for sentence, text, is_fallback in console.beside_output.bar(ask(given.sentences, write=write), "Parsing"):
+            for sentence, text, is_fallback in console.beside_output.bar(ask(sentences, write=write), "Parsing"):
                 if is_dependency:
                     unknown_tags.update(parser.unknown_tags(sentence.sentence))
                 answers.add(sentence, text, is_fallback)
@@ -151,13 +153,13 @@ def parse(
 
 def _check(wanted: AnswerRequest, **given: Any) -> None:
     """Raise UsageError for options that do not go together."""
-    several, rerank = given["n_best"] > 1, given["rerank"]
+    several, rerank = (given["n_best"] or 1) > 1, given["rerank"]
     if not rerank and (given["candidates"] or given["models"]):
         raise click.UsageError(f"{'--candidates' if given['candidates'] else '--model'} goes with --rerank")
     if given["non_projective"] and (rerank or several):
         raise click.UsageError(f"--non-projective finds one tree; leave out {'--n-best' if several else '--rerank'}")
-    if given["is_partial"] and (rerank or given["form"]):
-        raise click.UsageError(f"--partial goes without {'--rerank' if rerank else '--format and --text'}")
+    if given["is_partial"] and (rerank or given["form"] == "text"):
+        raise click.UsageError(f"--partial goes without {'--rerank' if rerank else '--text'}")
     if given["page"] and given["picture"]:
         raise click.UsageError("--html and --svg both draw the trees; leave out one of them")
     if given["confidence"] and (wanted.as_json or given["page"] or given["picture"]):

@@ -18,6 +18,7 @@ from spectral_latent.tasks.sources import dependency_entries, gold_trees, tagged
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
     from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.corpora import Format
 
 __all__ = ["report"]
 
@@ -97,12 +98,12 @@ def _span_labels(tree: Any) -> dict[tuple[int, int, bool], list[str]]:
     return labels
 
 
-def _phrases(model: ConstituencyModel, gold: Iterable[str]) -> tuple[_Accuracy, list[list[str]]]:
+def _phrases(model: ConstituencyModel, gold: Iterable[str], form: Format | None) -> tuple[_Accuracy, list[list[str]]]:
     """Parse the words of gold trees, and compare the labels of spans that both trees have; also give the words."""
     from spectral_latent.constituency import clean
     from spectral_latent.evaluation import evaluate_parser, score_brackets
 
-    trees = list(islice(gold_trees(gold), _MOST_SENTENCES))
+    trees = list(islice(gold_trees(gold, form=form), _MOST_SENTENCES))
     evaluation = evaluate_parser(model, trees)
     cases = []
     confused: _Confused = Counter()
@@ -118,11 +119,11 @@ def _phrases(model: ConstituencyModel, gold: Iterable[str]) -> tuple[_Accuracy, 
     return _Accuracy(lead, "F1", cases, confused), [tree.words for tree in trees]
 
 
-def _arcs(model: Any, gold: Iterable[str]) -> _Accuracy:
+def _arcs(model: Any, gold: Iterable[str], form: Format | None) -> _Accuracy:
     """Parse the words and tags of gold trees; compare heads, and compare the relations of words with the right head."""
     from spectral_latent.evaluation import evaluate_dependency_parser
 
-    sentences = [entry.sentence for entry in islice(dependency_entries(gold), _MOST_SENTENCES)]
+    sentences = [entry.sentence for entry in islice(dependency_entries(gold, form=form), _MOST_SENTENCES)]
     evaluation = evaluate_dependency_parser(model, sentences)
     cases = []
     confused: _Confused = Counter()
@@ -135,9 +136,9 @@ def _arcs(model: Any, gold: Iterable[str]) -> _Accuracy:
     return _Accuracy(f"{evaluation.score.uas:.1f} % of the heads are right{labelled}", "heads, %", cases, confused)
 
 
-def _tags(model: Any, gold: Iterable[str]) -> _Accuracy:
+def _tags(model: Any, gold: Iterable[str], form: Format | None) -> _Accuracy:
     """Tag the words of gold sentences, and compare the tags; wrong ones are told as in `dogs (NOUN, not VERB)`."""
-    sentences = list(islice(tagged(gold, None, model.tagset), _MOST_SENTENCES))
+    sentences = list(islice(tagged(gold, None, model.tagset, form=form), _MOST_SENTENCES))
     found_tags = model.tag_all([word for word, _ in sentence] for sentence in sentences)
     cases = []
     confused: _Confused = Counter()
@@ -177,13 +178,13 @@ def _examples(model: ConstituencyModel, sentences: Iterable[Sequence[str]]) -> d
     return {key: nlargest(_EXAMPLES, phrases, key=lambda text: phrases[text]) for key, phrases in found.items()}
 
 
-def _of_anchors(model: AnchorHMM, gold: Sequence[str], top: int) -> dict[str, Any]:
+def _of_anchors(model: AnchorHMM, gold: Sequence[str], top: int, form: Format | None) -> dict[str, Any]:
     """Describe the states of an anchor model, and the gold tags of the words in each state."""
     from spectral_latent.anchors.model import anchor_rows
 
     met: _Confused = Counter()
     if gold:
-        sentences = list(islice(tagged(gold, None), _MOST_SENTENCES))
+        sentences = list(islice(tagged(gold, None, form=form), _MOST_SENTENCES))
         states = replace(model, labels=None).tag_all([word for word, _ in sentence] for sentence in sentences)
         anchors = list(model.anchors)
         for sentence, row in zip(sentences, states, strict=True):
@@ -191,7 +192,7 @@ def _of_anchors(model: AnchorHMM, gold: Sequence[str], top: int) -> dict[str, An
     return {"anchors": anchor_rows(model, top), "met": _shares(met)}
 
 
-def _of_grammar(model: Any, gold: Sequence[str], top: int) -> dict[str, Any]:
+def _of_grammar(model: Any, gold: Sequence[str], top: int, form: Format | None) -> dict[str, Any]:
     """Describe the symbols and the rules of a model, and its accuracy."""
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
@@ -200,19 +201,19 @@ def _of_grammar(model: Any, gold: Sequence[str], top: int) -> dict[str, Any]:
     has_states = named.operators.probabilities
     parts: dict[str, Any] = {"examples": {}, "rules": describe_rules(named)[:_MOST_RULES] if has_states else []}
     if gold and isinstance(model, ConstituencyModel):
-        parts["accuracy"], sentences = _phrases(model, gold)
+        parts["accuracy"], sentences = _phrases(model, gold, form)
         parts["examples"] = _examples(model, sentences) if has_states else {}
     elif gold:
-        parts["accuracy"] = (_arcs if isinstance(model, DependencyModel) else _tags)(model, gold)
+        parts["accuracy"] = (_arcs if isinstance(model, DependencyModel) else _tags)(model, gold, form)
     return parts | {"symbols": list((describe_states if has_states else describe_directions)(named, top))}
 
 
-def report(model: Any, title: str, gold: Sequence[str] = (), top: int = 6) -> str:
+def report(model: Any, title: str, gold: Sequence[str] = (), top: int = 6, form: Format | None = None) -> str:
     """Write the report of a parser, a tagger, an anchor model, or a model of trees given as graphs.
 
     Accuracy and examples need sources of gold annotation; a state has at most `top` words, rules and places.
     """
     from spectral_latent.anchors import AnchorHMM
 
-    parts = (_of_anchors if isinstance(model, AnchorHMM) else _of_grammar)(model, gold, top)
+    parts = (_of_anchors if isinstance(model, AnchorHMM) else _of_grammar)(model, gold, top, form)
     return page(title, gold=gold, facts=model.summary, **parts)

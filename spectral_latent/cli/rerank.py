@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -14,9 +14,12 @@ from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import (
     CANDIDATES,
     DEPENDENCY_SOURCES,
+    LIST_FORMATS,
     LISTS,
     SOURCES,
+    TABLES,
     epilog_of,
+    format_option,
     jobs_option,
     json_option,
     made_file_option,
@@ -29,6 +32,10 @@ from spectral_latent.cli.options import (
 )
 from spectral_latent.cli.outputs import OutputFile, figures_table, results
 
+if TYPE_CHECKING:
+    from spectral_latent.corpora import Format
+    from spectral_latent.corpora.nbest import NBestFormat
+
 __all__ = ["rerank"]
 
 _AWAITED = "from the terminal; Ctrl-D ends"
@@ -38,6 +45,7 @@ _GOLD = _LISTS + epilog_of(SOURCES, DEPENDENCY_SOURCES, name="GOLD").removeprefi
 _gold_option = click.option(
     "--gold", metavar="GOLD", multiple=True, required=True, help="The right trees, in the order of the lists."
 )
+_lists_format_option = format_option(*LIST_FORMATS, of="LISTS")
 _templates_option = click.option(
     "--no-templates", is_flag=True, help="Leave out the features that count rules, or arcs by their tags."
 )
@@ -66,6 +74,7 @@ def rerank() -> None:
 
 @rerank.command(epilog=_GOLD)
 @click.argument("lists")
+@_lists_format_option
 @_gold_option
 @models_option
 @_templates_option
@@ -74,6 +83,7 @@ def rerank() -> None:
 @quiet_option
 def train(
     lists: str,
+    form: NBestFormat | None,
     gold: tuple[str, ...],
     models: tuple[str, ...],
     no_templates: bool,
@@ -98,7 +108,7 @@ def train(
     begun = time.perf_counter()
     latent = load_models(models)
     console.awaits(lists, _AWAITED)
-    nbest = read_lists(lists)
+    nbest = read_lists(lists, form)
     scores = score_lists(nbest, gold)
     console.message(f"Training on {len(nbest.lists)} lists of {len(scores.gains)} candidates")
     options = PerceptronOptions(seed=seed)
@@ -114,12 +124,19 @@ def train(
 @rerank.command(epilog=_LISTS)
 @click.argument("reranker")
 @click.argument("lists", default="-")
+@_lists_format_option
 @models_option
 @click.option("--lists", "with_lists", is_flag=True, help="Write all trees, each with the reranker's score first.")
 @results_option
 @quiet_option
 def apply(
-    reranker: str, lists: str, models: tuple[str, ...], with_lists: bool, output: Path | None, quiet: bool
+    reranker: str,
+    lists: str,
+    form: NBestFormat | None,
+    models: tuple[str, ...],
+    with_lists: bool,
+    output: Path | None,
+    quiet: bool,
 ) -> None:
     """Choose the best tree of each list.
 
@@ -136,7 +153,7 @@ def apply(
 
     loaded = load_reranker(reranker, models)
     Console(quiet).awaits(lists, _AWAITED)
-    nbest = read_lists(lists)
+    nbest = read_lists(lists, form)
     with users_errors(), results(output) as write:
         if with_lists:
             texts = write_nbest(loaded.rescore(nbest.lists), nbest.form)
@@ -149,6 +166,7 @@ def apply(
 @rerank.command(epilog=_GOLD)
 @click.argument("reranker")
 @click.argument("lists")
+@_lists_format_option
 @_gold_option
 @models_option
 @json_option
@@ -156,6 +174,7 @@ def apply(
 def evaluate(
     reranker: str,
     lists: str,
+    form: NBestFormat | None,
     gold: tuple[str, ...],
     models: tuple[str, ...],
     as_json: bool,
@@ -175,12 +194,13 @@ def evaluate(
 
     loaded = load_reranker(reranker, models)
     Console(quiet).awaits(lists, _AWAITED)
-    figures = evaluate_reranker(loaded, read_lists(lists), gold)
+    figures = evaluate_reranker(loaded, read_lists(lists, form), gold)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
 
 
 @rerank.command(epilog=_GOLD)
 @click.argument("lists", default="-")
+@_lists_format_option
 @models_option
 @_templates_option
 @click.option("--gold", metavar="GOLD", multiple=True, help="The right trees, for gains; without them, gains are 0.")
@@ -190,6 +210,7 @@ def evaluate(
 @quiet_option
 def features(
     lists: str,
+    form: NBestFormat | None,
     models: tuple[str, ...],
     no_templates: bool,
     gold: tuple[str, ...],
@@ -215,7 +236,7 @@ def features(
     if like is not None and no_templates:
         raise click.UsageError("--like names the features; leave out --no-templates")
     Console(quiet).awaits(lists, _AWAITED)
-    nbest = read_lists(lists)
+    nbest = read_lists(lists, form)
     with users_errors():
         if like is not None:
             chosen = load_reranker(like, models).features
@@ -234,6 +255,7 @@ def features(
 @rerank.command(epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES))
 @click.argument("model")
 @sources_argument
+@format_option("brackets", *TABLES, of="files of SOURCE")
 @number_option("--n-best", "N", "Trees per sentence, at most.", default=CANDIDATES)
 @number_option("--folds", "N", "Parse each of N parts of the trees by a model of the other parts.", least=2)
 @results_option
@@ -242,6 +264,7 @@ def features(
 def lists(
     model: str,
     sources: tuple[str, ...],
+    form: Format | None,
     n_best: int,
     folds: int | None,
     output: Path | None,
@@ -262,8 +285,8 @@ def lists(
     from spectral_latent.tasks.reranking import nbest_lists
 
     parser = load_parser(model)
-    nbest, length = nbest_lists(parser, sources, n_best, folds, jobs)
-    form: Literal["conllu", "trees"] = "conllu" if KINDS[parser.kind].trees == "conllu" else "trees"
+    nbest, length = nbest_lists(parser, sources, n_best, folds, jobs, form)
+    written: Literal["conllu", "trees"] = "conllu" if KINDS[parser.kind].trees == "conllu" else "trees"
     with results(output) as write:
-        for text in write_nbest(Console(quiet).bar(nbest, "Parsing", length), form):
+        for text in write_nbest(Console(quiet).bar(nbest, "Parsing", length), written):
             write(text)

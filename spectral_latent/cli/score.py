@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
 from spectral_latent.cli.options import (
+    TABLES,
     errors_options,
+    format_option,
     jobs_option,
     json_option,
     quiet_option,
@@ -19,12 +21,16 @@ from spectral_latent.cli.options import (
 )
 from spectral_latent.cli.outputs import results
 
+if TYPE_CHECKING:
+    from spectral_latent.corpora import Format
+
 __all__ = ["score"]
 
 
 @click.command(cls=Command)
 @click.argument("model")
 @click.argument("file", default="-")
+@format_option("brackets", *TABLES, of="FILE")
 @errors_options
 @jobs_option
 @json_option
@@ -33,6 +39,7 @@ __all__ = ["score"]
 def score(
     model: str,
     file: str,
+    form: Format | None,
     errors: tuple[str, ...],
     groups: int,
     jobs: int,
@@ -65,7 +72,7 @@ def score(
     kind = KINDS[parser.kind]
     assert kind.to_score and kind.trees  # of all parsers
     console.awaits(file, FORMATS[kind.trees].awaited)
-    trees = kind.to_score(file)
+    trees = kind.to_score(file, form)
     parts = train_without_groups(model, errors, groups, jobs, console) if errors else []
     fewer = 0
     with results(output) as write:

@@ -48,14 +48,14 @@ def surprisal(
     from spectral_latent.tasks.kinds import load_of_prefixes
     from spectral_latent.tasks.verification import train_without_groups
     from spectral_latent.tasks.watch import users_errors
-    from spectral_latent.tasks.writing import SURPRISAL_HEADER, surprisal_text
+    from spectral_latent.tasks.writing import SURPRISAL_COLUMNS, surprisal_text, table_row
 
     console = Console(wanted.quiet)
     reader, tokenisation = load_of_prefixes(model)
     console.awaits(file, FORMATS[form or "tokens"].awaited)
     given = read_sentences(file, form, tokenisation, console)
     parts = train_without_groups(model, errors, groups, wanted.jobs, console) if errors else []
-    head = SURPRISAL_HEADER.replace("\n", "\terror\n") if errors else SURPRISAL_HEADER
+    head = table_row((*SURPRISAL_COLUMNS, *["error"] * bool(errors)))
     fewer = 0
     with wanted.answers(given, console) as answers, users_errors():
         found = surprisal_of(reader, given, unit, wanted.jobs, parts)

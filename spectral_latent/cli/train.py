@@ -15,10 +15,12 @@ from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import (
     DEPENDENCY_SOURCES,
     SOURCES,
+    TABLES,
     TAGGED_SOURCES,
     TEXT_SOURCES,
     column_option,
     epilog_of,
+    format_option,
     made_file_option,
     number_option,
     quiet_option,
@@ -45,7 +47,7 @@ def train() -> None:
 
 
 @train.command(epilog=epilog_of(SOURCES))
-@training_options(*get_args(ConstituencyPresetName))
+@training_options(*get_args(ConstituencyPresetName), formats=("brackets",))
 @click.option(
     "--choose-states",
     metavar="SOURCE",
@@ -71,7 +73,7 @@ def constituency(**given: Any) -> None:
 
 
 @train.command(epilog=epilog_of(DEPENDENCY_SOURCES))
-@training_options(*get_args(PresetName))
+@training_options(*get_args(PresetName), formats=TABLES)
 @click.option(
     "--column",
     default="upos",
@@ -99,7 +101,7 @@ def dependency(**given: Any) -> None:
 
 
 @train.command(epilog=epilog_of(DEPENDENCY_SOURCES))
-@training_options(*get_args(PresetName))
+@training_options(*get_args(PresetName), formats=TABLES)
 def ud(**given: Any) -> None:
     """Train one file for a language: a dependency parser with taggers and lemmas.
 
@@ -114,7 +116,7 @@ def ud(**given: Any) -> None:
 
 
 @train.command(epilog=epilog_of(TAGGED_SOURCES))
-@training_options(*get_args(PresetName))
+@training_options(*get_args(PresetName), formats=("tagged", *TABLES))
 @column_option
 def tagger(**given: Any) -> None:
     """Train a tagger, a latent hidden Markov model, on tagged sentences.
@@ -142,6 +144,7 @@ def tagger(**given: Any) -> None:
 )
 @click.option("--no-spelling", is_flag=True, help="Do not use the spelling of words.")
 @number_option("--window", "W", "The number of words on each side that are the context of a word.", default=1, most=100)
+@format_option("tokens", "tagged", *TABLES, of="files of SOURCE")
 @seed_option("The seed of --hull random; other hulls do not use it.")
 @quiet_option
 def anchor(**given: Any) -> None:
@@ -186,7 +189,7 @@ def _train(
         from spectral_latent.cli.outputs import figures_table
 
         assert of_kind.evaluate is not None
-        figures = of_kind.evaluate(model, Gold(str(output), dev, console))
+        figures = of_kind.evaluate(model, Gold(str(output), dev, console, form=settings["form"]))
         click.echo(figures_table(figures))
         run.evaluated(dev, figures)
         model.save(output, run.record(of_kind.command, of_kind.train, settings))

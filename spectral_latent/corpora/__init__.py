@@ -3,7 +3,7 @@
 from spectral_latent.corpora._nltk import parse_alpino, phrases_from_nltk
 from spectral_latent.corpora.brackets import parse_brackets, parse_partial, read_brackets
 from spectral_latent.corpora.conllu import parse_conllu, parse_partial_conllu, read_conllu, to_conllu
-from spectral_latent.corpora.formats import Format, sniff_format
+from spectral_latent.corpora.formats import Format, Guess, sniff_format
 from spectral_latent.corpora.nltk_trees import (
     partial_from_nltk,
     phrase_from_nltk,
@@ -27,6 +27,7 @@ __all__ = [
     "UNIVERSAL_TAGS",
     "CorpusError",
     "Format",
+    "Guess",
     "TreebankFile",
     "constituency_trees",
     "dependency_trees",

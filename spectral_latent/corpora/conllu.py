@@ -176,7 +176,7 @@ def _sentences(text: str, source: str, line: int) -> Iterator[tuple[list[_Row], 
         content = content.removesuffix("\r")
         if content.startswith("#"):
             comments.append(content[1:].strip())
-        elif content.strip(" "):
+        elif content.strip(" \t"):
             rows.append(_columns(content, Line(source, number)))
         elif rows:
             words, ranges = _words(rows)
@@ -201,10 +201,10 @@ def parse_tab_with_lines(
     (('Dogs', 'bark'), ('NNS', 'VBP'), (2, 0), ('_', '_'), [1, 2])
     """
     text = text.removeprefix("\ufeff")
-    if not text.strip(" \r\n"):
+    if not text.strip(" \t\r\n"):
         raise CorpusError(f"{source}: no sentences; give lines of {' '.join(_TAB)}, with a tab between each two")
     lines = enumerate(text.split("\n"), start=line)
-    for has_words, block in groupby(lines, key=lambda numbered: bool(numbered[1].strip(" \r"))):
+    for has_words, block in groupby(lines, key=lambda numbered: bool(numbered[1].strip(" \t\r"))):
         if has_words:
             words = [
                 _columns_of_tab(content.removesuffix("\r"), Line(source, number), word)

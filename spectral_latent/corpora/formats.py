@@ -1,16 +1,17 @@
-"""Tell the format of a text by the name of its file, or by its first line; find the files of a folder; read rows.
+"""Tell the format of a text by the name of its file, or by its first lines; find the files of a folder; read rows.
 
-| format | ending of the name | first line that is neither empty nor begins with # |
+| format | ending of the name | lines that are neither empty nor begin with # |
 | --- | --- | --- |
-| `brackets` | .mrg, .parse, .psd, .ptb, .tree, .trees | opens a tree: `( (S`, `(S (NP`, `(NN dog)` |
-| `conllu`, also for CoNLL-X | .conllu, .conll, .conllx | ten columns |
-| `malt-tab` | .dp, .tab | three or four columns |
-| `tagged` | .pos, .tagged | every word has a slash within: `the/DT dog/NN` |
-| `json` | .jsonl, .ndjson | opens an object: `{"words": ["dogs", "bark"]}` |
-| `tokens` | | any other line: one tokenised sentence on each line |
+| `brackets` | .mrg, .parse, .psd, .ptb, .tree, .trees | the first opens a tree: `( (S`, `(NN dog)`; no word is outside |
+| `conllu`, also for CoNLL-X | .conllu, .conll, .conllx | the first has ten columns, the first of them a number |
+| `malt-tab` | .dp, .tab | each has three or four columns, the third of them a number |
+| `tagged` | .pos, .tagged | each word ends in a slash and a tag, with a capital or a mark: `the/DT dog/NN` |
+| `json` | .jsonl, .ndjson | the first opens an object: `{"words": ["dogs", "bark"]}` |
+| `tokens` | .tok, .txt | any other lines: one tokenised sentence on each line |
 | `text` | | no line tells it: raw text, not divided into sentences and words |
 
-Tabs divide columns.  A name may have a further ending .gz.
+Tabs divide columns.  A name may have a further ending .gz.  Lines tell the format if the name does not, and those of
+.tok and .txt also tell brackets, tables of ten columns and objects.  A guess by lines holds for the first twenty.
 
 A line of JSON is a row, an object with these fields:
 
@@ -29,7 +30,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -39,9 +40,12 @@ from spectral_latent.corpora.text import CorpusError, ending_of
 
 __all__ = [
     "ENDINGS",
+    "NAMES",
+    "SHOWING",
     "TABLE_ENDINGS",
     "TABLE_READERS",
     "Format",
+    "Guess",
     "Row",
     "items_of_files",
     "parse_json_rows",
@@ -49,6 +53,7 @@ __all__ = [
 ]
 
 Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "json", "tokens", "text"]
+_T = TypeVar("_T")
 
 ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
     {
@@ -57,58 +62,180 @@ ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
         "malt-tab": MALT_TAB,
         "tagged": (".pos", ".tagged"),
         "json": (".jsonl", ".ndjson"),
-        "tokens": (".tok", ".txt"),  # these endings decide nothing: such a file may hold any format
+        "tokens": (".tok", ".txt"),
     }
 )
 TABLE_ENDINGS = (*CONLLU, *MALT_TAB)
-TABLE_READERS = MappingProxyType({"conllu": parse_with_lines, "malt-tab": parse_tab_with_lines})
-# the format of a line by its number of columns
-_COLUMNS: MappingProxyType[int, Format] = MappingProxyType({3: "malt-tab", 4: "malt-tab", 10: "conllu"})
+TABLE_READERS: MappingProxyType[Format, Callable[..., Any]] = MappingProxyType(
+    {"conllu": parse_with_lines, "malt-tab": parse_tab_with_lines}
+)
+NAMES: MappingProxyType[Format, str] = MappingProxyType(  # of the contents, in messages
+    {
+        "brackets": "trees in brackets",
+        "conllu": "sentences in CoNLL-U",
+        "malt-tab": "sentences in Malt-TAB",
+        "tagged": "words with tags",
+        "json": "rows in JSON lines",
+        "tokens": "tokenised sentences",
+        "text": "raw text",
+    }
+)
+_OF_TABLES = "dependency parsers (`train dependency`) and taggers (`train tagger`)"
+_USES: MappingProxyType[Format, str] = MappingProxyType(  # the models and commands that a format is for
+    {
+        "brackets": "constituency parsers (`train constituency`)",
+        "conllu": _OF_TABLES,
+        "malt-tab": _OF_TABLES,
+        "tagged": "taggers (`train tagger`)",
+        **dict.fromkeys(("json", "tokens", "text"), "`parse` and `tag`"),
+    }
+)
+SHOWING = 20  # the number of lines that show the format
 _LINE = re.compile(r"^[ \t]*\S.*", re.MULTILINE | re.ASCII)
 _LINE_NOT_COMMENT = re.compile(r"^(?!#)[ \t]*\S.*", re.MULTILINE | re.ASCII)
 # `( (S` or `(` alone, `(S (NP` or `(S` alone, `(NN dog)`
 _OPENS_TREE = re.compile(r"\s*\((?:\s*\([^\s]|\s*$|[^\s()]+\s*(?:\(|$)|[^\s()]+\s+[^\s()]+\s*\))", re.ASCII)
 _OPENS_OBJECT = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:', re.ASCII)
+_BRACKET_OR_WORD = re.compile(r"[()]|[^\s()]+", re.ASCII)
 _WORD = re.compile(r"\S+", re.ASCII)
-_WORD_AND_TAG = re.compile(r".+/[^/]+")
+_WORD_AND_TAG = re.compile(r"(?!\w+://).+/([^/]+)")  # no address
+_ID = re.compile(r"[0-9]+([-.][0-9]+)?")
+_HEAD = re.compile(r"[0-9]+|_")
+_BY_LINES: tuple[Format, ...] = ("tagged", "malt-tab")  # which all of the first lines must show
 
 
-def sniff_format(name: str, beginning: str) -> Format:
+class Guess(NamedTuple):
+    """The format of a text, and how it is known.
+
+    form: the format.
+    reason: what shows the format; empty if it was given, or if only one format can be read.
+    doubt: what speaks for another format; empty if nothing does.
+    """
+
+    form: Any
+    reason: str = ""
+    doubt: str = ""
+
+    def noted(self, items: Iterable[_T]) -> Iterator[_T]:
+        """Return items as they are read; an error then says how the text was read, and what to do if that is wrong.
+
+        >>> list(Guess("tokens", "its name").noted("ab"))
+        ['a', 'b']
+        """
+        try:
+            yield from items
+        except CorpusError as error:
+            raise self.error(error) from None
+
+    @property
+    def contents(self) -> str:
+        """The name of the contents in messages."""
+        return NAMES.get(self.form, f"lists of the format {self.form}")
+
+    def warning(self, source: str) -> str:
+        """Write what speaks for another format; empty if nothing does."""
+        if not self.doubt:
+            return ""
+        return f"{source}: {self.doubt}, and it is read as {self.contents}; if that is wrong, give --format"
+
+    def error(self, error: CorpusError) -> CorpusError:
+        """Add to an error how the text was read."""
+        if not self.reason:
+            return error
+        return CorpusError(
+            f"{error} (read as {self.contents} because of {self.reason}; if that is wrong, give --format)"
+        )
+
+
+def sniff_format(name: str, beginning: str, *needed: Format, given: Format | None = None) -> Guess:
     """Tell the format of a text.
 
     name: the name of the text's file; its ending decides if the table of this module lists it.  Three or four columns
         are Malt-TAB also in a file with an ending of CoNLL-U, because treebanks with such names have both formats.
-    beginning: the text, or its lines up to the first one that is neither empty nor begins with #.
+    beginning: the text, or its first lines.
+    needed: the formats that can be read, the usual one first; all if there is none.
+    given: the format, if it is known, so that nothing is guessed.
 
-    >>> [sniff_format(name, "") for name in ("wsj_0001.mrg", "ewt.conllu", "wsj.dp", "brown.pos", "-")]
+    Raises `CorpusError` for a format that cannot be read.
+
+    >>> [sniff_format(name, "").form for name in ("wsj_0001.mrg", "ewt.conllu", "wsj.dp", "brown.pos", "-")]
     ['brackets', 'conllu', 'malt-tab', 'tagged', 'tokens']
     >>> texts = ("( (S (NP", "# sent_id = 1\\n1" + 9 * "\\t_", "Dogs\\tNNS\\t2", "the/DT dog/NN", "either/or , but")
-    >>> [sniff_format("-", text) for text in texts]
+    >>> [sniff_format("-", text).form for text in texts]
     ['brackets', 'conllu', 'malt-tab', 'tagged', 'tokens']
+    >>> sniff_format("-", "http://a.b/c").form, sniff_format("-", "the/DT dog/NN\\nhttp://a.b/c").doubt
+    ('tokens', 'line 1 looks like words with tags, but others do not')
     """
+    if given is not None:
+        if needed and given not in needed:
+            raise CorpusError(f"{name}: {NAMES[given]} cannot be read here; give --format {' or '.join(needed)}")
+        return Guess(given)
+    found = _guess(name, beginning, needed)
+    if not needed:
+        return found
+    if found.form in needed:
+        return found if len(needed) > 1 else Guess(found.form)
+    if found.form == "tokens":
+        return Guess(needed[0], "what can be read here" if len(needed) > 1 else "")
+    raise CorpusError(
+        f"{name}: {NAMES[found.form]}, where {NAMES[needed[0]]} are needed; they are for {_USES[found.form]}; if "
+        f"{found.reason} misleads, give --format {needed[0]}"
+    )
+
+
+def _guess(name: str, beginning: str, needed: tuple[Format, ...]) -> Guess:
+    """Tell the format of a text by its name, or by its lines."""
     beginning = beginning.removeprefix("\ufeff")
-    match = _LINE_NOT_COMMENT.search(beginning) or _LINE.search(beginning)
-    line = match[0] if match else ""
-    by_columns = _COLUMNS.get(line.count("\t") + 1)
-    by_name = _format_of_ending(ending_of(name))
-    if by_name and not (by_name == "conllu" and by_columns):
-        return by_name
-    if by_columns:
-        return by_columns
+    has_lines = _LINE_NOT_COMMENT.search(beginning)
+    lines = [match[0] for match in islice((_LINE_NOT_COMMENT if has_lines else _LINE).finditer(beginning), SHOWING)]
+    shown = list(map(_format_of_line, lines)) or ["tokens"]
+    first, is_uniform = shown[0], len({*shown}) == 1
+    by_name = next((form for form, endings in ENDINGS.items() if ending_of(name) in endings), None)
+    if by_name == "conllu" and first == "malt-tab" and is_uniform:
+        return Guess(first, "its first lines")
+    if by_name not in (None, "tokens"):
+        return Guess(by_name, "its name")
+    if first == "tokens":
+        return Guess(first, "its name" if by_name else "its first lines")
+    if needed and "tokens" not in needed and (first in needed or is_uniform):
+        return Guess(first, "its first lines")
+    tokens = Guess("tokens", "its name" if by_name else "its first lines")
+    if (first in _BY_LINES and not is_uniform) or (first == "brackets" and _has_words_outside(lines)):
+        return tokens._replace(doubt=f"line 1 looks like {NAMES[first]}, but others do not")
+    if first in _BY_LINES and by_name:
+        return tokens._replace(doubt=f"its first lines look like {NAMES[first]}")
+    if first == "tagged" and len(_WORD.findall(" ".join(lines))) == 1:
+        return tokens._replace(doubt="its only word looks like a word with a tag")
+    return Guess(first, "its first lines")
+
+
+def _format_of_line(line: str) -> Format:
+    """Tell the format that a line shows."""
+    columns = line.split("\t")
+    if len(columns) == 10 and _ID.fullmatch(columns[0]):
+        return "conllu"
+    if len(columns) in (3, 4) and _HEAD.fullmatch(columns[2].strip()):
+        return "malt-tab"
     if _OPENS_OBJECT.match(line):
         return "json"
-    words = _WORD.findall(line)
-    if words and all(map(_WORD_AND_TAG.fullmatch, words)):
+    tags = [match[1] if match else "" for match in map(_WORD_AND_TAG.fullmatch, _WORD.findall(line))]
+    if all(tag and (tag[0].isupper() or not tag[0].isalnum()) for tag in tags):
         return "tagged"
     return "brackets" if _OPENS_TREE.match(line) else "tokens"
 
 
-def _format_of_ending(ending: str) -> Format | None:
-    """Return the format that the ending of a file's name decides, if it decides one."""
-    return next((form for form, endings in ENDINGS.items() if form != "tokens" and ending in endings), None)
+def _has_words_outside(lines: Iterable[str]) -> bool:
+    """Tell whether words stand outside the brackets of lines.
 
-
-_T = TypeVar("_T")
+    >>> _has_words_outside(["(see (Smith 1999)", ") for more"]), _has_words_outside(["(S (NN dog)", ") (UH"])
+    (True, False)
+    """
+    depth = 0
+    for token in chain.from_iterable(map(_BRACKET_OR_WORD.findall, lines)):
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        if depth < 0 or (depth == 0 and token != ")"):
+            return True
+    return False
 
 
 # Folders

@@ -24,7 +24,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.conllu import parse_with_lines
-from spectral_latent.corpora.formats import sniff_format
+from spectral_latent.corpora.formats import Guess, sniff_format
 from spectral_latent.corpora.nltk_trees import phrase_from_nltk, sentence_from_nltk
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
@@ -57,6 +57,8 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _COUNT = re.compile("[0-9]{1,9}")
+# What must be a number: no name begins with a sign, or is what programs write for a missing or an infinite number.
+_SCORE = re.compile(r"[+-].*|nan|none|null|n/a", re.IGNORECASE)
 _COMMENT = re.compile(r"([^\s=]+)\s*=\s*(.*)")
 
 
@@ -120,8 +122,9 @@ def _tree_rows(lines: Iterable[str], source: str) -> Iterator[tuple[tuple[str | 
             raise line.error(f"no tree in {text!r:.60}; give one in brackets on each line")
         columns = [column for column in (text[:begin] + text[end:]).split() if column != "|||"]
         name = None
-        # The first column is a name if it is not a number, or if it is a count and another column follows.
-        if columns and (not is_number(columns[0]) or (len(columns) > 1 and _COUNT.fullmatch(columns[0]))):
+        # The first column is a name if it is not a score, or if it is a count and another column follows.
+        is_score = bool(columns) and (is_number(columns[0]) or _SCORE.fullmatch(columns[0]) is not None)
+        if columns and (not is_score or (len(columns) > 1 and _COUNT.fullmatch(columns[0]))):
             name = columns.pop(0)
         tree = text[begin:end]
         candidate = None if _is_failed(tree) else Candidate.of(_phrase(tree, line), _numbers(columns, line))
@@ -279,7 +282,8 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
     """Read the n-best lists of a text in one of the formats at the head of this module.
 
     Lists without a name are numbered from 1.  In the format `trees`, white space or ||| divides the columns.  The first
-    of several columns is a name if it is not a number, or if it is a number without sign and point, such as 7.  Scores
+    of several columns is a name if it is not a number, or if it is a number without sign and point, such as 7; `nan`
+    and what begins with a sign are no names.  Scores
     may also follow the tree.  A parser that failed writes (()) for a tree; such a candidate is left out.
 
     Raises `CorpusError`, which names `source` and the line, for a text that is not in the format, and for lists that
@@ -289,7 +293,8 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
     >>> [(nbest.id, len(nbest), nbest.candidates[1].score) for nbest in lists]
     [('wsj.1', 2, -9.5)]
     """
-    form = form or nbest_format(text, source)
+    guess = Guess(form) if form else Guess(nbest_format(text, source), "its first lines")
+    form = guess.form
     if form not in get_args(NBestFormat):
         raise ValueError(f"form must be one of {', '.join(get_args(NBestFormat))}, not {form!r}")
     text = text.removeprefix("\ufeff")
@@ -302,7 +307,7 @@ def parse_nbest(text: str, source: str = "<string>", form: NBestFormat | None = 
             blocks = read_conllu_lists(text, source)
         case "json":
             blocks = read_json(text.split("\n"), source)
-    return (_check_list(block, number) for number, block in enumerate(blocks, start=1))
+    return guess.noted(_check_list(block, number) for number, block in enumerate(blocks, start=1))
 
 
 def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
@@ -316,7 +321,7 @@ def nbest_format(text: str, source: str = "<string>") -> NBestFormat:
     first = beginning.partition("\n")[0].strip()
     if first.startswith("{"):
         return "json"
-    if sniff_format("", beginning) == "conllu":
+    if sniff_format("", beginning).form == "conllu":
         return "conllu"
     if "(" in first:
         return "trees"

@@ -11,16 +11,25 @@ from typing import Any, NamedTuple
 from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora._nltk import items_of_corpus, phrases_of_file
-from spectral_latent.corpora.brackets import read_brackets
+from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.conllu import count_no_words
-from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, items_of_files, sniff_format
+from spectral_latent.corpora.formats import (
+    ENDINGS,
+    TABLE_ENDINGS,
+    TABLE_READERS,
+    Format,
+    items_of_files,
+    sniff_format,
+)
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
 __all__ = ["Entry", "constituency_trees", "dependency_trees", "entries_of_text", "tree_entries"]
 
 
-def constituency_trees(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[Phrase]:
+def constituency_trees(
+    source: str | os.PathLike[str], changes: Changes | None = None, form: Format | None = None
+) -> Iterator[Phrase]:
     """Read the trees of a treebank.
 
     source: one of
@@ -31,6 +40,8 @@ def constituency_trees(source: str | os.PathLike[str], changes: Changes | None =
     - `nltk:NAME`, a corpus of NLTK that has `parsed_sents`, or a part of one: `nltk:NAME:train`, `:dev`, `:test`.
       The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
       test, those whose number ends in 8 are dev, all others are train.
+
+    form: `brackets` to read a file as trees whatever its name and its lines look like.
 
     Raises `CorpusError` for a source that does not exist and for trees that break the rules of `parse_brackets`.
 
@@ -47,10 +58,19 @@ def constituency_trees(source: str | os.PathLike[str], changes: Changes | None =
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "parsed_sents", "treebank", partial(phrases_of_file, changes))
-    return items_of_files(name, "treebank", partial(read_brackets, changes=changes), ENDINGS["brackets"])
+    return items_of_files(name, "treebank", partial(_phrases_of_file, changes, form), ENDINGS["brackets"])
 
 
-def dependency_trees(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[DependencySentence]:
+def _phrases_of_file(changes: Changes | None, form: Format | None, path: Path) -> Iterator[Phrase]:
+    """Read the trees of a file."""
+    text, name = read_text(path), os.fspath(path)
+    sniff_format(name, text, "brackets", given=form)  # refuses other formats
+    return parse_brackets(text, name, changes)
+
+
+def dependency_trees(
+    source: str | os.PathLike[str], changes: Changes | None = None, form: Format | None = None
+) -> Iterator[DependencySentence]:
     """Read the trees of a dependency treebank.
 
     source: one of
@@ -59,6 +79,8 @@ def dependency_trees(source: str | os.PathLike[str], changes: Changes | None = N
     - a folder: all files beneath it, in sorted order, that end in .conllu, .conll, .conllx, .dp or .tab and are not
       hidden;
     - `nltk:NAME`, a dependency treebank of NLTK, or a part of it; see `constituency_trees`.
+
+    form: the format of files, `conllu` or `malt-tab`; if not given, it is guessed.
 
     Several words may have the head 0, as in many treebanks in CoNLL-X; `DependencySentence.roots` tells which.
 
@@ -73,12 +95,14 @@ def dependency_trees(source: str | os.PathLike[str], changes: Changes | None = N
     ...     [sentence.heads for sentence in dependency_trees(file)]
     [(2, 0)]
     """
-    return (entry.sentence for entry in tree_entries(source, changes))
+    return (entry.sentence for entry in tree_entries(source, changes, form))
 
 
-def tree_entries(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[Entry]:
+def tree_entries(
+    source: str | os.PathLike[str], changes: Changes | None = None, form: Format | None = None
+) -> Iterator[Entry]:
     """Read the trees of a dependency treebank, with their places in it."""
-    return map(Entry.tree, _entries(os.fspath(source), changes))
+    return map(Entry.tree, _entries(os.fspath(source), changes, form))
 
 
 class Entry(NamedTuple):
@@ -121,7 +145,7 @@ class Entry(NamedTuple):
         return self
 
 
-def _entries(name: str, changes: Changes | None) -> Iterator[Entry]:
+def _entries(name: str, changes: Changes | None, form: Format | None) -> Iterator[Entry]:
     """Read the sentences of a source."""
     if name.startswith("nltk:"):
         return items_of_corpus(
@@ -131,12 +155,12 @@ def _entries(name: str, changes: Changes | None) -> Iterator[Entry]:
             partial(_entries_of_nltk, changes),
             example="dependency_treebank",
         )
-    return items_of_files(name, "dependency treebank", partial(_entries_of_file, changes), TABLE_ENDINGS)
+    return items_of_files(name, "dependency treebank", partial(_entries_of_file, changes, form), TABLE_ENDINGS)
 
 
-def _entries_of_file(changes: Changes | None, path: Path) -> Iterator[Entry]:
+def _entries_of_file(changes: Changes | None, form: Format | None, path: Path) -> Iterator[Entry]:
     """Read the sentences of a file."""
-    return entries_of_text(read_text(path), os.fspath(path), changes)
+    return entries_of_text(read_text(path), os.fspath(path), changes, form)
 
 
 def _entries_of_nltk(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterator[Entry]:
@@ -148,14 +172,16 @@ def _entries_of_nltk(changes: Changes | None, reader: Any, corpus: str, file: st
     return entries_of_text(reader.raw(file), f"nltk:{corpus}, file {file}", changes)
 
 
-def entries_of_text(text: str, source: str, changes: Changes | None = None) -> Iterator[Entry]:
+def entries_of_text(
+    text: str, source: str, changes: Changes | None = None, form: Format | None = None
+) -> Iterator[Entry]:
     """Read the sentences of a text in CoNLL-U, CoNLL-X or Malt-TAB; heads may be missing.
 
     >>> [entry.lines for entry in entries_of_text("Dogs\\tNNS\\t2\\nbark\\tVBP\\t0\\n", "two words")]
     [[1, 2]]
     """
-    read = TABLE_READERS.get(sniff_format(source, text), TABLE_READERS["conllu"])
+    guess = sniff_format(source, text, "conllu", "malt-tab", given=form)
     if changes is not None:
         count_no_words(text, changes)
-    parsed = read(text, source)
+    parsed = guess.noted(TABLE_READERS[guess.form](text, source))
     return (Entry(sentence, source, number, lines) for number, (sentence, lines) in enumerate(parsed, start=1))

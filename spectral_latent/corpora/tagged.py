@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,15 @@ from types import MappingProxyType
 from spectral_latent.constituency.cleaning import Changes
 from spectral_latent.corpora._nltk import items_of_corpus, tagged_of_file, words_of_file
 from spectral_latent.corpora.conllu import count_no_words
-from spectral_latent.corpora.formats import ENDINGS, TABLE_ENDINGS, TABLE_READERS, Format, items_of_files, sniff_format
+from spectral_latent.corpora.formats import (
+    ENDINGS,
+    TABLE_ENDINGS,
+    TABLE_READERS,
+    Format,
+    Guess,
+    items_of_files,
+    sniff_format,
+)
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.dependency.tree import TagColumn, choose_column, with_all_tags
@@ -85,6 +94,7 @@ def tagged_sentences(
     column: str | None = None,
     default: str | None = None,
     changes: Changes | None = None,
+    form: Format | None = None,
 ) -> Iterator[_Tagged]:
     """Read sentences with their tags; a sentence is a list of pairs of word and tag.
 
@@ -102,6 +112,7 @@ def tagged_sentences(
         corpus's own tags.  If not given, the default decides.
     default: the tags to read from sources that have them.  From other sources the only tags are read, and from tables
         `upos`.
+    form: the format of files, `tagged`, `conllu` or `malt-tab`; if not given, it is guessed.
 
     If a word of a table has no tag in the column, it gets its tag from the other column, or the tag X; a warning counts
     these words.  If no word has a tag in the column, the other column is read.
@@ -122,10 +133,12 @@ def tagged_sentences(
             raise CorpusError(f"{name}: no column {column!r} in NLTK's corpora; give none, or universal")
         column = column or ("universal" if default == "universal" else None)
         return items_of_corpus(name, "tagged_sents", "tagged corpus", partial(tagged_of_file, changes, column))
-    return items_of_files(name, "tagged", lambda path: _tagged_of_file(path, column, default, changes), _TAGGED_ENDINGS)
+    return items_of_files(name, "tagged", partial(_tagged_of_file, column, default, changes, form), _TAGGED_ENDINGS)
 
 
-def column_of(source: str | os.PathLike[str], preferred: str | None = None) -> TagColumn | None:
+def column_of(
+    source: str | os.PathLike[str], preferred: str | None = None, form: Format | None = None
+) -> TagColumn | None:
     """Tell the column whose tags `tagged_sentences` reads: the preferred one if it has tags, or the other one.
 
     Returns None for a source that is not a table, or has no tags.
@@ -140,10 +153,12 @@ def column_of(source: str | os.PathLike[str], preferred: str | None = None) -> T
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return None
-    return next(items_of_files(name, "tagged", partial(_column_of_file, preferred), _TAGGED_ENDINGS), None)
+    return next(items_of_files(name, "tagged", partial(_column_of_file, preferred, form), _TAGGED_ENDINGS), None)
 
 
-def sentences(source: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[list[str]]:
+def sentences(
+    source: str | os.PathLike[str], changes: Changes | None = None, form: Format | None = None
+) -> Iterator[list[str]]:
     """Read sentences without tags; a sentence is a list of words.
 
     source: a source that `tagged_sentences` takes, whose tags are left out and may be missing from CoNLL-U; or
@@ -153,19 +168,21 @@ def sentences(source: str | os.PathLike[str], changes: Changes | None = None) ->
     - a folder of such files named *.tok or *.txt, in which no file has a name that `tagged_sentences` reads;
     - `nltk:NAME`, a corpus of NLTK that has `sents`.
 
+    form: the format of files; if not given, it is guessed.  A warning tells if a text may have another one.
+
     Raises `CorpusError` as `tagged_sentences` does, and for a text without words.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "a.txt").write_text("Dogs bark\\n\\nYes\\n")
-    ...     _ = Path(folder, "b.txt").write_text("Dogs/NNS bark/VBP\\n")
+    ...     _ = Path(folder, "b.txt").write_text("He/she barks\\n")
     ...     list(sentences(folder))
-    [['Dogs', 'bark'], ['Yes'], ['Dogs', 'bark']]
+    [['Dogs', 'bark'], ['Yes'], ['He/she', 'barks']]
     """
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "sents", "corpus", partial(words_of_file, changes))
-    return items_of_files(name, "text", partial(_words_of_text_file, changes), _TAGGED_ENDINGS, ENDINGS["tokens"])
+    return items_of_files(name, "text", partial(_words_of_text_file, changes, form), _TAGGED_ENDINGS, ENDINGS["tokens"])
 
 
 def parse_tagged(text: str, source: str = "<string>", line: int = 1) -> Iterator[_Tagged]:
@@ -206,42 +223,40 @@ def plain_sentences(lines: Iterable[str]) -> Iterator[list[str]]:
     return map(_TOKEN.findall, lines)
 
 
-def _tagged_of_file(path: Path, column: str | None, default: str | None, changes: Changes | None) -> Iterator[_Tagged]:
+def _tagged_of_file(
+    column: str | None, default: str | None, changes: Changes | None, given: Format | None, path: Path
+) -> Iterator[_Tagged]:
     """Read the tagged sentences of a file."""
-    text, form = _read(path)
-    if form in TABLE_READERS:
+    text, guess = _read(path, given, "tagged", *TABLE_READERS)
+    if guess.form in TABLE_READERS:
         if column not in (None, "upos", "xpos"):
             raise CorpusError(f"{path}: no tags in a column {column!r}; give upos, or xpos")
         preferred = column or default
-        return _with_tags(_table(text, form, path, changes), "xpos" if preferred == "xpos" else "upos", path)
+        return _with_tags(_table(text, guess, path, changes), "xpos" if preferred == "xpos" else "upos", path)
     if column is not None:
         raise CorpusError(f"{path}: no columns as in CoNLL-U; leave out the column {column!r}")
-    return parse_tagged(text, os.fspath(path))
+    return guess.noted(parse_tagged(text, os.fspath(path)))
 
 
-def _column_of_file(preferred: str | None, path: Path) -> Iterator[TagColumn]:
+def _column_of_file(preferred: str | None, given: Format | None, path: Path) -> Iterator[TagColumn]:
     """Find the column from which the tags of a table are read; yield nothing for other files."""
-    text, form = _read(path)
-    if form in TABLE_READERS:
-        column, _ = choose_column(_table(text, form, path), "xpos" if preferred == "xpos" else "upos")
+    text, guess = _read(path, given, "tagged", *TABLE_READERS)
+    if guess.form in TABLE_READERS:
+        column, _ = choose_column(_table(text, guess, path), "xpos" if preferred == "xpos" else "upos")
         yield from [] if column is None else [column]
 
 
-def _read(path: Path) -> tuple[str, Format]:
-    """Read a file and tell its format.  Raises CorpusError for trees in brackets and for rows."""
+def _read(path: Path, given: Format | None, *needed: Format) -> tuple[str, Guess]:
+    """Read a file and tell its format."""
     text = read_text(path)
-    form = sniff_format(path.name, text)
-    if form in ("brackets", "json", "parquet"):
-        content = "trees in brackets" if form == "brackets" else "rows"
-        raise CorpusError(f"{path}: {content}, where sentences are needed; give CoNLL-U, the/DT dog/NN, or text")
-    return text, form
+    return text, sniff_format(os.fspath(path), text, *needed, given=given)
 
 
-def _table(text: str, form: Format, path: Path, changes: Changes | None = None) -> Iterator[DependencySentence]:
+def _table(text: str, guess: Guess, path: Path, changes: Changes | None = None) -> Iterator[DependencySentence]:
     """Read the sentences of a table."""
     if changes is not None:
         count_no_words(text, changes)
-    return (sentence for sentence, _ in TABLE_READERS[form](text, os.fspath(path)))
+    return (sentence for sentence, _ in guess.noted(TABLE_READERS[guess.form](text, os.fspath(path))))
 
 
 def _with_tags(sentences: Iterator[DependencySentence], preferred: TagColumn, path: Path) -> Iterator[_Tagged]:
@@ -253,15 +268,18 @@ def _with_tags(sentences: Iterator[DependencySentence], preferred: TagColumn, pa
         yield list(zip(sentence.forms, getattr(sentence, column), strict=True))
 
 
-def _words_of_text_file(changes: Changes | None, path: Path) -> Iterator[list[str]]:
+def _words_of_text_file(changes: Changes | None, given: Format | None, path: Path) -> Iterator[list[str]]:
     """Read the sentences of a file without their tags."""
-    text, form = _read(path)
-    if form in TABLE_READERS:
-        return (list(sentence.forms) for sentence in _table(text, form, path, changes))
+    text, guess = _read(path, given, "tokens", "tagged", *TABLE_READERS)
+    if guess.doubt:
+        warnings.warn(guess.warning(os.fspath(path)), stacklevel=2)
+    if guess.form in TABLE_READERS:
+        return (list(sentence.forms) for sentence in _table(text, guess, path, changes))
     if not text.strip(whitespace):
         raise CorpusError(f"{path}: no words; give a sentence a line, with spaces between the words")
-    if form == "tagged":
-        return ([word for word, _ in sentence] for sentence in parse_tagged(text, os.fspath(path)))
+    if guess.form == "tagged":
+        tagged = guess.noted(parse_tagged(text, os.fspath(path)))
+        return ([word for word, _ in sentence] for sentence in tagged)
     return filter(None, plain_sentences(text.split("\n")))
 
 

@@ -14,6 +14,7 @@ from spectral_latent.tasks.watch import RequestError, Watch
 
 if TYPE_CHECKING:
     from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.corpora import Format
     from spectral_latent.dependency import DependencyModel
 
 __all__ = [
@@ -46,6 +47,7 @@ class Gold(NamedTuple):
     origin: what a dependency parser is given: words with their tags, words alone, or text, which it divides; all
     columns are scored in the last two cases.
     jobs: the number of processes.
+    form: the format of the sources; None to guess it.
     """
 
     file: str
@@ -58,6 +60,7 @@ class Gold(NamedTuple):
     non_projective: bool = False
     origin: Literal["tags", "words", "text"] = "tags"
     jobs: int = 1
+    form: Format | None = None
 
     def _refuse(self, kind: str, *names: str) -> None:
         """Raise RequestError for an option that is not for a kind of model."""
@@ -73,7 +76,7 @@ class Gold(NamedTuple):
         from spectral_latent.corpora import CorpusError
 
         changes = Changes()
-        shown = self.watch.bar(read(self.sources, changes=changes), f"Reading {kind}")
+        shown = self.watch.bar(read(self.sources, changes=changes, form=self.form), f"Reading {kind}")
         examples = [example for example in shown if self.max_length is None or length(example) <= self.max_length]
         self.watch.table(f"Changed in the gold {kind}:", changes.table())
         if not examples:
@@ -149,8 +152,8 @@ def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
 
     given._refuse("a parser", "column", "universal")
 
-    def read(sources: tuple[str, ...], changes: Any) -> Iterable[Any]:
-        return (entry.sentence for entry in dependency_entries(sources, changes))
+    def read(*given: Any, **options: Any) -> Iterable[Any]:
+        return (entry.sentence for entry in dependency_entries(*given, **options))
 
     gold = given._read(read, "trees", lambda sentence: len(sentence.forms))
     options: Any = {

@@ -31,7 +31,6 @@ __all__ = [
     "partial_trees",
     "read_sentences",
     "read_text",
-    "refuse_format",
     "source_name",
 ]
 
@@ -40,59 +39,38 @@ NumberedLine: TypeAlias = tuple[int, str]  # the number of a line, and its text 
 _CHUNK = 1 << 16  # the number of bytes that are read at once
 _SHOWING = 100  # the first sentences, whose words show whether a text is in the language of the model
 _LINE_ENDS = re.compile(rb"\n")
-_FIRST_LINE = re.compile(rb"^(?!(?:\xef\xbb\xbf)?#)[^\S\n]*\S[^\n]*\n", re.MULTILINE)  # the line that shows the format
-_WORD_LINE = re.compile(rb"^(?! *\r?\n|#)[^\n]*\n", re.MULTILINE)  # neither empty nor a comment
+_SHOWING_LINE = re.compile(rb"^(?!(?:\xef\xbb\xbf)?#)[^\S\n]*\S[^\n]*\n", re.MULTILINE)  # shows the format
+_WORD_LINE = re.compile(rb"^(?![ \t]*\r?\n|#)[^\n]*\n", re.MULTILINE)  # neither empty nor a comment
 
 
 class InputFormat(NamedTuple):
     """A format of FILE.
 
-    name: the name of its contents in messages.
-    use: the models and commands that the format is for.
     awaited: the name of what a terminal is asked to type.
     end: the pattern at whose end a sentence ends; None if the text is read as a whole.
     """
 
-    name: str
-    use: str
     awaited: str
     end: re.Pattern[bytes] | None
 
 
-_OF_TABLES = "dependency parsers (`train dependency`) and taggers (`train tagger`)"
 _LINES = "sentences from the terminal, one a line, with spaces between words and marks; Ctrl-D ends"
+_END_OF_BLOCK = "an empty line ends a sentence, and Ctrl-D the input"
 FORMATS: Mapping[Format, InputFormat] = MappingProxyType(
     {
-        "brackets": InputFormat(
-            "trees in brackets",
-            "constituency parsers (`train constituency`)",
-            "trees from the terminal; Ctrl-D ends",
-            None,
-        ),
+        "brackets": InputFormat("trees from the terminal; Ctrl-D ends", None),
         # A sentence ends with the line of a word, comments, and an empty line.
         "conllu": InputFormat(
-            "sentences in CoNLL-U",
-            _OF_TABLES,
-            "CoNLL-U from the terminal; an empty line ends a sentence, and Ctrl-D the input",
-            re.compile(rb"^(?! *\r?\n|#)[^\n]*\n(?:#[^\n]*\n)* *\r?\n", re.MULTILINE),
+            f"CoNLL-U from the terminal; {_END_OF_BLOCK}",
+            re.compile(rb"^(?![ \t]*\r?\n|#)[^\n]*\n(?:#[^\n]*\n)*[ \t]*\r?\n", re.MULTILINE),
         ),
         "malt-tab": InputFormat(
-            "sentences in Malt-TAB",
-            _OF_TABLES,
-            "Malt-TAB from the terminal; an empty line ends a sentence, and Ctrl-D the input",
-            re.compile(rb"^ *\r?\n", re.MULTILINE),
+            f"Malt-TAB from the terminal; {_END_OF_BLOCK}", re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
         ),
-        "tagged": InputFormat("words with tags", "taggers (`train tagger`)", _LINES, _LINE_ENDS),
-        "json": InputFormat(
-            "rows in JSON lines",
-            "`parse` and `tag`",
-            "JSON from the terminal, an object on each line; Ctrl-D ends",
-            _LINE_ENDS,
-        ),
-        "tokens": InputFormat("tokenised sentences", "`parse` and `tag`", _LINES, _LINE_ENDS),
+        "tagged": InputFormat(_LINES, _LINE_ENDS),
+        "json": InputFormat("JSON from the terminal, an object on each line; Ctrl-D ends", _LINE_ENDS),
+        "tokens": InputFormat(_LINES, _LINE_ENDS),
         "text": InputFormat(
-            "raw text",
-            "`parse` and `tag`",
             "text from the terminal; an empty line ends a paragraph, and Ctrl-D the text",
             re.compile(rb"^[ \t]*\r?\n", re.MULTILINE),
         ),
@@ -170,31 +148,19 @@ class Input(NamedTuple):
     batches: Iterator[Iterable[InputSentence]]
 
     @property
+    def parts(self) -> Iterator[InputSentence]:
+        """Return all sentences, and then the comments after the last sentence of a table if there are any."""
+        return chain.from_iterable(self.batches)
+
+    @property
     def sentences(self) -> Iterator[InputSentence]:
         """Return all sentences; comments after the last sentence of a table are left out."""
-        return (each for each in chain.from_iterable(self.batches) if each.is_whole)
+        return (each for each in self.parts if each.is_whole)
 
     @property
     def unit(self) -> str:
         """The name of the unit that the numbers of sentences count."""
         return "line" if FORMATS[self.form].end is _LINE_ENDS else "sentence"
-
-
-def refuse_format(source: str, found: Format, *needed: Format) -> None:
-    """Raise CorpusError for a format that is not among the needed formats, unless it is lines of tokens.
-
-    >>> refuse_format("a.mrg", "brackets", "conllu", "malt-tab")
-    Traceback (most recent call last):
-    spectral_latent.corpora.text.CorpusError: a.mrg: trees in brackets, where sentences in CoNLL-U are needed; they are
-    for constituency parsers (`train constituency`)
-    """
-    from spectral_latent.corpora import CorpusError
-
-    if found != "tokens" and found not in needed:
-        raise CorpusError(
-            f"{source}: {FORMATS[found].name}, where {FORMATS[needed[0]].name} are needed; "
-            f"they are for {FORMATS[found].use}"
-        )
 
 
 def source_name(file: str) -> str:
@@ -218,7 +184,7 @@ def _chunks(file: str) -> Iterator[bytes]:
             stream.close()
 
 
-def read_text(file: str, *needed: Format) -> tuple[str, str]:
+def read_text(file: str, *needed: Format, form: Format | None = None) -> tuple[str, str]:
     """Read a file as a whole, in one of the needed formats if there are any; return its text and its name.
 
     >>> import tempfile
@@ -234,39 +200,46 @@ def read_text(file: str, *needed: Format) -> tuple[str, str]:
     source = source_name(file)
     text = decode_all(_chunks(file), source)
     if needed:
-        refuse_format(source, sniff_format(file, text), *needed)
+        sniff_format(source, text, *needed, given=form)  # refuses other formats
     return text, source
 
 
 def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, watch: Watch | None = None) -> Input:
     """Read the sentences of a file, or of standard input for `-`, as they are asked for.
 
-    Without a format, the name of the file or its first line shows it.  The tokenisation divides raw text, and
-    recognises raw text among lines that should be tokenised, of which there is a message.
+    Without a format, the name of the file or its first lines show it; of a pipe, those that come at first.  The
+    tokenisation divides raw text, and recognises raw text among lines that should be tokenised, of which there is a
+    message.
 
     >>> import tempfile
     >>> from spectral_latent.tokenisation import Tokenisation
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "two.txt")
+    ...     path = Path(folder, "two.tagged")
     ...     _ = path.write_text("Dogs/NNS bark/VBP\\n\\nYes/UH\\n")
     ...     given = read_sentences(str(path), None, Tokenisation(frozenset()))
     ...     [(each.words, each.sentence.xpos, each.number) for each in given.sentences]
     [(['Dogs', 'bark'], ('NNS', 'VBP'), 1), ([], (), 2), (['Yes'], ('UH',), 3)]
     """
-    from spectral_latent.corpora import sniff_format
-    from spectral_latent.corpora.text import decode, utf8_chunks
+    from spectral_latent.corpora import Guess, sniff_format
+    from spectral_latent.corpora.formats import SHOWING
+    from spectral_latent.corpora.text import utf8_chunks
 
     source = source_name(file)
-    chunks = utf8_chunks(_chunks(file), source)
-    begun = bytearray()
-    if form is None:
-        form = sniff_format(file, decode(_read_first_line(chunks, begun), source))
-        chunks = chain([bytes(begun)], chunks)
     watch = watch or Watch()
+    chunks = utf8_chunks(_chunks(file), source)
+    if form is None:
+        begun = bytearray()
+        beginning = _read_beginning(chunks, begun, 1 if is_pipe(file) else SHOWING)
+        guess = sniff_format(source, beginning.decode("utf-8", errors="replace"))
+        chunks = chain([bytes(begun)], chunks)
+        if guess.doubt:
+            watch.message(f"Warning: {guess.warning(source)}")
+    else:
+        guess = Guess(form)
     reader = _FormatReader(source, tokenisation, RawTextCheck(tokenisation, watch), count(1))
-    end = FORMATS[form].end
+    end = FORMATS[guess.form].end
     if end is None:
-        return Input(source, form, iter([reader.trees(chunks)]))
+        return Input(source, guess.form, iter([guess.noted(reader.trees(chunks))]))
     read = {
         "tokens": reader.tokens,
         "tagged": reader.tagged,
@@ -274,9 +247,9 @@ def read_sentences(file: str, form: Format | None, tokenisation: Tokenisation, w
         "text": reader.text,
         "conllu": reader.table,
         "malt-tab": reader.malt_tab,
-    }[form]
-    pieces = (read(reader.lines(first, piece)) for first, piece in _pieces(chunks, end))
-    return Input(source, form, _checked_words(pieces, tokenisation, watch))
+    }[guess.form]
+    pieces = (guess.noted(read(reader.lines(first, piece))) for first, piece in _pieces(chunks, end))
+    return Input(source, guess.form, _checked_words(pieces, tokenisation, watch))
 
 
 def _checked_words(
@@ -300,15 +273,17 @@ def _checked_words(
             watch.message(f"Warning: {warning}")
 
 
-def _read_first_line(chunks: Iterator[bytes], begun: bytearray) -> bytes:
-    """Read as far as the first line that shows the format, and return all lines so far; `begun` gets what was read."""
-    start = 0  # the beginning of the lines that have not been searched
+def _read_beginning(chunks: Iterator[bytes], begun: bytearray, n_lines: int) -> bytes:
+    """Read until so many lines show the format, and return all whole lines so far; `begun` gets what was read."""
+    n_shown = 0
+    whole = 0  # the end of the lines that have been searched
     for chunk in chunks:
         begun += chunk
         if b"\n" in chunk:
-            if line := _FIRST_LINE.search(begun, start):
-                return bytes(begun[: line.end()])
-            start = begun.rindex(b"\n") + 1
+            n_shown += sum(1 for _ in _SHOWING_LINE.finditer(begun, whole))
+            whole = begun.rindex(b"\n") + 1
+            if n_shown >= n_lines:
+                return bytes(begun[:whole])
     return bytes(begun)
 
 
@@ -460,7 +435,7 @@ def _blocks(lines: Iterable[NumberedLine]) -> Iterator[list[NumberedLine]]:
     for number, line in lines:
         block.append((number, line))
         has_words = has_words or _has_word(line)
-        if has_words and not line.strip(" \r\n"):
+        if has_words and not line.strip(" \t\r\n"):
             yield block
             block = []
             has_words = False
@@ -470,10 +445,10 @@ def _blocks(lines: Iterable[NumberedLine]) -> Iterator[list[NumberedLine]]:
 
 def _has_word(line: str) -> bool:
     """Tell whether a line of a table is neither empty nor a comment."""
-    return bool(line.strip(" \r\n")) and not line.startswith("#")
+    return bool(line.strip(" \t\r\n")) and not line.startswith("#")
 
 
-def partial_trees(file: str, model: ConstituencyModel, projective: bool) -> Input:
+def partial_trees(file: str, model: ConstituencyModel, projective: bool, form: Format | None = None) -> Input:
     """Read sentences with brackets around some of their words, and check them all.
 
     Raises CorpusError, which names the line, also for constraints that do not fit the sentence or the parser.
@@ -483,7 +458,7 @@ def partial_trees(file: str, model: ConstituencyModel, projective: bool) -> Inpu
     from spectral_latent.dependency import DependencySentence
 
     del projective  # of all trees in brackets
-    text, source = read_text(file, "brackets")
+    text, source = read_text(file, "brackets", form=form)
     sentences = []
     for number, (line, tree) in enumerate(parse_partial_with_lines(text, source), start=1):
         try:
@@ -494,14 +469,15 @@ def partial_trees(file: str, model: ConstituencyModel, projective: bool) -> Inpu
     return Input(source, "brackets", iter([sentences]))
 
 
-def partial_sentences(file: str, model: DependencyModel, projective: bool) -> Input:
+def partial_sentences(file: str, model: DependencyModel, projective: bool, form: Format | None = None) -> Input:
     """Read sentences in CoNLL-U some of whose heads and relations are known, and check them as `partial_trees` does."""
     from spectral_latent.corpora.conllu import parse_partial_conllu_with_lines
     from spectral_latent.corpora.nbest import comment_value
     from spectral_latent.corpora.text import Line
+    from spectral_latent.dependency import DependencySentence
 
-    text, source = read_text(file, "conllu")
-    lines = [f"{line}\n" for line in text.split("\n")]
+    text, source = read_text(file, "conllu", form=form)
+    lines = [f"{line}\n" for line in text.removesuffix("\n").split("\n")]
     begin = 0
     sentences = []
     for number, (tree, of_words) in enumerate(parse_partial_conllu_with_lines(text, source), start=1):
@@ -511,11 +487,14 @@ def partial_sentences(file: str, model: DependencyModel, projective: bool) -> In
             raise Line(source, of_words[0]).error(str(error)) from None
         # The sentence ends with the first empty line after its words.
         end = of_words[-1]
-        while end < len(lines) and lines[end].strip(" \r\n"):
+        while end < len(lines) and lines[end].strip(" \t\r\n"):
             end += 1
         own = tuple(lines[begin : end + 1])
         places = tuple(line - 1 - begin for line in of_words)
         name = comment_value(tree.sentence, "sent_id") or ""
         sentences.append(InputSentence(tree.sentence, number, own, places, name=name, constraints=tree.constraints))
         begin = end + 1
+    rest = tuple(lines[begin:])
+    if any(line.startswith("#") for line in rest):
+        sentences.append(InputSentence(DependencySentence.of([]), 0, rest))
     return Input(source, "conllu", iter([sentences]))

@@ -96,9 +96,9 @@ class Kind(NamedTuple):
     first: str = ""
     trees: Literal["brackets", "conllu"] | None = None
     item: Callable[[InputSentence], Any] = given_words
-    partial: Callable[[str, Any, bool], Input] | None = None
+    partial: Callable[..., Input] | None = None
     write: Callable[..., str] | None = None
-    to_score: Callable[[str], list[Any]] | None = None
+    to_score: Callable[..., list[Any]] | None = None
     evaluate: Callable[[Any, Gold], Figures] | None = None
     by_states: Callable[[Any, Gold], Figures] | None = None
 

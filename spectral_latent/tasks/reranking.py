@@ -13,6 +13,7 @@ from spectral_latent.tasks.sources import dependency_entries, gold_trees, rooted
 from spectral_latent.tasks.watch import RequestError, users_errors
 
 if TYPE_CHECKING:
+    from spectral_latent.corpora import Format
     from spectral_latent.corpora.nbest import NBestFormat
     from spectral_latent.evaluation.reranking import CandidateScores
     from spectral_latent.reranking import LatentModels, NBest, Reranker
@@ -42,10 +43,11 @@ class Lists(NamedTuple):
         return any(nbest.has_heads for nbest in self.lists)
 
 
-def read_lists(file: str) -> Lists:
+def read_lists(file: str, form: NBestFormat | None = None) -> Lists:
     """Read the lists of a file, or of standard input for `-`.
 
     file: the file.
+    form: the format of the lists; None to guess it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -61,8 +63,7 @@ def read_lists(file: str) -> Lists:
     text, source = read_text(file)
     if not text.strip():
         raise CorpusError(f"{source}: no n-best lists")
-    form = nbest_format(text, source)
-    return Lists(list(parse_nbest(text, source, form)), form)
+    return Lists(list(parse_nbest(text, source, form)), form or nbest_format(text, source))
 
 
 def score_lists(given: Lists, gold: Sequence[str]) -> CandidateScores:
@@ -132,7 +133,12 @@ def evaluate_reranker(reranker: Reranker, given: Lists, gold: Sequence[str]) -> 
 
 
 def nbest_lists(
-    parser: Any, sources: Sequence[str], n_best: int, folds: int | None = None, jobs: int = 1
+    parser: Any,
+    sources: Sequence[str],
+    n_best: int,
+    folds: int | None = None,
+    jobs: int = 1,
+    form: Format | None = None,
 ) -> tuple[Iterator[NBest], int]:
     """Parse the sentences of gold trees to n-best lists, with folds by parsers that learnt from the other trees.
 
@@ -141,15 +147,16 @@ def nbest_lists(
     n_best: the largest number of trees of a sentence.
     folds: the number of parts of the trees; None to parse all by the parser itself.
     jobs: the number of processes.
+    form: the format of the sources; None to guess it.
     """
     from spectral_latent.reranking import jackknifed_nbest, parser_nbest
 
     if parser.kind == "constituency":
-        trees: list[Any] = list(treebank(sources))
+        trees: list[Any] = list(treebank(sources, form=form))
     elif folds is None:
-        trees = [entry.tree().sentence for entry in dependency_entries(sources)]
+        trees = [entry.tree().sentence for entry in dependency_entries(sources, form=form)]
     else:
-        trees = list(rooted_sentences(sources))
+        trees = list(rooted_sentences(sources, form=form))
     if folds is None:
         return parser_nbest(parser, trees, n_best, jobs=jobs), len(trees)
     with users_errors():

@@ -21,6 +21,7 @@ from spectral_latent.tasks.watch import RequestError, Watch
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
     from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.corpora import Format
     from spectral_latent.dependency import DependencyModel
     from spectral_latent.estimation import Estimator
     from spectral_latent.sequence import LatentTagger
@@ -29,6 +30,7 @@ __all__ = ["Memory", "Run", "record_of", "train_anchors", "train_constituency", 
 
 _T = TypeVar("_T")
 _Read = Callable[[Sequence[str]], Iterable[_T]]
+_OPTIONS = {"weights": "weight", "form": "format"}  # whose names are not those of parameters
 Memory = dict[str, tuple[list[Any], dict[str, str]]]  # the examples of each source, and its name and digest
 
 
@@ -182,7 +184,7 @@ def _command(kind: str, sources: Sequence[str], settings: Mapping[str, Any]) -> 
     """
     words = ["spectral-latent", "train", kind, *map(_name, sources)]
     for name, value in settings.items():
-        option = f"--{name.removesuffix('s') if name == 'weights' else name}".replace("_", "-")
+        option = f"--{_OPTIONS.get(name, name)}".replace("_", "-")
         values = value if isinstance(value, tuple) else (value,)
         words += [option] if value is True else [word for each in values for word in (option, str(_plain(each)))]
     return shlex.join(words)
@@ -257,6 +259,7 @@ def train_constituency(
     estimator: EstimatorName | None = None,
     n_states: int | None = None,
     weights: Sequence[float] = (),
+    form: Format | None = None,
     seed: int = 0,
     choose_states: Sequence[str] = (),
     function_labels: bool = False,
@@ -278,11 +281,13 @@ def train_constituency(
         replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed), function_labels=function_labels)
         for own in options
     )
-    trees, weight_of_each = run.examples("trees", partial(treebank, changes=run.changes), weights)
+    trees, weight_of_each = run.examples("trees", partial(treebank, changes=run.changes, form=form), weights)
     listener = run.watch.on_progress
     if choose_states:
         (prepared,) = prepare(trees, options, weights=weight_of_each, jobs=run.jobs, changes=run.changes)
-        return with_chosen_states(prepared, run.digested(treebank, choose_states), jobs=run.jobs, listener=listener)
+        return with_chosen_states(
+            prepared, run.digested(partial(treebank, form=form), choose_states), jobs=run.jobs, listener=listener
+        )
     given: Any = {"weights": weight_of_each, "jobs": run.jobs, "listener": listener, "changes": run.changes}
     if not text:
         return ConstituencyModel.train(trees, options, **given)
@@ -318,6 +323,7 @@ def train_dependency(
     estimator: EstimatorName | None = None,
     n_states: int | None = None,
     weights: Sequence[float] = (),
+    form: Format | None = None,
     seed: int = 0,
     column: Literal["upos", "xpos"] = "upos",
     first: Literal["left", "right"] | None = None,
@@ -336,7 +342,7 @@ def train_dependency(
         )
         for own in options_of(_preset(preset, estimator))
     )
-    trees, weight_of_each = run.examples("trees", partial(rooted_sentences, changes=run.changes), weights)
+    trees, weight_of_each = run.examples("trees", partial(rooted_sentences, changes=run.changes, form=form), weights)
     train = DependencyModel.train_language if morphology else DependencyModel.train
     return train(trees, options, weights=weight_of_each, jobs=run.jobs, listener=run.watch.on_progress)
 
@@ -348,6 +354,7 @@ def train_tagger(
     estimator: EstimatorName | None = None,
     n_states: int | None = None,
     weights: Sequence[float] = (),
+    form: Format | None = None,
     seed: int = 0,
     column: str | None = None,
 ) -> LatentTagger:
@@ -358,22 +365,29 @@ def train_tagger(
 
     options = options_of(_preset(preset, estimator))
     options = replace(options, estimator=_estimator(options.estimator, estimator, n_states, seed))
-    read = partial(tagged, column=column, changes=run.changes)
+    read = partial(tagged, column=column, changes=run.changes, form=form)
     sentences, weight_of_each = run.examples("sentences", read, weights)
     model = LatentTagger.train(
         sentences, options, weights=weight_of_each, jobs=run.jobs, listener=run.watch.on_progress
     )
-    tagset = next(filter(None, (column_of(source, column) for source in run.sources)), column)
+    tagset = next(filter(None, (column_of(source, column, form) for source in run.sources)), column)
     return replace(model, tagset=tagset)
 
 
 def train_anchors(
-    run: Run, *, n_states: int = 12, hull: HullName = "brown", no_spelling: bool = False, window: int = 1, seed: int = 0
+    run: Run,
+    *,
+    n_states: int = 12,
+    hull: HullName = "brown",
+    no_spelling: bool = False,
+    window: int = 1,
+    form: Format | None = None,
+    seed: int = 0,
 ) -> AnchorHMM:
     """Find parts of speech in sentences without tags."""
     from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullOptions
 
-    sentences, _ = run.examples("sentences", partial(untagged, changes=run.changes))
+    sentences, _ = run.examples("sentences", partial(untagged, changes=run.changes, form=form))
     spelling: Any = "none" if no_spelling else "regression"
     options = AnchorOptions(n_states, hull=HullOptions(hull, window, spelling=spelling, seed=seed))
     model = AnchorHMM.train(sentences, options, listener=run.watch.on_progress)

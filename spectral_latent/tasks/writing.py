@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from spectral_latent.tasks.inputs import InputSentence, read_text
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from spectral_latent.trees import FloatArray
 
 __all__ = [
-    "SURPRISAL_HEADER",
+    "SURPRISAL_COLUMNS",
     "Form",
     "Score",
     "conllu_text",
@@ -31,11 +33,12 @@ __all__ = [
     "score_text",
     "sentences_to_score",
     "surprisal_text",
+    "table_row",
     "tagged_text",
 ]
 
 Form = Literal["text", "json"]
-SURPRISAL_HEADER = "sent_id\tnumber\tword\tseen\tsurprisal\tlexical\tsyntactic\tsentence\n"
+SURPRISAL_COLUMNS = ("sent_id", "number", "word", "seen", "surprisal", "lexical", "syntactic", "sentence")
 
 _HEAD = 6  # the column of HEAD in CoNLL-U, from 0; DEPREL follows
 _MISC = 9
@@ -61,18 +64,18 @@ def given_sentence(sentence: InputSentence) -> Any:
     return bare if sentence.constraints is None else Partial(bare, sentence.constraints)
 
 
-def phrases_to_score(file: str) -> list[Phrase]:
+def phrases_to_score(file: str, form: Format | None = None) -> list[Phrase]:
     """Read trees in brackets."""
     from spectral_latent.corpora import parse_brackets
 
-    return list(parse_brackets(*read_text(file, "brackets")))
+    return list(parse_brackets(*read_text(file, "brackets", form=form)))
 
 
-def sentences_to_score(file: str) -> list[DependencySentence]:
+def sentences_to_score(file: str, form: Format | None = None) -> list[DependencySentence]:
     """Read dependency trees with one root each."""
     from spectral_latent.corpora.sources import entries_of_text
 
-    return [entry.rooted().sentence for entry in entries_of_text(*read_text(file, "conllu", "malt-tab"))]
+    return [entry.rooted().sentence for entry in entries_of_text(*read_text(file), form=form)]
 
 
 def drawings_of(_: InputSentence, parses: Parses[Any]) -> list[tuple[str, str]]:
@@ -81,13 +84,13 @@ def drawings_of(_: InputSentence, parses: Parses[Any]) -> list[tuple[str, str]]:
 
 
 def phrase_text(
-    sentence: InputSentence, parses: Parses[Phrase], form: Form, given: Format, column: str | None, n_best: int
+    sentence: InputSentence, parses: Parses[Phrase], form: Form, given: Format, column: str | None, is_list: bool
 ) -> str:
-    """Write the trees of a sentence in brackets, with scores if several were asked for, or in JSON."""
+    """Write the tree of a sentence in brackets, or a list of trees with scores, or either in JSON."""
     del given, column  # for tables
     if form == "json":
         return _candidates(parses, sentence)
-    if n_best == 1:
+    if not is_list:
         return "".join(each.tree.bracketed() for each in parses) + "\n"
     return "".join(f"{each.log:.6f}\t{each.tree.bracketed()}\n" for each in parses) + "\n"
 
@@ -98,21 +101,23 @@ def conllu_text(
     form: Form,
     given: Format,
     column: TagColumn,
-    n_best: int,
+    is_list: bool,
     posteriors: Sequence[FloatArray] = (),
 ) -> str:
-    """Write the trees of a sentence in CoNLL-U, with ranks if several were asked for, or in JSON.
+    """Write the tree of a sentence in CoNLL-U, or a list of trees with ranks and scores, or either in JSON.
+
+    Comments after the last sentence stay as they are, except in JSON.
 
     posteriors: the posterior (n,) of the arc to each word of each tree, which MISC then has as `HeadProb`.
     """
     if form == "json":
         return _candidates(parses, sentence)
     if not parses:
-        return ""
+        return "".join(sentence.lines) if any(line.startswith("#") for line in sentence.lines) else ""
     table = sentence if given == "conllu" else _in_conllu(sentence, column)
     ranked = enumerate(parses, start=1)
     return "".join(
-        _filled(table, each, rank if n_best > 1 else None, posteriors[rank - 1] if posteriors else None)
+        _filled(table, each, rank if is_list else None, posteriors[rank - 1] if posteriors else None)
         for rank, each in ranked
     )
 
@@ -190,11 +195,11 @@ def _filled(
         comments = [*name, f"# rank = {rank}\n", f"# score = {parse.log:.6f}\n", *comments]
 
     # Comments stand before the first word, and the sentence ends with an empty line.
-    begin = next(at for at, line in enumerate(lines) if line.strip(" \r\n") and not line.startswith("#"))
+    begin = next(at for at, line in enumerate(lines) if line.strip(" \t\r\n") and not line.startswith("#"))
     text = "".join([*lines[:begin], *comments, *lines[begin:]])
     if not text.endswith("\n"):
         text += "\n"
-    return text if not lines[-1].strip(" \r\n") else f"{text}\n"
+    return text if not lines[-1].strip(" \t\r\n") else f"{text}\n"
 
 
 def tagged_text(sentence: InputSentence, tags: Sequence[str], form: Form, given: Format, column: str) -> str:
@@ -270,11 +275,20 @@ def surprisal_text(sentence: InputSentence, found: Surprisal, form: Form, errors
     whole = [found.sentence] * len(sentence.forms)
     words = zip(sentence.forms, found.seen.tolist(), *before, whole, *after, strict=True)
     return "".join(
-        f"{sentence.sent_id}\t{number}\t{word}\t{str(seen).lower()}\t"
-        + "\t".join(f"{bits:.6f}" for bits in numbers)
-        + "\n"
+        table_row((sentence.sent_id, number, word, str(seen).lower(), *(f"{bits:.6f}" for bits in numbers)))
         for number, (word, seen, *numbers) in enumerate(words, start=1)
     )
+
+
+def table_row(cells: Iterable[object]) -> str:
+    """Write a row of a table with tabs, quoted as the `csv` module, pandas and R read it.
+
+    >>> print(table_row([1, '"', "dogs"]).replace("\\t", " "), end="")
+    1 \"\"\"\" dogs
+    """
+    row = StringIO()
+    csv.writer(row, dialect="excel-tab", lineterminator="\n").writerow(cells)
+    return row.getvalue()
 
 
 def _finite(number: float) -> float | None:

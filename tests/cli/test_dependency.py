@@ -212,7 +212,7 @@ def test_conllu_is_given_back(run: Run, parser: Path, loaded: DependencyModel, t
         assert run("parse", parser, tmp_path / name).stdout == expected
     assert run("parse", parser, stdin=CONLLU).stdout == expected
     assert run("parse", parser, stdin=CONLLU.removesuffix("\n")).stdout == expected
-    assert run("parse", parser, stdin=CONLLU + "# the end\n").stdout == expected
+    assert run("parse", parser, stdin=CONLLU + "# the end\n").stdout == expected + "# the end\n"
     crlf = run("parse", parser, stdin=CONLLU.replace("\n", "\r\n").encode())
     assert crlf.stdout_bytes == expected.replace("\n", "\r\n").encode()
 
@@ -274,6 +274,8 @@ def test_n_best(run: Run, torn: Path) -> None:
     assert [(tree.heads, tree.comments[-1]) for tree in found] == expected * 2
     ranks = range(1, len(parses) + 1)
     assert [tree.comments[0] for tree in found] == [f"sent_id = {line}-{rank}" for line in (1, 3) for rank in ranks]
+    (one,) = parse_conllu(run("parse", torn, "--n-best", "1", stdin="a/A b/B c/C\n").stdout)
+    assert (one.heads, one.comments) == (found[0].heads, found[0].comments)
     table = "".join(ROW.format(n, x, "_", x.upper(), "_", "_") for n, x in enumerate("abc", start=1))
     for text, name in ((f"# sent_id = x\n{table}", "x"), (f"# text = a b c\n{table}", "1")):
         found = list(parse_conllu(run("parse", torn, "--n-best", "3", stdin=text).stdout))
@@ -327,7 +329,7 @@ def test_fallbacks_are_told(run: Run, tmp_path: Path) -> None:
     ("options", "text", "message"),
     [
         ([], b"dogs see\ncaf\xe9\n", "line 2, byte 4: 0xe9 is not UTF-8"),
-        ([], b"dogs/NNS see/VBP\n\ndogs see/VBP\n", "line 3: 'dogs' is not a word/TAG"),
+        (["--format", "tagged"], b"dogs/NNS see/VBP\n\ndogs see/VBP\n", "line 3: 'dogs' is not a word/TAG"),
         ([], CONLLU.encode() + b"1\tYes\n", "line 16: 2 columns where CoNLL-U has 10"),
         (["--format", "malt-tab"], b"Yes\tUH\t0\n\nYes\tUH\tx\n", "line 3: the HEAD 'x' is not a number"),
     ],

@@ -1,4 +1,4 @@
-"""One way to look at an input, for all commands: its format shows in its name or in its first line."""
+"""One way to look at an input, for all commands: its format shows in its name or in its first lines."""
 
 import codecs
 import gzip
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from spectral_latent import load
 from spectral_latent.corpora import Format, parse_brackets, parse_conllu
+from spectral_latent.corpora.formats import SHOWING
 from spectral_latent.tasks import inputs
 from spectral_latent.tasks.inputs import FORMATS, read_sentences
 from spectral_latent.tokenisation import Tokenisation
@@ -188,13 +189,54 @@ def test_text_that_is_not_tokenised(
             assert run(command, path, file, "--text", stdin=text).stderr == ""
 
 
-def test_the_option_says_more_than_the_first_line(run: Run, model: Path, tagger: Path) -> None:
-    assert run("tag", tagger, stdin="and/or\n").stdout.count("/") == 1
-    assert run("tag", tagger, "--format", "tokens", stdin="and/or\n").stdout.count("/") == 2
-    (tree,) = parse_brackets(run("parse", model, "--format", "tokens", stdin="and/or n/a").stdout)
-    assert list(tree.words()) == ["and/or", "n/a"]
+def test_the_option_says_more_than_the_first_lines(run: Run, model: Path, tagger: Path) -> None:
+    assert run("tag", tagger, stdin="He/P she/P\n").stdout.count("/") == 2
+    assert run("tag", tagger, "--format", "tokens", stdin="He/P she/P\n").stdout.count("/") == 4
+    (tree,) = parse_brackets(run("parse", model, "--format", "tokens", stdin="AND/OR N/A").stdout)
+    assert list(tree.words()) == ["AND/OR", "N/A"]
     result = run("parse", model, "--format", "brackets", stdin="They see it .")
     assert (result.exit_code, "'They' stands outside brackets" in result.stderr) == (1, True)
+
+
+def test_words_with_slashes_and_tabs_are_words(run: Run, model: Path, tmp_path: Path) -> None:
+    for text in ("http://a.b/c", "03/04/2024\nthey left", "The\tdog\tbarks", "and/or\n", "The\tdog\t2\nbarks loudly"):
+        for name in ("a", "a.txt", "a.tok"):
+            (tmp_path / name).write_text(text)
+            result = run("parse", model, tmp_path / name)
+            assert result.exit_code == 0, result.stderr
+            assert [list(tree.words()) for tree in parse_brackets(result.stdout)] == [
+                line.split() for line in text.splitlines()
+            ]
+
+
+def test_what_speaks_for_another_format_is_told(run: Run, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("They/X see/X it/X\n")
+    for file, text in ((tmp_path / "a.txt", None), ("-", "They/X see/X\nit and/or\n")):
+        for command in ("parse", "surprisal"):
+            result = run(command, model, file, stdin=text)
+            assert (result.exit_code, "They/X" in result.stdout) == (0, True)
+            assert "words with tags" in result.stderr and "--format" in result.stderr
+            assert "--format" not in run(command, model, file, "--format", "tokens", stdin=text).stderr
+
+
+def test_errors_under_a_guess_name_the_option(run: Run, model: Path, parser: Path, tmp_path: Path) -> None:
+    lines = "They/X see/X\n" * 20 + "it\n"
+    (tmp_path / "a").write_text(lines)
+    train = ("train", "tagger", tmp_path / "a", "-o", tmp_path / "new")
+    for command in (("parse", model, tmp_path / "a"), ("tag", tmp_path / "a"), train, ("train", "anchor", *train[2:])):
+        result = run(*command)
+        assert result.exit_code
+        if command[0] != "tag":
+            assert "line 21: 'it' is not a word/TAG" in result.stderr and "--format" in result.stderr
+    told = run(*train[:1], "anchor", *train[2:], "--format", "tokens", "--n-states", "2")
+    assert (told.exit_code, "They/X" in run("anchors", tmp_path / "new").stdout.replace("they/x", "They/X")) == (
+        0,
+        True,
+    )
+    (tmp_path / "b.tab").write_text(INPUTS["conllu"][1].replace("\t_\t_\t_\t_\n", "\t0\tx\t_\t_\n", 1))
+    for command in (("score", parser, tmp_path / "b.tab"), ("evaluate", parser, tmp_path / "b.tab")):
+        assert "Malt-TAB because of its name" in run(*command).stderr
+        assert "--format" not in run(*command, "--format", "conllu").stderr
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -205,11 +247,17 @@ def test_empty_input(run: Run, tagger: Path, model: Path, parser: Path, form: st
         assert result.stderr == "standard input: no sentences\n"
 
 
-def test_comments_after_the_last_sentence(run: Run, model: Path, parser: Path, tagger: Path) -> None:
+def test_comments_after_the_last_sentence(run: Run, model: Path, parser: Path, tagger: Path, tmp_path: Path) -> None:
     text = INPUTS["conllu"][1]
-    for path in (model, parser):
-        assert run("parse", path, stdin=text + "# the end\n").stdout == run("parse", path, stdin=text).stdout
-    assert run("tag", tagger, stdin=text + "# the end\n").stdout.endswith("\n\n# the end\n")
+    end = "# the end\n\n#\n"
+    assert run("parse", model, stdin=text + end).stdout == run("parse", model, stdin=text).stdout
+    assert run("tag", tagger, stdin=text + end).stdout.endswith(f"\n\n{end}")
+    for options in ([], ["--n-best", "2"], ["--jobs", "2"], ["--partial"]):
+        found = run("parse", parser, *options, stdin=text + end)
+        assert found.stdout == run("parse", parser, *options, stdin=text).stdout + end
+        (tmp_path / "a").write_text(text + end)
+        told = run("parse", parser, *options, tmp_path / "a", "-o", tmp_path / "b").stderr
+        assert "1 sentence, 4 words" in told and (tmp_path / "b").read_text() == found.stdout
 
 
 REFUSED = {
@@ -261,19 +309,25 @@ def test_pieces_are_the_text_and_end_where_sentences_end(text: bytes, size: int,
     assert len(pieces) - len(whole) <= 1
 
 
-@given(TEXTS, st.integers(1, 5))
-def test_the_first_line_is_that_of_the_whole_text(text: bytes, size: int) -> None:
+@given(TEXTS, st.integers(1, 5), st.integers(1, 3))
+def test_the_beginning_has_the_first_lines(text: bytes, size: int, n_lines: int) -> None:
     begun = bytearray()
-    line = inputs._FIRST_LINE.search(text)
-    assert inputs._read_first_line(_chunks(text, size), begun) == (text[: line.end()] if line else text)
-    assert text.startswith(begun)
+    found = inputs._read_beginning(_chunks(text, size), begun, n_lines)
+    lines = [line for line in text.splitlines(keepends=True) if line.strip() and not line.startswith(b"#")]
+    whole = [line for line in lines if line.endswith(b"\n")]
+    if len(whole) < n_lines:
+        assert found == begun == text
+    else:
+        own = found.splitlines(keepends=True)
+        assert [line for line in own if line in whole][:n_lines] == whole[:n_lines]
+    assert text.startswith(found) and begun.startswith(found) and text.startswith(begun)
 
 
 @pytest.mark.parametrize("content", [b"word " * 1_250_000, b"1\tword\n" * 750_000, b"# no word\n" * 500_000])
 @pytest.mark.parametrize("form", ["malt-tab", "conllu"])
 def test_a_text_without_an_end_is_read_in_linear_time(content: bytes, form: Format) -> None:
     begun = time.process_time()
-    inputs._read_first_line(_chunks(content, 1 << 14), bytearray())
+    inputs._read_beginning(_chunks(content, 1 << 14), bytearray(), SHOWING)
     (piece,) = inputs._pieces(_chunks(content, 1 << 14), FORMATS[form].end)
     assert piece == (1, content)
     assert time.process_time() - begun < 2

@@ -46,6 +46,9 @@ def test_n_best(run: Run, model: Path) -> None:
     for line, block in zip(lines, blocks, strict=True):
         expected = [f"{parse.log:.6f}\t{parse.tree.bracketed()}" for parse in parser.parse_nbest(line.split(), 3)]
         assert block.splitlines() == expected
+    one = run("parse", model, "--n-best", "1", stdin="\n".join(lines)).stdout
+    assert one == "".join(block.splitlines()[0] + "\n\n" for block in blocks)
+    assert run("parse", model, "--n-best", "1", stdin="\n").stdout == "\n"
 
 
 def test_probabilities_are_computed_only_where_they_are_shown(

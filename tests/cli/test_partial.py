@@ -117,7 +117,7 @@ def test_wrong_heads_are_named(
 
 
 def test_options_that_do_not_go_together(run: Run, model: Path) -> None:
-    for option in (("--text",), ("--format", "brackets"), ("--rerank", "model")):
+    for option in (("--text",), ("--format", "text"), ("--rerank", "model")):
         result = run("parse", model, "--partial", *option, stdin="They left .")
         assert result.exit_code == 2
         assert "--partial goes without" in result.stderr

@@ -1,5 +1,7 @@
 """`surprisal` on the command line: the numbers of the model, in each form."""
 
+import csv
+import io
 import json
 import math
 from pathlib import Path
@@ -40,6 +42,16 @@ def test_a_row_for_each_word(run: Run, model: Path, tmp_path: Path) -> None:
     whole = (tmp_path / "a.tsv").read_text()
     assert whole == run("surprisal", model, stdin=TEXT).stdout
     assert whole.startswith("\t".join(HEADER) + "\n")
+
+
+def test_readers_of_tables_find_every_row(run: Run, model: Path) -> None:
+    words = ["He", '"', "no", '"', "'", "``", '"a', 'b"c', "#", "\\", "left"]
+    found = run("surprisal", model, stdin=" ".join(words) + "\n" + '"\n').stdout
+    header, *rows = csv.reader(io.StringIO(found, newline=""), delimiter="\t")
+    assert header == HEADER and {len(row) for row in rows} == {len(HEADER)}
+    assert [row[:3] for row in rows] == [["1", str(n), word] for n, word in enumerate(words, 1)] + [["2", "1", '"']]
+    pandas = pytest.importorskip("pandas")
+    assert pandas.read_csv(io.StringIO(found), sep="\t", keep_default_na=False)["word"].tolist() == [*words, '"']
 
 
 def test_json(run: Run, model: Path, tmp_path: Path) -> None:

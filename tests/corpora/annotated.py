@@ -1,4 +1,4 @@
-"""Annotated sentences at random, and a simple writer of CoNLL-U."""
+"""Annotated sentences at random, some words of which share a token, and a simple writer of CoNLL-U."""
 
 from hypothesis import strategies as st
 
@@ -16,17 +16,27 @@ def sentences(draw: st.DrawFn) -> DependencySentence:
     columns = [tuple(draw(st.lists(COLUMN, min_size=size, max_size=size))) for _ in range(6)]
     others = [st.integers(0, size).filter(lambda head, word=word: head != word) for word in range(1, size + 1)]
     heads = draw(st.none() | st.tuples(*others))
-    return DependencySentence(*columns[:5], heads, columns[5], tuple(draw(st.lists(COMMENT, max_size=2))))
+    ranges: list[tuple[int, int, str]] = []
+    for first in range(1, size + 1):
+        if first > (ranges[-1][1] if ranges else 0) and draw(st.booleans()):
+            ranges.append((first, draw(st.integers(first, size)), draw(COLUMN)))
+    comments = tuple(draw(st.lists(COMMENT, max_size=2)))
+    return DependencySentence(*columns[:5], heads, columns[5], comments, tuple(ranges))
 
 
 def lines_of(sentence: DependencySentence) -> list[str]:
+    """The lines of the words alone."""
     heads = sentence.heads or ("_",) * len(sentence.forms)
     words = zip(*sentence[:5], heads, sentence.relations, strict=True)
     return ["\t".join(map(str, (number, *columns, "_", "_"))) for number, columns in enumerate(words, start=1)]
 
 
 def written(sentences: list[DependencySentence]) -> str:
-    return "".join(
-        "".join(f"{line}\n" for line in [*(f"# {comment}" for comment in sentence.comments), *lines_of(sentence), ""])
-        for sentence in sentences
-    )
+    lines: list[str] = []
+    for sentence in sentences:
+        lines += [f"# {comment}" for comment in sentence.comments]
+        ranges = {first: f"{first}-{last}\t{form}" + 8 * "\t_" for first, last, form in sentence.ranges}
+        for number, line in enumerate(lines_of(sentence), start=1):
+            lines += [*filter(None, [ranges.get(number)]), line]
+        lines.append("")
+    return "".join(f"{line}\n" for line in lines)

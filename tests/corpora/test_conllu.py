@@ -43,7 +43,8 @@ def test_line_ends_marks_and_empty_lines_mean_nothing(sentences: list[Dependency
     text = written(sentences)
     for _ in range(data.draw(st.integers(0, 2))):
         text = text.removesuffix("\n")
-    spread = "\n".join(line or "\n" * data.draw(st.integers(0, 2)) + " " for line in text.split("\n"))
+    blank = data.draw(st.sampled_from([" ", "\t", " \t\t"]))
+    spread = "\n".join(line or "\n" * data.draw(st.integers(0, 2)) + blank for line in text.split("\n"))
     mark = data.draw(st.sampled_from(["", "\ufeff"]))
     assert list(parse_conllu(mark + spread)) == sentences
     assert list(parse_conllu(mark + spread.replace("\n", "\r\n"))) == sentences
@@ -102,10 +103,15 @@ GOOD = f"# c\n{rows('1:2', '2:0')}\n"  # four lines
         (rows("1:0", "1-2:_", "2:0"), 2, "the ID '1-2' is out of order"),
         (rows("1-3:_", "1:0", "2-3:_", "2:0", "3:0"), 3, "the ID '2-3'"),
         (rows("1:0", "2-4:_", "2:0", "3:0"), 2, "a range up to the word 4 in a sentence of 3 words"),
+        (rows("1-2:_", "1:0", "2-3:_", "2:0", "3:0"), 3, "the ID '2-3' is out of order"),
+        (rows("1-2:_", "1-3:_", "1:0", "2:0", "3:0"), 2, "the ID '1-3' is out of order"),
         (rows("1.1:_", "1:0"), 1, "the ID '1.1'"),
+        (rows("1:0", "1.1:_", "1.1:_"), 3, "the ID '1.1' is out of order"),
+        (rows("0.1:_", "0.1:_", "1:0"), 2, "the ID '0.1' is out of order"),
         (rows("1:0", "1.2:_", "1.1:_"), 3, "the ID '1.1'"),
         (f"{GOOD}{rows('0.1:_', '0.2:_')}", 5, "has no words"),
         (rows("1:2", "2:x"), 2, "the HEAD 'x' is not a number"),
+        (rows(*(f"{n}:007" if n == 8 else f"{n}:{n - 1}" for n in range(1, 9))), 8, "the HEAD '007' is not a number"),
         (rows("1:2", "2:" + "9" * 5000), 2, "is not a number"),
         (f"{GOOD}{rows('1:2', '2:3')}", 6, "the HEAD 3 in a sentence of 2 words"),
         (f"{GOOD}{rows('1:0', '1.1:_', '2:2')}", 7, "the word 2 is its own HEAD"),
@@ -134,8 +140,14 @@ def test_sentences_before_an_error_are_given() -> None:
         next(sentences)
 
 
-@given(st.lists(st.sampled_from([ROW.format(i, h) for i in ("1", "2", "1-2", "1.1") for h in "_012"] + ["\n", "#\n"])))
-def test_any_lines_give_sentences_or_the_error(lines: list[str]) -> None:
+LINES = [ROW.format(i, h) for i in ("1", "2", "1-2", "1.1") for h in "_012"] + ["\n", "#\n"]
+
+
+@given(
+    st.lists(st.sampled_from(LINES)), st.sampled_from([[], ["1-2:_", "1:2", "2:0"], ["1-1:_", "1:0", "2-2:_", "2:1"]])
+)
+def test_any_lines_give_sentences_or_the_error(some: list[str], before: list[str]) -> None:
+    lines = [*(rows(row) for row in before), *["\n"] * bool(before), *some]
     try:
         sentences = list(parse_conllu("".join(lines)))
     except CorpusError:

@@ -1,4 +1,4 @@
-"""The format of a text, by the name of its file or by its first line; and readers that go by it."""
+"""The format of a text, by the name of its file or by its first lines; and readers that go by it."""
 
 import string
 from pathlib import Path
@@ -43,29 +43,107 @@ BRACKETS = "( (S (NP (NNS Dogs)) (VP (VBP bark))))\n"
         ("1-2\tVámonos" + 8 * "\t_", "conllu"),
         ("Dogs\tNNS\t2\tSUB", "malt-tab"),
         ("Dogs\tbark", "tokens"),
+        ("The\tdog\tbarks", "tokens"),
+        ("x" + 9 * "\tword", "tokens"),
         ("and/or/CC so/RB", "tagged"),
         ("and/or so", "tokens"),
+        ("he/she and/or", "tokens"),
+        ("http://a.b/c", "tokens"),
+        ("http://a.b/C", "tokens"),
+        ("03/04/2024 05/06/2024", "tokens"),
+        ("the/DT http://a.b/c", "tokens"),
         ("/CC so/", "tokens"),
         ('{"words": ["Dogs", "bark"]}', "json"),
         (' { "a \\" b" :', "json"),
         ("{ Dogs bark }", "tokens"),
         ('{ " Dogs bark , " }', "tokens"),
         ("{/( Dogs/NNS }/)", "tagged"),
-        ("1\u00a0000/CD", "tagged"),
+        ("1\u00a0000/CD dogs/Noun", "tagged"),
+        ("Oui/INTJ ,/PUNCT", "tagged"),
+        ("$/$ ./.", "tagged"),
         ("", "tokens"),
     ],
 )
 def test_first_line(line: str, expected: Format) -> None:
     for before in ("", "\n \t\r\n", "# sent_id = 1\n\n"):
-        for after in ("", "\n", "\r\n", "\n(S\n", "\na/A\n"):
-            assert sniff_format("-", before + line + after) == expected or not line
-    assert sniff_format("-", f"\ufeff{line}") == sniff_format("a.txt", line) == sniff_format("notes", line) == expected
+        for after in ("", "\n", "\r\n", f"\n\n{line}\n"):
+            assert form_of("-", before + line + after) == form_of("a", before + line + after) == expected or not line
+    assert form_of("-", f"\ufeff{line}") == form_of("notes", line) == expected
+
+
+def form_of(name: str, text: str) -> Format:
+    guess = sniff_format(name, text)
+    assert guess.reason
+    form: Format = guess.form
+    return form
+
+
+@pytest.mark.parametrize("number", [2, 7, 20])
+@pytest.mark.parametrize(
+    ("line", "other"),
+    [
+        ("N/A TCP/IP", "The dog barks"),
+        ("N/A TCP/IP", "the/DT and/or"),
+        ("Dogs\tNNS\t2", "Dogs\tbark\tloudly"),
+        ("Dogs\tNNS\t2", "The dog barks"),
+        ("(NN dog)", "The dog barks"),
+    ],
+)
+def test_a_guess_holds_for_all_of_the_first_lines(line: str, other: str, number: int) -> None:
+    lines = [line] * 30
+    assert form_of("-", "\n".join(lines)) != "tokens"
+    lines[number - 1] = other
+    guess = sniff_format("-", "\n\n".join(lines))
+    assert guess.form == "tokens"
+    assert "line 1 looks like" in guess.doubt and "--format" in guess.warning("x") and "x:" in guess.warning("x")
+    lines[number - 1], lines[25] = line, other
+    assert form_of("-", "\n".join(lines)) != "tokens"  # an error in line 26 will say so
+    assert not sniff_format("-", "\n".join([other, *lines])).doubt
+
+
+def test_one_word_does_not_show_that_words_have_tags() -> None:
+    assert form_of("-", "\nN/A\n") == "tokens"
+    assert "--format" in sniff_format("-", "N/A").warning("x")
+    assert form_of("-", "N/A\nTCP/IP") == "tagged"
+
+
+def test_a_name_may_say_that_lines_are_tokens() -> None:
+    for name in ("a.tok", "a.TXT.gz"):
+        for text in (TAGGED, MALT_TAB):
+            assert form_of(name, text) == "tokens"
+            assert "look like" in sniff_format(name, text).doubt
+        for text, form in ((CONLLU, "conllu"), (BRACKETS, "brackets"), ('{"words": []}', "json"), (TEXT, "tokens")):
+            assert form_of(name, text) == form
+            assert not sniff_format(name, text).doubt
+
+
+def test_only_what_can_be_read_is_guessed() -> None:
+    tables: tuple[Format, ...] = ("conllu", "malt-tab")
+    for text, forms, expected in (
+        (TAGGED, ("tagged", *tables), "tagged"),
+        (TEXT, ("tagged", *tables), "tagged"),
+        (MALT_TAB + "Dogs\tbark\n", tables, "malt-tab"),
+        (TEXT, tables, "conllu"),
+        (TEXT, ("brackets",), "brackets"),
+        (CONLLU, ("tokens", "tagged", *tables), "conllu"),
+    ):
+        for name in ("-", "a.txt"):
+            assert sniff_format(name, text, *forms).form == expected
+            assert bool(sniff_format(name, text, *forms).reason) == (len(forms) > 1)
+    for name, text, forms in (("-", CONLLU, ("brackets",)), ("a.mrg", CONLLU, tables), ("a.txt", BRACKETS, tables)):
+        with pytest.raises(CorpusError, match=rf"{name}: .*, where .* are needed; .*--format {forms[0]}"):
+            sniff_format(name, text, *forms)
+    assert sniff_format("a.mrg", CONLLU, *tables, given="conllu").form == "conllu"
+    with pytest.raises(
+        CorpusError, match=r"a\.mrg: words with tags cannot be read here; give --format conllu or malt-tab"
+    ):
+        sniff_format("a.mrg", CONLLU, *tables, given="tagged")
 
 
 def test_a_line_that_looks_like_a_comment_counts_if_there_is_no_other() -> None:
-    assert sniff_format("-", "#/# 5/CD\n") == "tagged"
-    assert sniff_format("-", "# five dollars\n") == "tokens"
-    assert sniff_format("-", "#\t#\t2\na\tA\t0\n") == "malt-tab"
+    assert form_of("-", "#/# 5/CD\n") == "tagged"
+    assert form_of("-", "# five dollars\n") == "tokens"
+    assert form_of("-", "#\t#\t2\na\tA\t0\n") == "malt-tab"
 
 
 @pytest.mark.parametrize("form", [form for form in ENDINGS if form != "tokens"])
@@ -73,45 +151,78 @@ def test_the_name_decides(form: Format) -> None:
     for ending in ENDINGS[form]:
         for name in (f"a{ending}", f"folder.txt/a{ending.upper()}", f"nltk:toy, file a{ending}"):
             for text in ("", TEXT, TAGGED, BRACKETS):
-                assert sniff_format(name, text) == form
+                assert form_of(name, text) == form
 
 
 def test_columns_are_believed_more_than_a_name_of_conll() -> None:
-    assert sniff_format("a.conll", MALT_TAB) == "malt-tab"
-    assert sniff_format("a.dp", CONLLU) == "malt-tab"
+    assert form_of("a.conll", MALT_TAB) == "malt-tab"
+    assert form_of("a.conll", MALT_TAB + "Dogs\tNNS\tx\n") == "conllu"
+    assert form_of("a.dp", CONLLU) == "malt-tab"
 
 
 @given(annotated())
 def test_what_is_written_in_conllu_is_known(sentence: DependencySentence) -> None:
-    assert sniff_format("-", to_conllu(sentence)) == "conllu"
+    assert form_of("-", to_conllu(sentence)) == "conllu"
 
 
 @given(st.text(string.printable), st.sampled_from(["-", "a.conllu", "a.txt"]))
 def test_any_text_has_a_format(text: str, name: str) -> None:
-    assert sniff_format(name, text) in ENDINGS
+    assert form_of(name, text) in ENDINGS
 
 
 # Readers
 
 
 def test_words_of_every_format_in_files_of_any_name(tmp_path: Path) -> None:
-    for number, text in enumerate((CONLLU, MALT_TAB, TAGGED, TEXT)):
-        file = tmp_path / f"{number}.txt"
+    forms: tuple[Format, ...] = ("conllu", "malt-tab", "tagged", "tokens")
+    for form, text in zip(forms, (CONLLU, MALT_TAB, TAGGED, TEXT), strict=True):
+        file = tmp_path / form
         file.write_text(text)
-        assert list(sentences(file)) == [["Dogs", "bark"]]
-        if text != TEXT:
-            tags = ["NOUN", "VERB"] if text == CONLLU else ["NNS", "VBP"]
-            assert list(tagged_sentences(file)) == [list(zip(["Dogs", "bark"], tags, strict=True))]
-        if "\t" in text:
-            assert [tree.heads for tree in dependency_trees(file)] == [(2, 0)]
-    assert len(list(sentences(tmp_path))) == 4
+        for chosen in (None, form):
+            assert list(sentences(file, form=chosen)) == [["Dogs", "bark"]]
+            if text != TEXT:
+                tags = ["NOUN", "VERB"] if text == CONLLU else ["NNS", "VBP"]
+                assert list(tagged_sentences(file, form=chosen)) == [list(zip(["Dogs", "bark"], tags, strict=True))]
+            if "\t" in text:
+                assert [tree.heads for tree in dependency_trees(file, form=chosen)] == [(2, 0)]
+    (tmp_path / "a.mrg").write_text(CONLLU)
+    assert [tree.heads for tree in dependency_trees(tmp_path / "a.mrg", form="conllu")] == [(2, 0)]
+
+
+def test_words_with_slashes_stay_words(tmp_path: Path) -> None:
+    lines = ["03/04/2024", "http://a.b/c", "and/or", "the dog barks"]
+    for name in ("a.tok", "a.txt", "a"):
+        for some in (lines, lines[:1], lines[1:2], lines[2:]):
+            (tmp_path / name).write_text("\n".join(some))
+            assert list(sentences(tmp_path / name)) == [line.split() for line in some]
+    (tmp_path / "a.tok").write_text(TAGGED)
+    with pytest.warns(UserWarning, match=r"a\.tok: its first lines look like words with tags.*tokenised.*--format"):
+        assert list(sentences(tmp_path / "a.tok")) == [["Dogs/NNS", "bark/VBP"]]
+    assert list(sentences(tmp_path / "a.tok", form="tagged")) == [["Dogs", "bark"]]
+
+
+def test_errors_under_a_guess_say_so(tmp_path: Path) -> None:
+    file = tmp_path / "notes"
+    for text, read, line in (
+        (TAGGED * 25 + "the dog", sentences, 26),
+        (TAGGED + "the dog", tagged_sentences, 2),
+        (MALT_TAB * 15 + "a\tA\tx", sentences, 31),
+        (MALT_TAB + "a\tA\tx", dependency_trees, 3),
+        (CONLLU + "the dog", dependency_trees, 3),
+        (TEXT, dependency_trees, 1),
+    ):
+        file.write_text(text)
+        with pytest.raises(CorpusError, match=rf"notes, line {line}: .*\(read as .* because of .*--format\)"):
+            list(read(file))  # type: ignore[operator]
+    file.write_text(TAGGED + "the dog")
+    with pytest.raises(CorpusError) as caught:
+        list(tagged_sentences(file, form="tagged"))
+    assert "--format" not in str(caught.value)
 
 
 def test_trees_in_brackets_are_not_taken_for_words(tmp_path: Path) -> None:
     for name in ("a.mrg", "a.txt"):
         (tmp_path / name).write_text(BRACKETS)
         for read in (sentences, tagged_sentences):
-            with pytest.raises(
-                CorpusError, match=rf"{name}: trees in brackets, where sentences are needed; give CoNLL"
-            ):
+            with pytest.raises(CorpusError, match=rf"{name}: trees in brackets, where .* are needed"):
                 read(tmp_path / name)

@@ -168,6 +168,13 @@ BAD = [
     (f"-1 {RUN}\n\n-1 {RUN}\n{RUN}\n", 4, "sentence 2, candidate 2: the candidate has 0 scores"),
     (f"-1 {RUN}\n-1 {RUN} {RUN}\n", 2, "several trees"),
     (f"-1 {RUN}\nrun\n", 2, "no tree in 'run'"),
+    *(
+        (f"-1 {RUN}\n{score} {RUN}\n", 2, f"the score {score!r} is not a number")
+        for score in ("nan", "NaN", "-nan", "None", "-1,5", "+1.2.3", "-0x1p3")
+    ),
+    (f"-1 {RUN}\n{RUN}\tnan\n", 2, "the score 'nan' is not a number"),
+    (f"nan -1 {RUN}\n", 1, "the score 'nan' is not a number"),
+    (f"-1 {RUN}\ninf {RUN}\n", 2, "a score is not a number, or infinitely large"),
     (f"-1 x {RUN}\n", 1, "the score 'x' is not a number"),
     (f"1e999 {RUN}\n", 1, "infinitely large"),
     (f"-1 {RUN}\n-2 (S1 (NN))\n", 2, "is empty"),
@@ -204,6 +211,10 @@ def test_errors_name_source_and_line(text: str, line: int, problem: str) -> None
             list(parse_nbest(text.replace("\n", ending), "lists"))
         assert str(caught.value).startswith(f"lists, line {line}: ")
         assert problem in str(caught.value) and ";" in str(caught.value)
+        assert "--format" in str(caught.value)
+        with pytest.raises(CorpusError) as caught:
+            list(parse_nbest(text.replace("\n", ending), "lists", nbest_format(text)))
+        assert problem in str(caught.value) and "--format" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "dogs bark\n", "50\n", "<?xml ?>", "# sent_id = 1\n0\t-1\t2 0\n"])

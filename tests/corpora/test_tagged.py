@@ -176,12 +176,14 @@ def test_folders_of_plain_text(tmp_path: Path) -> None:
 
 
 def test_words_of_tagged_text(tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
+    file = tmp_path / "a"
     file.write_text("\nthe/DT dog/NN\nbarks/VB\n")
     assert list(sentences(file)) == [["the", "dog"], ["barks"]]
     file.write_text("the/DT dog/NN\nbarks\n")
+    with pytest.warns(UserWarning, match="line 1 looks like words with tags, but others do not"):
+        assert list(sentences(file)) == [["the/DT", "dog/NN"], ["barks"]]
     with pytest.raises(CorpusError, match="line 2: 'barks' is not a word/TAG"):
-        list(sentences(file))
+        list(sentences(file, form="tagged"))
     file.write_text("and/or dogs\nbarks/VB\n")
     assert list(sentences(file)) == [["and/or", "dogs"], ["barks/VB"]]
     with pytest.raises(CorpusError, match="line 1: 'dogs'"):
