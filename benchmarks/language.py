@@ -26,7 +26,9 @@ METRICS = {
     "Tokens": "tokens_f1",
     "Sentences": "sentences_f1",
     "Words": "words_f1",
-    **{name: name.lower() for name in ("UPOS", "XPOS", "UFeats", "Lemmas", "UAS", "LAS", "MLAS", "BLEX")},
+    **{name: name.lower() for name in ("UPOS", "XPOS", "UFeats", "Lemmas", "UAS")},
+    "LAS": "las_universal",
+    **{name: name.lower() for name in ("MLAS", "BLEX")},
 }
 COLUMNS = (*METRICS, "training s", "sentences/s")
 

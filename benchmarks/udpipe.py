@@ -95,7 +95,7 @@ def main() -> None:
             found["UDPipe 1"] = of_udpipe(train, test)
         for name, (parsed, figures) in found.items():
             scores = score_columns(test, parsed)
-            row = dict(zip(COLUMNS, [scores["uas"], scores["las"], *figures], strict=True))
+            row = dict(zip(COLUMNS, [scores["uas"], scores["las_universal"], *figures], strict=True))
             print_row([folder.name, name], row, COLUMNS, ())
 
 

@@ -61,8 +61,6 @@ def evaluate(model: str, gold: tuple[str, ...], unsupervised: bool, as_json: boo
     """
     if options["column"] is not None and options["universal"]:
         raise click.UsageError("--universal chooses the column; leave out --column")
-    if options["perplexity"] and unsupervised:
-        raise click.UsageError("--perplexity is for parsers and taggers; leave out --unsupervised")
     from spectral_latent.tasks import KINDS, Gold, load_model
 
     def able(kind: str) -> Any:

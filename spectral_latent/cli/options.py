@@ -159,7 +159,7 @@ def tell_of_fewer(console: Console, fewer: int, name: str, n_groups: int, what: 
 
 def format_option(*formats: str, of: str) -> _Decorator:
     """Make the option for the format of files, whose value is the argument `form` of the command."""
-    text = f"The format of {of}.  [default: as its name or its first lines show]"
+    text = f"The format of {of}.  [default: as name or lines show]"
     return click.option("--format", "form", type=click.Choice(formats), help=text)
 
 

@@ -33,7 +33,7 @@ __all__ = ["parse"]
 @click.command(cls=Command)
 @click.argument("model")
 @click.argument("file", default="-")
-@number_option("--n-best", "K", "Write a list of at most K trees for each sentence, with scores.")
+@number_option("--n-best", "K", "List up to K trees of each sentence, with scores.")
 @format_options
 @click.option("--partial", "is_partial", is_flag=True, help="The trees of FILE are partly known: complete them.")
 @non_projective_option

@@ -38,7 +38,7 @@ __all__ = ["train"]
 
 _FEW = 10  # fewer examples give a warning
 _PARTS = 4  # a stage is divided into so many parts, and a step is printed at the end of each part
-_LONG = ("folds", "sentences without trees")  # the stages that take long, so that they are printed without scores
+_LONG = ("folds", "sentences without trees", "tagger of")  # begin stages that take long and are printed without scores
 
 
 @click.group(cls=Commands)
@@ -254,7 +254,7 @@ class _TrainingConsole(Console):
 
 def _is_told(progress: Progress) -> bool:
     """Tell whether a step is printed: if it has a score or its stage takes long, and it ends a part of its stage."""
-    if progress.score is None and (progress.stage not in _LONG or not progress.done):
+    if progress.score is None and (not progress.stage.startswith(_LONG) or not progress.done):
         return False
     part = max(math.ceil(progress.total / _PARTS), 1)
     return progress.done % part == 0 or progress.done == progress.total

@@ -2,7 +2,7 @@
 
 | format | ending of the name | lines that are neither empty nor begin with # |
 | --- | --- | --- |
-| `brackets` | .mrg, .parse, .psd, .ptb, .tree, .trees | the first opens a tree: `( (S`, `(NN dog)`; no word is outside |
+| `brackets` | .mrg, .parse, .psd, .ptb, .tree, .trees | the first opens a tree, `( (S`, `(NN dog)`; none is outside |
 | `conllu`, also for CoNLL-X | .conllu, .conll, .conllx | the first has ten columns, the first of them a number |
 | `malt-tab` | .dp, .tab | each has three or four columns, the third of them a number |
 | `tagged` | .pos, .tagged | each word ends in a slash and a tag, with a capital or a mark: `the/DT dog/NN` |

@@ -15,7 +15,7 @@ from typing import Any
 
 from spectral_latent._options import counted
 from spectral_latent.dependency.tree import BLANK, DependencySentence
-from spectral_latent.estimation import Listener, silent
+from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.lexicon.lemmas import Lemmatiser
 from spectral_latent.lexicon.segmentation import DividedText, Segmenter
 from spectral_latent.sequence import LatentTagger, TaggerOptions, preset, train_and_tag
@@ -52,9 +52,10 @@ def learn_columns(
     options = preset("accurate") if options is None else options
     taggers: dict[tuple[tuple[str, ...], ...], LatentTagger] = {}
     anew = list(sentences)
-    for column in COLUMNS:
+    for number, column in enumerate(COLUMNS, start=1):
         rows = tuple(_column(each, column) for each in sentences)
-        if len({value for values in rows for value in values}) < 2:
+        n_values = len({value for values in rows for value in values})
+        if n_values < 2:
             continue
         whole = [at for at, values in enumerate(rows) if column == "feats" or BLANK not in values]
         if lacking := len(rows) - len(whole):
@@ -67,6 +68,7 @@ def learn_columns(
             tagger = replace(taggers[rows], tagset=f"{taggers[rows].tagset} {column}")
             values = [_column(each, str(taggers[rows].tagset)) for each in anew]
         elif whole:
+            listener(Progress(f"tagger of {column.upper()}, {n_values} values,", number, len(COLUMNS)))
             learnable = _with_frequent_values([rows[at] for at in whole], column)
             pairs = [list(zip(sentences[at].forms, row, strict=True)) for at, row in zip(whole, learnable, strict=True)]
             learnt, tags = train_and_tag(pairs, options, jobs=jobs, listener=listener)

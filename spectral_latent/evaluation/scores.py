@@ -265,6 +265,8 @@ class AttachmentScore(SummedScores):
     """Words with their gold head."""
     arcs: int = 0
     """Words with their gold head and their gold relation to it."""
+    universal_arcs: int = 0
+    """Words with their gold head and their gold relation to it, but for its subtype: the part from a colon on."""
     words_no_punctuation: int = 0
     """Words that are not punctuation."""
     heads_no_punctuation: int = 0
@@ -283,6 +285,11 @@ class AttachmentScore(SummedScores):
         return percentage(self.arcs, self.words)
 
     @property
+    def las_universal(self) -> float:
+        """Labelled attachment score without subtypes of relations, as in the CoNLL 2018 shared task."""
+        return percentage(self.universal_arcs, self.words)
+
+    @property
     def uas_no_punctuation(self) -> float:
         """Unlabelled attachment score without punctuation: 100 heads_no_punctuation / words_no_punctuation."""
         return percentage(self.heads_no_punctuation, self.words_no_punctuation)
@@ -299,7 +306,7 @@ class AttachmentScore(SummedScores):
 
 
 def score_attachments(gold: Iterable[DependencySentence], predicted: Iterable[DependencySentence]) -> AttachmentScore:
-    """Score predicted trees against gold trees; relations are compared with their subtypes.
+    """Score predicted trees against gold trees; relations are compared with their subtypes, and also without.
 
     gold: the gold trees.
     predicted: trees of the same sentences, in the same order.
@@ -335,6 +342,9 @@ def _compare_heads(
     has_head = [a == b for a, b in zip(gold_heads, heads, strict=True)]
     has_relation = [a == b for a, b in zip(gold.relations, predicted.relations, strict=True)]
     has_arc = [*map(and_, has_head, has_relation)]
+    is_universal = [
+        a.partition(":")[0] == b.partition(":")[0] for a, b in zip(gold.relations, predicted.relations, strict=True)
+    ]
     is_kept = [not _is_punctuation(form) for form in gold.forms]
     return AttachmentScore(
         sentences=1,
@@ -342,6 +352,7 @@ def _compare_heads(
         words=len(has_head),
         heads=sum(has_head),
         arcs=sum(has_arc),
+        universal_arcs=sum(map(and_, has_head, is_universal)),
         words_no_punctuation=sum(is_kept),
         heads_no_punctuation=sum(map(and_, has_head, is_kept)),
         arcs_no_punctuation=sum(map(and_, has_arc, is_kept)),

@@ -4,8 +4,10 @@ Tokens, sentences and words are compared by their places among the characters th
 compared for words that are aligned: those with the same place; within a token of several words, on either side, the
 longest common subsequence of the words.
 
-Relations count without their subtypes, and features only if they are universal.  CLAS, MLAS and BLEX count words with
-content relations; MLAS also asks for the tags and features of a word and of its function words, BLEX for its lemma.
+`las_universal` is the LAS of the task, in which relations count without their subtypes, the part from a colon on;
+`las` compares whole relations.  Features count only if they are universal.  CLAS, MLAS and BLEX count words with
+content relations, without subtypes; MLAS also asks for the tags and features of a word and of its function words, BLEX
+for its lemma.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ class _Word(NamedTuple):
     lemma: str
     head: int
     relation: str
+    whole_relation: str
     functions: tuple[_Function, ...]
 
 
@@ -89,7 +92,8 @@ def _read(sentences: Iterable[DependencySentence]) -> _Document:
                     sentence.forms[at].lower(),
                     *(first, place, is_part),
                     *(sentence.upos[at], sentence.xpos[at], features[at], sentence.lemmas[at]),
-                    *(before + head - 1 if head else _ROOT, relations[at], tuple(functions[word])),
+                    *(before + head - 1 if head else _ROOT, relations[at], sentence.relations[at]),
+                    tuple(functions[word]),
                 )
             )
         found.sentences.add((opens, place))
@@ -169,7 +173,8 @@ _METRICS: dict[str, tuple[Callable[[_Word], object], bool]] = {  # what must be 
     "alltags": (lambda word: (word.upos, word.xpos, word.features), False),
     "lemmas": (lambda word: word.lemma, False),
     "uas": (lambda word: word.head, False),
-    "las": (lambda word: (word.head, word.relation), False),
+    "las": (lambda word: (word.head, word.whole_relation), False),
+    "las_universal": (lambda word: (word.head, word.relation), False),
     "clas": (lambda word: (word.head, word.relation), True),
     "mlas": (lambda word: (word.head, word.relation, word.upos, word.features, word.functions), True),
     "blex": (lambda word: (word.head, word.relation, word.lemma), True),
@@ -185,9 +190,9 @@ def score_columns(gold: Iterable[DependencySentence], predicted: Iterable[Depend
     Raises ValueError if the texts differ in other characters than white space.
 
     >>> words = DependencySentence.of(["Dogs", "bark"], ["NOUN", "VERB"]).with_heads((2, 0), ("nsubj", "root"))
-    >>> scores = score_columns([words], [words.with_heads((2, 0), ("obj", "root"))])
-    >>> scores["uas"], scores["las"], scores["clas"]
-    (100.0, 50.0, 50.0)
+    >>> scores = score_columns([words], [words.with_heads((2, 0), ("nsubj:pass", "root"))])
+    >>> scores["uas"], scores["las"], scores["las_universal"]
+    (100.0, 50.0, 100.0)
     """
     one, other = _read(gold), _read(predicted)
     if one.characters != other.characters:

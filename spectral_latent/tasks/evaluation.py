@@ -105,7 +105,6 @@ _NEEDED = {
     "jobs": "parsers",
     "column": "taggers",
     "universal": "taggers",
-    "perplexity": "parsers and taggers",
 }
 
 
@@ -177,6 +176,7 @@ def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
     figures = {
         "uas": score.uas,
         "las": score.las if evaluation.has_relations else None,
+        "las_universal": score.las_universal if evaluation.has_relations else None,
         "uas_no_punctuation": score.uas_no_punctuation,
         "las_no_punctuation": score.las_no_punctuation if evaluation.has_relations else None,
         "complete": score.complete,
@@ -245,13 +245,12 @@ def evaluate_states(model: Any, given: Gold) -> Figures:
     from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
 
     given._refuse("not one", "non_projective", "origin", "jobs")
-    given._refuse("compared by its states", "perplexity")
     find = states_of(model, given.file)
     gold = given._tagged()
     evaluation = evaluate_tagger(find, gold, (), progress=partial(given.watch.bar, label="Tagging"))
     tags = [tag for sentence in gold for _, tag in sentence]
     states = list(chain.from_iterable(evaluation.tags))
-    return {
+    figures: Figures = {
         "many_to_one": many_to_one(tags, states),
         "one_to_one": one_to_one(tags, states),
         "v_measure": v_measure(tags, states),
@@ -259,6 +258,8 @@ def evaluate_states(model: Any, given: Gold) -> Figures:
         "tokens": len(tags),
         "tokens_per_second": evaluation.tokens_per_second,
     }
+    words = [[word for word, _ in sentence] for sentence in gold]
+    return given._with_perplexity(figures, model, words, list(map(len, words)))
 
 
 def _counts(tags: Counter[str]) -> str:

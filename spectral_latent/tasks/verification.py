@@ -40,8 +40,6 @@ def train_again(
     from spectral_latent.estimation import EstimationError
 
     record = _checked_record(file)
-    if "training" not in record:
-        raise CorpusError(f"{file}: made by `{record.get('command')}`; run that again, and compare the files")
     try:
         expected = [{key: str(source[key]) for key in ("name", "content")} for source in record["sources"]]
         kind = str(record["training"]["kind"])
@@ -68,12 +66,17 @@ def train_again(
 
 
 def _checked_record(file: str) -> dict[str, Any]:
-    """Read the record in a model file."""
+    """Read the record in a model file.  Raises CorpusError for a model whose training cannot be repeated."""
     from spectral_latent.corpora import CorpusError
 
     record = record_of(file)
     if record is None:
         raise CorpusError(f"{file}: no record of training, which only `spectral-latent train` writes")
+    if "training" not in record:
+        raise CorpusError(
+            f"{file}: made by `{record.get('command')}`, not by `spectral-latent train`, so that its training cannot "
+            f"be repeated here; run that program again, or train a model of your own"
+        )
     return record
 
 

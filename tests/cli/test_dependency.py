@@ -19,6 +19,7 @@ Run = Callable[..., Any]
 KEYS = [
     "uas",
     "las",
+    "las_universal",
     "uas_no_punctuation",
     "las_no_punctuation",
     "complete",
@@ -373,6 +374,7 @@ def test_evaluate(run: Run, parser: Path, loaded: DependencyModel, trees: Path) 
     assert found == {
         "uas": 100.0,
         "las": scores.score.las if scores.has_relations else None,
+        "las_universal": scores.score.las_universal if scores.has_relations else None,
         "uas_no_punctuation": 100.0,
         "las_no_punctuation": scores.score.las_no_punctuation if scores.has_relations else None,
         "complete": 100.0,
@@ -387,7 +389,7 @@ def test_evaluate(run: Run, parser: Path, loaded: DependencyModel, trees: Path) 
 def test_evaluate_without_relations(run: Run, parser: Path, tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text("".join(to_conllu(tree._replace(relations=("_",) * 5)) for tree in gold()))
     figures = json.loads(run("evaluate", parser, tmp_path / "a.conllu", "--json").stdout)
-    assert (figures["uas"], figures["las"], figures["las_no_punctuation"]) == (100.0, None, None)
+    assert (figures["uas"], figures["las"], figures["las_universal"]) == (100.0, None, None)
     assert "las                         -\n" in run("evaluate", parser, tmp_path / "a.conllu").stdout
 
 

@@ -11,6 +11,7 @@ import pytest
 from spectral_latent import load
 from spectral_latent.corpora import constituency_trees, tagged_sentences
 from spectral_latent.evaluation import GoldTree
+from spectral_latent.sequence import HMMOptions, LatentHMM
 
 Run = Callable[..., Any]
 
@@ -47,8 +48,19 @@ def test_perplexity(run: Run, model: Path, treebank: Path, tagger: Path, tagging
         n_words = sum(len(row) for row, kept in zip(rows, possible, strict=True) if kept)
         assert found["perplexity"] == pytest.approx(np.exp(-log[possible].sum() / n_words))
         assert found["impossible"] == (~possible).sum()
-    result = run("evaluate", tagger, taggings, "--unsupervised", "--perplexity")
-    assert (result.exit_code, "--perplexity is for parsers and taggers" in result.stderr) == (2, True)
+
+
+def test_perplexity_of_states_without_names(run: Run, taggings: Path, tmp_path: Path) -> None:
+    rows = [[word for word, _ in row] for row in tagged_sentences(str(taggings))]
+    LatentHMM.train(rows, HMMOptions(choose_states=False)).save(tmp_path / "hmm")
+    assert run("train", "anchor", taggings, "-o", tmp_path / "anchors", "--n-states", "2", "-q").exit_code == 0
+    for name in ("hmm", "anchors"):
+        command = ("evaluate", tmp_path / name, taggings, "--unsupervised", "--json")
+        found = figures(run(*command, "--perplexity"))
+        log = load(tmp_path / name).log_probabilities(rows)
+        assert found["perplexity"] == pytest.approx(np.exp(-log.sum() / sum(map(len, rows))))
+        assert found["impossible"] == 0
+        assert {*found} - {*figures(run(*command))} == {"perplexity", "impossible"}
 
 
 def test_table(run: Run, model: Path, treebank: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ import pytest
 
 from benchmarks import models as recipes
 from spectral_latent import ConstituencyModel, DependencyModel, load
-from spectral_latent.corpora import constituency_trees, dependency_trees
+from spectral_latent.corpora import CorpusError, constituency_trees, dependency_trees
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import GoldTree, evaluate_parser
 from spectral_latent.files import ModelFileError
 from spectral_latent.ready import FOLDER, listed_models, ready_models
 from spectral_latent.tasks.training import record_of
+from spectral_latent.tasks.verification import train_again, train_without_groups
 from tests.documents import ROOT, documents
 
 MOST_BYTES = 12_000_000
@@ -46,6 +48,12 @@ def test_the_licence_of_the_models_is_the_same_wherever_it_is_said() -> None:
     assert pages.keys() == {"docs/citing.md", "docs/icepahc.md"}  # the models' licence, and that of a treebank
     assert set(re.findall(r"CC BY[\w-]* [\d.]+", pages["docs/citing.md"])) == {name}
     assert all(f"\n| `{model.name}` |" in pages["docs/citing.md"] for model in listed_models())
+
+
+def test_why_a_training_is_not_repeated(tmp_path: Path) -> None:
+    for repeat in (partial(train_without_groups, n_groups=20), train_again):
+        with pytest.raises(CorpusError, match=r"en: made by `.* en`, not by .*; .* train a model of your own"):
+            repeat("en", [str(tmp_path)])
 
 
 def test_models_are_loaded_by_name() -> None:

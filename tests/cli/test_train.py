@@ -101,7 +101,7 @@ def test_a_corpus_of_nltk(run: Run, require_corpus: Callable[[str], Any], tmp_pa
 
 
 def test_warnings_are_one_line(run: Run, treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def trees(source: str, changes: Any) -> Any:
+    def trees(source: str, changes: Any, _form: str | None) -> Any:
         warnings.warn("something was mended", stacklevel=2)
         return read_brackets(source, changes)
 

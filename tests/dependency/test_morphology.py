@@ -14,6 +14,7 @@ from spectral_latent.corpora import dependency_trees
 from spectral_latent.dependency import DependencyModel, DependencySentence, morphology
 from spectral_latent.dependency.morphology import learn_columns, learn_lemmas, with_columns
 from spectral_latent.dependency.tree import BLANK
+from spectral_latent.estimation import Progress
 from spectral_latent.evaluation import evaluate_columns, score_attachments
 from spectral_latent.lexicon.lemmas import Lemmatiser, _apply, _script_of
 
@@ -93,7 +94,13 @@ def test_a_part_is_tagged_by_taggers_of_the_others() -> None:
 
 def test_equal_columns_share_a_tagger() -> None:
     twice = [each._replace(xpos=each.upos) for each in sentences()]
-    taggers, tagged = learn_columns(twice)
+    reports: list[Progress] = []
+    taggers, tagged = learn_columns(twice, listener=reports.append)
+    told = [report for report in reports if report.stage.startswith("tagger of")]
+    assert [(report.stage, report.done, report.total) for report in told] == [
+        ("tagger of UPOS, 2 values,", 1, 3),
+        ("tagger of FEATS, 2 values,", 3, 3),
+    ]
     assert [tagger.tagset for tagger in taggers] == ["upos xpos", "feats"]
     assert all(each.upos == each.xpos for each in tagged)
     filled = with_columns([twice[0]._replace(xpos=(BLANK, BLANK)), twice[1]._replace(upos=("X", BLANK))], taggers)

@@ -1,5 +1,6 @@
 """Attachment scores against NLTK's evaluator, against counting, and on what MSTParser wrote."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import AttachmentScore, score_attachments
 
 FORM = st.sampled_from(["a", "b.", ",", "--", "“", "。", "$", "+", "%"])
-RELATION = st.sampled_from(["_", "x", "y"])
+RELATION = st.sampled_from(["_", "x", "x:y", "x:z", "y"])
 
 
 @st.composite
@@ -33,24 +34,35 @@ def by_nltk(gold: list[DependencySentence], predicted: list[DependencySentence])
     return 100 * uas, 100 * las
 
 
+def is_same(one: str, other: str) -> bool:
+    """Tell whether the parts of relations before a colon are the same."""
+    return [*re.findall("^[^:]*", one)] == [*re.findall("^[^:]*", other)]
+
+
 @given(st.lists(pairs(), min_size=1, max_size=4))
 def test_score_is_a_count_and_nltk_agrees(sentences: list[tuple[DependencySentence, DependencySentence]]) -> None:
     gold, predicted = ([pair[side] for pair in sentences] for side in (0, 1))
     score = score_attachments(iter(gold), iter(predicted))
     words = [
-        (form not in {",", "--", "“", "。", "%"}, heads[0] == heads[1], relations[0] == relations[1])
+        (
+            form not in {",", "--", "“", "。", "%"},
+            heads[0] == heads[1],
+            relations[0] == relations[1],
+            is_same(*relations),
+        )
         for a, b in sentences
         for form, heads, relations in zip(
             a.forms, zip(a.heads, b.heads, strict=True), zip(a.relations, b.relations, strict=True), strict=True
         )
     ]
-    kept = [word for word in words if word[0]]
+    kept = [word[:3] for word in words if word[0]]
     assert score == AttachmentScore(
         sentences=len(sentences),
         complete_sentences=sum(a.heads == b.heads for a, b in sentences),
         words=len(words),
-        heads=sum(has_head for _, has_head, _ in words),
-        arcs=sum(has_head and has_relation for _, has_head, has_relation in words),
+        heads=sum(has_head for _, has_head, _, _ in words),
+        arcs=sum(has_head and has_relation for _, has_head, has_relation, _ in words),
+        universal_arcs=sum(has_head and has_universal for _, has_head, _, has_universal in words),
         words_no_punctuation=len(kept),
         heads_no_punctuation=sum(has_head for _, has_head, _ in kept),
         arcs_no_punctuation=sum(has_head and has_relation for _, has_head, has_relation in kept),
@@ -59,6 +71,7 @@ def test_score_is_a_count_and_nltk_agrees(sentences: list[tuple[DependencySenten
     assert score.complete * score.sentences == pytest.approx(100 * score.complete_sentences)
     assert score.uas * score.words == pytest.approx(100 * score.heads)
     assert score.las * score.words == pytest.approx(100 * score.arcs)
+    assert score.las_universal * score.words == pytest.approx(100 * score.universal_arcs)
     if kept:
         assert (score.uas_no_punctuation, score.las_no_punctuation) == pytest.approx(by_nltk(gold, predicted))
 

@@ -40,7 +40,8 @@ def test_a_sentence_by_hand() -> None:
         "alltags": 66.67,
         "lemmas": 83.33,
         "uas": 83.33,
-        "las": 83.33,
+        "las": 50.0,  # whole relations, of which the task has no figure: aux:perf is not aux, nor obj obj:own
+        "las_universal": 83.33,
         "clas": 100.0,
         "mlas": 66.67,
         "blex": 100.0,
@@ -90,6 +91,6 @@ def test_other_divisions_of_a_text() -> None:
         "tokens_f1": 76.92,
         "sentences_f1": 0.0,
         **dict.fromkeys(("words_f1", "upos", "xpos", "ufeats", "alltags", "lemmas"), 50.0),
-        **dict.fromkeys(("uas", "las"), 37.5),
+        **dict.fromkeys(("uas", "las", "las_universal"), 37.5),
         **dict.fromkeys(("clas", "mlas", "blex"), 50.0),
     }
