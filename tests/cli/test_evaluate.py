@@ -10,6 +10,7 @@ import pytest
 
 from spectral_latent import load
 from spectral_latent.corpora import constituency_trees, tagged_sentences
+from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.evaluation import GoldTree
 from spectral_latent.sequence import HMMOptions, LatentHMM
 
@@ -52,7 +53,9 @@ def test_perplexity(run: Run, model: Path, treebank: Path, tagger: Path, tagging
 
 def test_perplexity_of_states_without_names(run: Run, taggings: Path, tmp_path: Path) -> None:
     rows = [[word for word, _ in row] for row in tagged_sentences(str(taggings))]
-    LatentHMM.train(rows, HMMOptions(choose_states=False)).save(tmp_path / "hmm")
+    LatentHMM.train(rows, HMMOptions(EstimatorOptions("moments-em", n_states=2), choose_states=False)).save(
+        tmp_path / "hmm"
+    )
     assert run("train", "anchor", taggings, "-o", tmp_path / "anchors", "--n-states", "2", "-q").exit_code == 0
     for name in ("hmm", "anchors"):
         command = ("evaluate", tmp_path / name, taggings, "--unsupervised", "--json")
