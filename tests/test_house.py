@@ -23,6 +23,7 @@ ROOMS = (
     "_names",
     "_texts",
     "_options",
+    "_threads",
     "trees",
     "operators",
     "ready",
@@ -50,7 +51,19 @@ ROOMS = (
     "cli",
     "__main__",
 )  # a room may import only from rooms before it
-CORE = ("_compiled", "_names", "_texts", "_options", "trees", "operators", "ready", "files", "inference", "estimation")
+CORE = (
+    "_compiled",
+    "_names",
+    "_texts",
+    "_options",
+    "_threads",
+    "trees",
+    "operators",
+    "ready",
+    "files",
+    "inference",
+    "estimation",
+)
 COMPILED = {"compiled", "compiled_part", "compiled_pass", "pass_part"}
 ARRAY = r"^(FloatArray|IntArray|BoolArray|Float32Array|NDArray\[.*\])( \| None)?$"
 SHAPE = r"\([\w'. +*\[\]₂-]+,[^)]*\)|any shape"  # such as (n,), (m_a, ...) or (offset[R],)

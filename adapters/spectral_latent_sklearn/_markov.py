@@ -32,6 +32,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spectral_latent._options import Count, checked
+from spectral_latent._threads import on_one_thread
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.estimation import EM, EstimatorOptions
 from spectral_latent.estimation.starts import STARTS, climb_together, n_near
@@ -583,6 +584,7 @@ class SpectralGaussianHMM(MarkovEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
+    @on_one_thread()
     def _learn(self, learner: GaussianLearner) -> GaussianMarkov:
         """Train a model, by the method of moments or by EM from all starts."""
         m = int(self.n_components)

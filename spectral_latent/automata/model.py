@@ -14,6 +14,7 @@ import scipy
 
 from spectral_latent._compiled import TINY, check_column
 from spectral_latent._options import AtLeast, AtMost, Count, checked, counted, given_or
+from spectral_latent._threads import on_one_thread
 from spectral_latent.automata.choice import choose_automaton, train_automaton
 from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, balance, forward_factor
 from spectral_latent.automata.options import AutomatonOptions
@@ -131,6 +132,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return make(numbers, chosen)
 
     @staticmethod
+    @on_one_thread()
     def of_function(
         f: Callable[[tuple[Any, ...]], float],
         symbols: Iterable[Hashable],

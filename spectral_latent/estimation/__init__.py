@@ -27,7 +27,7 @@ from spectral_latent.estimation._features import (
     rule_names,
 )
 from spectral_latent.estimation._moments import LeafMoments, Moments, Priors, operators_from_moments
-from spectral_latent.estimation._parallel import dismiss_workers, on_one_thread, parallel_map
+from spectral_latent.estimation._parallel import dismiss_workers, parallel_map
 from spectral_latent.estimation._projections import Projection, ProjectionOptions, StateOptions
 from spectral_latent.estimation._treebank import (
     SHARD_NODES,
@@ -82,7 +82,6 @@ __all__ = [
     "hash_columns",
     "inside_templates",
     "mix_with_mean",
-    "on_one_thread",
     "operators_from_moments",
     "outside_templates",
     "parallel_map",

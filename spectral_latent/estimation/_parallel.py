@@ -10,15 +10,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
-from functools import cache
 from itertools import islice
 from typing import Literal, TypeVar, TypeVarTuple, Unpack
 
-import scipy
-from threadpoolctl import ThreadpoolController, threadpool_limits
-
 from spectral_latent._options import Count, checked
+from spectral_latent._threads import limit_threads_of_process, on_one_thread
 from spectral_latent.estimation.progress import EstimationError
 
 _ATTEMPTS = 3
@@ -31,35 +27,10 @@ Rest = TypeVarTuple("Rest")
 Workers = Literal["threads", "processes"]
 
 
-@cache
-def _limit_threads_of_process() -> None:
-    """Keep the linear algebra of this process to one thread from now on."""
-    threadpool_limits(1)
-
-
-@cache
-def _linear_algebra() -> ThreadpoolController:
-    """Find the libraries of linear algebra in this process, once, because a search takes long."""
-    _ = scipy.linalg  # its library is another than that of NumPy, and is loaded when it is first named
-    return ThreadpoolController()
-
-
-def on_one_thread() -> AbstractContextManager[object]:
-    """Make a context in which linear algebra runs on one thread of this process.
-
-    >>> import numpy as np
-    >>> with on_one_thread():
-    ...     np.ones((2, 2)) @ np.ones(2)
-    array([2., 2.])
-    """
-    limits: AbstractContextManager[object] = _linear_algebra().limit(limits=1)
-    return limits
-
-
 def _call(function: Callable[[Unpack[Rest]], Result], parent: int, *args: *Rest) -> Result:
     """Call the function in a worker; a process that is not the parent gets its own limit of threads."""
     if os.getpid() != parent:
-        _limit_threads_of_process()
+        limit_threads_of_process()
     return function(*args)
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from spectral_latent._options import ShortRepr, check_fields
+from spectral_latent._threads import on_one_thread
 from spectral_latent.files.codec import Contents, read, write
 from spectral_latent.files.storage import HEADING, MAX_BYTES, RECORD, digest_of, open_model, save_model
 
@@ -62,6 +63,13 @@ class StoredModel(ShortRepr):
 
     kind: ClassVar[str]
     later: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        """Let all functions of a model that train keep linear algebra to one thread."""
+        super().__init_subclass__(**rest)
+        for name, function in list(vars(cls).items()):
+            if name.startswith("train") and isinstance(function, staticmethod):
+                setattr(cls, name, staticmethod(on_one_thread()(function.__func__)))
 
     def __post_init__(self) -> None:
         """Raise ValueError for a field of another type than declared, in models that are dataclasses."""

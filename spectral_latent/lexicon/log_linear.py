@@ -25,7 +25,6 @@ import scipy
 from numpy.typing import NDArray
 
 from spectral_latent._compiled import compiled_exact_pass, exact_pass_part, unsigned
-from spectral_latent.estimation import on_one_thread
 from spectral_latent.trees import FloatArray
 
 __all__ = ["Examples", "log_linear_weights", "minimise", "penalised_loss"]
@@ -178,7 +177,7 @@ def _exp_below_zero(x: float, powers: FloatArray) -> float:
 
 
 def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, iterations: int) -> FloatArray:
-    """Find the point (n,) at which a loss is least, by L-BFGS on one thread.
+    """Find the point (n,) at which a loss is least, by L-BFGS.
 
     loss: the loss at a point (n,), and its gradient (n,).
     start: (n,) the first point.
@@ -188,8 +187,7 @@ def minimise(loss: Callable[[FloatArray], tuple[float, FloatArray]], start: Floa
     """
 
     limits: Any = {"maxiter": iterations, "maxcor": _MEMORY, "ftol": 1e-7, "gtol": 1e-3}
-    with on_one_thread():
-        found: FloatArray = scipy.optimize.minimize(loss, start, (), "L-BFGS-B", jac=True, options=limits).x
+    found: FloatArray = scipy.optimize.minimize(loss, start, (), "L-BFGS-B", jac=True, options=limits).x
     return found
 
 

@@ -26,6 +26,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from spectral_latent._compiled import check_column
+from spectral_latent._threads import on_one_thread
 from spectral_latent.files import Axes
 from spectral_latent.lexicon.buckets import (
     BucketArray,
@@ -432,6 +433,7 @@ class Segmenter:
             check_column(f"weights of {name}", getattr(self, name), (_SIZE,), np.float64)
 
     @staticmethod
+    @on_one_thread()
     def train(texts: Iterable[DividedText]) -> Segmenter:
         """Learn from divided texts.
 

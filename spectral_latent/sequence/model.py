@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from spectral_latent._options import AtLeast, Below, ShortRepr, check_fields, checked, given_or
+from spectral_latent._threads import on_one_thread
 from spectral_latent.estimation import EM, EstimationError, Listener, Random, silent
 from spectral_latent.estimation.starts import n_near
 from spectral_latent.files import Axes, plain
@@ -283,6 +284,7 @@ class LatentTagger(
         return super().description | {"tags": plain(self.tags), "column": self.tagset}
 
 
+@on_one_thread()
 def train_and_tag(
     sentences: Iterable[Iterable[tuple[str, Tag]]],
     options: TaggerOptions,

@@ -74,7 +74,7 @@ _PART = 1 << 12  # of these positions, the number that is added at a time
 _LEAST = 1e-3  # added to the probabilities of recovered states, because a zero may be an error
 
 _STATES = (2, 4, 8, 16, 32, 64)  # numbers of states of EM that are tried
-_CHOICE_STARTS = 4  # random starts for each number of states; the model itself has those of its options
+_CHOICE_STARTS = 2  # random starts for each number of states; the model itself has those of its options
 _CLIMB_POSITIONS = 1 << 16  # the number of positions, about, on which EM is tried
 _STOP = 0.5  # the probability of an end after every state, if ends are not learnt
 

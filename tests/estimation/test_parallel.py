@@ -6,16 +6,26 @@ import os
 import signal
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import joblib
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from spectral_latent import ConstituencyModel
+from spectral_latent import (
+    ConstituencyModel,
+    DependencyModel,
+    GraphModel,
+    LatentHMM,
+    LatentTagger,
+    Reranker,
+    WeightedAutomaton,
+)
+from spectral_latent.anchors import AnchorHMM
+from spectral_latent.automata import AutomatonOptions, model
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimationError, dismiss_workers, parallel_map
 
@@ -64,6 +74,27 @@ def test_linear_algebra_has_one_thread_in_every_worker(prefer: Literal["threads"
     before = linear_algebra_threads(0)
     assert all(found <= {1} for found in parallel_map(linear_algebra_threads, range(4), 2, prefer=prefer))
     assert linear_algebra_threads(0) == before
+
+
+def test_every_model_is_trained_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its kind, and also where no work is shared out: automata solve and decompose alone."""
+    seen: list[set[int]] = []
+
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def watch(*args: Any, **rest: Any) -> Any:
+            seen.append(linear_algebra_threads(0))
+            return function(*args, **rest)
+
+        return watch
+
+    monkeypatch.setattr(model, "train_automaton", watched(model.train_automaton))
+    with threadpool_limits(2):
+        WeightedAutomaton.train(["ab", "abab"] * 9, AutomatonOptions(n_states=2))
+        assert seen == [{1}]
+        assert linear_algebra_threads(0) == {2}  # afterwards as before
+        for kind in (ConstituencyModel, DependencyModel, LatentTagger, LatentHMM, AnchorHMM, GraphModel, Reranker):
+            trained = [function for name, function in vars(kind).items() if name.startswith("train")]
+            assert trained and all(hasattr(function, "__wrapped__") for function in trained)
 
 
 class Item:
