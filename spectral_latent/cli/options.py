@@ -140,7 +140,7 @@ results_option = click.option(
 
 def errors_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of standard errors to a command, which gets `errors` and `groups`."""
-    text = "Add standard errors, from models without a group of the examples of SOURCE, from which MODEL was trained."
+    text = "Add jackknife standard errors, which don't contain bias. SOURCE is what MODEL was trained from."
     groups = "The number of groups, each of which is left out of one training."
     command = number_option("--groups", "N", groups, default=20, least=3)(command)
     return click.option("--errors", metavar="SOURCE", multiple=True, help=text)(command)
