@@ -10,8 +10,8 @@
 
 Estimates must be smooth functions of the examples, and the same in every basis of the latent states.  So they are for
 the method of moments with fixed numbers of states.  EM may reach another local optimum without a group, and a number of
-states that is chosen may change; the errors then contain these differences, too.  They contain no bias: smoothing adds one of
-the order of the error itself.
+states that is chosen may change; the errors then contain these differences, too.  They contain no bias; that
+of smoothing is as large as the error itself.
 """
 
 from __future__ import annotations
