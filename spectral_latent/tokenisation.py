@@ -4,14 +4,17 @@ The words of the corpus tell how it was tokenised, so that a model needs to reme
 
 White space divides words.  Marks at both ends of a word become words of their own, but a stop within a sentence stays
 with its word; equal marks in a row, such as `...`, become one word.  A word of the corpus, such as `etc.`, is not
-divided.  Dashes, quotation marks, and other marks before a letter divide a word that is no address, such as
+divided, nor is a character that several code points make, such as a flag (a grapheme cluster).  Dashes, quotation
+marks, and other marks before a letter divide a word that is no address, such as
 `him--and` and `one,two`.  The part of a word that ends or begins with an apostrophe, such as `l'` or `'s`, is a word if
 the corpus has it, as are `n't`, and both parts of `can` + `not` if the corpus has no `cannot`.  Text in a script
 without spaces is divided into the longest words that the corpus has, from left to right.
 
-A sentence ends with `.`, `!`, `?` or `…` if white space and no lower-case letter follow.  It does not end with a single
-letter and a stop, nor with a word that the corpus has with its stop, such as `Mr.`.  In all cases a sentence ends with
-`。`, `！` or `？`, and before an empty line.
+A sentence ends with `.`, `!`, `?`, `…` or their like if white space and no lower-case letter follow.  It does not end
+with a single letter and a stop, nor with a word that the corpus has with its stop, such as `Mr.`.  In all cases a
+sentence ends with the other characters of Unicode's property Sentence_Terminal, such as `。`, `।` and `؟`, unless they
+stand between digits, and before an empty line.  Properties and clusters are those of the version of Unicode that the
+package `regex` has.
 """
 
 from __future__ import annotations
@@ -20,14 +23,27 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-__all__ = ["MARKS", "Token", "Tokenisation", "check_text"]
+import regex
+
+__all__ = ["FINAL", "MARKS", "Token", "Tokenisation", "check_text", "clusters"]
 
 _PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n")
 _OPENING = "\"'`“‘„«‹([{"
-_SENTENCE_END = re.compile(rf"[.!?…]+[\"'”’»›)\]}}]*\s+(?=[{re.escape(_OPENING)}]*(\S))|[。！？]+[”’」』）]*\s*")
+_CLOSING = ")]}»›”’.,;:!?…"
+_STOPS = ".!?…․‼‽⁇⁈⁉⸮⸼⹓⹔⹠⹡"  # of scripts with capitals, also within words and numbers
+_ENDS = rf"[\p{{Sentence_Terminal}}--[{_STOPS}]]"  # these end sentences in all cases
+_SENTENCE_END = regex.compile(
+    rf"[{_STOPS}]+[\"'”’»›)\]}}]*\s+(?=[{re.escape(_OPENING)}]*(\S))"
+    rf"|{_ENDS}+(?!(?<=\d{_ENDS})\d)[”’»›」』）)\]}}]*(?:[\"'](?=\s|$))*\s*",
+    regex.V1,
+)
+FINAL = regex.compile(r"[\p{Sentence_Terminal}…]")
+"""A character that ends a sentence."""
+_CLUSTER = regex.compile(r"\X")
+_KEYCAP = "\u20e3"
 _LAST_WORD = re.compile(rf"[^\s{re.escape(_OPENING)}]+\.(?=\s)")
 _INITIAL = re.compile(r"(?:\w\.)+")
 _APOSTROPHE = re.compile(r"(?<=\w)[’'](?=\w)")
@@ -40,7 +56,7 @@ _CLOSED = re.compile(r"\w(?:\(\w*\)|\[\w*\]|\{\w*\})$")  # as in `tree(s)`
 _AMOUNT = re.compile(r"(?<=[$£€¥])(?=\d)")
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Thai to Han
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
-_UNKNOWN_PIECE = re.compile(rf"(?:(?![{_UNSPACED}])\w)+|.", re.DOTALL)
+_UNKNOWN_PIECE = regex.compile(rf"(?:(?![{_UNSPACED}])\w\p{{M}}*)+|\X")
 _ENOUGH = 20  # words that show whether a text is in the language of the corpus
 _LONGEST = 20  # characters of the longest word that is looked for in a script without spaces
 MARKS = (
@@ -49,7 +65,9 @@ MARKS = (
 )  # the spellings of one mark; treebanks write the first
 _SPELLINGS = {other: marks[0] for marks in MARKS for other in marks[1:]}
 # Parts of a line that a tokeniser would have divided, such as `growth,` and `didn't`; in the last one also `go.`
-_UNTOKENISED = re.compile(rf".*\w[,;!?]|\w+n['’]t|.*[。！？，、].+|.+[。！？，、]|[{_UNSPACED}]{{8,}}")
+_UNTOKENISED = regex.compile(
+    rf".*\w[,;!?]|\w+n['’]t|.*(?:{_ENDS}|[，、]).+|.+(?:{_ENDS}|[，、])|[{_UNSPACED}]{{8,}}", regex.V1
+)
 _UNTOKENISED_LAST = re.compile(r".*\w\w\.")
 
 
@@ -156,7 +174,7 @@ class Tokenisation:
         ends = (match.end() for match in _SENTENCE_END.finditer(text) if self._ends_sentence(text, match))
         return _between(text, list(ends))
 
-    def _ends_sentence(self, text: str, stop: re.Match[str]) -> bool:
+    def _ends_sentence(self, text: str, stop: regex.Match[str]) -> bool:
         """Tell whether a mark such as a full stop ends a sentence here."""
         if stop[1] is None:
             return True
@@ -168,35 +186,52 @@ class Tokenisation:
 
     def _tokens(self, text: str, first: int, end: int) -> list[Token]:
         """Divide a part of a text into words."""
-        part = text[first:end]
-        tokens = []
+        starts = []
         start = first
-        for piece in self._pieces(part):
+        forms = list(self._pieces(text[first:end]))
+        for form in forms:
             while text[start].isspace():
                 start += 1
-            form = text[start : start + len(piece)]
-            opens = start == first or text[start - 1].isspace() or text[start - 1] in _OPENING
-            tokens.append(Token(self._spelt(form, opens), form, start))
-            start += len(piece)
-        return tokens
+            starts.append(start)
+            start += len(form)
+        has_space = [
+            after > at + len(form) for form, (at, after) in zip(forms, pairwise([*starts, end + 1]), strict=True)
+        ]
+        return list(map(Token, self.spelt(forms, has_space), forms, starts))
 
-    def _spelt(self, form: str, opens: bool) -> str:
-        """Write a word as the corpus writes it."""
-        straight = "``" if opens else "''"
-        written = straight if form == '"' else _SPELLINGS.get(form, form.replace("’", "'"))
-        return written if not self._has(form) and self._has(written) else form
+    def spelt(self, forms: Sequence[str], has_space: Sequence[bool]) -> list[str]:
+        """Write the words of a sentence as the corpus writes them, such as brackets and quotation marks.
+
+        forms: the words as they stand in a text.
+        has_space: whether white space follows each word.
+
+        >>> treebank = Tokenisation(frozenset(["``", "''", "-LRB-", "-RRB-"]))
+        >>> treebank.spelt(["(", '"', "No", '"', ")"], [False, False, False, False, True])
+        ['-LRB-', '``', 'No', "''", '-RRB-']
+        """
+        words = []
+        is_open = False  # whether a straight quotation mark waits for its partner
+        for at, form in enumerate(forms):
+            written = _SPELLINGS.get(form, form.replace("’", "'"))
+            if form == '"':
+                may_open = at == 0 or has_space[at - 1] or forms[at - 1][-1:] in _OPENING
+                may_close = at == len(forms) - 1 or has_space[at] or forms[at + 1][:1] in _CLOSING
+                is_open = not is_open if may_open == may_close else may_open
+                written = "``" if is_open else "''"
+            words.append(written if not self._has(form) and self._has(written) else form)
+        return words
 
     def _pieces(self, text: str) -> Iterator[str]:
         """Divide a sentence into words."""
         parts = text.split()
         for number, word in enumerate(parts, start=1):
             closing: list[str] = []
-            while word and _is_mark(word[0]) and not self._has(word):
-                rest = word.lstrip(word[0])
+            while word and _is_mark(mark := clusters(word)[0]) and not self._has(word):
+                rest = re.sub(rf"^(?:{re.escape(mark)})+", "", word)
                 yield word[: len(word) - len(rest)]
                 word = rest
-            while word and _is_mark(word[-1]) and not self._has(word):
-                rest = word.rstrip(word[-1])
+            while word and _is_mark(mark := clusters(word)[-1]) and not self._has(word):
+                rest = re.sub(rf"(?:{re.escape(mark)})+$", "", word)
                 is_inner = word[-1] == "." and word[-2:-1] != "." and number < len(parts)
                 if rest and (is_inner or _CLOSED.search(word)):
                     break
@@ -210,7 +245,8 @@ class Tokenisation:
         if _UNSPACED_LETTER.search(word):
             yield from [word] if self._has(word) else self._longest_words(word)
             return
-        pieces = [word[first:end] for first, end in _between(word, sorted(set(self._all_cuts(word))))]
+        inside = set(range(1, len(word))) - _cluster_ends(word)
+        pieces = [word[first:end] for first, end in _between(word, sorted(set(self._all_cuts(word)) - inside))]
         # A corpus may have a few words such as `it's` that are not divided, beside many that are.
         is_joined = _APOSTROPHE.search(word) and all(self._has(piece.replace("’", "'")) for piece in pieces)
         yield from pieces if is_joined or not self._has(word) else [word]
@@ -240,9 +276,10 @@ class Tokenisation:
     def _longest_words(self, text: str) -> Iterator[str]:
         """Divide text of a script without spaces into the longest words that the corpus has, from left to right."""
         first = 0
+        whole = _cluster_ends(text)
         while first < len(text):
             ends = range(min(first + _LONGEST, len(text)), first, -1)
-            end = next((end for end in ends if text[first:end] in self.known), None)
+            end = next((end for end in ends if end in whole and text[first:end] in self.known), None)
             if end is None:
                 end = first + len(_UNKNOWN_PIECE.match(text, first)[0])  # type: ignore[index]
             yield text[first:end]
@@ -258,9 +295,23 @@ def check_text(text: object) -> None:
         raise TypeError(f"a raw text is a string, not {text!r:.60}; words that are divided need no tokenisation")
 
 
-def _is_mark(character: str) -> bool:
-    """Tell whether a character is a punctuation mark or a symbol."""
-    return unicodedata.category(character)[0] in "PS"
+def clusters(text: str) -> list[str]:
+    """List the characters of a text as readers count them: Unicode's extended grapheme clusters.
+
+    >>> [len(cluster) for cluster in clusters("a👍🏽🇩🇪🇫🇷")]
+    [1, 2, 2, 2]
+    """
+    return list(text) if text.isascii() else _CLUSTER.findall(text)
+
+
+def _cluster_ends(text: str) -> set[int]:
+    """List where the clusters of a text end."""
+    return set(accumulate(map(len, clusters(text))))
+
+
+def _is_mark(cluster: str) -> bool:
+    """Tell whether a cluster is a punctuation mark or a symbol."""
+    return unicodedata.category(cluster[0])[0] in "PS" or _KEYCAP in cluster
 
 
 def _between(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:

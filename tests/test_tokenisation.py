@@ -1,6 +1,7 @@
 """Raw text is divided as in the corpus, without loss, and English as by NLTK."""
 
 import string
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from nltk.tokenize import word_tokenize
 from nltk.tokenize.treebank import TreebankWordDetokenizer
 
+from spectral_latent.lexicon.segmentation import DividedText, LearntTokenisation, Segmenter
 from spectral_latent.tokenisation import Token, Tokenisation
 
 ENGLISH = Tokenisation(frozenset(["n't", "'s", "``", "''", "-LRB-", "-RRB-", "--", "...", "Mr.", "U.S."]))
@@ -139,3 +141,75 @@ def test_tokens_of_treebanks_are_not_raw(require_corpus: object) -> None:
     sentences = [[word for word, tag in sentence if tag != "-NONE-"] for sentence in treebank.tagged_sents()]
     seen = Tokenisation(frozenset(word for sentence in sentences[:2900] for word in sentence))
     assert sum(map(seen.is_raw, sentences[2900:])) <= 3
+
+
+# The terminal marks of Unicode's charts of these scripts, and two sentences with each.
+@pytest.mark.parametrize(
+    "text",
+    [
+        "कुत्ता भौंकता है। बिल्ली सोती है।",
+        "वह आया।वह गया॥",
+        "هل جئت؟ نعم۔",
+        "Բարև։ Ոնց ես։",
+        "ሰላም። እንዴት ነህ፧",
+        "ខ្ញុំទៅ។ គាត់ទៅ៕",
+        "သူလာသည်။ သူသွားသည်။",
+        "ᠪᠢ ᠢᠷᠡᠪᠡ᠃ ᠲᠡᠷᠡ ᠢᠷᠡᠪᠡ᠃",
+        "他来了。她走了！",
+        "What‽ Yes⁈",
+        "ܐܒܓ܂ ܕܗܘ܂",
+    ],
+)
+def test_sentences_end_in_all_scripts(text: str) -> None:
+    first, second = Tokenisation(frozenset()).sentences(text)
+    assert [first[-1].form, second[-1].form] == [c for c in text if unicodedata.category(c) == "Po"]
+    assert "".join(token.form for token in first + second) == "".join(text.split())
+
+
+def test_marks_between_digits_end_no_sentence() -> None:
+    for text in ("१।२ है", "12։30 է", "Is 3.5 x", "३ ।५"):
+        assert len(list(Tokenisation(frozenset()).sentences(text))) == 1 + ("३ ।" in text)
+
+
+CLUSTERS = [  # of each kind in Unicode's list of emoji, and letters with combining marks
+    *(
+        "👩\u200d👩\u200d👧",
+        "👨🏽\u200d🚀",
+        "🏳\ufe0f\u200d🌈",
+        "👍🏽",
+        "🇩🇪",
+        "❤\ufe0f",
+        "2\ufe0f\u20e3",
+        "#\ufe0f\u20e3",
+    ),
+    *("🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "e\u0301", "x\u0302\u0323", "हि", "กำ"),
+]
+UNIVERSAL = LearntTokenisation(
+    frozenset(),
+    Segmenter.train(
+        [DividedText("It is I.", [(0, 2, ("It",)), (3, 5, ("is",)), (6, 7, ("I",)), (7, 8, (".",))], [3])] * 3
+        + [DividedText("ab!?", [(at, at + 1, (letter,)) for at, letter in enumerate("ab!?")], [3])] * 9
+    ),
+)
+
+
+@pytest.mark.parametrize("tokenisation", [Tokenisation(frozenset(["e", "ก", "ह", "👩"])), UNIVERSAL])
+@given(st.lists(st.sampled_from([*CLUSTERS, *"aก中.!?,(\"' "]), max_size=12))
+def test_no_word_begins_within_a_character(tokenisation: Tokenisation, parts: list[str]) -> None:
+    text = "".join(parts)
+    starts = {sum(map(len, parts[:n])) for n in range(len(parts))}
+    found = [token.first for sentence in tokenisation.sentences(text) for token in sentence]
+    assert set(found) <= starts
+
+
+def test_flags_and_families_are_words() -> None:
+    words = Tokenisation(frozenset()).words("I 👩\u200d👩\u200d👧 you 🇩🇪🇫🇷 1\ufe0f\u20e3👍🏽👍🏽.")
+    assert [token.form for token in words] == [
+        *("I", "👩\u200d👩\u200d👧", "you", "🇩🇪", "🇫🇷", "1\ufe0f\u20e3", "👍🏽👍🏽", ".")
+    ]
+
+
+def test_a_quotation_mark_between_spaces_closes_what_is_open() -> None:
+    corpus = Tokenisation(frozenset(["``", "''"]))
+    quotes = [token.word for token in corpus.words('She said " no " , and "yes" (" no ").') if token.form == '"']
+    assert quotes == ["``", "''"] * 3

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ from spectral_latent.lexicon.buckets import (
 from spectral_latent.lexicon.choices import Choices, learn
 from spectral_latent.lexicon.lemmas import Lemmatiser
 from spectral_latent.lexicon.spelling import without_runs
-from spectral_latent.tokenisation import Token, Tokenisation, check_text
+from spectral_latent.tokenisation import FINAL, Token, Tokenisation, check_text, clusters
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["DividedText", "LearntTokenisation", "Segmenter"]
@@ -54,7 +54,6 @@ _FACTOR = 0x9E3779B97F4A7C15  # of the hashes of parts of a text; odd, so that i
 _INVERSE = pow(_FACTOR, -1, 1 << 64)
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n")
 _SPACE, _PARAGRAPH = 32, 10
-_FINAL = ".!?…。！？"
 _SEVERAL = "several"  # the tag under which scripts are kept
 
 _STEPS = (-3, -2, -1, 1, 2, 3)  # characters before and after a gap
@@ -311,7 +310,7 @@ def _attributes(form: str) -> tuple[int, ...]:
     parts = [lower[:length] for length in (1, 2, 3, 4)] + [lower[-length:] for length in (1, 2, 3, 4)]
     last = form[-1] if unicodedata.category(form[-1])[0] in "PS" else unicodedata.category(form[-1])
     names = (form, lower, shape, unicodedata.category(form[0]), last)
-    return (*map(hash_name, names), len(form), form[-1] in _FINAL, *map(hash_name, parts))
+    return (*map(hash_name, names), len(form), FINAL.match(form[-1]) is not None, *map(hash_name, parts))
 
 
 def _class_letter(letter: str) -> str:
@@ -386,6 +385,7 @@ class _Gaps:
     """The gaps between the characters of a text that are not white space.
 
     before, after: (n,) the characters around each gap.
+    has_space: (n,) whether the gap has white space.
     is_paragraph: (n,) whether the gap has an empty line.
     is_open: (n,) whether the models are asked if a token ends in the gap; it does in all others.
     """
@@ -393,9 +393,9 @@ class _Gaps:
     def __init__(self, found: _Characters, may_join: bool) -> None:
         at = np.flatnonzero(~found.is_space)
         self.before, self.after = at[:-1], at[1:]
-        has_space = self.after > self.before + 1
-        self.is_paragraph = has_space & (found.code[self.before + 1] == _PARAGRAPH)
-        self.is_open = ~self.is_paragraph if may_join else ~has_space
+        self.has_space = self.after > self.before + 1
+        self.is_paragraph = self.has_space & (found.code[self.before + 1] == _PARAGRAPH)
+        self.is_open = ~self.is_paragraph if may_join else ~self.has_space
 
     def open_buckets(self, found: _Characters, known: IntArray) -> BucketArray:
         """Find the buckets (n, T) of the features of open gaps, with known words (W,)."""
@@ -486,6 +486,7 @@ class Segmenter:
         gaps = _Gaps(found, self.may_join)
         is_end = ~gaps.is_open
         is_end[gaps.is_open] = sum_weights(gaps.open_buckets(found, self.known), self.gaps) > 0.0
+        is_end &= ~_marked(_inside_clusters(text), len(text))[found.place[gaps.after]] | gaps.has_space
         solid = np.flatnonzero(~found.is_space)
         first = found.place[np.append(solid[0], gaps.after[is_end])]
         end = found.place[np.append(gaps.before[is_end], solid[-1])] + 1
@@ -561,6 +562,12 @@ def _forms_of(text: DividedText) -> list[str]:
 def _spaces_after(tokens: Sequence[tuple[int, int, tuple[str, ...]]]) -> BoolArray:
     """Tell for each token of a paragraph whether white space follows it; after the last one it always does."""
     return np.array([*(one[1] < other[0] for one, other in pairwise(tokens)), True], dtype=np.bool_)
+
+
+def _inside_clusters(text: str) -> list[int]:
+    """List the places of a text at which a grapheme cluster goes on, so that no token can begin there."""
+    starts = accumulate(map(len, clusters(text)), initial=0)
+    return [] if text.isascii() else sorted(set(range(len(text))) - set(starts))
 
 
 def _marked(places: Sequence[int], size: int) -> BoolArray:
