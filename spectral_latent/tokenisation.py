@@ -281,7 +281,7 @@ class Tokenisation:
             ends = range(min(first + _LONGEST, len(text)), first, -1)
             end = next((end for end in ends if end in whole and text[first:end] in self.known), None)
             if end is None:
-                end = first + len(_UNKNOWN_PIECE.match(text, first)[0])  # type: ignore[index]
+                end = first + len(_UNKNOWN_PIECE.match(text, first)[0])
             yield text[first:end]
             first = end
 

@@ -14,7 +14,9 @@ from spacy.attrs import DEP, HEAD
 from spacy.language import Language
 from spacy.parts_of_speech import IDS as UNIVERSAL
 from spacy.pipeline import Pipe
+from spacy.scorer import Scorer
 from spacy.tokens import Doc, Token
+from spacy.training import Example
 from spacy.util import minibatch
 
 from spectral_latent import load
@@ -26,7 +28,7 @@ from spectral_latent.files.storage import MissingModelError
 from spectral_latent.ready import find_model
 from spectral_latent.sequence import LatentTagger
 
-__all__ = ["Component", "SpectralDependency", "SpectralTagger", "words_of"]
+__all__ = ["Component", "SpectralDependency", "SpectralTagger", "score_tags", "spelt", "words_of"]
 
 _FILE = "model"  # within the component's folder
 
@@ -37,6 +39,29 @@ def words_of(tokens: Iterable[Token]) -> list[Token]:
     tokens: the tokens of a sentence.
     """
     return [token for token in tokens if not token.is_space]
+
+
+def spelt(model: Any, words: Sequence[Token]) -> list[str]:
+    """Write the words of a sentence as the corpus of the model writes them, as for raw text."""
+    ends = [token.idx + len(token) for token in words]
+    has_space = [*(after.idx > end for end, after in zip(ends, words[1:], strict=False)), True]
+    written: list[str] = model.tokenisation.spelt([token.text for token in words], has_space)
+    return written
+
+
+def score_tags(examples: Iterable[Example], *attributes: str) -> dict[str, Any]:
+    """Compute the share of tokens whose attribute is right, for each attribute; None if the reference has none."""
+    examples = list(examples)
+    scores: dict[str, Any] = {}
+    for attribute in attributes:
+        scores |= Scorer.score_token_attr(examples, attribute, getter=_value)
+    return scores
+
+
+def _value(token: Token, attribute: str) -> Any:
+    """Return the number of an attribute of a token, by which values are compared."""
+    value = getattr(token, attribute)
+    return value.key if attribute == "morph" else value
 
 
 class Component(Pipe):
@@ -78,6 +103,14 @@ class Component(Pipe):
         return model
 
     @abstractmethod
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """Compute the scores that `nlp.evaluate` shows.
+
+        examples: predicted documents and their references.
+        kwargs: settings of spaCy's scorer, which are not used.
+        """
+
+    @abstractmethod
     def _annotate(self, docs: Sequence[Doc], sentences: list[list[Token]]) -> None:
         """Annotate documents, given the words of each sentence that has words."""
 
@@ -90,7 +123,9 @@ class Component(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Annotate a stream of documents; errors go to the handler of the pipeline.
+        """Annotate a stream of documents.
+
+        If a batch fails, its documents are annotated one by one, and only those that fail go to the error handler.
 
         stream: the documents to annotate.
         batch_size: the number of documents whose sentences are annotated together.
@@ -98,9 +133,20 @@ class Component(Pipe):
         for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
             try:
                 self._annotate(docs, [sentence for doc in docs for sentence in self._sentences(doc)])
-                yield from docs
+                failed = False
+            except Exception:
+                failed = True
+            yield from self._annotated_singly(docs) if failed else docs
+
+    def _annotated_singly(self, docs: Iterable[Doc]) -> Iterator[Doc]:
+        """Annotate documents one by one; those that fail go to the error handler of the pipeline."""
+        for doc in docs:
+            try:
+                self(doc)
             except Exception as error:
-                self.get_error_handler()(self.name, self, docs, error)
+                self.get_error_handler()(self.name, self, [doc], error)
+            else:
+                yield doc
 
     def _sentences(self, doc: Doc) -> Iterator[list[Token]]:
         """List the words of each sentence that has words.  Raises ValueError if there are no sentence boundaries."""
@@ -157,9 +203,11 @@ _OTHER = "dep"
 
 
 class SpectralDependency(Component):
-    """A dependency parser: `token.head`, `token.dep_`, and tags of untagged words, `token.pos_` or `token.tag_`.
+    """A dependency parser: `token.head` and `token.dep_`, and what its model finds where earlier components found
+    nothing: `token.pos_`, `token.tag_`, `token.lemma_` and `token.morph`.
 
-    It uses the tags that earlier components have found, if it knows these tags.  White space depends on the word before
+    It uses the tags that earlier components have found, if it knows these tags.  `nlp.evaluate` shows the scores of
+    spaCy's parser, tagger, lemmatizer and morphologizer.  White space depends on the word before
     it, or on the first word of the sentence.
 
     name: the name of the component in its pipeline.
@@ -185,7 +233,7 @@ class SpectralDependency(Component):
     def _annotate(self, docs: Sequence[Doc], sentences: list[list[Token]]) -> None:
         heads = {doc: _heads_of_spaces(doc) for doc in docs}
         relations = {doc: [_ROOT if i == head else _OTHER for i, head in enumerate(heads[doc])] for doc in docs}
-        parses = self.latent.parse_all(map(_sentence_of, sentences), scored=False)
+        parses = self.latent.parse_all((_sentence_of(self.latent, words) for words in sentences), scored=False)
         for words, (parse,) in zip(sentences, parses, strict=True):
             doc = words[0].doc
             found = parse.tree
@@ -193,14 +241,30 @@ class SpectralDependency(Component):
                 heads[doc][token.i] = words[head - 1].i if head else token.i
                 named = _OTHER if relation == BLANK else relation
                 relations[doc][token.i] = named if head else _ROOT
-            _fill_tags(words, found)
+            _fill(words, found)
         for doc in docs:
             _attach(doc, heads[doc], relations[doc])
 
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """Compute the scores of heads, relations, tags, lemmas and features.
 
-def _sentence_of(words: Sequence[Token]) -> DependencySentence:
-    """Make a sentence of words, with the tags that they have."""
-    sentence = DependencySentence.of([token.text for token in words])
+        examples: predicted documents and their references.
+        kwargs: settings of spaCy's scorer, which are not used.
+        """
+        examples = list(examples)
+        scores: dict[str, Any] = Scorer.score_deps(examples, "dep", getter=_relation, ignore_labels=("p", "punct"))
+        scores |= score_tags(examples, "tag", "pos", "morph", "lemma")
+        return scores | Scorer.score_token_attr_per_feat(examples, "morph", getter=_value)
+
+
+def _relation(token: Token, attribute: str) -> str:
+    """Return a relation in lower case, as spaCy's parser compares it."""
+    return str(token.vocab.strings[getattr(token, attribute)]).lower()
+
+
+def _sentence_of(model: DependencyModel, words: Sequence[Token]) -> DependencySentence:
+    """Make a sentence of words, with the tags, lemmas and features that they have."""
+    sentence = DependencySentence.of(spelt(model, words))
     upos = tuple(token.pos_ or BLANK for token in words)
     xpos = tuple(token.tag_ or BLANK for token in words)
     return sentence.with_tags("upos", upos).with_tags("xpos", xpos)
@@ -217,13 +281,18 @@ def _heads_of_spaces(doc: Doc) -> list[int]:
     return heads
 
 
-def _fill_tags(words: Sequence[Token], found: DependencySentence) -> None:
-    """Give words without tags the tags of a parse."""
-    for token, upos, xpos in zip(words, found.upos, found.xpos, strict=True):
+def _fill(words: Sequence[Token], found: DependencySentence) -> None:
+    """Give words the tags, lemmas and features of a parse, where they have none."""
+    has_features = any(feats != BLANK for feats in found.feats)
+    for token, upos, xpos, lemma, feats in zip(words, found.upos, found.xpos, found.lemmas, found.feats, strict=True):
         if not token.pos_ and upos in UNIVERSAL:
             token.pos_ = upos
         if not token.tag_ and xpos != BLANK:
             token.tag_ = xpos
+        if not token.lemma_ and (lemma != BLANK or token.text == BLANK):
+            token.lemma_ = lemma
+        if has_features and not token.has_morph():
+            token.set_morph("" if feats == BLANK else feats)
 
 
 def _attach(doc: Doc, heads: list[int], relations: list[str]) -> None:
@@ -235,7 +304,15 @@ def _attach(doc: Doc, heads: list[int], relations: list[str]) -> None:
         doc.from_array([HEAD, DEP], columns)
 
 
-@Language.factory("spectral_dependency", default_config={"model": "en-ud"}, assigns=["token.head", "token.dep"])
+@Language.factory(
+    "spectral_dependency",
+    default_config={"model": "en-ud"},
+    assigns=["token.head", "token.dep", "token.pos", "token.tag", "token.lemma", "token.morph"],
+    default_score_weights={
+        **{"dep_uas": 0.5, "dep_las": 0.5, "dep_las_per_type": None},
+        **{"tag_acc": 0.0, "pos_acc": 0.0, "lemma_acc": 0.0, "morph_acc": 0.0, "morph_per_feat": None},
+    },
+)
 def _make_dependency(nlp: Language, name: str, model: str) -> SpectralDependency:
     """Make the component."""
     return SpectralDependency(name, model)
@@ -276,15 +353,28 @@ class SpectralTagger(Component):
         return "pos_" if all(tag in UNIVERSAL for tag in tags) else "tag_"
 
     def _annotate(self, docs: Sequence[Doc], sentences: list[list[Token]]) -> None:
-        tags_of = self.latent.tag_all([token.text for token in words] for words in sentences)
+        tags_of = self.latent.tag_all(spelt(self.latent, words) for words in sentences)
         for words, tags in zip(sentences, tags_of, strict=True):
             for token, tag in zip(words, tags, strict=True):
                 setattr(token, self._attribute, str(tag))
         for token in (token for doc in docs for token in doc if token.is_space):
             token.pos_, token.tag_ = "SPACE", "_SP"
 
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """Compute the accuracy of the tags that the model finds: `pos_acc` if they are universal, else `tag_acc`.
 
-@Language.factory("spectral_tagger", default_config={"model": ""}, assigns=["token.tag", "token.pos"])
+        examples: predicted documents and their references.
+        kwargs: settings of spaCy's scorer, which are not used.
+        """
+        return score_tags(examples, self._attribute.removesuffix("_"))
+
+
+@Language.factory(
+    "spectral_tagger",
+    default_config={"model": ""},
+    assigns=["token.tag", "token.pos"],
+    default_score_weights={"tag_acc": 0.5, "pos_acc": 0.5},
+)
 def _make_tagger(nlp: Language, name: str, model: str) -> SpectralTagger:
     """Make the component."""
     return SpectralTagger(name, model)

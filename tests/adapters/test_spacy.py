@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,14 +12,16 @@ import spacy
 from spacy import displacy
 from spacy.language import Language
 from spacy.matcher import DependencyMatcher, Matcher
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
+from spacy.training import Example
 
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
-from spectral_latent.constituency import ConstituencyModel
+from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError
 from spectral_latent.sequence import LatentTagger
 from spectral_latent_spacy import NotAConstituentError
+from spectral_latent_spacy._component import spelt
 from tests.conformance.treebank import DEPENDENCIES, PHRASES, SENTENCES, TAGGED
 
 COMPONENTS = ("spectral_constituency", "spectral_tagger", "spectral_dependency")
@@ -235,3 +238,147 @@ def test_a_document_that_was_not_parsed_says_so() -> None:
     nlp = spacy.blank("en")
     with pytest.raises(ValueError, match="add the component 'spectral_constituency'"):
         _ = nlp("she sleeps")[0:1]._.labels
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Documents that change after the parse
+
+
+def labelled(doc: Doc) -> set[tuple[str, tuple[str, ...]]]:
+    """Collect the text and the labels of every span of tokens that is a constituent with labels."""
+    found = set()
+    for first in range(len(doc)):
+        for end in range(first + 1, len(doc) + 1):
+            with suppress(NotAConstituentError):
+                if labels := doc[first:end]._.labels:
+                    found.add((doc[first:end].text, labels))
+    return found
+
+
+def test_constituents_are_those_of_the_same_words_after_tokens_are_merged_or_split(nlp: Language) -> None:
+    before = labelled(document(nlp, ["she", "sees", "the", "cat"], ["the", "dog", "sleeps"]))
+    doc = document(nlp, ["she", "sees", "the", "cat"], ["the", "dog", "sleeps"])
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[2:4])  # a whole constituent
+        retokenizer.split(doc[6], ["sle", "eps"], [doc[6], doc[6]])
+    assert labelled(doc) == before
+    (first, second) = doc.sents
+    assert first._.parse_string == "(S (NP (PRP she)) (VP (VBZ sees) (NP (DT the) (NN cat))))"
+    assert second._.parse_string == "(S (NP (DT the) (NN dog)) (VP (VBZ sleeps)))"
+    with pytest.raises(ValueError, match=r"tokens have changed .*'the'"):
+        list(first._.constituents)
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[1:3])  # parts of two constituents, a sentence's last ones
+    assert labelled(doc) < before
+
+
+def test_constituents_go_with_their_sentences_to_other_documents(nlp: Language) -> None:
+    doc = document(nlp, ["she", "sees", "the", "cat"], ["the", "dog", "sleeps"])
+    first, second = doc.sents
+    copy = second.as_doc(copy_user_data=True)
+    assert [sent._.parse_string for sent in copy.sents] == [second._.parse_string]
+    assert labelled(copy) == {each for each in labelled(doc) if each[0] in second.text}
+    part = doc[2:7].as_doc(copy_user_data=True)  # the end of one sentence, and another one
+    assert [found._.labels for found in (part[:2], part[2:5], part[2:4])] == [("NP",), ("S",), ("NP",)]
+    assert part[:2]._.parent is None and part[2:4]._.parent.text == "the dog sleeps"
+    joined = Doc.from_docs([doc, document(nlp, ["it", "runs"]), doc])
+    assert [sent._.parse_string for sent in joined.sents] == [
+        *(first._.parse_string, second._.parse_string, "(S (NP (PRP it)) (VP (VBZ runs)))"),
+        *(first._.parse_string, second._.parse_string),
+    ]
+    with pytest.raises(ValueError, match=r"as_doc\(copy_user_data=True\)"):
+        _ = second.as_doc()[:1]._.labels
+    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+    assert labelled(again) == labelled(doc)
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_one_bad_document_does_not_take_its_batch(models: Models, name: str) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe(name, config={"model": str(models.folder / name)})
+    docs = [nlp.make_doc(text) for text in ("it runs", "she sleeps", "it sleeps", "she runs")]
+    for doc in (docs[0], docs[1], docs[3]):
+        doc[0].is_sent_start, doc[1].is_sent_start = True, False
+    expected = [annotation(nlp(doc.copy())) for doc in (docs[0], docs[1], docs[3])] if name == COMPONENTS[0] else None
+    given_up: list[list[str]] = []
+    nlp.set_error_handler(lambda _name, _proc, failed, _error: given_up.append([doc.text for doc in failed]))
+    found = list(nlp.pipe(docs, batch_size=4))
+    assert [doc.text for doc in found] == ["it runs", "she sleeps", "she runs"]
+    assert given_up == [["it sleeps"]]
+    assert expected is None or [annotation(doc) for doc in found] == expected
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Spellings, scores, lemmas
+
+
+def test_words_are_spelt_as_for_raw_text(tmp_path: Path) -> None:
+    """The closing quotation mark, brackets and apostrophes."""
+    leaves = [("``", "``"), ("NN", "no"), ("''", "''"), ("-LRB-", "-LRB-"), ("CD", "1"), ("-RRB-", "-RRB-")]
+    tree = Phrase("S", tuple(Phrase(tag, (word,)) for tag, word in leaves))
+    model = ConstituencyModel.train([tree] * 9)
+    model.save(tmp_path / "phrases")
+    LatentTagger.train([[(word, tag) for tag, word in leaves]] * 9).save(tmp_path / "tags")
+    DependencyModel.train(
+        [DependencySentence.of([word for _, word in leaves], [tag for tag, _ in leaves]).with_heads((2, 0, 2, 2, 2, 2))]
+        * 9
+    ).save(tmp_path / "heads")
+    text = '"no" (1)'
+    (parse,) = next(model.parse_text(text))
+    expected = [node.label for node in parse.tree.preterminals()]
+    for name, file in zip(COMPONENTS, ("phrases", "tags", "heads"), strict=True):
+        nlp = spacy.blank("en")
+        nlp.add_pipe("sentencizer")
+        nlp.add_pipe(name, config={"model": str(tmp_path / file)})
+        doc = nlp(text)
+        latent: Any = nlp.get_pipe(name)
+        assert spelt(latent.latent, list(doc)) == [token.word for token in model.tokenisation.words(text)]
+        assert doc.text == text
+        if name != "spectral_dependency":
+            assert [token.tag_ for token in doc] == expected == [tag for tag, _ in leaves]
+
+
+def test_evaluation_scores_every_component(nlp: Language, models: Models) -> None:
+    gold = nlp("she sees the cat. it runs.")
+    names = ("dep_uas", "dep_las", "tag_acc", "constituents_p", "constituents_r", "constituents_f")
+    scores = nlp.evaluate([Example(nlp.make_doc(gold.text), gold)])
+    assert [scores[name] for name in names] == pytest.approx([1.0] * 6)
+    phrases = [Span(gold, x.start, x.end, y) for sent in gold.sents for x in sent._.constituents for y in x._.labels]
+    wrong = gold.copy()
+    wrong[0].tag_ = "NN"
+    wrong[2].head = wrong[0]
+    wrong.spans["constituents"] = [
+        Span(wrong, 1, 3, "PP"),
+        *(Span(wrong, x.start, x.end, x.label) for x in phrases[:2]),
+    ]
+    scores = nlp.evaluate([Example(nlp.make_doc(gold.text), wrong)])
+    assert (scores["tag_acc"], scores["dep_uas"]) == pytest.approx((7 / 8, 7 / 8))
+    assert (scores["constituents_r"], scores["constituents_p"]) == pytest.approx((2 / 3, 2 / len(phrases)))
+    for name in COMPONENTS:
+        weights = nlp.get_pipe_meta(name).default_score_weights
+        assert weights.keys() & scores.keys() and weights.keys() <= scores.keys() | {"pos_acc"}
+
+
+def test_lemmas_and_features_are_those_of_the_model(tmp_path: Path) -> None:
+    gold = [
+        DependencySentence(
+            *((noun, verb), (noun.removesuffix("s"), verb), ("NOUN", "VERB"), ("NNS", "VBP")),
+            *((f"Number={number}", "_"), (2, 0), ("nsubj", "root"), (f"text = {noun} {verb}",)),
+        )
+        for noun, number in (("dogs", "Plur"), ("cats", "Plur"), ("dog", "Sing"), ("cat", "Sing"))
+        for verb in ("bark", "sleep")
+    ]
+    DependencyModel.train_language(gold * 9).save(tmp_path / "model")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("spectral_dependency", config={"model": str(tmp_path / "model")})
+    doc = nlp("dogs bark")
+    assert [token.lemma_ for token in doc] == ["dog", "bark"]
+    assert [str(token.morph) for token in doc] == ["Number=Plur", ""]
+    assert all(token.has_morph() for token in doc)
+    kept = nlp(Doc(nlp.vocab, words=["dogs", "bark"], sent_starts=[True, False], lemmas=["x", ""], morphs=["A=B", ""]))
+    assert [(token.lemma_, str(token.morph)) for token in kept] == [("x", "A=B"), ("bark", "")]
+    assigned = nlp.get_pipe_meta("spectral_dependency").assigns
+    assert {"token.lemma", "token.morph", "token.pos", "token.tag", "token.head", "token.dep"} == {*assigned}
+    scores = nlp.evaluate([Example(nlp.make_doc(doc.text), doc)])
+    assert [scores[name] for name in ("lemma_acc", "morph_acc", "pos_acc", "tag_acc", "dep_las")] == [1.0] * 5
