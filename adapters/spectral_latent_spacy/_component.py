@@ -292,7 +292,7 @@ def _fill(words: Sequence[Token], found: DependencySentence) -> None:
         if not token.lemma_ and (lemma != BLANK or token.text == BLANK):
             token.lemma_ = lemma
         if has_features and not token.has_morph():
-            token.set_morph("" if feats == BLANK else feats)
+            token.set_morph("" if feats == BLANK else feats)  # type: ignore[attr-defined]
 
 
 def _attach(doc: Doc, heads: list[int], relations: list[str]) -> None:

@@ -86,8 +86,8 @@ def _entries(words: list[Token], tree: Phrase, offset: int) -> Iterator[_Entry]:
             at += 1
 
 
-def _keys(doc: Doc) -> list[tuple[str, str, int, int]]:
-    """List the places at which a document keeps the constituents of a sentence."""
+def _keys(doc: Doc) -> list[Any]:
+    """List the keys under which a document keeps the constituents of sentences, with their first and last places."""
     return [key for key in doc.user_data if isinstance(key, tuple) and key[:2] == ("._.", _KEPT)]
 
 
