@@ -151,7 +151,9 @@ class Tokenisation:
         return words[-1:] == unknown[-1:] != [] and bool(_UNTOKENISED_LAST.fullmatch(words[-1]))
 
     def warns_of(self, sentences: Iterable[Sequence[str]]) -> str | None:
-        """Return a warning if over half of the words of a text were never seen, and it has enough words to tell.
+        """Return a warning if over half of the words of a text were never seen; None if there are too few to tell.
+
+        Before there is a model, no words are known, and nothing can be told.
 
         sentences: the words of each sentence.
 
@@ -161,7 +163,7 @@ class Tokenisation:
         """
         words = [word for sentence in sentences for word in sentence if word.isalpha()]
         unseen = sum(not self._has(word) for word in words)
-        if len(words) < _ENOUGH or 2 * unseen <= len(words):
+        if not self.known or len(words) < _ENOUGH or 2 * unseen <= len(words):
             return None
         return f"{unseen} of {len(words)} words were never seen in training; is the text in the language of the model?"
 

@@ -33,7 +33,7 @@ def main() -> None:
             options.add_argument(argument)
         browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
         browser.implicitly_wait(20)
-        browser.get(f"http://127.0.0.1:{server.server_port}/")
+        browser.get(server.address)
         unsure = browser.find_elements("css selector", "#tree .unsure text, #tree .doubtful text")
         ActionChains(browser).click(unsure[0]).perform()
         browser.save_screenshot(str(Path(__file__).parents[1] / "annotation.png"))

@@ -28,13 +28,18 @@ __all__ = ["annotate"]
     type=click.Choice(["fast", "accurate", "best"]),
     help="The settings of the parser.",
 )
-@click.option("--functions", is_flag=True, help="Learn and suggest function labels, too.")
+@click.option(
+    "--functions/--no-functions",
+    default=None,
+    help="Whether to learn and suggest function labels, too; by default, if TREES has some.",
+)
 @click.option(
     "--order",
     type=click.Choice(["file", "surest", "unsure"]),
     default="file",
     show_default=True,
-    help="The next sentence: the next of TEXT, or that with the most or the fewest words for an expected error.",
+    help="The next sentence: the next of TEXT, or, of the first 150 that wait, that with the most or the fewest words "
+    "for an expected error.",
 )
 @click.option("--annotator", metavar="NAME", default="", help="The name that the history has for accepted trees.")
 @click.option("--compare", metavar="OTHER", help="The trees of another annotator, whose agreement is shown.")
@@ -45,7 +50,7 @@ def annotate(
     file: str | None,
     form: Format | None,
     preset: ConstituencyPresetName,
-    functions: bool,
+    functions: bool | None,
     order: Literal["file", "surest", "unsure"],
     annotator: str,
     compare: str | None,
@@ -56,28 +61,25 @@ def annotate(
 
     TREES is a file of bracketed trees, which may be absent; accepted trees are written to it at once, and all other
     text of it stays as it is.  TEXT has the sentences that wait for trees: raw text with --text, or a tokenised
-    sentence on each line.  TREES.history keeps what every accepted tree replaced.  docs/guide/annotation.md shows the
-    page.
+    sentence on each line.  TREES.history keeps what every accepted tree replaced.  The address of the page has a token,
+    without which nobody is answered; SPECTRAL_LATENT_TOKEN sets it.  docs/guide/annotation.md shows the page.
 
     \b
     Examples:
       spectral-latent annotate trees.mrg sentences.txt
       spectral-latent annotate saga.psd saga.txt --text --order surest --annotator anna
     """
-    from dataclasses import replace
-
     from spectral_latent.constituency import preset as preset_of
     from spectral_latent.correction import BusyError, Project, serve
     from spectral_latent.tasks.inputs import read_sentences
     from spectral_latent.tokenisation import Tokenisation
 
     console = Console(quiet)
-    options = [replace(each, function_labels=functions) for each in preset_of(preset)]
     sentences: list[list[str]] = []
     if file is not None:
         sentences = [each.words for each in read_sentences(file, form, Tokenisation(frozenset()), console).sentences]
     try:
-        project = Project(trees, sentences, options, annotator)
+        project = Project(trees, sentences, preset_of(preset), annotator, functions)
     except (BusyError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     try:
@@ -89,13 +91,24 @@ def annotate(
         if isinstance(error, OSError) and error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
         raise click.ClickException(f"the port {port} is in use; choose another one, as by --port {port + 1}") from None
+    if project.cut_off:
+        console.message(
+            f"Warning: the history ended in half a line, which was cut off; its tree was not accepted: "
+            f"{project.cut_off!r:.200}"
+        )
     if project.restored:
-        console.message("A tree of the history, which was accepted before the last process ended, was put back")
+        console.message(f"Trees of the history that {trees} lacked, and that were put back: {project.restored}")
+    if project.passed_over:
+        places = ", ".join(map(str, project.passed_over[:5]))
+        console.message(
+            f"Warning: trees of the history that were not put back, since another program has changed {trees}: "
+            f"{len(project.passed_over)}; see {project.history}, line {places}"
+        )
     if order != "file":
         project.rank()
     waiting = len(project.items) - project.n_done
     console.message(f"{project.n_done} sentences have trees, {waiting} wait")
-    click.echo(f"http://127.0.0.1:{server.server_port}/  (Ctrl-C ends; everything accepted is saved)")
+    click.echo(f"{server.address}  (Ctrl-C ends; everything accepted is saved)")
     try:
         server.serve_forever()
     except KeyboardInterrupt:

@@ -27,6 +27,7 @@ __all__ = [
     "Phrase",
     "inner_first",
     "list_constituents",
+    "written",
 ]
 
 _WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "_"))  # what brackets cannot hold
@@ -119,9 +120,9 @@ class Phrase(NamedTuple):
             if node is None:
                 pieces.append(")")
             elif isinstance(node, str):
-                pieces.append(" " + node.translate(_WRITTEN))
+                pieces.append(" " + written(node))
             else:
-                pieces.append((" (" if pieces else "(") + node.label.translate(_WRITTEN))
+                pieces.append((" (" if pieces else "(") + written(node.label))
                 stack.append(None)
                 stack.extend(reversed(node.children))
         return "".join(pieces)
@@ -129,6 +130,15 @@ class Phrase(NamedTuple):
     def _repr_svg_(self) -> str:
         """Draw the phrase, for notebooks."""
         return tree_svg(*self._flat(), self.bracketed())
+
+
+def written(name: str) -> str:
+    """Write a label or a word as brackets can hold it.
+
+    >>> written("("), written("10 000")
+    ('-LRB-', '10_000')
+    """
+    return name.translate(_WRITTEN)
 
 
 def inner_first(trees: Iterable[Phrase]) -> Iterator[Phrase]:

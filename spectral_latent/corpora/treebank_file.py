@@ -9,6 +9,12 @@ bracket and node IDs, comments, lemmas, empty elements and indices.
 | an index, as of NP-SBJ-1 | at a phrase over the same words with the same label, without the index |
 | an empty element or comment | below the phrase with the words and the label of the phrase that it was below |
 | the same, if there is no such phrase | below the smallest phrase that has words on both sides of it, or at the top |
+
+In a file whose words have lemmas, a new word that would be read as another word with a lemma, or as an empty element,
+is written with itself as its lemma: `1914-1918-1914-1918`.  So are all words of a new tree if the file is so small that
+otherwise its lemmas would no longer be recognised.
+
+Every new text is read again before a file has it, and refused if another tree came out.
 """
 
 from __future__ import annotations
@@ -16,16 +22,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from spectral_latent.constituency import Changes, Phrase
+from spectral_latent.constituency import Changes, Phrase, clean
 from spectral_latent.constituency.cleaning import EMPTY_TAG, tagged_words
 from spectral_latent.corpora.brackets import Markup, is_word, raw_trees
-from spectral_latent.corpora.text import read_text
+from spectral_latent.corpora.text import decode, read_text
 from spectral_latent.files import write_whole
 
-__all__ = ["TreebankFile"]
+__all__ = ["TreebankFile", "as_read"]
 
 _BRACKET = re.compile(r"[()]")
 _INDEX = re.compile(r"[-=]\d+$")
@@ -96,37 +103,120 @@ class TreebankFile:
 
         number: the number of the tree, from 0.
         tree: the new tree, without empty elements.
-        Raises ValueError if its words are others.
+        Raises ValueError if its words are others, or if the file would be read with another tree; nothing is changed.
         """
-        before = self._raw[number]
-        after = _revise(before, tree, self._markup)
+        tree = as_read(tree)
         piece = self._pieces[number]
         begin = piece.index("(")
-        self._pieces[number] = piece[:begin] + _written(after, is_long="\n" in piece[begin:])
-        self._raw[number] = after
-        self.trees[number] = self._markup.remove(after, Changes())
+        after = _revise(self._raw[number], tree, self._markup)
+        self._put(number, piece[:begin] + _written(after, is_long="\n" in piece[begin:]), tree)
 
     def add(self, tree: Phrase, name: str | None = None) -> int:
         """Add a tree at the end; return its number.
 
         tree: the tree.
         name: its node ID, in a historical text; None for none.
+        Raises ValueError if the file would be read with another tree; nothing is changed.
         """
-        outer: tuple[Phrase, ...] = (tree,)
-        if self._markup.is_historical and name:
-            outer += (Phrase("ID", (name,)),)
-        raw = Phrase("", outer)
+        tree = as_read(tree)
         *before, rest = self._pieces
-        gap = "\n\n" if self._markup.is_historical else "\n"
-        written = _written(raw, is_long=any("\n" in piece.strip() for piece in before))
-        self._pieces = [*before, (gap if before else "") + written, rest if rest.strip() or before else "\n"]
-        self._raw.append(raw)
-        self.trees.append(self._markup.remove(raw, Changes()))
+        gap = ("\n\n" if self._markup.is_historical else "\n") if before else ""
+        is_long = any("\n" in piece.strip() for piece in before)
+        identifier = (Phrase("ID", (name,)),) if self._markup.is_historical and name else ()
+        written = [
+            gap + _written(Phrase("", (each, *identifier)), is_long=is_long) for each in self._with_own_lemmas(tree)
+        ]
+        for text in written[:-1]:
+            with suppress(ValueError):
+                self._put(len(self._raw), text, tree)
+                break
+        else:
+            self._put(len(self._raw), written[-1], tree)
+        self._pieces[len(self._raw) :] = [rest if rest.strip() or before else "\n"]
         return len(self._raw) - 1
+
+    def _with_own_lemmas(self, tree: Phrase) -> Iterator[Phrase]:
+        """List the ways to write a new tree: with no more lemmas than its words need to be read, and with all."""
+
+        def is_read(tag: str, token: str, word: str) -> bool:
+            """Tell whether a token below a tag is read as this word."""
+            plain = self._markup.remove(Phrase("X", (Phrase(tag, (token,)),)), Changes())
+            return plain is not None and list(tagged_words(plain)) == [(tag, word)]
+
+        def rewritten(phrase: Phrase, *, always: bool) -> Phrase:
+            """Give the words of a phrase their lemmas."""
+            if not phrase.is_preterminal():
+                return Phrase(
+                    phrase.label, tuple([rewritten(c, always=always) for c in phrase.children if isinstance(c, Phrase)])
+                )
+            word = str(phrase.children[0])
+            own = f"{word}-{word}"
+            needed = (always or not is_read(phrase.label, word, word)) and is_read(phrase.label, own, word)
+            return Phrase(phrase.label, (own if needed else word,))
+
+        yield rewritten(tree, always=False)
+        if self._markup.has_lemmas:
+            yield rewritten(tree, always=True)
+
+    def _put(self, number: int, piece: str, tree: Phrase) -> None:
+        """Take the text of a tree, if it is read as the tree by whoever reads the file next.
+
+        Raises ValueError otherwise, and changes nothing.
+        """
+        read = [each for each, _ in raw_trees(_decoded(piece, self.path), self.path)]
+        markup = Markup.of([*self._raw[:number], *read, *self._raw[number + 1 :]])
+        plain = markup.remove(read[0], Changes()) if len(read) == 1 and markup == self._markup else None
+        wanted = list(tree.words())
+        found = [] if plain is None else [word for _, word in tagged_words(plain)]
+        if plain is None or found != wanted or not _is_same(plain, tree):
+            lost = [f"{leaf.bracketed():.60}" for leaf in tree.preterminals() if leaf.children[0] not in found]
+            raise ValueError(
+                f"this tree would be read from {self.path} as another one"
+                + (f", without the words of {', '.join(lost[:3])}" if lost else "")
+                + "; choose other labels, or write the words in another way"
+            )
+        self._pieces[number : number + 1] = [piece]
+        self._raw[number : number + 1] = read
+        self.trees[number : number + 1] = [plain]
+
+    def copy(self) -> TreebankFile:
+        """Return the same file, whose changes leave this one as it is."""
+        other = TreebankFile(self.path, "")
+        other._pieces, other._raw, other.trees = [*self._pieces], [*self._raw], [*self.trees]
+        other._markup = self._markup
+        return other
 
     def save(self) -> None:
         """Write the file, whole or not at all."""
         write_whole(Path(os.path.realpath(self.path)), self.text.encode("utf-8"))
+
+
+def as_read(tree: Phrase) -> Phrase:
+    """Return a tree as it comes back from its brackets, in which the word ( is -LRB-, and 10 000 is 10_000.
+
+    Raises ValueError for a tree that brackets do not give back, such as one with an empty label.
+
+    >>> as_read(Phrase("NP", (Phrase("(", ("(",)), Phrase("CD", ("10 000",)))))
+    <Phrase: (NP (-LRB- -LRB-) (CD 10_000))>
+    """
+    text = tree.bracketed()
+    found = [each for each, _ in raw_trees(_decoded(text, "the tree"), "the tree")]
+    if len(found) != 1 or found[0].bracketed() != text:
+        raise ValueError(f"{text:.80} is read as another tree; choose other labels")
+    return found[0]
+
+
+def _decoded(text: str, source: str) -> str:
+    """Return a text as it is read from a file.  Raises ValueError if it could not be."""
+    try:
+        return decode(text.encode("utf-8"), source)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{source} has {text[error.start]!r}, which is half a character; remove it") from None
+
+
+def _is_same(one: Phrase, other: Phrase) -> bool:
+    """Compare trees without indices and empty elements."""
+    return clean(one, function_labels=True) == clean(other, function_labels=True)
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 | request | answer |
 | --- | --- |
-| POST /inception/predict | the document, with a suggestion for each tag or phrase |
-| POST /inception/train | nothing, status 204: the parser has learnt the trees of the documents |
+| POST /inception/TOKEN/predict | the document, with a suggestion for each tag or phrase |
+| POST /inception/TOKEN/train | nothing, status 204: the parser has learnt the trees of the documents |
+
+INCEpTION can send no header of ours, and cuts a query from the address; so the token of the server is in the path.
 
 INCEpTION sends documents as a UIMA CAS in XMI, with the type system, and names one layer of spans and one feature with
 the label.  A layer of single tokens gets tags, any other layer phrases; phrases of the same span are several
@@ -17,7 +19,8 @@ The protocol: INCEpTION's Developer Guide, section External Recommender.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from spectral_latent.constituency import Phrase
@@ -33,7 +36,9 @@ _SENTENCE = f"{_TYPES}.segmentation.type.Sentence"
 _TOKEN = f"{_TYPES}.segmentation.type.Token"
 _TAG = (f"{_TYPES}.lexmorph.type.pos.POS", "PosValue")
 _IS_PREDICTED = "inception_internal_predicted"
-_LARGEST = 1 << 28  # bytes of a request, which has all documents of a project
+_STRING, _BOOLEAN = "uima.cas.String", "uima.cas.Boolean"
+_LARGEST = 1 << 26  # bytes of a request, which has all documents of a project
+_ENCODING = re.compile(r"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']*)")
 
 
 def add_routes(app: Any, project: Project) -> None:
@@ -42,66 +47,99 @@ def add_routes(app: Any, project: Project) -> None:
     app: the Flask application of a project.
     project: the project.
     """
-    from flask import Response, abort, jsonify, request
+    from flask import Response, abort, jsonify
+
+    from spectral_latent.correction.connections import read_json
 
     @app.post("/inception/predict")
-    def predict() -> Response:
+    @app.post("/inception/<token>/predict")
+    def predict(token: str = "") -> Response:
         """Suggest tags or phrases for a document of INCEpTION."""
-        body, (cas,) = read_documents("document")
-        add_suggestions(project, cas, body["metadata"])
+        body: Any = read_json(_LARGEST)
+        documents = [body.get("document")] if isinstance(body, dict) else []
+        ((cas,), layer, feature) = read_documents(body, documents, predicted=True)
+        try:
+            add_suggestions(project, cas, layer, feature, body["metadata"].get("anchoringMode") == "singleToken")
+        except ValueError as error:
+            abort(400, str(error))
         return jsonify(document=cas.to_xmi())
 
     @app.post("/inception/train")
-    def train() -> tuple[str, int]:
+    @app.post("/inception/<token>/train")
+    def train(token: str = "") -> tuple[str, int]:
         """Learn the trees of INCEpTION's documents."""
-        body, documents = read_documents("documents")
-        layer, feature = body["metadata"]["layer"], body["metadata"]["feature"]
-        trees = (tree for cas in documents for tree in trees_of(cas, layer, feature))
-        project.learn({str(number): tree for number, tree in enumerate(trees)})
-        return "", 204
-
-    def read_documents(key: str) -> tuple[Any, list[Any]]:
-        """Read a request of INCEpTION, and its documents."""
-        request.max_content_length = _LARGEST
-        body: Any = request.get_json(silent=True)
-        given = body.get(key) if isinstance(body, dict) else None
-        if given is None:
-            abort(400, f"not a request of INCEpTION: it has no {key}")
+        body: Any = read_json(_LARGEST)
+        given = body.get("documents") if isinstance(body, dict) else None
+        if not isinstance(given, list):
+            abort(400, "not a request of INCEpTION: `documents` is no list")
+        documents, layer, feature = read_documents(body, given, predicted=False)
         try:
-            return body, [read_document(body, each) for each in (given if key == "documents" else [given])]
-        except ImportError:
-            abort(501, "requests of INCEpTION need dkpro-cassis; run `pip install dkpro-cassis`")
+            trees = (tree for cas in documents for tree in trees_of(cas, layer, feature))
+            project.learn({str(number): tree for number, tree in enumerate(trees)})
         except ValueError as error:
             abort(400, str(error))
+        return "", 204
+
+    def read_documents(body: Any, documents: list[Any], *, predicted: bool) -> tuple[list[Cas], str, str]:
+        """Read the documents of a request, and the names of its layer and its feature."""
+        try:
+            types = _text_in(body, "typeSystem")
+            metadata = body.get("metadata")
+            layer, feature = _text_in(metadata, "layer"), _text_in(metadata, "feature")
+            found = [read_document(_text_in(each, "xmi"), types, layer, feature, predicted) for each in documents]
+        except ImportError:
+            abort(501, "requests of INCEpTION need dkpro-cassis; run `pip install dkpro-cassis`")
+        except (ValueError, RecursionError) as error:
+            abort(400, str(error))
+        return found, layer, feature
 
 
-def read_document(body: Mapping[str, Any], document: Any) -> Cas:
+def _text_in(given: Any, key: str) -> str:
+    """Return a text of a request: no number, which a reader of XML would take for an open file of this process.
+
+    Raises ValueError if there is none.
+    """
+    if not isinstance(given, dict) or not isinstance(given.get(key), str):
+        raise ValueError(f"not a request of INCEpTION: `{key}` is no text")
+    return str(given[key])
+
+
+def _plain_xml(text: str) -> str:
+    """Return XML that names no entities and no files.  Raises ValueError for other XML."""
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError("the XML has a document type, which INCEpTION does not send and which could name files")
+    if (encoding := _ENCODING.search(text)) and encoding[1].lower() not in ("utf-8", "us-ascii", "ascii"):
+        raise ValueError(f"the XML is declared to be in {encoding[1]!r:.40}, where UTF-8 is sent")
+    return text
+
+
+def read_document(xmi: str, types: str, layer: str, feature: str, predicted: bool) -> Cas:
     """Read a document of a request.
 
-    body: the request, with `metadata` (`layer`, `feature`) and `typeSystem`.
-    document: the document, with `xmi`.
-    Raises ValueError if something is missing, is no XML, or if the type system has no such layer or feature, and
-    ImportError without dkpro-cassis, which the extra `annotate` installs.
+    xmi: the document, and `types`, its type system, both in XML.
+    layer: the layer that must be in the type system, with the string feature `feature`.
+    predicted: whether the layer must have the feature that marks suggestions.
+    Raises ValueError if something is missing or is no XML of a CAS, and ImportError without dkpro-cassis, which the
+    extra `annotate` installs.
     """
     from cassis import load_cas_from_xmi, load_typesystem
     from cassis.typesystem import TypeNotFoundError
-    from lxml.etree import XMLSyntaxError
+    from lxml.etree import LxmlError
 
+    wanted = [(layer, feature, _STRING), (layer, _IS_PREDICTED, _BOOLEAN) if predicted else (*_TAG, _STRING)]
     try:
-        cas = load_cas_from_xmi(document["xmi"], load_typesystem(body["typeSystem"]), lenient=True)
-        layer, feature = body["metadata"]["layer"], body["metadata"]["feature"]
+        system = load_typesystem(_plain_xml(types))
         for name in (_SENTENCE, _TOKEN):
-            cas.typesystem.get_type(name)
-        known = cas.typesystem.get_type(layer).get_feature(feature)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"not a request of INCEpTION: {type(error).__name__} {error}"[:200]) from None
-    except (XMLSyntaxError, ValueError) as error:
-        raise ValueError(f"the document or the type system is no XML of a CAS: {error}"[:200]) from None
+            system.get_type(name)
+        for name, each, range_ in wanted:
+            known = system.get_type(name).get_feature(each)
+            if known is None or known.rangeType.name != range_:
+                raise ValueError(f"the layer {name} has no feature {each!r:.60} of the type {range_}")
+        return load_cas_from_xmi(_plain_xml(xmi), system, lenient=True)
     except TypeNotFoundError as error:
         raise ValueError(f"the type system lacks a type: {error}"[:200]) from None
-    if known is None:
-        raise ValueError(f"the layer {layer} has no feature {feature!r:.60}")
-    return cas
+    except (LxmlError, LookupError, TypeError, AttributeError, AssertionError, ArithmeticError) as error:
+        raise ValueError(f"no XML of a CAS: {type(error).__name__} {error}"[:200]) from None
 
 
 def _sentences(cas: Cas) -> Iterator[list[Any]]:
@@ -111,15 +149,16 @@ def _sentences(cas: Cas) -> Iterator[list[Any]]:
             yield tokens
 
 
-def add_suggestions(project: Project, cas: Cas, metadata: Mapping[str, Any]) -> None:
+def add_suggestions(project: Project, cas: Cas, layer: str, feature: str, of_tokens: bool) -> None:
     """Add the suggestions of a project's parser to a document.
 
     project: the project.
     cas: the document, which is changed.
-    metadata: the `metadata` of the request.
+    layer: the layer of the suggestions, whose labels are in the feature `feature`.
+    of_tokens: whether each annotation of the layer has one token.
+    Raises ValueError for a token that is no word.
     """
-    layer, feature = metadata["layer"], metadata["feature"]
-    of_words = layer == _TAG[0] or metadata.get("anchoringMode") == "singleToken"
+    of_words = layer == _TAG[0] or of_tokens
     annotation = cas.typesystem.get_type(layer)
     has_score = annotation.get_feature(f"{feature}_score") is not None
     sentences = list(_sentences(cas))

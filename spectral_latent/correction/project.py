@@ -5,27 +5,32 @@
 | TREES | the corrected trees; all other text of the file stays as it is |
 | TREES.history | a line of JSON for each accepted tree: when, by whom, and what stood before; never shortened |
 
-An accepted tree is written to the history first, and then to TREES, whole or not at all.  If a process dies between
-both, the next one puts the tree of the history in its place.  One process at a time has a project.
+An accepted tree is written to the history first, then to TREES, whole or not at all, and then taken into memory; if one
+of these fails, none has it.  If a process dies between both files, the next one puts the trees that TREES lacks in
+their places.  Before anything is written, its text is read again and compared.  Words are those that brackets can hold
+(-LRB- for a bracket, 10_000 for 10 000), in TREES, in memory and in comparisons.  One process at a time has a project.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from spectral_latent.constituency import ConstituencyOptions, Phrase, Suggestion, Workbench, clean, suggest_trees
-from spectral_latent.constituency.cleaning import without_functions
-from spectral_latent.constituency.tree import list_constituents
-from spectral_latent.corpora import TreebankFile, parse_brackets
+from spectral_latent.constituency import preset as preset_of
+from spectral_latent.constituency.cleaning import base_label, function_label, without_functions
+from spectral_latent.constituency.tree import list_constituents, written
+from spectral_latent.corpora import TreebankFile
+from spectral_latent.corpora.brackets import raw_trees
+from spectral_latent.corpora.treebank_file import as_read
+from spectral_latent.correction.history import BusyError, Entry, History
 from spectral_latent.evaluation import score_brackets
 
 __all__ = ["BusyError", "ChangedError", "Item", "Order", "Project"]
@@ -34,12 +39,8 @@ Order = Literal["file", "surest", "unsure"]
 _WAITING = 150  # sentences whose expected errors are compared
 
 
-class BusyError(RuntimeError):
-    """Another process has the project."""
-
-
 class ChangedError(RuntimeError):
-    """The file of trees was changed by another program."""
+    """A tree would take the place of one that was not shown: of another program, or of another page."""
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Item:
     """A sentence of a project.
 
     name: the node ID of its tree, or its place.
-    words: its words.
+    words: its words, as brackets can hold them.
     number: the number of its tree in the file; None if it waits for one.
     errors: the expected number of errors of its last suggestion; None if there was none.
     """
@@ -65,6 +66,7 @@ class Project:
     sentences: the words of the sentences that wait; those that the file has trees for are done.
     options: the settings of the parser; None for those of the preset `fast`.
     annotator: the name that the history has for accepted trees.
+    functions: whether the parser learns function labels; None if the trees have some, or the options ask for it.
 
     Raises BusyError if another process has the project, CorpusError for a file that has something else than trees, and
     ValueError if there are neither trees nor sentences.
@@ -76,17 +78,22 @@ class Project:
         sentences: Iterable[Sequence[str]] = (),
         options: ConstituencyOptions | Sequence[ConstituencyOptions] | None = None,
         annotator: str = "",
+        functions: bool | None = None,
     ) -> None:
         self.path = Path(trees)
-        waiting = [list(words) for words in sentences]
+        waiting = [list(map(written, words)) for words in sentences]
         if not any(waiting) and not self.path.exists():
             raise ValueError(f"{self.path} is not there, and there are no sentences; name a file of trees, or a text")
         self.annotator = annotator
         self.history = self.path.with_name(self.path.name + ".history")
         self._lock = threading.RLock()
-        self._log = _open_alone(self.history)
-        self._options = options
-        self.restored = 0
+        self._log = History(self.history)
+        settings = options or preset_of("fast")
+        self._options = [settings] if isinstance(settings, ConstituencyOptions) else list(settings)
+        self._functions = functions
+        self.cut_off = self._log.cut_off  # half a line at the end of the history, which was not written
+        self.restored = 0  # trees that only the history had
+        self.passed_over: list[int] = []  # lines of the history that do not fit the file, which another program changed
         try:
             self.file = TreebankFile.read(self.path)
             self._digest = _digest_of(self.path)
@@ -102,8 +109,8 @@ class Project:
                     done[tuple(words)] -= 1
                 elif words:
                     self.items.append(Item(f"sentence {number}", words, None))
-            self.bench = Workbench(
-                {str(item.number): self._tree(item) for item in self.items if item.number is not None}, options
+            self.bench = self._new_bench(
+                {str(item.number): self._tree(item) for item in self.items if item.number is not None}
             )
         except BaseException:
             self._log.close()
@@ -112,11 +119,24 @@ class Project:
         self._renewal: threading.Thread | None = None
         self._late: list[str] = []  # trees that were accepted while a new start was trained
 
+    def _new_bench(self, trees: Mapping[str, Phrase]) -> Workbench:
+        """Train a parser of trees, whose suggestions have function labels if these have some."""
+        have_functions = any(
+            function_label(node.label) != base_label(node.label)
+            for tree in trees.values()
+            for node in tree.nodes()
+            if isinstance(node, Phrase) and not node.is_preterminal()
+        )
+        wanted = have_functions if self._functions is None else self._functions
+        is_asked = self._functions is None and any(each.function_labels for each in self._options)
+        return Workbench(trees, [replace(each, function_labels=wanted or is_asked) for each in self._options])
+
     def close(self) -> None:
-        """Let other processes have the project."""
+        """Let other processes have the project, after what is under way is done."""
         if self._renewal is not None:
             self._renewal.join()
-        self._log.close()
+        with self._lock:
+            self._log.close()
 
     @property
     def n_done(self) -> int:
@@ -170,14 +190,18 @@ class Project:
         sentences: the words of each sentence.
         """
         with self._lock:
-            return self.bench.suggest(sentences)
+            return self.bench.suggest([list(map(written, words)) for words in sentences])
 
     def learn(self, trees: Mapping[str, Phrase]) -> None:
         """Let the parser learn trees that another program keeps, in the place of those of the last call.
 
         trees: the trees by names; they are not written to the project's files.
+        Raises ValueError for a tree that brackets cannot hold, or that has no words; then nothing is learnt.
         """
-        named = {f"elsewhere {name}": tree for name, tree in trees.items()}
+        named = {f"elsewhere {name}": as_read(tree) for name, tree in trees.items()}
+        for tree in named.values():
+            if clean(tree) is None:
+                raise ValueError(f"the tree {tree.bracketed():.80} has no words, but empty elements alone; remove it")
         with self._lock:
             for name in sorted(self._elsewhere - named.keys()):
                 self.bench.remove(name)
@@ -194,31 +218,66 @@ class Project:
         """Find the next sentence that waits; None if none does.
 
         after: the number of the present item.
-        order: the first one after the present one; or, of the next 150, the one with the most words for an expected
-            error, or with the fewest, as far as `rank` has told.  Among few sentences, sure and unlike ones are next.
+        order: the first one after the present one; or, of the first 150 that wait, the one with the most words for an
+            expected error, or with the fewest.
         """
         places = [*range(after + 1, len(self.items)), *range(min(after + 1, len(self.items)))]
-        waiting: list[int] = [at for at in places if self.items[at].number is None]
-        if not waiting or order == "file":
-            return waiting[0] if waiting else None
+        if order == "file":
+            return next((at for at in places if self.items[at].number is None), None)
+        window = self._window()
+        if len(window) > 1:
+            window = [at for at in window if at != after]
+        self._rank([at for at in window if self.items[at].errors is None])
         sign = 1.0 if order == "surest" else -1.0
-        gain = [sign * len(self.items[at].words) / (1.0 + (self.items[at].errors or 0.0)) for at in waiting[:_WAITING]]
-        return waiting[gain.index(max(gain))]
+        gain = {at: sign * len(self.items[at].words) / (1.0 + (self.items[at].errors or 0.0)) for at in window}
+        return max(window, key=gain.__getitem__, default=None)
+
+    def _window(self) -> list[int]:
+        """List the first sentences that wait: those whose expected errors are compared."""
+        return [at for at, item in enumerate(self.items) if item.number is None][:_WAITING]
+
+    def rank(self) -> None:
+        """Compute the expected errors of the suggestions for the first 150 sentences that wait."""
+        self._rank(self._window())
+
+    def _rank(self, places: Sequence[int]) -> None:
+        """Compute the expected errors of the suggestions for some sentences."""
+        if not places:
+            return
+        with self._lock:
+            model = self.bench.model
+        # Without the lock, so that others are answered.
+        found = suggest_trees(model, [self.items[at].words for at in places])
+        for at, suggestion in zip(places, found, strict=True):
+            self.items[at].errors = suggestion.expected_errors
 
     def _item(self, at: int) -> Item:
         if not 0 <= at < len(self.items):
             raise IndexError(f"there is no sentence {at}; they are 0 to {len(self.items) - 1}")
         return self.items[at]
 
-    def accept(self, at: int, tree: Phrase) -> None:
+    def version(self, at: int) -> str:
+        """Return a digest of the accepted tree of an item; "" if it waits.
+
+        at: the number of the item.
+        Raises IndexError if there is no such item.
+        """
+        item = self._item(at)
+        with self._lock:
+            return "" if item.number is None else sha256(self._tree(item).bracketed().encode()).hexdigest()[:16]
+
+    def accept(self, at: int, tree: Phrase, version: str | None = None) -> None:
         """Accept a tree for an item: write it to the history and to the file, and let the parser learn it.
 
         at: the number of the item.
         tree: the tree, over exactly the words of the item.
-        Raises ValueError for other words, ChangedError if another program has changed the file, and IndexError if there
-        is no such item.
+        version: what `version` was when the item was shown; None to replace whatever is there.
+        Raises ValueError for other words, and for a tree that its file would not be read with; ChangedError if another
+        program has changed the file, or if the item has another version; OSError if a file cannot be written; and
+        IndexError if there is no such item.  Then nothing is changed.
         """
         item = self._item(at)
+        tree = as_read(tree)
         if list(tree.words()) != item.words:
             raise ValueError(
                 f"the tree has the words {' '.join(tree.words())!r:.80}, and the sentence {' '.join(item.words)!r:.80}"
@@ -226,16 +285,33 @@ class Project:
         with self._lock:
             self._check_unchanged()
             before = None if item.number is None else self._tree(item)
-            self._record(item, before, tree)
+            if version not in (None, self.version(at)) and tree != before:
+                raise ChangedError(
+                    f"{item.name} was accepted on another page after this one showed it; the tree was not saved: "
+                    f"show the sentence again to see that tree, and change it there"
+                )
+            file = self.file.copy()
             if item.number is None:
-                item.number = self.file.add(tree, item.name)
-                self.bench.add(str(item.number), self._tree(item))
+                number = file.add(tree, item.name)
             else:
-                self.file.replace(item.number, tree)
-                self.bench.replace(str(item.number), self._tree(item))
-            self.file.save()
-            self._digest = _digest_of(self.path)
-            self._late.append(str(item.number))
+                file.replace(number := item.number, tree)
+            digest = sha256(file.text.encode("utf-8")).hexdigest()
+            self._log.append(
+                Entry(item.name, item.number, before and before.bracketed(), tree.bracketed(), self._digest, digest),
+                time=datetime.now(UTC).isoformat(timespec="seconds"),
+                annotator=self.annotator,
+            )
+            try:
+                file.save()
+            except OSError:
+                self._log.undo()
+                raise
+            self.file, self._digest, item.number = file, digest, number
+            if before is None:
+                self.bench.add(str(number), self._tree(item))
+            else:
+                self.bench.replace(str(number), self._tree(item))
+            self._late.append(str(number))
             self._renew_if_old()
 
     def _check_unchanged(self) -> None:
@@ -246,45 +322,43 @@ class Project:
                 f"start the command again, and accept it there"
             )
 
-    def _record(self, item: Item, before: Phrase | None, after: Phrase) -> None:
-        """Append a line to the history, and wait until it is on the disk."""
-        line = {
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            "annotator": self.annotator,
-            "sentence": item.name,
-            "number": item.number,
-            "before": before and before.bracketed(),
-            "after": after.bracketed(),
-        }
-        self._log.write(json.dumps(line, ensure_ascii=False) + "\n")
-        self._log.flush()
-        os.fsync(self._log.fileno())
-
     def _restore(self) -> None:
-        """Put the last tree of the history into the file, if a process has died before it could."""
-        last = None
-        for number, line in enumerate(self.history.read_text(encoding="utf-8").splitlines(), start=1):
+        """Put the trees of the history that the file lacks in their places."""
+        first, is_certain = self._log.lacking(self._digest)
+        file = self.file.copy()
+        n_known = Counter(tuple(_words_of(tree)) for tree in file.trees if tree is not None)
+        if not is_certain:  # trees that the file had when a later line was written
+            n_known.subtract(
+                tuple(self._read(at).words()) for at in range(first) if self._log.entries[at].number is None
+            )
+        for at in range(first, len(self._log.entries)):
+            entry, tree = self._log.entries[at], self._read(at)
             try:
-                last = json.loads(line)
-                tree, at, before = last["after"], last["number"], last["before"]
-            except (ValueError, KeyError, TypeError):
-                raise ValueError(
-                    f"{self.history}:{number}: not a line of a history; move the file away to start a new one"
-                ) from None
-        if last is None:
-            return
-        (found,) = parse_brackets(tree)
-        trees = [None if each is None else _plain(each) for each in self.file.trees]
-        if at is None:
-            if _plain(found) not in trees[-1:]:
-                self.file.add(found, last["sentence"])
-                self.restored = 1
-        elif before is not None and at < len(trees) and trees[at] == _plain(next(iter(parse_brackets(before)))):
-            self.file.replace(at, found)
-            self.restored = 1
+                if entry.number is None:
+                    n_known[words := tuple(tree.words())] -= 1
+                    if not is_certain and n_known[words] >= 0:
+                        continue
+                    file.add(tree, entry.sentence)
+                elif entry.number < len(file.trees) and _bracketed(file.trees[entry.number]) == entry.before:
+                    file.replace(entry.number, tree)
+                else:
+                    if is_certain:
+                        self.passed_over.append(at + 1)
+                    continue
+            except ValueError as error:
+                raise ValueError(f"{self.history}:{at + 1}: the tree cannot be put back: {error}") from None
+            self.restored += 1
         if self.restored:
-            self.file.save()
-            self._digest = _digest_of(self.path)
+            file.save()
+            self.file, self._digest = file, _digest_of(self.path)
+
+    def _read(self, at: int) -> Phrase:
+        """Read the accepted tree of a line of the history."""
+        place = f"{self.history}:{at + 1}"
+        found = [tree for tree, _ in raw_trees(self._log.entries[at].after, place)]
+        if len(found) != 1:
+            raise ValueError(f"{place}: {len(found)} trees in place of one; move the file away to start a new history")
+        return found[0]
 
     def _renew_if_old(self) -> None:
         """Train a new start beside the work, if the trees have doubled."""
@@ -295,7 +369,7 @@ class Project:
 
         def renew() -> None:
             """Train on the trees of this moment, and take the later ones over."""
-            bench = Workbench(trees, self._options)
+            bench = self._new_bench(trees)
             assert bench.model is not None  # made here, and not when the next sentence is shown
             with self._lock:
                 for name in dict.fromkeys(self._late):
@@ -309,15 +383,6 @@ class Project:
 
         self._renewal = threading.Thread(target=renew, daemon=True)
         self._renewal.start()
-
-    def rank(self) -> None:
-        """Compute the expected errors of the suggestions for the sentences that wait, at most 150."""
-        waiting = [item for item in self.items if item.number is None][:_WAITING]
-        with self._lock:
-            model = self.bench.model
-        found = suggest_trees(model, [item.words for item in waiting])  # without the lock, so that others are answered
-        for item, suggestion in zip(waiting, found, strict=True):
-            item.errors = suggestion.expected_errors
 
     def agree_with(self, other: str | os.PathLike[str]) -> dict[str, Any]:
         """Compare the accepted trees with those of another annotator for the same sentences.
@@ -384,6 +449,12 @@ def _plain(tree: Phrase) -> Phrase:
     return found
 
 
+def _bracketed(tree: Phrase | None) -> str | None:
+    """Write a tree of the file as the history has it."""
+    found = None if tree is None else clean(tree, function_labels=True)
+    return None if found is None else found.bracketed()
+
+
 def _words_of(tree: Phrase) -> list[str]:
     """List the words of a tree."""
     return list(_plain(tree).words())
@@ -392,18 +463,3 @@ def _words_of(tree: Phrase) -> list[str]:
 def _digest_of(path: Path) -> str:
     """Compute the digest of a file; "" if it is not there."""
     return sha256(path.read_bytes()).hexdigest() if path.exists() else ""
-
-
-def _open_alone(path: Path) -> IO[str]:
-    """Open a history for appending, which one process at a time can do.  The lock ends with the process."""
-    file = path.open("a", encoding="utf-8")
-    try:
-        import fcntl
-    except ImportError:  # not on this system
-        return file
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise BusyError(f"another process has {path}; close it, or choose another file of trees") from None
-    return file

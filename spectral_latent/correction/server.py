@@ -4,19 +4,25 @@
 | --- | --- |
 | GET / | the page |
 | GET /api/project | names and states of all sentences, labels, tags |
-| GET /api/sentences/N | the words and the tree of a sentence, with posteriors and alternatives |
+| GET /api/sentences/N | the words and the tree of a sentence, with posteriors and alternatives, and its version |
 | GET /api/next?after=N | the next sentence that waits |
-| POST /api/sentences/N {"tree": ...} | accepts a tree |
+| POST /api/sentences/N {"tree": ..., "version": ...} | accepts a tree in the place of the version that was shown |
 | GET /api/agreement | the agreement with another annotator |
-| POST /inception/predict, /inception/train | those of INCEpTION; see `inception` |
+| POST /inception/TOKEN/predict, /inception/TOKEN/train | those of INCEpTION; see `inception` |
 
-A tree is a nested list: `["S", ["NN", "dogs"], ["VB", "bark"]]`.  A request must name the server as its host, and come
-from no other origin; what it changes must be sent as JSON, which pages of other origins cannot do without asking.
+A tree is a nested list: `["S", ["NN", "dogs"], ["VB", "bark"]]`.  A request must have the token of the server, as
+`?token=TOKEN` or in the header `Authorization: Bearer TOKEN`, since every user of a computer can connect to its
+loopback address.  It must name the server as its host, and come from no other origin; what it changes must be sent as
+JSON, which pages of other origins cannot do without asking.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import secrets
 from pathlib import Path
+from reprlib import repr as shortened
 from typing import Any
 
 from spectral_latent.constituency import Phrase
@@ -27,21 +33,30 @@ __all__ = ["create_app", "serve"]
 
 _LARGEST = 1 << 22  # bytes of a request
 _DEEPEST = 200  # phrases within one another
+_TOO_DEEP = f"the tree has more than {_DEEPEST} phrases within one another; correct it in its file"
 _PAGE = Path(__file__).with_name("page.html")
+_TOKEN = re.compile(r"[\w-]{16,200}", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9]{1,15}")
 LOOPBACK = "127.0.0.1"
+TOKEN_VARIABLE = "SPECTRAL_LATENT_TOKEN"
 
 
-def create_app(project: Project, port: int, *, other: str | None = None, order: Order = "file") -> Any:
+def create_app(
+    project: Project, port: int, *, token: str | None = None, other: str | None = None, order: Order = "file"
+) -> Any:
     """Make the application of a project, for any WSGI server.
 
     project: the project.
     port: the port at which the server will listen.
+    token: what each request must have; None to answer whoever reaches the port.
     other: the file of another annotator's trees; None if there is none.
     order: which sentence is next, as for `Project.next`.
     Raises ImportError without Flask, which the extra `annotate` installs.
     """
     from flask import Flask, Response, abort, jsonify, request
     from werkzeug.exceptions import HTTPException
+
+    from spectral_latent.correction.connections import read_json
 
     app = Flask(__name__, static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = _LARGEST
@@ -55,8 +70,15 @@ def create_app(project: Project, port: int, *, other: str | None = None, order: 
         origin = request.headers.get("Origin")
         if origin is not None and origin not in {f"http://{host}" for host in hosts}:
             abort(403, f"this server answers to its own page alone, not to {origin!r:.60}")
+        if token is not None and not secrets.compare_digest(given_token().encode("utf-8", "replace"), token.encode()):
+            abort(403, "the request has not the token of this server; open the address that the command has shown")
         if request.method == "POST" and not request.is_json:
             abort(415, "send JSON, with the header Content-Type: application/json")
+
+    def given_token() -> str:
+        """Return the token of a request: in its path, its query or its header."""
+        _, _, of_header = request.headers.get("Authorization", "").partition(" ")
+        return (request.view_args or {}).get("token") or request.args.get("token") or of_header
 
     @app.after_request
     def protect(response: Response) -> Response:
@@ -66,6 +88,7 @@ def create_app(project: Project, port: int, *, other: str | None = None, order: 
             "img-src data:; frame-ancestors 'none'"
         )
         response.headers["Cache-Control"] = "no-store"
+        response.headers["Referrer-Policy"] = "no-referrer"
         return response
 
     @app.errorhandler(HTTPException)
@@ -91,20 +114,32 @@ def create_app(project: Project, port: int, *, other: str | None = None, order: 
             compares=other is not None,
         )
 
-    @app.get("/api/sentences/<int:at>")
-    def suggest(at: int) -> Response:
+    def number_in(text: str, status: int) -> int:
+        """Read the number of a sentence."""
+        if not _NUMBER.fullmatch(text):
+            abort(status, f"the number of a sentence is needed, not {text!r:.60}")
+        return int(text)
+
+    @app.get("/api/sentences/<at>")
+    def suggest(at: str) -> Response:
         """Send a sentence with its tree."""
+        number = number_in(at, 404)
         try:
-            tree, found = project.suggest(at)
+            version = project.version(number)  # before the tree: an older one is a conflict, and a later one a loss
+            tree, found = project.suggest(number)
+            nested = to_list(tree)
         except IndexError as error:
             abort(404, str(error))
-        item = project.items[at]
+        except ValueError as error:
+            abort(400, str(error))
+        item = project.items[number]
         return jsonify(
-            number=at,
+            number=number,
             name=item.name,
             words=item.words,
-            done=item.number is not None,
-            tree=to_list(tree),
+            done=version != "",
+            version=version,
+            tree=nested,
             **found.rows(most=5),
             expected_errors=round(found.expected_errors, 2),
             is_flat=found.is_flat,
@@ -113,28 +148,30 @@ def create_app(project: Project, port: int, *, other: str | None = None, order: 
     @app.get("/api/next")
     def find_next() -> Response:
         """Find the next sentence."""
-        after = request.args.get("after", "-1")
-        if not after.lstrip("-").isdecimal():
-            abort(400, f"`after` is the number of a sentence, not {after!r:.60}")
-        return jsonify(number=project.next(int(after), order))
+        return jsonify(number=project.next(max(number_in(request.args.get("after", "-1"), 400), -1), order))
 
-    @app.post("/api/sentences/<int:at>")
-    def accept(at: int) -> Response:
+    @app.post("/api/sentences/<at>")
+    def accept(at: str) -> tuple[Response, int]:
         """Accept a tree."""
-        given = request.get_json(silent=True)
+        number = number_in(at, 404)
+        given = read_json(_LARGEST)
         if not isinstance(given, dict) or "tree" not in given:
             abort(400, 'the request has no tree; send {"tree": ["S", ["NN", "dogs"]]}')
+        version = given.get("version")
+        if not isinstance(version, str | None):
+            abort(400, f"`version` is what the sentence was sent with, not {shortened(version)}")
         try:
-            project.accept(at, from_list(given["tree"]))
+            project.accept(number, from_list(given["tree"]), version)
         except IndexError as error:
             abort(404, str(error))
         except ChangedError as error:
             abort(409, str(error))
         except OSError as error:
-            abort(507, f"the tree is in the history, but {project.path} cannot be written: {error}")
+            problem = f"{error.filename or project.history}: {error.strerror or error}"
+            return jsonify(error=f"the tree was not saved; make room for it, and accept it again: {problem}"), 507
         except ValueError as error:
             abort(400, str(error))
-        return jsonify(done=project.n_done)
+        return jsonify(done=project.n_done, version=project.version(number)), 200
 
     @app.get("/api/agreement")
     def compare() -> Response:
@@ -150,37 +187,41 @@ def create_app(project: Project, port: int, *, other: str | None = None, order: 
     return app
 
 
-def serve(project: Project, port: int, **settings: Any) -> Any:
+def serve(project: Project, port: int, *, token: str | None = None, **settings: Any) -> Any:
     """Make a server of a project on the loopback address; its `serve_forever` answers requests.
 
     project: the project.
     port: the port; 0 for any free one, which `server_port` has.
+    token: what each request must have, at least 16 letters, digits, - and _; None for that of the variable
+        SPECTRAL_LATENT_TOKEN, or for a random one.
     settings: as for `create_app`.
-    Raises OSError if the port is in use.
+    Returns the server, whose `address` has the token.
+    Raises OSError if the port is in use, and ValueError for another token.
     """
-    from werkzeug.serving import WSGIRequestHandler, make_server
+    from spectral_latent.correction.connections import BoundedServer
 
-    class Handler(WSGIRequestHandler):
-        """Answers without a line on the screen for each request."""
-
-        def log_request(self, *_arguments: Any) -> None:
-            """Write nothing."""
-
-    none: Any = None  # until the port is known
-    server = make_server(LOOPBACK, port, none, threaded=True, request_handler=Handler)
-    server.app = create_app(project, server.server_port, **settings)
+    token = token or os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(24)
+    if not _TOKEN.fullmatch(token):
+        raise ValueError(f"the token needs at least 16 letters, digits, - and _; change {TOKEN_VARIABLE}, or unset it")
+    server: Any = BoundedServer(LOOPBACK, port)
+    server.app = create_app(project, server.server_port, token=token, **settings)
+    server.address = f"http://{LOOPBACK}:{server.server_port}/?token={token}"
     return server
 
 
-def to_list(tree: Phrase) -> list[Any]:
+def to_list(tree: Phrase, depth: int = 0) -> list[Any]:
     """Write a tree as a nested list.
 
     tree: the tree.
+    depth: the number of phrases around it.
+    Raises ValueError for a tree that `from_list` would not read.
 
     >>> to_list(Phrase("S", (Phrase("NN", ("dogs",)), Phrase("VB", ("bark",)))))
     ['S', ['NN', 'dogs'], ['VB', 'bark']]
     """
-    return [tree.label, *(to_list(child) if isinstance(child, Phrase) else child for child in tree.children)]
+    if depth > _DEEPEST:
+        raise ValueError(_TOO_DEEP)
+    return [tree.label, *(to_list(child, depth + 1) if isinstance(child, Phrase) else child for child in tree.children)]
 
 
 def from_list(given: Any, depth: int = 0) -> Phrase:
@@ -194,13 +235,15 @@ def from_list(given: Any, depth: int = 0) -> Phrase:
     <Phrase: (S (NN dogs) (VB bark))>
     """
     if depth > _DEEPEST:
-        raise ValueError(f"the tree has more than {_DEEPEST} phrases within one another")
+        raise ValueError(_TOO_DEEP)
     match given:
-        case [str() as label, str() as word] if _is_name(label) and word.strip():
+        case [str() as label, str() as word] if _is_name(label) and word:
             return Phrase(label, (word,))
         case [str() as label, *children] if _is_name(label) and children:
             return Phrase(label, tuple([from_list(child, depth + 1) for child in children]))
-    raise ValueError(f"a phrase is a list of its label and its phrases, or of its tag and its word, not {given!r:.60}")
+    raise ValueError(
+        f"a phrase is a list of its label and its phrases, or of its tag and its word, not {shortened(given)}"
+    )
 
 
 def _is_name(label: str) -> bool:

@@ -90,16 +90,17 @@ def test_the_page_is_served_until_it_is_ended_and_nothing_is_lost(treebank: Path
     (tmp_path / "text.txt").write_text("They see it .\nThey left .\n", encoding="utf-8")
     first = _annotate(tmp_path, "--port", "0", "--order", "surest")
     assert first.stdout is not None
-    address = first.stdout.readline().split()[0]
+    address, _, token = first.stdout.readline().split()[0].partition("?token=")
     second = _annotate(tmp_path, "--port", "0")
     _, told = second.communicate(timeout=120)
     assert second.returncode == 1 and "another process" in told and "Traceback" not in told
-    with urllib.request.urlopen(f"{address}api/next", timeout=60) as answer:
+    with urllib.request.urlopen(f"{address}api/next?token={token}", timeout=60) as answer:
         number = json.load(answer)["number"]
-    with urllib.request.urlopen(f"{address}api/sentences/{number}", timeout=60) as answer:
+    with urllib.request.urlopen(f"{address}api/sentences/{number}?token={token}", timeout=60) as answer:
         tree = json.load(answer)["tree"]
     body = json.dumps({"tree": tree}).encode()
-    request = urllib.request.Request(f"{address}api/sentences/{number}", body, {"Content-Type": "application/json"})
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+    request = urllib.request.Request(f"{address}api/sentences/{number}", body, headers)
     with urllib.request.urlopen(request, timeout=60) as answer:
         assert json.load(answer)["done"] == 19
     port = address.rstrip("/").rsplit(":", 1)[1]
@@ -110,7 +111,8 @@ def test_the_page_is_served_until_it_is_ended_and_nothing_is_lost(treebank: Path
     _, told = third.communicate(timeout=120)
     assert third.returncode == 1 and f"port {port} is in use" in told and "Traceback" not in told
     first.send_signal(signal.SIGKILL)
-    first.communicate()
+    _, told = first.communicate()
+    assert "never seen" not in told
     assert len(list(read_brackets(tmp_path / "trees.mrg"))) == 19
     again = _annotate(tmp_path, "--port", "0")
     assert again.stdout is not None and again.stdout.readline().startswith("http://127.0.0.1:")

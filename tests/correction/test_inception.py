@@ -153,12 +153,76 @@ def test_spans_that_are_no_tree_are_not_learnt(client: Any, project: Project) ->
         {"metadata": {"layer": PHRASE, "feature": "other"}},
         {"metadata": {"layer": PHRASE}},
         {"metadata": []},
+        {"metadata": {}},
+        {"metadata": None},
+        {"metadata": {"layer": f"{CORE}.segmentation.type.Token", "feature": "value"}},
+        {"metadata": {"layer": 3, "feature": "value"}},
+        {"metadata": {"layer": PHRASE, "feature": ["value"]}},
+        {"metadata": {"layer": PHRASE, "feature": "inception_internal_predicted"}},
+        {"document": {"xmi": 3}},
+        {"document": {"xmi": None}},
+        {"document": {"xmi": ["/etc/passwd"]}},
+        {"document": {"xmi": "/etc/passwd"}},
+        {"document": [{"xmi": ""}]},
+        {"document": {"xmi": ""}},
+        {"typeSystem": 4},
+        {"typeSystem": None},
+        {"typeSystem": "<a/>"},
+        {"typeSystem": ""},
     ],
 )
-def test_malformed_requests_get_a_sentence(client: Any, change: dict[str, Any]) -> None:
+@pytest.mark.parametrize("request_of", ["predict", "train"])
+def test_malformed_requests_get_a_sentence(client: Any, change: dict[str, Any], request_of: str) -> None:
     sent = body(PHRASE, "value", "tokens", document=document(TREES[20:21], annotated=False)) | change
-    answer = client.post("/inception/predict", json=sent, **BASE)
+    if request_of == "train":
+        sent["documents"] = [sent.pop("document")]
+        if change == {"metadata": {"layer": PHRASE, "feature": "inception_internal_predicted"}}:
+            sent["documents"] = None
+    answer = client.post(f"/inception/{request_of}", json=sent, **BASE)
     assert answer.status_code == 400 and answer.get_json()["error"]
+
+
+@pytest.mark.parametrize("documents", [5, {}, "", None, [None], [[]], [5]])
+def test_training_needs_a_list_of_documents(client: Any, documents: Any) -> None:
+    for metadata in ({"layer": PHRASE, "feature": "value"}, {}, [], None):
+        sent = {"metadata": metadata, "documents": documents, "typeSystem": TYPES}
+        assert client.post("/inception/train", json=sent, **BASE).status_code == 400
+    assert client.post("/inception/train", json={"metadata": {}, "documents": []}, **BASE).status_code == 400
+    for sent in ([], 5, {}):
+        assert client.post("/inception/train", json=sent, **BASE).status_code == 400
+
+
+@pytest.mark.parametrize("place", ["xmi", "typeSystem"])
+@pytest.mark.parametrize(
+    "prolog",
+    [
+        '<!DOCTYPE x [<!ENTITY s SYSTEM "file:///etc/hostname">]>',
+        "<!DOCTYPE x>",
+        '<?xml version="1.0" encoding="UTF-7"?>+ADwAIQ-DOCTYPE x+AD4-',
+        "<?xml version='1.0' encoding='UTF-16'?>",
+    ],
+)
+def test_xml_that_names_files_or_other_encodings_is_refused_before_it_is_parsed(
+    client: Any, place: str, prolog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import cassis
+
+    sent = body(PHRASE, "value", "tokens", document=document(TREES[20:21], annotated=False))
+    owner = sent["document"] if place == "xmi" else sent
+    owner[place] = prolog + owner[place].partition("?>")[2]
+    load = cassis.load_cas_from_xmi if place == "xmi" else cassis.load_typesystem
+    monkeypatch.setattr(cassis, load.__name__, lambda *_given, **_named: pytest.fail("it was parsed"))
+    answer = client.post("/inception/predict", json=sent, **BASE)
+    assert answer.status_code == 400 and ("document type" in answer.text or "UTF-8" in answer.text)
+
+
+def test_the_token_of_the_server_is_in_the_path(project: Project) -> None:
+    client = create_app(project, 8017, token="0123456789abcdef").test_client()
+    sent = body(PHRASE, "value", "tokens", document=document(TREES[20:21], annotated=False))
+    for path, status in (("", 403), ("/0123456789abcdee", 403), ("/0123456789abcdef", 200)):
+        assert client.post(f"/inception{path}/predict", json=sent, **BASE).status_code == status
+    sent = body(PHRASE, "value", "tokens", documents=[])
+    assert client.post("/inception/0123456789abcdef/train", json=sent, **BASE).status_code == 204
 
 
 def test_nothing_is_suggested_before_there_is_a_parser(tmp_path: Path) -> None:

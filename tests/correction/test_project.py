@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
+import os
 import signal
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from spectral_latent.constituency import Phrase
-from spectral_latent.corpora import CorpusError, parse_brackets
+from spectral_latent.constituency import Phrase, clean
+from spectral_latent.constituency.tree import written
+from spectral_latent.corpora import CorpusError, TreebankFile, parse_brackets
 from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.corpora.treebank_file import as_read
 from spectral_latent.correction import BusyError, ChangedError, Project
 from spectral_latent.correction.project import kappa
 
@@ -93,22 +101,252 @@ def test_one_process_at_a_time_until_it_ends_or_is_killed(path: Path) -> None:
     Project(path).close()
 
 
+def _stop_before_saving(path: Path, at: int) -> None:
+    def stop(_: TreebankFile) -> None:
+        os._exit(9)
+
+    TreebankFile.save = stop  # type: ignore[method-assign]
+    Project(path, WAITING).accept(at, OTHER if at == 0 else TREES[20])
+
+
 @pytest.mark.parametrize("at", [0, 20])
-def test_a_tree_that_only_the_history_has_is_put_back(path: Path, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = Project(path, WAITING)
+def test_a_tree_that_only_the_history_has_is_put_back_once(path: Path, at: int) -> None:
+    process = multiprocessing.get_context("spawn").Process(target=_stop_before_saving, args=(path, at))
+    process.start()
+    process.join()
+    assert process.exitcode == 9
+    assert path.read_text(encoding="utf-8") == FILE and len(history_of(path)) == 1
+    for restored in (1, 0, 0):
+        again = Project(path, WAITING)
+        tree = OTHER if at == 0 else TREES[20]
+        assert again.restored == restored and again._tree(again.items[at]) == tree
+        assert (again.n_done, len(again.items)) == (20 + at // 20, 26)
+        again.close()
+
+
+@pytest.fixture
+def without_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let projects learn nothing, so that many can be opened."""
+    monkeypatch.setattr(Project, "_new_bench", lambda _self, trees: Untaught(trees))
+
+
+class Untaught:
+    """A workbench that has trees, and no parser."""
+
+    is_old = False
+    model = None
+
+    def __init__(self, trees: Mapping[str, Phrase]) -> None:
+        self.trees = dict(trees)
+
+    def add(self, name: str, tree: Phrase) -> None:
+        assert name not in self.trees
+        self.trees[name] = tree
+
+    def replace(self, name: str, tree: Phrase) -> None:
+        assert name in self.trees
+        self.trees[name] = tree
+
+
+ONE_TREE = "( (IP-MAT (NP-SBJ *con*) (VBDI kom-koma) (. .-.)) (ID A,.1))\n"
+FILES = ["", "(S (NN a) (VB b))\n", ONE_TREE, ONE_TREE.replace("kom-koma", "kom").replace(".-.", ".")]
+HARD_WORDS = [
+    "(",
+    ")",
+    "-LRB-",
+    "0",
+    "*",
+    "*-1",
+    "*T*-1",
+    "*pro*",
+    "*con*",
+    "*U*",
+    "*ICH*-2",
+    "1914-1918",
+    "well-known",
+]
+HARD_WORDS += [
+    "-",
+    "--",
+    "10 000",
+    "a\u2028b",
+    "a\x85",
+    "\xa0",
+    "a\rb",
+    "x\x0c",
+    "\ufeff",
+    "\ud800",
+    "\x00",
+    "\\/",
+    "ID",
+    "#",
+]
+HARD_TAGS = ["NN", "-NONE-", "ID", "CODE", "META", "-LRB-", "(", "N-D", "\ufeffN", "CD\u2028", "*", "0"]
+HARD_LABELS = [
+    "S",
+    "NP-SBJ",
+    "NP-SBJ-1",
+    "TOP",
+    "ID",
+    "CODE",
+    "VERSION",
+    "S=2",
+    "-NONE-",
+    "IP-MAT",
+    "X\ufeff",
+    "",
+    "S|T",
+]
+words = st.lists(st.sampled_from(HARD_WORDS) | st.text(min_size=1, max_size=4), min_size=1, max_size=4)
+TAGS = st.sampled_from(["NN", "VB"]) | st.sampled_from(HARD_TAGS) | st.text(min_size=1, max_size=2)
+LABELS = st.sampled_from(["S", "NP-SBJ"]) | st.sampled_from(HARD_LABELS) | st.text(max_size=2)
+
+
+@st.composite
+def trees_of(draw: st.DrawFn) -> Phrase:
+    parts = [Phrase(draw(TAGS), (word,)) for word in draw(words)]
+    for _ in range(draw(st.integers(0, 3))):
+        first = draw(st.integers(0, len(parts) - 1))
+        end = draw(st.integers(first + 1, len(parts)))
+        parts[first:end] = [Phrase(draw(LABELS), tuple(parts[first:end]))]
+    return Phrase(draw(LABELS), tuple(parts))
+
+
+def state_of(path: Path) -> tuple[bytes, bytes]:
+    return path.read_bytes() if path.exists() else b"", Path(f"{path}.history").read_bytes()
+
+
+@pytest.mark.usefixtures("without_parser")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+@given(st.sampled_from(FILES), st.lists(trees_of(), min_size=1, max_size=5), st.lists(LABELS, max_size=3), st.text())
+def test_what_is_accepted_is_read_at_every_later_start(
+    tmp_path_factory: pytest.TempPathFactory, before: str, trees: list[Phrase], labels: list[str], annotator: str
+) -> None:
+    path = tmp_path_factory.mktemp("project") / "trees.psd"
+    if before:
+        path.write_text(before, encoding="utf-8")
+    sentences = [list(tree.words()) for tree in trees]
+    wanted: dict[int, Phrase] = {}  # by the number of the tree in the file
+    n_before = int(bool(before))
+    relabelled = [Phrase(label, tree.children) for label, tree in zip(labels, trees, strict=False)]
+    for accepted in (trees, relabelled, [], []):
+        project = Project(path, sentences, annotator=annotator)
+        assert project.restored == 0 and project.n_done == n_before + len(wanted)
+        ours = [tuple(item.words) for item in project.items[n_before:]]
+        assert Counter(ours) == Counter(tuple(map(written, words)) for words in sentences)
+        assert all(project._tree(project.items[at]) == tree for at, tree in wanted.items())
+        for tree in accepted:
+            words = list(map(written, tree.words()))
+            places = [n_before + at for at, known in enumerate(ours) if list(known) == words]
+            at = next((at for at in places if project.items[at].number is None), places[0])
+            files = state_of(path)
+            try:
+                project.accept(at, tree)
+            except ValueError:
+                assert state_of(path) == files
+                continue
+            found = clean(as_read(tree), function_labels=True)
+            assert found is not None and list(found.words()) == words
+            place = project.items[at].number
+            assert place is not None
+            wanted[place] = found
+        project.close()
+    assert all(row["annotator"] == annotator for row in history_of(path))
+
+
+class Killed(BaseException):
+    """The process is killed: nothing that it does now reaches the disk."""
+
+
+class Disk:
+    """A disk whose n-th operation fails, or all from the n-th on; half of what is then written is written."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, failing: int, last: int, error: type[BaseException]) -> None:
+        self.n_calls = 0
+        self.failing = range(failing, last)
+        self.error = error
+        for name in ("write", "fsync", "ftruncate", "open"):
+            patch.setattr(os, name, self.wrapped(getattr(os, name)))
+        for name in ("replace", "unlink", "chmod"):
+            patch.setattr(Path, name, self.wrapped(getattr(Path, name)))
+        opened = self.wrapped(Path.open)
+
+        def open_part(path: Path, *given: Any, **named: Any) -> Any:
+            """Open a file to read, or one whose writing fails."""
+            return opened(path, *given, **named) if "xb" not in given else Part(opened(path, *given), self)
+
+        patch.setattr(Path, "open", open_part)
+
+    def wrapped(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        def try_it(*given: Any, **named: Any) -> Any:
+            self.n_calls += 1
+            if self.n_calls - 1 in self.failing:
+                if call.__name__ == "write":
+                    call(*given[:-1], bytes(given[-1])[: len(given[-1]) // 2])
+                raise self.error(errno.ENOSPC, "No space left on device")
+            return call(*given, **named)
+
+        return try_it
+
+
+class Part:
+    """A file that is being written."""
+
+    def __init__(self, file: Any, disk: Disk) -> None:
+        self.write = disk.wrapped(file.write)
+        self.flush = disk.wrapped(file.flush)
+        self.fileno = file.fileno
+        self.close = file.close
+
+    def __enter__(self) -> Part:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@pytest.mark.usefixtures("without_parser")
+@pytest.mark.parametrize(("later", "error"), [(1, OSError), (1 << 30, OSError), (1 << 30, Killed)])
+@pytest.mark.parametrize("at", [0, 20])
+def test_every_operation_on_the_disk_may_fail(path: Path, at: int, later: int, error: type[BaseException]) -> None:
+    """An accepted tree is everywhere, a failed one nowhere; what a killed process leaves, the next one completes."""
     tree = OTHER if at == 0 else TREES[20]
-    with monkeypatch.context() as patch:
-        patch.setattr(type(project.file), "save", lambda _: (_ for _ in ()).throw(OSError("the disk is full")))
-        with pytest.raises(OSError):
-            project.accept(at, tree)
-    project.close()
-    assert path.read_text(encoding="utf-8") == FILE
-    again = Project(path, WAITING)
-    assert again.restored == 1 and again.suggest(at)[0] == tree
-    again.close()
-    last = Project(path, WAITING)
-    assert last.restored == 0
-    last.close()
+    n_failed = 0
+    for failing in range(99):
+        path.write_text(FILE, encoding="utf-8")
+        Path(f"{path}.history").unlink(missing_ok=True)
+        project = Project(path, WAITING)
+        project.accept(1, TREES[1])
+        state = (project.n_done, dict(project.bench.trees), path.read_bytes())
+        with pytest.MonkeyPatch.context() as patch:
+            disk = Disk(patch, failing, failing + later, error)
+            try:
+                project.accept(at, tree)
+                is_accepted = True
+            except error:
+                is_accepted = False
+        if disk.n_calls <= failing:
+            break  # there was no further operation that could fail
+        n_failed += not is_accepted
+        if error is OSError:
+            if not is_accepted:
+                assert (project.n_done, dict(project.bench.trees), path.read_bytes()) == state
+            project.accept(21, TREES[21])
+            rows = [(row["sentence"], row["after"]) for row in history_of(path)]
+            ours = [(project.items[at].name, tree.bracketed())] * is_accepted
+            assert rows[1:] == [*ours, ("sentence 2", TREES[21].bracketed())]
+        project.close()
+        again = Project(path, WAITING)
+        found = list(parse_brackets(path.read_text(encoding="utf-8")))
+        assert again.n_done == len(found) == len(again.bench.trees) and len(again.items) == 26
+        assert (tree in found) >= is_accepted and again.restored <= (error is Killed)
+        if error is OSError:
+            assert (tree in found) == is_accepted
+        again.close()
+        last = Project(path, WAITING)
+        assert last.restored == 0 and list(parse_brackets(path.read_text(encoding="utf-8"))) == found
+        last.close()
+    assert n_failed >= 8 and is_accepted
 
 
 def test_a_project_begins_without_trees_and_trains_when_there_are_some(tmp_path: Path) -> None:
@@ -141,6 +379,106 @@ def test_damaged_files_are_refused_with_their_line_and_left_alone(path: Path, na
     path.write_text(FILE, encoding="utf-8")
     Path(f"{path}.history").write_text("")
     Project(path).close()  # the lock is free
+
+
+@pytest.mark.usefixtures("without_parser")
+def test_half_a_line_of_the_history_was_not_written(path: Path) -> None:
+    project = Project(path, WAITING)
+    project.accept(20, TREES[20])
+    project.close()
+    whole = project.history.read_bytes()
+    project.history.write_bytes(whole + b'{"time": "x", "ann')
+    again = Project(path, WAITING)
+    assert (again.n_done, again.restored, again.cut_off) == (21, 0, '{"time": "x", "ann')
+    assert again.history.read_bytes() == whole
+    again.close()
+
+
+@pytest.mark.usefixtures("without_parser")
+def test_all_trees_that_the_file_lacks_come_back_from_the_history(path: Path) -> None:
+    """A file as it was before any of the lines gets all later trees, whether they are new, changed, or equal."""
+    same = [WAITING[0]] * 3
+    project = Project(path, [*WAITING, *same])
+    accepted = [(20, TREES[20]), (0, OTHER), (21, TREES[21]), (0, TREES[0]), (26, TREES[20]), (27, TREES[20])]
+    states = [path.read_bytes()]
+    for at, tree in accepted:
+        project.accept(at, tree)
+        states.append(path.read_bytes())
+    project.close()
+    for number, state in enumerate(states):
+        path.write_bytes(state)
+        # TREES[0] was accepted in place of OTHER, in place of TREES[0], but then the file has other trees, too.
+        for restored in (len(accepted) - number, 0):
+            again = Project(path, [*WAITING, *same])
+            assert (again.restored, again.passed_over) == (restored, [])
+            assert [item.number for item in again.items].count(None) == 9 - 4
+            again.close()
+            assert path.read_bytes() == states[-1]
+
+
+@pytest.mark.usefixtures("without_parser")
+def test_trees_that_were_removed_by_hand_stay_away_and_the_last_one_is_not_doubled(path: Path) -> None:
+    project = Project(path, WAITING)
+    for at in (20, 21, 22):
+        project.accept(at, TREES[at])
+    project.close()
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([*lines[5:20], *lines[21:]]), encoding="utf-8")
+    for _ in range(2):
+        again = Project(path, WAITING)
+        assert (again.restored, len(again.file.trees)) == (0, 17)
+        again.close()
+
+
+@pytest.mark.usefixtures("without_parser")
+def test_a_tree_takes_the_place_only_of_the_one_that_was_shown(path: Path) -> None:
+    project = Project(path, WAITING)
+    waiting, old = project.version(20), project.version(0)
+    project.accept(20, TREES[20], waiting)
+    project.accept(0, OTHER, old)
+    files = state_of(path)
+    flat = Phrase("FLAT", tuple(TREES[20].preterminals()))
+    for at, tree, version in ((20, flat, waiting), (0, TREES[0], old)):
+        with pytest.raises(ChangedError, match="page"):
+            project.accept(at, tree, version)
+    assert state_of(path) == files
+    project.accept(20, TREES[20], waiting)  # as it is there already
+    project.accept(20, flat, project.version(20))
+    project.close()
+
+
+def test_one_window_of_sentences_is_ranked_and_chosen_from(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longest sentences stand behind the window, where nobody has ranked them."""
+    monkeypatch.setattr("spectral_latent.correction.project._WAITING", 3)
+    several = [*WAITING, WAITING[0] * 5, WAITING[1] * 6]
+    project = Project(path, several)
+    project.rank()
+    done = []
+    for _ in range(4):
+        window = [at for at, item in enumerate(project.items) if item.number is None][:3]
+        at = project.next(done[-1] if done else -1, "surest")
+        ranked = {at: len(project.items[at].words) / (1.0 + (project.items[at].errors or 0.0)) for at in window}
+        assert all(project.items[each].errors is not None for each in window)
+        assert at == max(window, key=lambda each: ranked[each])
+        done.append(at)
+        project.accept(at, Phrase("S", tuple(Phrase("NN", (word,)) for word in project.items[at].words)))
+    assert project.next(done[-1], "file") is not None
+    project.close()
+
+
+def test_suggestions_have_function_labels_if_the_file_has_them(path: Path) -> None:
+    def shown(trees: str, **options: Any) -> set[str]:
+        path.write_text(trees, encoding="utf-8")
+        project = Project(path, WAITING, **options)
+        labels = {node.label for node in project.suggest(20)[0].nodes() if isinstance(node, Phrase)}
+        project.close()
+        return {label for label in labels if "-SBJ" in label}
+
+    with_functions = FILE.replace("(S (NP ", "(S (NP-SBJ ")
+    assert with_functions != FILE
+    assert not shown(FILE)
+    assert shown(with_functions) == {"NP-SBJ"}
+    assert not shown(with_functions, functions=False)
 
 
 def test_agreement_is_that_of_hand(path: Path, tmp_path: Path) -> None:

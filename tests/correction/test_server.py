@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import socket
 import threading
+import urllib.error
 import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +23,17 @@ from tests.correction.conftest import BASE, TREES
 pytest.importorskip("flask")
 
 
+JSON = "application/json"
+
+
+def nested(depth: int, words: Sequence[str]) -> list[Any]:
+    """Write a tree of phrases over one another."""
+    tree: list[Any] = ["S", *(["NN", word] for word in words)]
+    for _ in range(depth):
+        tree = ["S", tree]
+    return tree
+
+
 def test_sentences_are_shown_and_trees_accepted(client: Any, project: Project) -> None:
     described = client.get("/api/project", **BASE).get_json()
     assert described["done"] == 20 and len(described["sentences"]) == 24
@@ -26,7 +42,9 @@ def test_sentences_are_shown_and_trees_accepted(client: Any, project: Project) -
     assert shown["words"] == list(TREES[20].words()) and not shown["done"]
     assert from_list(shown["tree"]) == project.suggest(20)[0]
     answer = client.post("/api/sentences/20", json={"tree": to_list(TREES[20])}, **BASE)
-    assert answer.status_code == 200 and answer.get_json() == {"done": 21}
+    assert answer.status_code == 200 and answer.get_json()["done"] == 21
+    again = client.get("/api/sentences/20", **BASE).get_json()
+    assert again["version"] == answer.get_json()["version"] != shown["version"]
     assert from_list(client.get("/api/sentences/20", **BASE).get_json()["tree"]) == TREES[20]
     assert b"<!doctype html>" in client.get("/", **BASE).data
 
@@ -41,7 +59,14 @@ def test_sentences_are_shown_and_trees_accepted(client: Any, project: Project) -
         ("get", "/api/sentences/99", {}, 404),
         ("get", "/api/sentences/-1", {}, 404),
         ("get", "/../trees.mrg", {}, 404),
+        ("get", "/api/sentences/" + "9" * 5000, {}, 404),
+        ("get", "/api/sentences/1e1", {}, 404),
+        ("get", "/api/sentences/²", {}, 404),
         ("get", "/api/next?after=x", {}, 400),
+        ("get", "/api/next?after=", {}, 400),
+        ("get", "/api/next?after=--1", {}, 400),
+        ("get", "/api/next?after=٣", {}, 400),
+        ("get", "/api/next?after=" + "9" * 5000, {}, 400),
         ("get", "/api/agreement", {}, 404),
         ("post", "/api/sentences/20", {"data": "tree=1"}, 415),
         ("post", "/api/sentences/20", {"data": "{", "content_type": "application/json"}, 400),
@@ -49,6 +74,19 @@ def test_sentences_are_shown_and_trees_accepted(client: Any, project: Project) -
         ("post", "/api/sentences/20", {"json": {"tree": ["S"]}}, 400),
         ("post", "/api/sentences/20", {"json": {"tree": ["S", ["(", "x"]]}}, 400),
         ("post", "/api/sentences/20", {"json": {"tree": to_list(TREES[3])}}, 400),
+        ("post", "/api/sentences/20", {"json": {"tree": to_list(TREES[20]), "version": 1}}, 400),
+        ("post", "/api/sentences/20", {"json": {"tree": to_list(TREES[20]), "version": "other"}}, 409),
+        ("post", "/api/sentences/20", {"data": '{"tree": ' + "9" * 5000 + "}", "content_type": JSON}, 400),
+        ("post", "/api/sentences/20", {"data": '{"tree": ' + "[" * 1500 + "]" * 1500 + "}", "content_type": JSON}, 400),
+        (
+            "post",
+            "/api/sentences/20",
+            {"data": '{"tree": ["S", 1, ' + "[" * 600 + "]" * 600 + "]}", "content_type": JSON},
+            400,
+        ),
+        ("post", "/api/sentences/20", {"data": "[" * 1000000, "content_type": JSON}, 400),
+        ("post", "/api/sentences/20", {"json": {"tree": ["S", ["\ud800", "x"]]}}, 400),
+        ("post", "/api/sentences/20", {"json": {"tree": nested(190, list(TREES[20].words()))}}, 200),
         ("post", "/api/sentences/99", {"json": {"tree": to_list(TREES[3])}}, 404),
         ("post", "/api/sentences/20", {"json": {"tree": "x" * (1 << 23)}}, 413),
         ("put", "/api/sentences/20", {"json": {}}, 405),
@@ -60,6 +98,8 @@ def test_other_requests_get_a_sentence_and_change_nothing(
     before = project.path.read_bytes()
     answer = getattr(client, method)(url, **(BASE | settings))
     assert answer.status_code == status
+    if status == 200:
+        return
     assert isinstance(answer.get_json()["error"], str)
     assert project.path.read_bytes() == before and project.n_done == 20
     assert not project.history.read_bytes()
@@ -83,7 +123,7 @@ def test_the_server_listens_on_the_loopback_address_and_tells_of_a_port_in_use(p
     thread.start()
     try:
         assert server.server_address[0] == "127.0.0.1"
-        with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/api/next", timeout=20) as answer:
+        with urllib.request.urlopen(server.address.replace("?", "api/next?"), timeout=20) as answer:
             assert answer.read() == b'{"number":20}\n'
     finally:
         server.shutdown()
@@ -94,6 +134,129 @@ def test_the_server_listens_on_the_loopback_address_and_tells_of_a_port_in_use(p
         taken.listen()
         with pytest.raises((OSError, SystemExit)):
             serve(project, taken.getsockname()[1])
+
+
+@pytest.fixture
+def served(project: Project) -> Iterator[Any]:
+    server = serve(project, 0, token="0123456789abcdef")
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "status"),
+    [
+        ("/", {}, 403),
+        ("/api/project", {}, 403),
+        ("/nothing", {}, 403),
+        ("/api/project?token=", {}, 403),
+        ("/api/project?token=0123456789abcdeF", {}, 403),
+        ("/api/project?token=%ff%f0", {}, 403),
+        ("/api/project", {"Authorization": "Bearer é"}, 403),
+        ("/api/project", {"Authorization": "0123456789abcdef"}, 403),
+        ("/api/project", {"Cookie": "token=0123456789abcdef"}, 403),
+        ("/?token=0123456789abcdef", {}, 200),
+        ("/api/project?token=0123456789abcdef", {}, 200),
+        ("/api/project", {"Authorization": "Bearer 0123456789abcdef"}, 200),
+        ("/api/project", {"Authorization": "token 0123456789abcdef"}, 200),
+    ],
+)
+def test_only_who_knows_the_token_is_answered(served: Any, path: str, header: dict[str, str], status: int) -> None:
+    request = urllib.request.Request(f"http://127.0.0.1:{served.server_port}{path}", headers=header)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert answer.status == status
+    except urllib.error.HTTPError as error:
+        with error:
+            assert error.code == status and b"token" in error.read()
+
+
+def test_tokens_are_random_or_named_and_long(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses = set()
+    for _ in range(2):
+        server = serve(project, 0)
+        addresses.add(server.address.partition("token=")[2])
+        server.server_close()
+    assert len(addresses) == 2 and min(map(len, addresses)) >= 32
+    monkeypatch.setenv("SPECTRAL_LATENT_TOKEN", "a-token-of-my-own")
+    server = serve(project, 0)
+    assert server.address.endswith("/?token=a-token-of-my-own")
+    server.server_close()
+    for bad in ("short", "sixteen letters &", "x" * 999):
+        monkeypatch.setenv("SPECTRAL_LATENT_TOKEN", bad)
+        with pytest.raises(ValueError, match="SPECTRAL_LATENT_TOKEN"):
+            serve(project, 0)
+
+
+def test_connections_that_send_nothing_are_few_and_stop_nobody(served: Any) -> None:
+    before = threading.active_count()
+    begun = [socket.create_connection(("127.0.0.1", served.server_port)) for _ in range(120)]
+    for each in begun:
+        with contextlib.suppress(OSError):
+            each.sendall(b"POST /api/sentences/1?token=0123456789abcdef HTTP/1.1\r\nContent-Length: 10\r\n")
+    with urllib.request.urlopen(served.address.replace("?", "api/next?"), timeout=60) as answer:
+        assert answer.read() == b'{"number":20}\n'
+    assert threading.active_count() - before <= 40
+    ended = 0
+    for each in begun:
+        each.settimeout(0.01)
+        with contextlib.suppress(TimeoutError):
+            ended += each.recv(1) == b""
+        each.close()
+    assert ended >= 80
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET /",
+        b"POST /api/sentences/1?token=0123456789abcdef HTTP/1.1\r\nHost: HOST\r\n"
+        b"Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+    ],
+)
+def test_a_request_that_does_not_arrive_is_ended(served: Any, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spectral_latent.correction.connections._SECONDS", 0.3)
+    host = f"127.0.0.1:{served.server_port}".encode()
+    with socket.create_connection(("127.0.0.1", served.server_port), timeout=30) as connection:
+        connection.sendall(sent.replace(b"HOST", host))
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+    assert not answer or b" 400 " in answer.partition(b"\r\n")[0]
+
+
+def test_a_disk_that_is_full_is_told_and_nothing_is_accepted(client: Any, project: Project) -> None:
+    def fail(_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(project.path))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(project.file), "save", fail)
+        answer = client.post("/api/sentences/20", json={"tree": to_list(TREES[20])}, **BASE)
+    assert answer.status_code == 507 and "not saved" in answer.get_json()["error"]
+    assert str(project.path) in answer.get_json()["error"] and "No space" in answer.get_json()["error"]
+    assert project.n_done == 20 and not project.history.read_bytes()
+    assert client.post("/api/sentences/20", json={"tree": to_list(TREES[20])}, **BASE).status_code == 200
+
+
+def test_what_is_shown_can_be_accepted_or_neither(tmp_path: Path) -> None:
+    """Trees with as many phrases within one another as can be sent; those with more are refused with a reason."""
+    path = tmp_path / "deep.mrg"
+    for depth, status in ((150, 200), (250, 400), (3000, 400)):
+        labels = ["NP", "VP"] * depth
+        path.write_text("".join(f"({label} " for label in labels[:depth]) + "(NN x)" + ")" * depth, encoding="utf-8")
+        project = Project(path)
+        client = create_app(project, 8017).test_client()
+        shown = client.get("/api/sentences/0", **BASE)
+        assert shown.status_code == status
+        if status == 200:
+            sent = {"tree": shown.get_json()["tree"], "version": shown.get_json()["version"]}
+            assert client.post("/api/sentences/0", json=sent, **BASE).status_code == 200
+        else:
+            assert "200" in shown.get_json()["error"]
+        project.close()
 
 
 @given(
