@@ -30,7 +30,8 @@ __all__ = [
     "written",
 ]
 
-_WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v", "_"))  # what brackets cannot hold
+# What neither brackets nor words can hold.
+_WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v\x1c\x1d\x1e\x85", "_"))
 
 
 class Phrase(NamedTuple):

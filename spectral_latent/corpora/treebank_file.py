@@ -194,7 +194,8 @@ class TreebankFile:
 def as_read(tree: Phrase) -> Phrase:
     """Return a tree as it comes back from its brackets, in which the word ( is -LRB-, and 10 000 is 10_000.
 
-    Raises ValueError for a tree that brackets do not give back, such as one with an empty label.
+    Raises ValueError for a tree that brackets do not give back, such as one with an empty label, and for labels and
+    words that models refuse.
 
     >>> as_read(Phrase("NP", (Phrase("(", ("(",)), Phrase("CD", ("10 000",)))))
     <Phrase: (NP (-LRB- -LRB-) (CD 10_000))>
@@ -203,6 +204,7 @@ def as_read(tree: Phrase) -> Phrase:
     found = [each for each, _ in raw_trees(_decoded(text, "the tree"), "the tree")]
     if len(found) != 1 or found[0].bracketed() != text:
         raise ValueError(f"{text:.80} is read as another tree; choose other labels")
+    found[0].check_names()
     return found[0]
 
 

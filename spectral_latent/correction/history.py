@@ -21,14 +21,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["BusyError", "Entry", "History"]
+__all__ = ["BusyError", "History", "HistoryLine"]
 
 
 class BusyError(RuntimeError):
     """Another process has the project."""
 
 
-class Entry(NamedTuple):
+class HistoryLine(NamedTuple):
     """A line of a history; see the module."""
 
     sentence: str
@@ -83,7 +83,7 @@ class History:
             os.ftruncate(self._file, self._end)
             os.fsync(self._file)
 
-    def append(self, entry: Entry, **others: str) -> None:
+    def append(self, entry: HistoryLine, **others: str) -> None:
         """Append a line, and wait until it is on the disk; if that fails, the history is as it was.
 
         others: the time and the annotator.
@@ -138,11 +138,13 @@ class History:
             self._file = -1
 
 
-def _entry(line: bytes, place: str) -> Entry:
+def _entry(line: bytes, place: str) -> HistoryLine:
     """Read a line.  Raises ValueError, which names the place, for one that is none of a history."""
     try:
         row: Any = json.loads(line)
-        entry = Entry(**{key: row[key] for key in Entry._fields if key in row or key not in Entry._field_defaults})
+        entry = HistoryLine(
+            **{key: row[key] for key in HistoryLine._fields if key in row or key not in HistoryLine._field_defaults}
+        )
         are_texts = all(
             isinstance(each, str | None) for each in (entry.before, entry.file_before, entry.file_after)
         ) and isinstance(entry.sentence + entry.after, str)

@@ -30,7 +30,7 @@ from spectral_latent.constituency.tree import list_constituents, written
 from spectral_latent.corpora import TreebankFile
 from spectral_latent.corpora.brackets import raw_trees
 from spectral_latent.corpora.treebank_file import as_read
-from spectral_latent.correction.history import BusyError, Entry, History
+from spectral_latent.correction.history import BusyError, History, HistoryLine
 from spectral_latent.evaluation import score_brackets
 
 __all__ = ["BusyError", "ChangedError", "Item", "Order", "Project"]
@@ -297,7 +297,9 @@ class Project:
                 file.replace(number := item.number, tree)
             digest = sha256(file.text.encode("utf-8")).hexdigest()
             self._log.append(
-                Entry(item.name, item.number, before and before.bracketed(), tree.bracketed(), self._digest, digest),
+                HistoryLine(
+                    item.name, item.number, before and before.bracketed(), tree.bracketed(), self._digest, digest
+                ),
                 time=datetime.now(UTC).isoformat(timespec="seconds"),
                 annotator=self.annotator,
             )

@@ -23,6 +23,7 @@ from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.corpora.treebank_file import as_read
 from spectral_latent.correction import BusyError, ChangedError, Project
 from spectral_latent.correction.project import kappa
+from spectral_latent.model import check_trees
 
 TREES = embedded_treebank(30)
 FILE = "".join(f"( {tree.bracketed()} )\n" for tree in TREES[:20])
@@ -138,13 +139,16 @@ class Untaught:
 
     def __init__(self, trees: Mapping[str, Phrase]) -> None:
         self.trees = dict(trees)
+        check_trees(list(trees.values()), Phrase)
 
     def add(self, name: str, tree: Phrase) -> None:
         assert name not in self.trees
+        check_trees([tree], Phrase)
         self.trees[name] = tree
 
     def replace(self, name: str, tree: Phrase) -> None:
         assert name in self.trees
+        check_trees([tree], Phrase)
         self.trees[name] = tree
 
 
