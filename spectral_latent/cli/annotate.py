@@ -77,7 +77,8 @@ def annotate(
     console = Console(quiet)
     sentences: list[list[str]] = []
     if file is not None:
-        sentences = [each.words for each in read_sentences(file, form, Tokenisation(frozenset()), console).sentences]
+        given = read_sentences(file, form, Tokenisation(frozenset()), console).without_tags(console)
+        sentences = [each.words for each in given.sentences]
     try:
         project = Project(trees, sentences, preset_of(preset), annotator, functions)
     except (BusyError, ValueError) as error:

@@ -26,6 +26,7 @@ from spectral_latent.cli.pictures import write_picture
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
+    from spectral_latent.tasks.inputs import InputSentence
 
 __all__ = ["parse"]
 
@@ -85,7 +86,8 @@ def parse(
     """Parse the sentences of FILE or of standard input.
 
     FILE has a tokenised sentence on each line, or another format of docs/guide/command_line.md; raw text needs --text.
-    A constituency parser prints a tree in brackets for each sentence, a dependency parser CoNLL-U.
+    A constituency parser prints a tree in brackets for each sentence, a dependency parser CoNLL-U.  Tags that FILE has
+    are obeyed.
 
     \b
     Examples:
@@ -111,13 +113,23 @@ def parse(
         raise click.UsageError(
             f"--confidence is for dependency parsers, and {model} is not one; --json has the probability of a tree"
         )
-    assert kind.partial and kind.write and kind.trees  # of all parsers
+    assert kind.partial and kind.write and kind.trees and kind.known  # of all parsers
     if is_partial:
         console.awaits(file, FORMATS[kind.trees].awaited)
         given = kind.partial(file, parser, not non_projective, form)
     else:
         console.awaits(file, FORMATS[form or "tokens"].awaited)
         given = read_sentences(file, form, parser.tokenisation, console)
+    unknown_tags: Counter[str] = Counter()
+    with_tags = kind.known
+
+    def with_known_tags(sentence: InputSentence) -> InputSentence:
+        """Take the tags of a sentence, and count those that the parser does not know."""
+        found = with_tags(sentence, parser)
+        unknown_tags.update(found.unknown)
+        return found
+
+    given = given.map(with_known_tags)
     # The writer of a pipe may wait for the answer to a line before it writes the next line.
     one_by_one = wanted.jobs == 1 and not is_partial and is_pipe(file)
     scored = n_best is not None or wanted.form != "text" or page is not None or picture is not None
@@ -135,8 +147,8 @@ def parse(
             with results(page) as write_page:
                 write_page(page_of_sentences(title, drawn))
         console.message(f"{page or picture}: written")
+        warn_of_unknown_tags(parser, unknown_tags, console)
         return
-    unknown_tags: Counter[str] = Counter()
     column = parser.options.tags if is_dependency else None
     write = partial(kind.write, form=wanted.form, given=given.form, column=column, is_list=n_best is not None)
     # Comments after the last sentence stay in CoNLL-U.
@@ -144,8 +156,6 @@ def parse(
     try:
         with wanted.answers(given, console) as answers:
             for sentence, text, is_fallback in console.beside_output.bar(ask(sentences, write=write), "Parsing"):
-                if is_dependency:
-                    unknown_tags.update(parser.unknown_tags(sentence.sentence))
                 answers.add(sentence, text, is_fallback)
     finally:
         warn_of_unknown_tags(parser, unknown_tags, console)

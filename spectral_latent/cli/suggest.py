@@ -55,7 +55,8 @@ def suggest(
     console = Console(quiet)
     parser = load_model(model, "constituency")
     console.awaits(file, FORMATS[form or "tokens"].awaited)
-    sentences = [each for each in read_sentences(file, form, parser.tokenisation, console).sentences if each.words]
+    given = read_sentences(file, form, parser.tokenisation, console).without_tags(console)
+    sentences = [each for each in given.sentences if each.words]
     found = list(zip(sentences, suggest_trees(parser, [each.words for each in sentences]), strict=True))
     if rank is not None:
         name = "expected_errors" if rank == "errors" else rank

@@ -54,6 +54,8 @@ def surprisal(
     reader, tokenisation = load_of_prefixes(model)
     console.awaits(file, FORMATS[form or "tokens"].awaited)
     given = read_sentences(file, form, tokenisation, console)
+    if reader.kind != "dependency":
+        given = given.without_tags(console)
     parts = train_without_groups(model, errors, groups, wanted.jobs, console) if errors else []
     head = table_row((*SURPRISAL_COLUMNS, *["error"] * bool(errors)))
     fewer = 0

@@ -131,6 +131,29 @@ class PhraseConstraints:
                 )
         return replace(self, brackets=brackets, forbidden=forbidden, tags=tag_of)
 
+    def without_unknown(self, labels: frozenset[str], tags: frozenset[str]) -> tuple[PhraseConstraints, list[str]]:
+        """Leave out the tags of words that no grammar has, and brackets over single words whose names no grammar has.
+
+        Also returns these names.  A bracket over a single word with an unknown name may be a tag or a constituent.
+
+        labels: the labels of constituents.
+        tags: the tags of words.
+
+        >>> known, names = PhraseConstraints([(0, 1, "GW"), (0, 2, "NP")]).without_unknown({"NP"}, {"NN"})
+        >>> known.brackets, names
+        ((Bracket(first=0, end=2, label='NP'),), ['GW'])
+        """
+        unknown = [tag for tag in self.tags.values() if tag not in tags]
+        brackets = []
+        for bracket in self.required:
+            is_known = bracket.label is None or bracket.label in tags or base_label(bracket.label) in labels
+            if is_known or bracket.end - bracket.first > 1:
+                brackets.append(bracket)
+            else:
+                unknown.append(str(bracket.label))
+        kept = {word: tag for word, tag in self.tags.items() if tag in tags}
+        return replace(self, brackets=brackets, tags=kept), unknown
+
     def check(self, n_words: int, labels: frozenset[str], tags: frozenset[str]) -> None:
         """Raise ValueError if the constraints are beyond a sentence, or name a label or a tag that no grammar has.
 

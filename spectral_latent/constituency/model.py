@@ -246,6 +246,23 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         """The labels in the chains of all members."""
         return ChainLabels(self._chains[0])
 
+    @property
+    def tags(self) -> list[str]:
+        """The tags of words that the grammars have."""
+        return list(dict.fromkeys(tag for member in self.members for tag in member.tags))
+
+    def _names(self) -> tuple[frozenset[str], frozenset[str]]:
+        """List the labels of constituents and the tags of words."""
+        tags = frozenset(self.tags)
+        return frozenset(label for chain in self._chains[0] for label in chain) - tags, tags
+
+    def known(self, constraints: PhraseConstraints) -> tuple[PhraseConstraints, list[str]]:
+        """Leave out of constraints the tags that no grammar has, which `checked` refuses; also return these tags.
+
+        A bracket over a single word with an unknown name counts as a tag.
+        """
+        return constraints.without_unknown(*self._names())
+
     def checked(self, words: Sequence[str], constraints: PhraseConstraints) -> PhraseConstraints:
         """Check constraints, and turn their brackets over tags into tags.
 
@@ -257,10 +274,9 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         check_kind(constraints, PhraseConstraints)
         if constraints == ANY_TREE:
             return constraints
-        tags = frozenset(tag for member in self.members for tag in member.tags)
-        labels = frozenset(label for chain in self._chains[0] for label in chain)
+        labels, tags = self._names()
         constraints = constraints.with_tags_apart(tags)
-        constraints.check(len(words), labels - tags, tags)
+        constraints.check(len(words), labels, tags)
         return constraints
 
     def charts(self, sentences: Sequence[PartialPhrase]) -> list[Charts]:

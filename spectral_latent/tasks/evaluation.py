@@ -188,16 +188,17 @@ def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
     return given._with_perplexity(figures, parser, gold, [len(sentence.forms) for sentence in gold])
 
 
-def warn_of_unknown_tags(parser: DependencyModel, unknown: Counter[str], watch: Watch) -> None:
+def warn_of_unknown_tags(parser: ConstituencyModel | DependencyModel, unknown: Counter[str], watch: Watch) -> None:
     """Give a warning if words have tags that a parser does not know."""
     if unknown:
         from spectral_latent._options import counted
 
         own = ", ".join(parser.tags[:_NAMED])
         names = ", ".join(name for name, _ in unknown.most_common(_NAMED))
+        column = f"{parser.options.tags} " if parser.kind == "dependency" else ""
         watch.message(
             f"Warning: the parser does not know the tags of {counted(unknown.total(), 'word')}, such as {names}, and "
-            f"does not use them; it learned {parser.options.tags} tags such as {own}"
+            f"leaves them open; it learned {column}tags such as {own}"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import chain, count
 from pathlib import Path
@@ -32,6 +32,8 @@ __all__ = [
     "read_sentences",
     "read_text",
     "source_name",
+    "with_phrase_tags",
+    "with_sentence_tags",
 ]
 
 NumberedLine: TypeAlias = tuple[int, str]  # the number of a line, and its text with its end
@@ -88,6 +90,7 @@ class InputSentence(NamedTuple):
     tokens: the words as they stand in raw text; none in other formats.
     name: the name in the row or the comments of the sentence; empty if there is none.
     constraints: the known parts of the tree, as the parser takes them; None if no part is known.
+    unknown: the tags that the parser does not know, which are left open.
     """
 
     sentence: DependencySentence
@@ -97,6 +100,7 @@ class InputSentence(NamedTuple):
     tokens: tuple[Token, ...] = ()
     name: str = ""
     constraints: Any = None
+    unknown: tuple[str, ...] = ()
 
     @property
     def sent_id(self) -> str:
@@ -156,6 +160,24 @@ class Input(NamedTuple):
     def sentences(self) -> Iterator[InputSentence]:
         """Return all sentences; comments after the last sentence of a table are left out."""
         return (each for each in self.parts if each.is_whole)
+
+    def map(self, change: Callable[[InputSentence], InputSentence]) -> Input:
+        """Change each sentence as it is read."""
+        return self._replace(batches=(map(change, batch) for batch in self.batches))
+
+    def without_tags(self, watch: Watch) -> Input:
+        """Return the input, and say once that its tags are not used if it has some."""
+        is_told = False
+
+        def look_at(sentence: InputSentence) -> InputSentence:
+            """Tell of the first sentence with tags."""
+            nonlocal is_told
+            if not is_told and _tags_of(sentence):
+                is_told = True
+                watch.message(f"The tags of {self.source} are not used: this command takes the words alone")
+            return sentence
+
+        return self.map(look_at)
 
     @property
     def unit(self) -> str:
@@ -448,6 +470,33 @@ def _has_word(line: str) -> bool:
     return bool(line.strip(" \t\r\n")) and not line.startswith("#")
 
 
+def _tags_of(sentence: InputSentence) -> dict[int, str]:
+    """Return the tags of a sentence by the numbers of words from 0: XPOS, or UPOS if no word has XPOS."""
+    from spectral_latent.dependency.tree import BLANK
+
+    columns = (sentence.sentence.xpos, sentence.sentence.upos)
+    found = ({word: tag for word, tag in enumerate(column) if tag != BLANK} for column in columns)
+    return next(filter(None, found), {})
+
+
+def with_phrase_tags(sentence: InputSentence, model: ConstituencyModel) -> InputSentence:
+    """Require the tags that a sentence has; those that the parser does not know are left open, and listed."""
+    from spectral_latent.constituency import PhraseConstraints
+
+    given = sentence.constraints
+    if given is None:
+        if not (tags := _tags_of(sentence)):
+            return sentence
+        given = PhraseConstraints(tags=tags)
+    constraints, unknown = model.known(given)
+    return sentence._replace(constraints=constraints, unknown=(*sentence.unknown, *unknown))
+
+
+def with_sentence_tags(sentence: InputSentence, model: DependencyModel) -> InputSentence:
+    """List the tags of a sentence that the parser does not know, and therefore leaves open."""
+    return sentence._replace(unknown=tuple(model.unknown_tags(sentence.sentence)))
+
+
 def partial_trees(file: str, model: ConstituencyModel, projective: bool, form: Format | None = None) -> Input:
     """Read sentences with brackets around some of their words, and check them all.
 
@@ -461,11 +510,12 @@ def partial_trees(file: str, model: ConstituencyModel, projective: bool, form: F
     text, source = read_text(file, "brackets", form=form)
     sentences = []
     for number, (line, tree) in enumerate(parse_partial_with_lines(text, source), start=1):
+        whole = InputSentence(DependencySentence.of(tree.sentence), number, constraints=tree.constraints)
+        sentences.append(with_phrase_tags(whole, model))
         try:
-            model.checked(tree.sentence, tree.constraints)
+            model.checked(tree.sentence, sentences[-1].constraints)
         except ValueError as error:
             raise Line(source, line).error(str(error)) from None
-        sentences.append(InputSentence(DependencySentence.of(tree.sentence), number, constraints=tree.constraints))
     return Input(source, "brackets", iter([sentences]))
 
 

@@ -17,7 +17,14 @@ from spectral_latent.tasks.evaluation import (
     evaluate_states,
     evaluate_tags,
 )
-from spectral_latent.tasks.inputs import Input, InputSentence, partial_sentences, partial_trees
+from spectral_latent.tasks.inputs import (
+    Input,
+    InputSentence,
+    partial_sentences,
+    partial_trees,
+    with_phrase_tags,
+    with_sentence_tags,
+)
 from spectral_latent.tasks.taggers import LoadedTagger
 from spectral_latent.tasks.training import train_anchors, train_constituency, train_dependency, train_tagger
 from spectral_latent.tasks.writing import (
@@ -79,6 +86,7 @@ class Kind(NamedTuple):
     train: the function that trains.
     first: the command to try first with a model.
     trees: the format of its trees.
+    known: the function that takes the tags of a sentence, and lists those that a parser does not know.
     item: the function from a sentence of an input to a sentence as the model takes it.
     partial: the reader of sentences whose trees are partly known.
     write: the writer of the trees of a sentence.
@@ -95,6 +103,7 @@ class Kind(NamedTuple):
     train: Callable[..., Any] | None = None
     first: str = ""
     trees: Literal["brackets", "conllu"] | None = None
+    known: Callable[[InputSentence, Any], InputSentence] | None = None
     item: Callable[[InputSentence], Any] = given_words
     partial: Callable[..., Input] | None = None
     write: Callable[..., str] | None = None
@@ -116,6 +125,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             train=train_constituency,
             first=f"{_ECHO} parse {{}}",
             trees="brackets",
+            known=with_phrase_tags,
             partial=partial_trees,
             write=phrase_text,
             to_score=phrases_to_score,
@@ -130,6 +140,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             train=train_dependency,
             first=f"{_ECHO} parse {{}}",
             trees="conllu",
+            known=with_sentence_tags,
             item=given_sentence,
             partial=partial_sentences,
             write=conllu_text,

@@ -1,14 +1,16 @@
 """`spectral-latent parse --partial`: what is known of each tree comes with the sentences."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spectral_latent.constituency import ConstituencyModel
-from spectral_latent.corpora import parse_conllu, parse_partial
+from spectral_latent.constituency import ConstituencyModel, PhraseConstraints
+from spectral_latent.corpora import parse_brackets, parse_conllu, parse_partial
 from spectral_latent.dependency import DependencyConstraints, DependencyModel, DependencySentence
+from spectral_latent.model import Partial
 
 Run = Callable[..., Any]
 
@@ -37,6 +39,47 @@ def test_brackets(run: Run, model: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert run("parse", model, tmp_path / "text", "--partial", "--html", page).exit_code == 0
     assert page.read_text().count("<svg") == 3
+
+
+def test_tags_that_are_given_are_obeyed(run: Run, model: Path, tmp_path: Path) -> None:
+    """In all formats that have tags, as by constraints in Python; unknown ones are left open, and counted."""
+    parser = ConstituencyModel.load(model)
+    words, own = ["The", "dogs", "see", "it", "."], ["DT", "NNS", "VBP", "PRP", "."]
+    rows = [(word, tag) for word, tag in zip(words, own, strict=True)]
+    for at, tag in ((1, "NN"), (1, "VBD"), (3, "NNS"), (2, "GW"), (0, "NP")):
+        rows[at] = (words[at], tag)
+        tags = {word: each for word, (_, each) in enumerate(rows) if each in parser.tags}
+        (expected,) = parser.parse_all([Partial(tuple(words), PhraseConstraints(tags=tags))])
+        for ending, text in (
+            ("tagged", " ".join(map("/".join, rows)) + "\n"),
+            ("mrg", f"(X {' '.join(f'({tag} {word})' for word, tag in rows)})"),
+            (
+                "conllu",
+                "".join(f"{n}\t{word}\t_\tX\t{tag}" + 5 * "\t_" + "\n" for n, (word, tag) in enumerate(rows, 1)),
+            ),
+            ("jsonl", json.dumps({"words": words, "tags": [tag for _, tag in rows]})),
+        ):
+            (tmp_path / f"a.{ending}").write_text(text)
+            result = run("parse", model, tmp_path / f"a.{ending}")
+            (tree,) = parse_brackets(result.stdout)
+            assert tree == expected[0].tree
+            assert [leaf.label for leaf in tree.preterminals()][at] == tag or tag not in parser.tags
+            if tag in parser.tags:
+                assert result.stderr.count("does not know") == (len(tags) < len(words))
+            else:
+                assert f"such as {tag}" in result.stderr or "GW" in result.stderr
+            for command in ("surprisal", "suggest"):
+                assert "tags" in run(command, model, tmp_path / f"a.{ending}").stderr
+
+
+def test_an_unknown_tag_is_left_open_and_counted(run: Run, model: Path) -> None:
+    bare = run("parse", model, "--partial", stdin="They see it .\nThe dogs see it .\n")
+    found = run("parse", model, "--partial", stdin="They (GW see) it .\nThe (NP-SBJ (GW dogs)) (HYPH see) it .\n")
+    assert (bare.exit_code, found.exit_code) == (0, 0)
+    assert found.stdout.splitlines()[0] == bare.stdout.splitlines()[0]
+    assert "(NP (NNS dogs))" in found.stdout
+    (warning,) = found.stderr.splitlines()
+    assert "3 words, such as GW, HYPH" in warning and "DT" in warning
 
 
 def test_a_forbidden_bracket_is_in_no_tree(run: Run, model: Path) -> None:
@@ -69,7 +112,7 @@ def test_heads_and_relations(run: Run, dependencies: Path, tmp_path: Path) -> No
     ("text", "message"),
     [
         ("They left .\n\nThey (VB left .", "standard input, line 3: a bracket that opens in this sentence"),
-        ("They left .\n(XP They) left .", "standard input, line 2: the parser has no label 'XP'; its labels are"),
+        ("They left .\n(XP They left) .", "standard input, line 2: the parser has no label 'XP'; its labels are"),
         ("They\n(NP (!NP They)) left", "standard input, line 2: the bracket (0, 1, 'NP') is required and forbidden"),
         (
             "(! They left .)",

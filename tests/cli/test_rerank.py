@@ -11,7 +11,7 @@ import pytest
 from spectral_latent.cli.options import CANDIDATES
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
-from spectral_latent.corpora.nbest import NBestFormat, read_nbest
+from spectral_latent.corpora.nbest import NBestFormat, parse_nbest, read_nbest
 from spectral_latent.corpora.nbest_output import write_nbest
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.evaluation import GoldTree, score_brackets
@@ -320,3 +320,26 @@ def test_options_of_parse_that_need_a_reranker(run: Run, phrases: Files, depende
     assert run("parse", phrases.model, "--candidates", "3").exit_code == 2
     assert run("parse", phrases.model, "--model", phrases.model).exit_code == 2
     assert run("parse", dependencies.model, "--non-projective", "--rerank", dependencies.reranker).exit_code == 2
+
+
+def test_folds_learn_from_trees_with_one_root(run: Run, dependencies: Files, tmp_path: Path) -> None:
+    """A parser parses the words of a tree with two roots, but does not learn from it."""
+    two = tmp_path / "two.conllu"
+    torn = DependencySentence.of(["dogs", "see"], ["NNS", "VBP"]).with_heads((0, 0))
+    two.write_text(dependencies.gold.read_text() + to_conllu(torn))
+    whole = run("rerank", "lists", dependencies.model, two, "-q")
+    assert (whole.exit_code, len(list(parse_nbest(whole.stdout)))) == (0, 9)
+    folded = run("rerank", "lists", dependencies.model, two, "--folds", "2", "-q")
+    assert (folded.exit_code, folded.stdout) == (1, "")
+    assert "two.conllu, sentence 9, line 50: the words 1 'dogs', 2 'see' have the HEAD 0" in folded.stderr
+
+
+def test_the_format_of_lists_may_be_given(run: Run, phrases: Files, tmp_path: Path) -> None:
+    lists = tmp_path / "lists"
+    lists.write_text("nan\t(NN run)\n")
+    given = ("rerank", "apply", phrases.reranker, lists, "--model", phrases.model)
+    for options, is_guess in (((), True), (("--format", "trees"), False)):
+        found = run(*given, *options)
+        assert (found.exit_code, "line 1: the score 'nan' is not a number" in found.stderr) == (1, True)
+        assert ("--format" in found.stderr) == is_guess
+    assert "line 1" in run(*given, "--format", "bllip").stderr
