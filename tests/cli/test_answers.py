@@ -11,6 +11,8 @@ from typing import Any
 import joblib
 import pytest
 
+from spectral_latent.corpora import parse_brackets
+
 Run = Callable[..., Any]
 
 SUBJECTS = ("They", "The dogs", "Cats with tails", "Cats with dogs", "The old house")
@@ -42,7 +44,7 @@ def sentences(tmp_path: Path) -> Path:
 def test_rows_have_names_and_words_or_text(run: Run, model: Path, tagger: Path) -> None:
     rows = [
         {"id": 7, "words": ["They", "see", "it", "."]},
-        {"sent_id": "a b", "tokens": ["They", "left"], "tags": ["PRP", "VBD"], "other": None},
+        {"sent_id": "a b", "tokens": ["They", "left", "it", "."], "tags": ["PRP", "VBD", "PRP", "."], "other": None},
         {"text": "They see it. They\nleft."},
         {"words": []},
     ]
@@ -50,7 +52,7 @@ def test_rows_have_names_and_words_or_text(run: Run, model: Path, tagger: Path) 
     found = [json.loads(line) for line in run("parse", model, "--json", stdin=text).stdout.splitlines()]
     assert [each["sent_id"] for each in found] == ["7", "a b", "3.1", "3.2", "4"]
     assert run("parse", model, stdin=text).stdout == (
-        run("parse", model, stdin="They see it .\nThey left\nThey see it .\nThey left .\n\n").stdout
+        run("parse", model, stdin="They see it .\nThey left it .\nThey see it .\nThey left .\n\n").stdout
     )
     tagged = [json.loads(line) for line in run("tag", tagger, "--json", stdin=text).stdout.splitlines()]
     assert [each["sent_id"] for each in tagged] == ["7", "a b", "3.1", "3.2", "4"]
@@ -67,13 +69,16 @@ def test_names_of_rows_are_those_of_trees(run: Run, parser: Path) -> None:
 
 
 def test_tagged_rows_are_parsed(run: Run, model: Path, tagger: Path, sentences: Path, tmp_path: Path) -> None:
-    """What `tag` writes, `parse` reads, compressed or not."""
+    """What `tag` writes, `parse` reads, compressed or not, and obeys."""
     tagged, trees = tmp_path / "tagged.jsonl.gz", tmp_path / "trees.jsonl"
     assert run("tag", tagger, sentences, "-o", tagged, "-q").exit_code == 0
     rows = [json.loads(line) for line in gzip.decompress(tagged.read_bytes()).splitlines()]
     assert [row["words"] for row in rows] == [line.split() for line in sentences.read_text().splitlines()]
     assert run("parse", model, tagged, "-o", trees, "-q").exit_code == 0
-    assert trees.read_text() == run("parse", model, sentences, "--json").stdout
+    for row, line in zip(rows, trees.read_text().splitlines(), strict=True):
+        for candidate in json.loads(line)["candidates"]:
+            leaves = list(next(parse_brackets(candidate["tree"])).preterminals())
+            assert [(leaf.label, leaf.children[0]) for leaf in leaves] == [*zip(row["tags"], row["words"], strict=True)]
 
 
 NOT_ROWS = {

@@ -164,11 +164,12 @@ def _contents(folder: Path) -> dict[Path, bytes]:
 
 @pytest.mark.parametrize("kind", ["wsj", "tagger", "deps"])
 def test_inputs_that_know_themselves(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Tables and words with tags are not taken for words, from a file or a pipe; nothing is said."""
+    """Tables and words with tags are not taken for words, from a file or a pipe; nothing is said of the format."""
     monkeypatch.chdir(folder)
     command = "tag" if kind == "tagger" else "parse"
     for text in (TABLE, "They/PRON see/VERB\n"):
         result = run(command, kind, stdin=text)
-        assert (result.exit_code, result.stderr) == (0, "")
+        assert (result.exit_code, "--format" in result.stderr) == (0, False)
+        assert result.stderr == "" or kind == "wsj"  # to whose grammar these tags are new
         assert "PRON" not in re.sub("PRON[\t\n ]", "", result.stdout)  # no such word
         assert "#" not in result.stdout or kind == "deps"
