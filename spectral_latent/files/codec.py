@@ -53,6 +53,7 @@ __all__ = [
     "Shares",
     "Sorted",
     "Text",
+    "UnknownKindError",
     "array_fault",
     "plain",
     "read",
@@ -65,6 +66,10 @@ Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arra
 _T = TypeVar("_T")
 _Other = TypeVar("_Other")
 _DEEPEST = 20  # the deepest nesting of a name
+
+
+class UnknownKindError(ValueError):
+    """An error for a model whose options have a class that is not imported, such as an estimator of the user's own."""
 
 
 class Distinct(Limit):
@@ -391,6 +396,8 @@ def _make(prefix: str, make: Callable[[], Any]) -> Any:
     """Make an object; an error names the object."""
     try:
         return make()
+    except UnknownKindError:
+        raise
     except (ValueError, IndexError) as error:
         if not prefix:
             raise
@@ -431,6 +438,8 @@ def _plain_value(field: _Field, at: str, value: Any, sizes: dict[str, int]) -> A
         return None
     try:
         made = accept(value, declared, _from_json)
+    except UnknownKindError:
+        raise
     except (TypeError, ValueError, OverflowError) as error:
         because = f" ({error})" if str(error) else ""
         raise ValueError(f"the setting {at} must be {describe(declared)}{because}") from None
@@ -512,7 +521,10 @@ def _options_of(cls: type[Options], values: Any) -> Options:
         kind = str(values.pop("kind", None))
         found = cls.kinds.get(kind, Options)
         if not issubclass(found, cls) or isabstract(found):
-            raise ValueError(f"{kind!r} is no {cls.__name__} that is known here; import its module first")
+            raise UnknownKindError(
+                f"{kind!r} is no {cls.__name__} of the library; if it is your own, import its module before you load "
+                "the model, in Python"
+            )
         cls = found
     declared = field_types(cls)
     if wrong := sorted(set(values) ^ set(declared) - (cls.later - set(values))):

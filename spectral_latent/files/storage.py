@@ -46,7 +46,7 @@ from safetensors.numpy import save
 from spectral_latent._options import Count, checked
 from spectral_latent._texts import printable
 from spectral_latent._version import __version__
-from spectral_latent.files.codec import Contents
+from spectral_latent.files.codec import Contents, UnknownKindError
 from spectral_latent.ready import find_model, missing_model
 
 __all__ = [
@@ -422,7 +422,7 @@ def open_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     contents = load_model(path, kind, max_bytes)
     try:
         yield contents
-    except ModelFileError as error:
+    except (ModelFileError, UnknownKindError) as error:
         raise ModelFileError(f"{path}: {error}") from None
     except _DAMAGE as error:
         raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None

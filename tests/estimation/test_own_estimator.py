@@ -81,5 +81,7 @@ def test_files_of_an_unknown_estimator_are_refused(tmp_path: Path, monkeypatch: 
     MODELS["graphs"](OWN).save(tmp_path / "model")
     known: dict[str, type[Options]] = {name: kind for name, kind in Estimator.kinds.items() if kind is not BestOfRandom}
     monkeypatch.setattr(Estimator, "kinds", known)
-    with pytest.raises(ModelFileError, match="'BestOfRandom' is no Estimator that is known here"):
+    with pytest.raises(ModelFileError, match="'BestOfRandom' is no Estimator of the library") as error:
         load(tmp_path / "model")
+    assert "import its module" in str(error.value)
+    assert "damaged" not in str(error.value) and "train it again" not in str(error.value)
