@@ -119,7 +119,7 @@ class TreebankFile:
         Raises ValueError if the file would be read with another tree; nothing is changed.
         """
         tree = as_read(tree)
-        *before, rest = self._pieces
+        *before, _ = self._pieces
         gap = ("\n\n" if self._markup.is_historical else "\n") if before else ""
         is_long = any("\n" in piece.strip() for piece in before)
         identifier = (Phrase("ID", (name,)),) if self._markup.is_historical and name else ()
@@ -132,7 +132,6 @@ class TreebankFile:
                 break
         else:
             self._put(len(self._raw), written[-1], tree)
-        self._pieces[len(self._raw) :] = [rest if rest.strip() or before else "\n"]
         return len(self._raw) - 1
 
     def _with_own_lemmas(self, tree: Phrase) -> Iterator[Phrase]:
@@ -159,31 +158,38 @@ class TreebankFile:
             yield rewritten(tree, always=True)
 
     def _put(self, number: int, piece: str, tree: Phrase) -> None:
-        """Take the text of a tree, if it is read as the tree by whoever reads the file next.
+        """Take the text of a tree, if whoever reads the file next will read this tree, and all others as they are.
 
         Raises ValueError otherwise, and changes nothing.
         """
-        read = [each for each, _ in raw_trees(_decoded(piece, self.path), self.path)]
-        markup = Markup.of([*self._raw[:number], *read, *self._raw[number + 1 :]])
-        plain = markup.remove(read[0], Changes()) if len(read) == 1 and markup == self._markup else None
+        is_new = number == len(self.trees)
+        rest = self._pieces[number:] if is_new else self._pieces[number + 1 :]
+        if is_new and not number and not "".join(rest):
+            rest = ["\n"]  # the end of the first tree of a file
+        text = "".join([*self._pieces[:number], piece, *rest])
+        read = TreebankFile(self.path, _decoded(text, self.path))
         wanted = list(tree.words())
+        plain = read.trees[number] if number < len(read.trees) else None
         found = [] if plain is None else [word for _, word in tagged_words(plain)]
-        if plain is None or found != wanted or not _is_same(plain, tree):
+        others = [*self.trees[:number], plain, *self.trees[number + 1 :]]
+        if plain is None or found != wanted or not _is_same(plain, tree) or read.trees != others:
             lost = [f"{leaf.bracketed():.60}" for leaf in tree.preterminals() if leaf.children[0] not in found]
             raise ValueError(
                 f"this tree would be read from {self.path} as another one"
                 + (f", without the words of {', '.join(lost[:3])}" if lost else "")
                 + "; choose other labels, or write the words in another way"
             )
-        self._pieces[number : number + 1] = [piece]
-        self._raw[number : number + 1] = read
-        self.trees[number : number + 1] = [plain]
+        self._take(read)
+
+    def _take(self, other: TreebankFile) -> None:
+        """Take the content of another file, whose later changes leave this one as it is."""
+        self._pieces, self._raw, self.trees = [*other._pieces], [*other._raw], [*other.trees]
+        self._markup = other._markup
 
     def copy(self) -> TreebankFile:
         """Return the same file, whose changes leave this one as it is."""
         other = TreebankFile(self.path, "")
-        other._pieces, other._raw, other.trees = [*self._pieces], [*self._raw], [*self.trees]
-        other._markup = self._markup
+        other._take(self)
         return other
 
     def save(self) -> None:

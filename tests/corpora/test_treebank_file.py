@@ -110,6 +110,20 @@ def test_trees_are_added_and_saved(tmp_path: Path) -> None:
     assert file.text.startswith(historical().rstrip())
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n \n"])
+def test_the_end_of_a_file_stays(end: str) -> None:
+    trees = [Phrase("S", (Phrase("NN", (word,)),)) for word in ("dogs", "cats")]
+    file = TreebankFile("x.mrg", f"(S (NN dogs))\n(S (NN cats)){end}")
+    file.replace(1, Phrase("NP", trees[1].children))
+    assert file.text == f"(S (NN dogs))\n(NP (NN cats)){end}"
+    file.add(trees[0])
+    assert file.text == f"(S (NN dogs))\n(NP (NN cats))\n( (S (NN dogs))){end}"
+    assert TreebankFile("x.mrg", file.text).trees == file.trees
+    one = TreebankFile("x.mrg", f"(S (NN dogs)){end}")
+    one.replace(0, Phrase("NP", trees[0].children))
+    assert one.text == f"(NP (NN dogs)){end}"
+
+
 def test_wrong_requests(tmp_path: Path) -> None:
     file = TreebankFile("x.mrg", "( (S (NN dogs)))")
     with pytest.raises(ValueError, match="cats"):
