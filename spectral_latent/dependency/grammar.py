@@ -32,13 +32,13 @@ from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import DependencySentence
 from spectral_latent.files import Distinct
 from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
-from spectral_latent.inference import ScaledVectors, SignedLog, inside, mean_inside_vectors, total_weight, tree_weights
+from spectral_latent.inference import ScaledVectors, SignedLog, inside, mean_inside_vectors
 from spectral_latent.model.latent_tree import WeighedForest
 from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["DependencyGrammar", "weigh_with_floors"]
+__all__ = ["DependencyGrammar", "with_floors"]
 
 
 def _subtree_weights(operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors) -> SignedLog:
@@ -64,15 +64,15 @@ def _strictly_below(cut: BoolArray, size: IntArray) -> BoolArray:
     return below
 
 
-def weigh_with_floors(
+def with_floors(
     operators: ObservableOperators,
     coarse: ObservableOperators,
     trees: SkeletalTrees,
     forest: Forest,
     stand_in: FloatArray,
     floor: float,
-) -> SignedLog:
-    """Compute the weights of T trees, after failed subtrees are replaced.
+) -> WeighedForest:
+    """Replace failed subtrees of T trees; log_factor has the coarse weights of what is replaced.
 
     stand_in: (S, M) ζ of each symbol; see `inference.mean_inside_vectors`.
     """
@@ -81,12 +81,15 @@ def weigh_with_floors(
     by_coarse = inside(coarse, forest)
     least = _subtree_weights(coarse, forest, by_coarse)
     below_by_coarse = SignedLog.from_scaled(by_coarse.vectors[:, 0], by_coarse.exponents).log
-    # To cut a subtree, its top becomes a leaf, with one of S further leaf rules, whose vectors are ζ.
+    # To cut a subtree, its top becomes a leaf, with one of S further leaf rules, whose vectors are ζ.  To cut a whole
+    # tree, its root becomes a leaf with the weight 1.
     n_rules = len(operators.rules.leaf)
     symbols = np.arange(len(stand_in))
-    cuts = np.stack([symbols, np.full(len(symbols), -1)], axis=1)
+    cuts = [np.stack([symbols, np.full(len(symbols), terminal)], axis=1) for terminal in (-1, -2)]
+    norm = (operators.root**2).sum(axis=1, keepdims=True)
+    of_root = np.divide(operators.root, norm, out=np.zeros_like(operators.root), where=norm > 0.0)
     extended = operators.with_leaf_rules(
-        np.concatenate([operators.rules.leaf, cuts]), np.concatenate([operators.leaf, stand_in])
+        np.concatenate([operators.rules.leaf, *cuts]), np.concatenate([operators.leaf, stand_in, of_root])
     )
     cut = np.zeros(trees.n_nodes, dtype=bool)
     while True:
@@ -108,10 +111,12 @@ def weigh_with_floors(
         left[nodes] = -1
         right[nodes] = -1
         forest = forest._replace(rule=rule, left=left, right=right)
-    total = total_weight(extended, forest, inside_vectors)
-    top = trees.root
-    log = total.log + np.bincount(trees.tree, factors, minlength=len(top))
-    return SignedLog(np.where(cut[top], least.sign[top], total.sign), np.where(cut[top], least.log[top], log))
+    top = trees.root[cut[trees.root]]
+    rule = forest.rule.copy()
+    rule[top] += len(symbols)
+    factors[top] = least.log[top]
+    log_factor = np.bincount(trees.tree, factors, minlength=len(trees.root))
+    return WeighedForest(extended, forest._replace(rule=rule), log_factor)
 
 
 class FoundArcs(NamedTuple):
@@ -275,17 +280,17 @@ class DependencyGrammar(
         root = np.where(is_complete[:, None], operators.root, 0.0)
         return weighed._replace(operators=replace(operators, root=root))
 
-    def weigh(self, trees: Sequence[DependencySentence], grammar: SentenceGrammar) -> SignedLog:
-        """Estimate the probabilities of trees, given the grammar of their words.
+    def weighed(self, trees: Sequence[DependencySentence], grammar: SentenceGrammar) -> WeighedForest:
+        """Build the forest of the derivations of trees; estimates that fail are raised to the `floor` of the options.
 
-        trees: the trees of the sentences.
+        trees: the trees of the sentences, each with one root.
         grammar: the grammar of their words, a sentence for each tree.
         """
         converted = self._converted(trees)
         forest = grammar.forest_of(converted)
         if self.options.floor is None or self.probabilities:
-            return tree_weights(grammar.latent, forest)
-        return weigh_with_floors(grammar.latent, grammar.coarse, converted, forest, self._stand_in, self.options.floor)
+            return WeighedForest(grammar.latent, forest)
+        return with_floors(grammar.latent, grammar.coarse, converted, forest, self._stand_in, self.options.floor)
 
     def _converted(self, trees: Sequence[DependencySentence]) -> SkeletalTrees:
         """Make the s-trees of trees, whose terminals are the places of words among the words of all trees."""
@@ -305,15 +310,7 @@ class DependencyGrammar(
 
         trees: the trees, each with one root.
         """
-        grammar = self._words_of(trees)
-        return WeighedForest(grammar.latent, grammar.forest_of(self._converted(trees)))
-
-    def score(self, trees: Sequence[DependencySentence]) -> SignedLog:
-        """Estimate p̂ of trees; estimates that fail are raised to the `floor` of the options.
-
-        trees: the trees, each with one root.
-        """
-        return self.weigh(trees, self._words_of(trees))
+        return self.weighed(trees, self._words_of(trees))
 
     def output(self, tree: SkeletalTrees, given: PartialDependencies | None = None) -> DependencySentence:
         """Convert one s-tree back to a dependency tree without relations.

@@ -327,7 +327,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
                 sentence_of = np.repeat(np.arange(len(known)), [len(of_sentence) for of_sentence in known])
                 grammars = [each.grammar.of_sentences(sentence_of) for each in found]
                 weight = SignedLog.mean(
-                    [member.weigh(every, grammar) for member, grammar in zip(self.members, grammars, strict=True)]
+                    [member.weighed(every, of).weight() for member, of in zip(self.members, grammars, strict=True)]
                 )
         weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         return [

@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.papers.known_grammars import change_basis
-from spectral_latent.dependency.grammar import weigh_with_floors
+from spectral_latent.dependency import DependencyModel, DependencyOptions
+from spectral_latent.dependency.grammar import with_floors
+from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.inference import SignedLog, collapse, mean_inside_vectors, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray, Forest, SkeletalTrees
+from tests.conformance.treebank import DEPENDENCIES
 from tests.oracles import Lpcfg, Tree, all_rules, children, columns, kind_and_rule, random_lpcfg, random_numbers
 
 RULES = all_rules(2, 3)
@@ -58,7 +61,7 @@ def floored(
     zeta = mean_inside_vectors(operators, one_state) if stand_in is None else stand_in
     skeletal = columns(trees)
     forest = Forest.of_trees(skeletal, operators.rules)
-    return weigh_with_floors(operators, one_state, skeletal, forest, zeta, floor)
+    return with_floors(operators, one_state, skeletal, forest, zeta, floor).weight()
 
 
 def by_definition(model: Lpcfg, coarse: Lpcfg, tree: Tree, floor: float, zeta: FloatArray) -> float:
@@ -118,7 +121,7 @@ def test_where_nothing_fails_weights_are_the_estimates(seed: int) -> None:
     operators = change_basis(model, [np.linalg.qr(rng.normal(size=(m, m)))[0] for m in STATES])
     skeletal = columns(random_trees(rng, 20))
     forest = Forest.of_trees(skeletal, operators.rules)
-    found = weigh_with_floors(operators, coarse, skeletal, forest, mean_inside_vectors(operators, coarse), 1e-9)
+    found = with_floors(operators, coarse, skeletal, forest, mean_inside_vectors(operators, coarse), 1e-9).weight()
     expected = tree_weights(operators, forest)
     np.testing.assert_array_equal(found.sign, expected.sign)
     np.testing.assert_array_equal(found.log, expected.log)
@@ -160,5 +163,21 @@ def test_a_symbol_that_never_stands_at_a_root_has_nothing() -> None:
     assert not mean_inside_vectors(bare, collapse(bare))[1].any()
     skeletal: SkeletalTrees = columns([(0, (1, 0), (1, 2))])
     forest = Forest.of_trees(skeletal, coarse.rules)
-    found = weigh_with_floors(bare, collapse(bare), skeletal, forest, mean_inside_vectors(bare, collapse(bare)), 1e-9)
+    zeta = mean_inside_vectors(bare, collapse(bare))
+    found = with_floors(bare, collapse(bare), skeletal, forest, zeta, 1e-9).weight()
     assert numbers(found) == pytest.approx(numbers(tree_weights(bare, forest)), rel=1e-12)
+
+
+@pytest.mark.parametrize("floor", [None, 0.01, 0.9])
+def test_score_and_forest_of_give_one_number(floor: float | None) -> None:
+    trees = [each for each in DEPENDENCIES if len(each.forms) > 1]
+    options = DependencyOptions(estimator=EstimatorOptions("spectral", n_states=8, smoothing=None), floor=floor)
+    model = DependencyModel.train(trees, options)
+    found = model.score(trees)
+    weight = model.grammar.forest_of(trees).weight()
+    np.testing.assert_array_equal(found.sign, weight.sign)
+    np.testing.assert_array_equal(found.log, weight.log)
+    if floor is not None:
+        assert (found.sign == 1).all()
+    parse = model.parse(trees[0].without_tree())
+    assert parse.log == pytest.approx(model.score([parse.tree]).log[0], rel=1e-12)
