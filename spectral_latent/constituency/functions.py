@@ -21,7 +21,7 @@ from spectral_latent.constituency.tree import ChainLabels, Constituent, Phrase, 
 from spectral_latent.grammar import Permits, cells, crossed_cells
 from spectral_latent.model.parts import Parts
 
-__all__ = ["FunctionLabeller"]
+__all__ = ["FunctionLabeller", "relabelled"]
 
 _POSSIBLE = 1e-3  # a span with a smaller posterior may not be a constituent
 _CERTAIN = 0.99  # a span with a larger posterior may not be crossed by other constituents
@@ -60,7 +60,7 @@ class FunctionLabeller:
         A constituent that the grammar does not find in the sentence gets no function label.
         """
         best = self._best(words, constituents)
-        return [_relabelled(tree, best, words) for tree in trees]
+        return [relabelled(tree, best, words) for tree in trees]
 
     def _permits(self, constituents: Parts, n: int) -> Permits:
         """Permit the symbols over each span of n words: all where constituents may be, and parts of them elsewhere."""
@@ -86,7 +86,7 @@ class FunctionLabeller:
         return {part._replace(label=base_label(part.label)): part.label for part in phrases}
 
 
-def _relabelled(tree: Phrase, labels: dict[Constituent, str], words: Sequence[str]) -> Phrase:
+def relabelled(tree: Phrase, labels: dict[Constituent, str], words: Sequence[str]) -> Phrase:
     """Replace the labels of a tree's constituents by those in a dictionary, if they are in it."""
     finished: list[tuple[int, Phrase]] = []  # the first word of each phrase that has no parent yet, and the phrase
     for part in list_constituents(tree):

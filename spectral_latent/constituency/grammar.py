@@ -289,16 +289,20 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     def charts_of(self, inputs: Sequence[PartialPhrase]) -> Charts:
         """Build the pruned charts of sentences.
 
+        If no tree of the grammar has all given tags, the chart has trees in which words may have other tags, too.
+
         inputs: the sentences with their constraints, which fit them.
         Raises ValueError if a sentence is empty.
         """
         words = [given.sentence for given in inputs]
         tag_of_word = [given.constraints.tags.get(at, "") for given in inputs for at in range(len(given.sentence))]
-        permits = [
-            None if known == ANY_TREE or self.is_too_long(of) else known.permits(len(of), self.symbols)
-            for of, known in inputs
-        ]
-        return self.charts(words, self.tag_numbers.numbers(tag_of_word), permits)
+        permits, wider = [], []
+        for of, known in inputs:
+            is_free = known == ANY_TREE or self.is_too_long(of)
+            permits.append(None if is_free else known.permits(len(of), self.symbols))
+            without_tags = replace(known, tags={})
+            wider.append(without_tags.permits(len(of), self.symbols) if known.tags and not is_free else None)
+        return self.charts(words, self.tag_numbers.numbers(tag_of_word), permits, wider)
 
     def forest(self, inputs: Sequence[PartialPhrase]) -> WeighedForest:
         """Join the pruned charts of sentences, which lack the rules of `rows`, but have their factors.

@@ -25,7 +25,7 @@ from spectral_latent.constituency.cleaning import Changes, cleaned
 from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints, unknown_phrase
 from spectral_latent.constituency.decoding import PhraseForest, build_bracketings
 from spectral_latent.constituency.forests import PhraseColumns
-from spectral_latent.constituency.functions import FunctionLabeller
+from spectral_latent.constituency.functions import FunctionLabeller, relabelled
 from spectral_latent.constituency.grammar import PhraseEvidence, PhraseGrammar, PhraseItems
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions, check_together, preset
 from spectral_latent.constituency.spans import SpanModel, span_choices
@@ -87,6 +87,16 @@ def _obeys(tree: Phrase, constraints: PhraseConstraints) -> bool:
     return all(tuple(bracket) in labelled_spans for bracket in constraints.required)
 
 
+def _with_tags(tree: Phrase, sentence: PartialPhrase) -> Phrase:
+    """Give words their known tags, where no rules allow them and a tree has others; the same tree if it has none."""
+    words, known = sentence
+    if not known.tags:
+        return tree
+    tags = (part for part in list_constituents(tree) if part.is_tag)
+    wrong = {tag: known.tags[tag.first] for tag in tags if known.tags.get(tag.first, tag.label) != tag.label}
+    return relabelled(tree, wrong, words) if wrong else tree
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, Phrase]):
     """A parser made of one or more latent PCFGs, whose posteriors of constituents are averaged.
@@ -96,6 +106,9 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
     for their posteriors as they are.
     functions: the labeller that adds function labels to trees; None for trees without function labels.  Probabilities
     and posteriors are those of trees without function labels.
+
+    Known tags, as constraints, are those of every tree: if no rules allow them all, the phrases are those of a tree in
+    which some words have other tags.
 
     `score` cleans trees as training does.  A phrase may have any children, but children that rules allow are likelier;
     see `grammar`.  A tree has p̂ = 0 if a label or a chain of labels was never seen, or if a frequent word never had its
@@ -231,6 +244,12 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         if not len(check_words(phrase.sentence)):
             raise ValueError("an empty sentence has no tree; leave it out")
         return phrase
+
+    def _tags(self, given: PartialPhrase, grammar: PhraseGrammar) -> IntArray | None:
+        known = self.checked(*given)
+        if known.brackets or known.forbidden:
+            raise ValueError("prefixes know nothing of brackets; give constraints on tags alone")
+        return grammar.tag_numbers.numbers(known.tags.get(at, "") for at in range(len(given.sentence)))
 
     def _sentence(self, words: Sequence[str]) -> tuple[str, ...]:
         return tuple(words)
@@ -395,13 +414,24 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         trees = self._bracketings(sentences, evidence, parts, n_best)
         derivations = n_best_derivations(trees.forest, trees.weight, n_best)
         columns = trees.columns(derivations)
-        weight = self._weight(columns, grammars) if scored else SignedLog.unknown(len(derivations))
+        known = [sentence._replace(constraints=self.checked(*sentence)) for sentence in sentences]
+        weight = SignedLog.unknown(len(derivations))
+        if scored:
+            of_words = grammars
+            if any(sentence.constraints.tags for sentence in known):  # of which p̂ does not depend
+                of_words = [member.for_sentences([sentence.sentence for sentence in known]) for member in self.members]
+            weight = self._weight(columns, of_words)
         # Sort the trees by sentence, without trees that lack a required bracket.
-        known = [self.checked(*sentence) for sentence in sentences]
         obedient: list[list[Parse[Phrase]]] = [[] for _ in sentences]
         weighed = map(Parse, columns.trees(trees.words), weight.sign.tolist(), weight.log.tolist())
         for at, parse in zip(trees.sentence[derivations.component].tolist(), weighed, strict=True):
-            if _obeys(parse.tree, known[at]):
+            tree = _with_tags(parse.tree, known[at])
+            if known[at].constraints.tags and any(tree == other.tree for other in obedient[at]):
+                continue  # two trees that differ in tags which are known
+            if tree is not parse.tree:
+                own = self._weigh([tree]) if scored else SignedLog.unknown(1)
+                parse = Parse(tree, int(own.sign[0]), float(own.log[0]))
+            if _obeys(tree, known[at].constraints):
                 obedient[at].append(parse)
         # Add function labels; a sentence without a tree gets the fallback.
         parses = ParsesOfBatch()

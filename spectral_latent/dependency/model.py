@@ -262,8 +262,10 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         words: Sequence[str] = self.options.words_of(sentence)
         return words
 
-    def _tags(self, sentence: DependencySentence) -> IntArray:
-        return self.members[0].tags_of_words([sentence])
+    def _tags(self, given: PartialDependencies, grammar: DependencyGrammar) -> IntArray:
+        if given.constraints != ANY_TREE:
+            raise ValueError("prefixes know nothing of heads or relations; give the sentence without constraints")
+        return grammar.tags_of_words([given.sentence])
 
     def _trees(self, trees: Iterable[DependencySentence]) -> list[DependencySentence]:
         return list(check_trees(trees, DependencySentence))

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Annotated, Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -233,6 +233,7 @@ class LatentGrammar(
         sentences: Sequence[Sequence[str]],
         tags: IntArray | None = None,
         permits: Sequence[Permits | None] | None = None,
+        wider: Sequence[Permits | None] | None = None,
     ) -> Charts:
         """Build the pruned charts of sentences.
 
@@ -243,6 +244,7 @@ class LatentGrammar(
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag.
         permits: for each sentence, the symbols that may stand over each span of its words, or None for all symbols;
         None in place of the list for all symbols in all sentences.
+        wider: for each sentence, the permits to try if it has no chart under the first; None for no second try.
         Raises ValueError if a sentence has no word, or if there are not as many permits as sentences; TypeError for a
         string in place of a sentence.
         """
@@ -258,9 +260,13 @@ class LatentGrammar(
         leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
         pruned: list[PrunedChart | None] = []
         places = pairwise(grammar.start.tolist())
-        for (first, end), allowed in zip(places, permits, strict=True):
+        for (first, end), allowed, more in zip(places, permits, wider or repeat(None, len(permits)), strict=True):
+            of_words = leaves.of_words(first, end)
             try:
-                pruned.append(self._chart(grammar, leaves.of_words(first, end), allowed))
+                chart = self._chart(grammar, of_words, allowed)
+                if chart is None and more is not None:
+                    chart = self._chart(grammar, of_words, more)
+                pruned.append(chart)
             except LimitError as error:
                 warnings.warn(f"{error}, and has no parse; divide the sentence, or raise the limit", RuntimeWarning, 2)
                 pruned.append(None)

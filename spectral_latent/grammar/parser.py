@@ -61,9 +61,12 @@ class Parser(
         words: Any = sentence
         return words  # type: ignore[no-any-return]
 
-    def _tags(self, sentence: Sentence) -> IntArray | None:
-        """Number the only tag that each word may have, -1 for any tag; None for any tag of all words."""
-        return None
+    @abstractmethod
+    def _tags(self, given: Partial[Sentence, Constraints], grammar: Grammar) -> IntArray | None:
+        """Number the only tag that each word may have, -1 for any tag; None for any tag of all words.
+
+        Raises ValueError for constraints on more than tags, of which prefixes know nothing.
+        """
 
     def with_limits(self, limits: Limits) -> Self:
         """Replace the limits of the cost of a sentence under each grammar.
@@ -82,7 +85,7 @@ class Parser(
         """The rules by which raw text is divided into sentences and words."""
         return Tokenisation(frozenset(self.members[0].lexicon.words))
 
-    def surprisal(self, sentence: Sentence, unit: Unit = "bits") -> Surprisal:
+    def surprisal(self, sentence: Sentence | Partial[Sentence, Constraints], unit: Unit = "bits") -> Surprisal:
         """Compute the surprisal of each word after the words before it, and its lexical and syntactic parts.
 
         The probabilities of several grammars are averaged.  A word that was never seen has the surprisal of its
@@ -97,12 +100,12 @@ class Parser(
         >>> ConstituencyModel.train(trees * 100).surprisal(["cats", "sleep"]).total.round(1)
         array([1., 1.])
         """
-        given = self._input(sentence).sentence
-        words = self._words(given)
-        found = Prefixes.mean([member.prefixes(words, self._tags(given)) for member in self.members])
+        given = self._input(sentence)
+        words = self._words(given.sentence)
+        found = Prefixes.mean([member.prefixes(words, self._tags(given, member)) for member in self.members])
         return found.surprisal(unit, self.members[0].lexicon.are_known(words))
 
-    def entropy(self, sentence: Sentence, unit: Unit = "bits") -> FloatArray:
+    def entropy(self, sentence: Sentence | Partial[Sentence, Constraints], unit: Unit = "bits") -> FloatArray:
         """Compute the entropy (n + 1,) of the next event after each prefix of a sentence of n words: a word or the end.
 
         Words that were never seen count as one word for each signature.  The probabilities of several grammars are
@@ -117,9 +120,9 @@ class Parser(
         >>> ConstituencyModel.train(trees * 100).entropy(["cats", "sleep"]).round(1)
         array([1.1, 1.2, 0. ])
         """
-        given = self._input(sentence).sentence
-        words = self._words(given)
-        following = [member.next_words(words, self._tags(given)) for member in self.members]
+        given = self._input(sentence)
+        words = self._words(given.sentence)
+        following = [member.next_words(words, self._tags(given, member)) for member in self.members]
         return entropies(NextWords.mean(following).following, unit)
 
     def _check_settings(self, n_best: int, *, scored: bool = True) -> None:

@@ -196,7 +196,8 @@ class Parse(NamedTuple, Generic[Tree]):
 
     @property
     def is_impossible(self) -> bool:
-        """Whether the tree was found although its p̂ is 0, because a word has a tag that it never had in training."""
+        """Whether the tree was found although its p̂ is 0, because a word has a tag, or a tag has labels above it alone,
+        that it never had in training."""
         return self.sign == 0 and bool(np.isneginf(self.log)) and not self.is_fallback
 
     def _repr_svg_(self) -> str:

@@ -1,5 +1,9 @@
 """Parses under constraints, against the enumeration of all trees of a grammar."""
 
+from collections.abc import Callable
+from itertools import islice, product
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,8 +14,10 @@ from spectral_latent.constituency import (
     ConstituencyOptions,
     Phrase,
     PhraseConstraints,
+    clean,
 )
-from spectral_latent.corpora import parse_brackets, parse_partial
+from spectral_latent.constituency.tree import list_constituents
+from spectral_latent.corpora import constituency_trees, parse_brackets, parse_partial
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.model import Partial
 
@@ -132,6 +138,46 @@ def test_a_fallback_has_every_bracket_once(model: ConstituencyModel) -> None:
     parse = model.parse(WORDS, constraints=PhraseConstraints(brackets))
     assert parse.is_fallback
     assert parse.tree.bracketed() == "(FALLBACK (A a) (A a) (X (S (B b) (C c))))"
+
+
+def test_surprisal_obeys_given_tags_and_refuses_brackets(model: ConstituencyModel) -> None:
+    tags = Partial(WORDS, PhraseConstraints(tags={3: "A"}))
+    found = model.surprisal(tags, "nats").sentence
+    assert found == pytest.approx(-model.log_probabilities([tags])[0], abs=0.02)
+    assert found > model.surprisal(WORDS, "nats").sentence + 0.1 and len(model.entropy(tags)) == 5
+    for ask in (model.surprisal, model.entropy):
+        with pytest.raises(ValueError, match="nothing of brackets"):
+            ask(Partial(WORDS, PhraseConstraints([(0, 2)])))
+
+
+def test_given_tags_that_no_rules_allow_have_a_tree(model: ConstituencyModel) -> None:
+    """All words and tags of the grammar: a tree has the tags that are given, and required brackets."""
+    for tags in product("ABC", repeat=4):
+        for brackets in ([], [(1, 3)]):
+            constraints = PhraseConstraints(brackets, tags=dict(enumerate(tags)))
+            parses = model.parse_nbest(WORDS, 3, constraints=constraints)
+            assert not any(parse.is_fallback for parse in parses)
+            assert len({parse.tree for parse in parses}) == len(parses)
+            for parse in parses:
+                found = list_constituents(parse.tree)
+                assert [part.label for part in sorted(found) if part.is_tag] == list(tags)
+                assert not brackets or any((part.first, part.end) == (1, 3) for part in found)
+            assert [parse.log for parse in parses] == pytest.approx(model.score([each.tree for each in parses]).log)
+            assert list(model.parse_all([Partial(WORDS, constraints)], 3)) == [parses]
+
+
+def test_gold_tags_of_a_treebank_leave_no_sentence_without_a_tree(require_corpus: Callable[[str], Any]) -> None:
+    require_corpus("treebank")
+    trees = [tree for tree in map(clean, islice(constituency_trees("nltk:treebank"), 400)) if tree is not None]
+    model = ConstituencyModel.train(trees[:200])
+    gold = [[part for part in list_constituents(tree) if part.is_tag] for tree in trees[200:]]
+    known = [{tag.first: tag.label for tag in tags if tag.label in model.members[0].tags} for tags in gold]
+    pairs = zip(trees[200:], known, strict=True)
+    partial = [Partial(list(tree.words()), PhraseConstraints(tags=tags)) for tree, tags in pairs]
+    for (parse,), tags in zip(model.parse_all(partial), known, strict=True):
+        assert not parse.is_fallback
+        found = {part.first: part.label for part in list_constituents(parse.tree) if part.is_tag}
+        assert {word: found[word] for word in tags} == tags
 
 
 def test_unlikely_trees_survive_pruning() -> None:
