@@ -52,7 +52,7 @@ def score(
     A constituency parser scores trees in brackets, a dependency parser trees in CoNLL-U, CoNLL-X or Malt-TAB.  The
     output has a line `log|p| TAB sign` for each tree: the natural logarithm of the absolute value of its estimated
     probability, and the sign of the estimate, 1, -1 or 0.  It is -inf (null in JSON) for a tree that the model does not
-    derive.
+    derive, and nan (null in JSON) for a tree beyond the limit of words, of which a warning tells.
 
     With --errors, a line goes on with `TAB error TAB zero`: the standard error of the estimate as a share of its
     absolute value, and 1 if its 95 % interval contains zero.

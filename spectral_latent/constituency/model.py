@@ -497,6 +497,10 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
                 required |= is_over & np.array(fits)[chains.label]
         return required
 
+    @staticmethod
+    def _length(tree: Phrase) -> int:
+        return sum(1 for _ in tree.words())
+
     def _trees(self, trees: Iterable[Phrase]) -> list[Phrase]:
         return list(cleaned(check_trees(trees, Phrase)))
 

@@ -115,7 +115,7 @@ def with_floors(
     rule = forest.rule.copy()
     rule[top] += len(symbols)
     factors[top] = least.log[top]
-    log_factor = np.bincount(trees.tree, factors, minlength=len(trees.root))
+    log_factor = np.bincount(trees.tree, factors, minlength=len(trees.root)).astype(np.float64)
     return WeighedForest(extended, forest._replace(rule=rule), log_factor)
 
 

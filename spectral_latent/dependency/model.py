@@ -267,6 +267,10 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             raise ValueError("prefixes know nothing of heads or relations; give the sentence without constraints")
         return grammar.tags_of_words([given.sentence])
 
+    @staticmethod
+    def _length(tree: DependencySentence) -> int:
+        return len(tree.forms)
+
     def _trees(self, trees: Iterable[DependencySentence]) -> list[DependencySentence]:
         return list(check_trees(trees, DependencySentence))
 

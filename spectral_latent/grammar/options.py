@@ -28,6 +28,9 @@ THRESHOLD = 2e-4
 class Limits(Options):
     """Limits of the cost of a sentence under one grammar.  A sentence beyond a limit has no parse; a warning tells it.
 
+    A given tree with more words has no score.  Within `max_words`, the score of a tree takes seconds and some hundreds
+    of megabytes at most.
+
     max_words: the largest number of words.
     seconds: the largest number of CPU seconds for its charts, about; None for no limit.
     megabytes: the largest memory of a chart, about.

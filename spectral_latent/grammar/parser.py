@@ -10,10 +10,13 @@ from itertools import repeat
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import numpy as np
+
 from spectral_latent._options import checked
 from spectral_latent.estimation import Listener, Progress
 from spectral_latent.grammar.latent_grammar import LatentGrammar, Training
 from spectral_latent.grammar.options import GrammarOptions, Limits
+from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon.choices import Choices, JudgeOptions
 from spectral_latent.model import (
     LatentTreeModel,
@@ -124,6 +127,32 @@ class Parser(
         words = self._words(given.sentence)
         following = [member.next_words(words, self._tags(given, member)) for member in self.members]
         return entropies(NextWords.mean(following).following, unit)
+
+    @staticmethod
+    @abstractmethod
+    def _length(tree: Tree) -> int:
+        """Count the words of a tree."""
+
+    def score(self, trees: Iterable[Tree]) -> SignedLog:
+        """Estimate the probabilities p̂ of T trees with their words, as sign and log: the mean over the members.
+
+        A tree with more words than the `Limits` of the options has the sign 0 and the logarithm NaN, and a warning says
+        so.
+
+        trees: the trees.
+        """
+        given = self._trees(trees)
+        length = np.array([self._length(tree) for tree in given], dtype=np.int64)
+        most = min(member.options.limits.max_words for member in self.members)
+        for n in length[length > most].tolist():
+            reason = f"a tree of {n} words is longer than the {most} of its limit, and has no score"
+            warnings.warn(f"{reason}; divide the tree, or raise the limit", RuntimeWarning, stacklevel=2)
+        found = SignedLog.unknown(len(given))
+        if (fits := length <= most).any():
+            found.sign[fits], found.log[fits] = self._weigh(
+                [tree for tree, fit in zip(given, fits, strict=True) if fit]
+            )
+        return found
 
     def _check_settings(self, n_best: int, *, scored: bool = True) -> None:
         super()._check_settings(n_best)

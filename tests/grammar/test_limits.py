@@ -54,6 +54,19 @@ def test_a_sentence_beyond_a_limit_has_a_fallback(
     assert not model.parse(sentence(LONG)).is_fallback
 
 
+def test_a_given_tree_beyond_the_limit_has_no_score(parser: Any) -> None:
+    """The trees before and after it have theirs."""
+    model, sentence = parser
+    trees = [model.parse(sentence(words)).tree for words in (WORDS[0], LONG, WORDS[1])]
+    whole = model.score(trees)
+    assert np.isfinite(whole.log[[0, 2]]).all() and not np.isnan(whole.log[1])
+    with pytest.warns(RuntimeWarning, match="a tree of 120 words is longer than the 119 of its limit"):
+        found = model.with_limits(Limits(max_words=119)).score(iter(trees))
+    assert found.sign.tolist() == [1, 0, 1] and np.isnan(found.log[1])
+    np.testing.assert_array_equal(found.log[[0, 2]], whole.log[[0, 2]])
+    assert model.score([]).log.shape == (0,)
+
+
 def test_the_surprisal_of_an_overlong_sentence_is_announced_by_nothing_but_its_limit() -> None:
     options = preset("fast") * 2
     limited = ConstituencyModel.train(embedded_treebank(20), options).with_limits(Limits(max_words=3))
