@@ -12,7 +12,15 @@ import numpy as np
 
 from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, counts_of
 from spectral_latent.automata.options import AutomatonEstimator, AutomatonOptions
-from spectral_latent.automata.probabilistic import Strings, climb, draw_automaton, log_likelihood, smooth
+from spectral_latent.automata.probabilistic import (
+    Strings,
+    climb,
+    climb_from_starts,
+    draw_automaton,
+    log_likelihood,
+    n_iterations_from,
+    smooth,
+)
 from spectral_latent.trees import FloatArray
 
 __all__ = ["Trial", "choose_automaton", "train_automaton"]
@@ -74,10 +82,17 @@ def train_automaton(rows: Sequence[_Row], n_symbols: int, options: AutomatonOpti
     kept, held_out = _hold_out(rows, options.seed)
     is_markov = options.estimator == "hmm"
     strings = Strings.of(kept)
-    start = draw_automaton(strings, n_symbols, options.n_states, options.seed, is_markov=is_markov)
     others = Strings.of(held_out) if held_out else None
-    found, _ = climb(strings, start, _ITERATIONS, others, is_markov=is_markov)
+    found, _ = climb_from_starts(
+        strings, n_symbols, options.n_states, _seeds(options), _ITERATIONS, others, is_markov=is_markov
+    )
     return _finished(found, rows, held_out, is_markov)
+
+
+def _seeds(options: AutomatonOptions) -> list[int]:
+    """List the seeds of random starts; the first is that of the options."""
+    others = np.random.SeedSequence(options.seed).generate_state(options.random_starts - 1)
+    return [options.seed, *others.tolist()]
 
 
 def _hold_out(rows: Sequence[_Row], seed: int) -> tuple[list[_Row], list[_Row]]:
@@ -190,3 +205,19 @@ def _tried(
         n = int(np.clip((options.seconds - spent) / first.seconds / len(finalists), _MORE, _ITERATIONS))
         automaton, value = climb(strings, automaton, n, others, is_markov=first.estimator == "hmm")
         yield automaton, first._replace(nats=value / len(held_out))
+        spent += n * first.seconds
+    # Other random starts join the best one, if the budget allows.
+    chosen = max(finalists, key=lambda found: found[1].nats)[1]
+    seeds = _seeds(options)[1:]
+    if seeds and spent + n_iterations_from(len(seeds), _ITERATIONS) * chosen.seconds <= options.seconds:
+        automaton, value = climb_from_starts(
+            strings,
+            n_symbols,
+            chosen.n_states,
+            seeds,
+            _ITERATIONS,
+            others,
+            is_markov=chosen.estimator == "hmm",
+            precision=np.float32,
+        )
+        yield automaton, chosen._replace(nats=value / len(held_out))

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from spectral_latent._options import Above, AtLeast, AtMost, Below, Options
 from spectral_latent.automata.hankel import Counted
+from spectral_latent.estimation.starts import STARTS
 
 __all__ = ["AutomatonEstimator", "AutomatonOptions"]
 
@@ -30,9 +31,11 @@ class AutomatonOptions(Options):
     seconds: the budget of a choice: the CPU seconds of all trainings by EM together, on one core of a server of 2025.
         They are computed from the sizes and not measured, so that the choice is the same everywhere.
     seed: the seed of the random starts, and of the strings that are held out.
+    random_starts: the number of random starts of EM for a given number of states, and for the chosen one if the budget
+        allows; one start serves for each choice.
     """
 
-    later: ClassVar[frozenset[str]] = frozenset({"estimator", "seconds", "seed"})
+    later: ClassVar[frozenset[str]] = frozenset({"estimator", "seconds", "seed", "random_starts"})
     n_states: Annotated[int, AtLeast(1), AtMost(10**9)] | None = None
     counted: Counted = "factors"
     length: Annotated[int, AtLeast(1), AtMost(10**9)] = 3
@@ -42,3 +45,4 @@ class AutomatonOptions(Options):
     estimator: AutomatonEstimator = "spectral"
     seconds: Annotated[float, Above(0.0), AtMost(1e9)] = 50.0
     seed: Annotated[int, AtLeast(0)] = 0
+    random_starts: Annotated[int, AtLeast(1)] = STARTS

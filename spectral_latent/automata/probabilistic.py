@@ -11,9 +11,6 @@
 Each row of β and the matrices A sums to one.  A hidden Markov model is the special case in which the symbol depends on
 one of the states alone.  Strings share the vectors of their common beginnings, and all prefixes of one length with the
 same last symbol are computed by one product of matrices.
-
-Each iteration moves beyond the parameters that EM finds, further each time, as long as the likelihood rises: adaptive
-overrelaxed EM (Salakhutdinov and Roweis 2003), which needs a half or a third of the iterations.
 """
 
 from __future__ import annotations
@@ -25,14 +22,24 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.automata.hankel import Factorisation
+from spectral_latent.estimation.starts import Ascent, beyond, leaders
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["Strings", "climb", "draw_automaton", "log_likelihood", "smooth"]
+__all__ = [
+    "AutomatonLearner",
+    "Strings",
+    "climb",
+    "climb_from_starts",
+    "draw_automaton",
+    "log_likelihood",
+    "n_iterations_from",
+    "smooth",
+]
 
 _SMALL = 1e-37  # a smaller probability of a string after its beginning counts as this one, which is a float32
 _ZERO = 1e-20  # a smaller probability of a step becomes zero: single precision has no inverse of the smallest numbers
 _PLACES = 1 << 17  # the number of symbols, about, whose prefixes are in memory together
-_STRIDE = 1.3  # the factor by which the steps of EM grow
+_ROUNDS = ((20, 3),)  # as in `estimation.starts`; held-out strings are looked at from then on
 _EVERY = 10  # iterations between two looks at held-out strings
 _PATIENCE = 3  # looks without a gain before EM ends
 _TOLERANCE = 1e-6  # EM ends when the mean log-likelihood of a string rises by less
@@ -188,11 +195,34 @@ def _normalise(counts: Factorisation, otherwise: Factorisation, is_markov: bool 
     )
 
 
-def _beyond(before: Factorisation, after: Factorisation, stride: float) -> Factorisation:
-    """Take a step of EM `stride` times as far in the logarithms of all numbers; a zero stays zero."""
-    pairs = zip(before.of_precision(np.float64), after.of_precision(np.float64), strict=True)
-    moved = Factorisation(*(b * (b / np.maximum(a, _SMALL)) ** (stride - 1.0) for a, b in pairs))
-    return _normalise(moved, after).of_precision(after.step.dtype.type)
+class AutomatonLearner(NamedTuple):
+    """The steps of EM on strings (`estimation.starts.Learner`).
+
+    strings: the strings to learn from.
+    is_markov: whether the automaton is a hidden Markov model, and remains one.
+    """
+
+    strings: Strings
+    is_markov: bool = False
+
+    @property
+    def least(self) -> float:
+        """The gain below which EM ends."""
+        return _TOLERANCE * self.strings.weight
+
+    def expect(self, automaton: Factorisation) -> tuple[Factorisation, float]:
+        """Compute expected counts, and the log-likelihood of the strings."""
+        return _expect(self.strings, automaton)
+
+    def maximise(self, counts: Factorisation, automaton: Factorisation) -> Factorisation:
+        """Make the automaton under which expected counts are likeliest."""
+        return _normalise(counts, automaton, self.is_markov)
+
+    def beyond(self, before: Factorisation, after: Factorisation, stride: float) -> Factorisation:
+        """Take the step of EM from one automaton to the next `stride` times as far."""
+        pairs = zip(before.of_precision(np.float64), after.of_precision(np.float64), strict=True)
+        moved = Factorisation(*(beyond(one, other, stride) for one, other in pairs))
+        return _normalise(moved, after).of_precision(after.step.dtype.type)
 
 
 def climb(
@@ -203,7 +233,7 @@ def climb(
     *,
     is_markov: bool = False,
 ) -> tuple[Factorisation, float]:
-    """Train a probabilistic automaton by EM, and stop when held-out strings become less likely.
+    """Train a probabilistic automaton by EM from one start, and stop when held-out strings become less likely.
 
     strings: the strings to learn from.
     start: the automaton at the start.
@@ -219,28 +249,61 @@ def climb(
     >>> found.step.ravel().round(3), found.final.round(3)
     (array([0.333, 0.167]), array([0.5]))
     """
-    automaton = start
-    counts, likelihood = _expect(strings, automaton)
-    stride = 1.0
-    best, most, n_looks = start, -np.inf, 0
-    for iteration in range(1, iterations + 1):
-        plain = _normalise(counts, automaton, is_markov)
-        further = plain if stride == 1.0 else _beyond(automaton, plain, stride)
-        found, reached = _expect(strings, further)
-        gain = reached - likelihood
-        if gain < 0.0 and stride > 1.0:
-            stride = 1.0  # too far: the next step is a step of EM, which never goes down
-        else:
-            automaton, counts, likelihood = further, found, reached
-            stride *= _STRIDE
-        has_converged = 0.0 <= gain < _TOLERANCE * strings.weight
-        if held_out is not None and (iteration % _EVERY == 0 or has_converged or iteration == iterations):
-            value = log_likelihood(held_out, smooth(automaton))
-            n_looks = 0 if value > most else n_looks + 1
-            best, most = (automaton, value) if value > most else (best, most)
-        if has_converged or n_looks == _PATIENCE:
-            break
-    return (automaton, likelihood) if held_out is None else (best, most)
+    learner = AutomatonLearner(strings, is_markov)
+    return _climb_on(Ascent(learner, start), learner.least, iterations, held_out)
+
+
+def climb_from_starts(
+    strings: Strings,
+    n_symbols: int,
+    n_states: int,
+    seeds: Sequence[int],
+    iterations: int,
+    held_out: Strings | None = None,
+    *,
+    is_markov: bool = False,
+    precision: type[np.floating] = np.float64,
+) -> tuple[Factorisation, float]:
+    """Train as `climb` does from several random starts, which climb together at first; see `estimation.starts`.
+
+    seeds: a seed for each start.
+    precision: the type of the numbers.
+
+    Returns what `climb` returns, of the start that comes to the best end.
+    """
+    learner = AutomatonLearner(strings, is_markov)
+    starts = (draw_automaton(strings, n_symbols, n_states, seed, is_markov=is_markov) for seed in seeds)
+    ascents = leaders(learner, (start.of_precision(precision) for start in starts), iterations, learner.least, _ROUNDS)
+    ends = (_climb_on(ascent, learner.least, iterations, held_out) for ascent in ascents[: _ROUNDS[-1][1]])
+    return max(ends, key=lambda end: end[1])
+
+
+def n_iterations_from(n_starts: int, iterations: int) -> int:
+    """Count the iterations of `climb_from_starts` at most.
+
+    >>> n_iterations_from(n_starts=9, iterations=120)
+    480
+    """
+    ((together, n_left),) = _ROUNDS
+    return together * n_starts + min(n_left, n_starts) * (iterations - together)
+
+
+def _climb_on(
+    ascent: Ascent[Factorisation, Factorisation], least: float, iterations: int, held_out: Strings | None
+) -> tuple[Factorisation, float]:
+    """Let a start climb to its end, or as long as held-out strings become likelier."""
+    if held_out is None:
+        ascent.climb(iterations - ascent.n_iterations, least)
+        return ascent.model, ascent.objective[-1]
+    best = ascent.model
+    most = log_likelihood(held_out, smooth(best))
+    n_looks = 0
+    while ascent.n_iterations < iterations and not ascent.has_ended and n_looks < _PATIENCE:
+        ascent.climb(min(_EVERY, iterations - ascent.n_iterations), least)
+        value = log_likelihood(held_out, smooth(ascent.model))
+        n_looks = 0 if value > most else n_looks + 1
+        best, most = (ascent.model, value) if value > most else (best, most)
+    return best, most
 
 
 def smooth(automaton: Factorisation, share: float = 1e-3) -> Factorisation:

@@ -122,23 +122,26 @@ def n_near(reached: Sequence[float]) -> int:
 def leaders(
     learner: Learner[Model, Statistics],
     starts: Iterable[Model],
-    options: Climb,
+    iterations: int,
     least: float,
+    rounds: Sequence[tuple[int, int]] = _ROUNDS,
     listener: Listener = silent,
 ) -> list[Ascent[Model, Statistics]]:
-    """Let starts climb until three are left; the ascents of all starts, the best first.  The first three may climb on.
+    """Let starts climb until a few are left; the ascents of all starts, the best first.  The first ones may climb on.
 
+    iterations: the largest number of iterations of a start.
     least: the gain below which a start has ended.
+    rounds: after so many further iterations of each start, so many go on.
     """
     ascents = [Ascent(learner, start) for start in starts]
     going = ascents
-    for number, (iterations, n_left) in enumerate(_ROUNDS):
+    for number, (further, n_left) in enumerate(rounds):
         if len(going) <= n_left:
             continue
         for ascent in going:
-            ascent.climb(min(iterations, options.iterations - ascent.n_iterations), least)
+            ascent.climb(min(further, iterations - ascent.n_iterations), least)
         going = sorted(going, key=lambda ascent: -ascent.objective[-1])[:n_left]
-        listener(Progress("starts", number + 1, len(_ROUNDS), going[0].objective[-1]))
+        listener(Progress("starts", number + 1, len(rounds), going[0].objective[-1]))
     return going + sorted((each for each in ascents if each not in going), key=lambda each: -each.objective[-1])
 
 
@@ -155,7 +158,7 @@ def climb_together(
     least: the gain below which a start has ended.
     listener: is told of the rounds of all starts, and then of the iterations of the best ones.
     """
-    ascents = leaders(learner, starts, options, least, listener)
+    ascents = leaders(learner, starts, options.iterations, least, listener=listener)
     for ascent in ascents[: _ROUNDS[-1][1]]:
         listener(Progress("EM", ascent.n_iterations, options.iterations, ascent.objective[-1]))
         while ascent.n_iterations < options.iterations and not ascent.has_ended:

@@ -87,3 +87,12 @@ def test_too_few_strings_to_choose(caplog: pytest.LogCaptureFixture) -> None:
     model = WeightedAutomaton.train(["ab", "", "b"])
     assert model.options == AutomatonOptions(n_states=8)
     assert "too few strings (3)" in caplog.text
+
+
+@pytest.mark.parametrize(("estimator", "gain"), [("em", 0.5), ("hmm", 1.0)])
+def test_more_random_starts_are_likelier(estimator: str, gain: float) -> None:
+    """A cycle of three symbols, and one of two: some single starts mix them.  All strings are learnt from."""
+    strings = ["abc" * 9, "xy" * 9] * 4
+    options = [AutomatonOptions(6, estimator=estimator, random_starts=n) for n in (1, 10)]  # type: ignore[arg-type]
+    one, several = (float(WeightedAutomaton.train(strings, each).log_probabilities(strings).sum()) for each in options)
+    assert several > one + gain

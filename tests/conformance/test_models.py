@@ -160,7 +160,7 @@ class TestLatentHMM(EstimatedConformance):
     without_effect = SVD_SEED
     defaults = hmm_preset("spectral")
     settings = (
-        HMMOptions(EstimatorOptions("spectral", n_states=8), choose_states=False, floor=0.01),
+        HMMOptions(EstimatorOptions("spectral", n_states=8), choose_states=False, floor=0.01, random_starts=0),
         HMMOptions(EstimatorOptions("clusters-em", n_states=4, iterations=12), choose_states=False),
     )
     example = 7
