@@ -311,3 +311,13 @@ def test_checks() -> None:
     with checks.timed_checks() as clock:
         pass
     assert clock.seconds == 0.0
+
+
+def test_coverage() -> None:
+    """Smoothing adds bias, so that intervals miss the truth; no tree is covered less often than the worst."""
+    coverage = load("coverage")
+    rows = {name: coverage.measure(coverage.PROBLEMS[10], name, 200, 3) for name in coverage.SETTINGS}
+    for row in rows.values():
+        assert set(row) == set(coverage.COLUMNS)
+        assert 0 <= row["worst tree"] <= row["coverage %"] <= 100 and row["worst tree"] <= row["rarer half"]
+    assert rows["default"]["coverage %"] < rows["no smoothing"]["coverage %"]
