@@ -36,6 +36,7 @@ __all__ = [
     "column_option",
     "epilog_of",
     "errors_options",
+    "files_argument",
     "format_option",
     "format_options",
     "jobs_option",
@@ -97,6 +98,9 @@ def made_file_option(metavar: str, text: str) -> _Decorator:
 
 output_option = click.option("-o", "--output", metavar="OUT", type=OutputFile(), help="The file to write.")
 sources_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+files_argument = click.argument(
+    "files", metavar="[FILE]...", nargs=-1, callback=lambda _context, _argument, files: files or ("-",)
+)
 column_option = click.option(
     "--column",
     type=click.Choice(["upos", "xpos", "universal"]),
@@ -182,7 +186,7 @@ class Answers:
         self.sentences = 0
         self._words = 0
         self._fallbacks = 0
-        self._first: list[int] = []
+        self._first: list[int | str] = []
 
     def add(self, sentence: InputSentence, text: str, is_fallback: bool = False) -> None:
         """Count and write the answer to the next sentence."""

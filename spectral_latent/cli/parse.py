@@ -15,6 +15,7 @@ from spectral_latent.cli.options import (
     CANDIDATES,
     AnswerRequest,
     answer_options,
+    files_argument,
     format_options,
     models_option,
     non_projective_option,
@@ -33,7 +34,7 @@ __all__ = ["parse"]
 
 @click.command(cls=Command)
 @click.argument("model")
-@click.argument("file", default="-")
+@files_argument
 @number_option("--n-best", "K", "List up to K trees of each sentence, with scores.")
 @format_options
 @click.option("--partial", "is_partial", is_flag=True, help="The trees of FILE are partly known: complete them.")
@@ -68,7 +69,7 @@ __all__ = ["parse"]
 def parse(
     wanted: AnswerRequest,
     model: str,
-    file: str,
+    files: tuple[str, ...],
     n_best: int | None,
     form: Format | None,
     is_partial: bool,
@@ -99,7 +100,7 @@ def parse(
     from spectral_latent.tasks.answers import Search
     from spectral_latent.tasks.answers import parse as parse_sentences
     from spectral_latent.tasks.evaluation import warn_of_unknown_tags
-    from spectral_latent.tasks.inputs import FORMATS, is_pipe, read_sentences
+    from spectral_latent.tasks.inputs import FORMATS, is_pipe, read_files, read_sentences
     from spectral_latent.tasks.kinds import KINDS, load_parser, with_limits
     from spectral_latent.tasks.writing import drawings_of
 
@@ -115,11 +116,14 @@ def parse(
         )
     assert kind.partial and kind.write and kind.trees and kind.known  # of all parsers
     if is_partial:
-        console.awaits(file, FORMATS[kind.trees].awaited)
-        given = kind.partial(file, parser, not non_projective, form)
+        for file in files:
+            console.awaits(file, FORMATS[kind.trees].awaited)
+        given = read_files(files, partial(kind.partial, model=parser, projective=not non_projective, form=form))
     else:
-        console.awaits(file, FORMATS[form or "tokens"].awaited)
-        given = read_sentences(file, form, parser.tokenisation, console)
+        for file in files:
+            console.awaits(file, FORMATS[form or "tokens"].awaited)
+        read = partial(read_sentences, form=form, tokenisation=parser.tokenisation, watch=console)
+        given = read_files(files, read)
     unknown_tags: Counter[str] = Counter()
     with_tags = kind.known
 
@@ -131,7 +135,7 @@ def parse(
 
     given = given.map(with_known_tags)
     # The writer of a pipe may wait for the answer to a line before it writes the next line.
-    one_by_one = wanted.jobs == 1 and not is_partial and is_pipe(file)
+    one_by_one = wanted.jobs == 1 and not is_partial and any(map(is_pipe, files))
     scored = n_best is not None or wanted.form != "text" or page is not None or picture is not None
     search = Search(n_best or 1, not non_projective, scored, confidence, candidates or CANDIDATES, rerank, models)
     ask = partial(parse_sentences, parser, search=search, jobs=wanted.jobs, one_by_one=one_by_one)
@@ -143,7 +147,7 @@ def parse(
         if picture is not None:
             write_picture(drawn, picture)
         elif page is not None:
-            title = f"Trees of {'standard input' if file == '-' else Path(file).name}"
+            title = f"Trees of {', '.join('standard input' if file == '-' else Path(file).name for file in files)}"
             with results(page) as write_page:
                 write_page(page_of_sentences(title, drawn))
         console.message(f"{page or picture}: written")

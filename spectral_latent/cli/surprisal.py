@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
-from spectral_latent.cli.options import AnswerRequest, answer_options, errors_options, format_options, tell_of_fewer
+from spectral_latent.cli.options import (
+    AnswerRequest,
+    answer_options,
+    errors_options,
+    files_argument,
+    format_options,
+    tell_of_fewer,
+)
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
@@ -18,7 +26,7 @@ __all__ = ["surprisal"]
 
 @click.command(cls=Command)
 @click.argument("model")
-@click.argument("file", default="-")
+@files_argument
 @click.option("--unit", type=click.Choice(["bits", "nats"]), default="bits", show_default=True, help="The unit.")
 @errors_options
 @format_options
@@ -26,7 +34,7 @@ __all__ = ["surprisal"]
 def surprisal(
     wanted: AnswerRequest,
     model: str,
-    file: str,
+    files: tuple[str, ...],
     unit: Literal["bits", "nats"],
     errors: tuple[str, ...],
     groups: int,
@@ -44,7 +52,7 @@ def surprisal(
       spectral-latent surprisal wsj.model sentences.txt --unit nats -o surprisal.tsv
     """
     from spectral_latent.tasks.answers import surprisal as surprisal_of
-    from spectral_latent.tasks.inputs import FORMATS, read_sentences
+    from spectral_latent.tasks.inputs import FORMATS, read_files, read_sentences
     from spectral_latent.tasks.kinds import load_of_prefixes
     from spectral_latent.tasks.verification import train_without_groups
     from spectral_latent.tasks.watch import users_errors
@@ -52,8 +60,9 @@ def surprisal(
 
     console = Console(wanted.quiet)
     reader, tokenisation = load_of_prefixes(model)
-    console.awaits(file, FORMATS[form or "tokens"].awaited)
-    given = read_sentences(file, form, tokenisation, console)
+    for file in files:
+        console.awaits(file, FORMATS[form or "tokens"].awaited)
+    given = read_files(files, partial(read_sentences, form=form, tokenisation=tokenisation, watch=console))
     if reader.kind != "dependency":
         given = given.without_tags(console)
     parts = train_without_groups(model, errors, groups, wanted.jobs, console) if errors else []

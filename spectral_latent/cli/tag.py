@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
-from spectral_latent.cli.options import AnswerRequest, answer_options, format_options
+from spectral_latent.cli.options import AnswerRequest, answer_options, files_argument, format_options
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
@@ -21,7 +22,7 @@ _SEPARATOR = re.compile(r"[/\s]")  # divides words from tags, and from other wor
 
 @click.command(cls=Command)
 @click.argument("model")
-@click.argument("file", default="-")
+@files_argument
 @format_options
 @click.option(
     "--column",
@@ -30,7 +31,11 @@ _SEPARATOR = re.compile(r"[/\s]")  # divides words from tags, and from other wor
 )
 @answer_options
 def tag(
-    wanted: AnswerRequest, model: str, file: str, form: Format | None, column: Literal["upos", "xpos"] | None
+    wanted: AnswerRequest,
+    model: str,
+    files: tuple[str, ...],
+    form: Format | None,
+    column: Literal["upos", "xpos"] | None,
 ) -> None:
     """Tag the sentences of FILE or of standard input.
 
@@ -44,14 +49,16 @@ def tag(
       spectral-latent tag tagger.model dev.conllu > tagged.conllu
     """
     from spectral_latent.tasks.answers import tag as tag_sentences
-    from spectral_latent.tasks.inputs import FORMATS, read_sentences
+    from spectral_latent.tasks.inputs import FORMATS, read_files, read_sentences
     from spectral_latent.tasks.kinds import load_tagger
     from spectral_latent.tasks.writing import tagged_text
 
     console = Console(wanted.quiet)
     tagger = load_tagger(model)
-    console.awaits(file, FORMATS[form or "tokens"].awaited)
-    given = read_sentences(file, form, tagger.model.tokenisation, console)
+    for file in files:
+        console.awaits(file, FORMATS[form or "tokens"].awaited)
+    read = partial(read_sentences, form=form, tokenisation=tagger.model.tokenisation, watch=console)
+    given = read_files(files, read)
     if column and given.form != "conllu":
         raise click.UsageError("--column is for CoNLL-U; give --format conllu if the input is CoNLL-U")
     strange = [name for name in tagger.tags if _SEPARATOR.search(name)]

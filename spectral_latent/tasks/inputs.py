@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from itertools import chain, count
 from pathlib import Path
@@ -29,6 +30,7 @@ __all__ = [
     "is_pipe",
     "partial_sentences",
     "partial_trees",
+    "read_files",
     "read_sentences",
     "read_text",
     "source_name",
@@ -84,7 +86,8 @@ class InputSentence(NamedTuple):
     """A sentence, and its place in the input.
 
     sentence: the words, with tags and heads where the input has them; no words for an empty line of tokens.
-    number: the number of the line if each line is a sentence; otherwise the number of the sentence.
+    number: the number of the line if each line is a sentence; otherwise the number of the sentence; after the name of
+    its file if there are several, as in `b.txt:3`.
     lines: the lines of the sentence in a table, each with its line end; none in other formats.
     places: the index in `lines` of the line of each word.
     tokens: the words as they stand in raw text; none in other formats.
@@ -94,7 +97,7 @@ class InputSentence(NamedTuple):
     """
 
     sentence: DependencySentence
-    number: int
+    number: int | str
     lines: tuple[str, ...] = ()
     places: tuple[int, ...] = ()
     tokens: tuple[Token, ...] = ()
@@ -183,6 +186,37 @@ class Input(NamedTuple):
     def unit(self) -> str:
         """The name of the unit that the numbers of sentences count."""
         return "line" if FORMATS[self.form].end is _LINE_ENDS else "sentence"
+
+
+def read_files(files: Sequence[str], read: Callable[[str], Input]) -> Input:
+    """Read the sentences of one or several files, one file after the other.
+
+    files: the files, which must have one format.
+    read: the reader of a file.
+    """
+    from spectral_latent.corpora import CorpusError
+    from spectral_latent.corpora.formats import NAMES
+
+    first, *others = map(read, files)
+    if not others:
+        return first
+    for each in others:
+        if each.form != first.form:
+            raise CorpusError(
+                f"{first.source}: {NAMES[first.form]}, and {each.source}: {NAMES[each.form]}; give files of one "
+                f"format, or --format"
+            )
+    every = [first, *others]
+    batches = chain.from_iterable(each.map(partial(_of_file, Path(each.source).name)).batches for each in every)
+    return Input(", ".join(each.source for each in every), first.form, batches)
+
+
+def _of_file(file: str, sentence: InputSentence) -> InputSentence:
+    """Return a sentence of one of several files, whose lines end with an empty line."""
+    lines = sentence.lines
+    if lines and lines[-1].strip(" \t\r\n"):
+        lines = (*lines[:-1], lines[-1].rstrip("\r\n") + "\n", "\n")
+    return sentence._replace(number=f"{file}:{sentence.number}", lines=lines)
 
 
 def source_name(file: str) -> str:
@@ -400,12 +434,12 @@ class _FormatReader(NamedTuple):
         from spectral_latent.dependency import DependencySentence
 
         for number, row in parse_json_rows(lines, self.source):
-            name = row.name or str(number)
+            name = row.name or ""
             if row.words is not None:
                 yield InputSentence(DependencySentence.of(row.words, row.tags), number, name=name)
                 continue
             for place, tokens in enumerate(self.tokenisation.sentences(row.text or ""), start=1):
-                yield _of_tokens(tokens, number)._replace(name=f"{name}.{place}")
+                yield _of_tokens(tokens, number)._replace(name=f"{name or number}.{place}")
 
     def trees(self, chunks: Iterable[bytes]) -> Iterator[InputSentence]:
         """Read the words and tags of bracketed trees, traces left out."""

@@ -245,6 +245,36 @@ def test_errors_under_a_guess_name_the_option(run: Run, model: Path, parser: Pat
         assert "--format" not in run(*command, "--format", "conllu").stderr
 
 
+def test_several_files(run: Run, model: Path, parser: Path, tagger: Path, tmp_path: Path) -> None:
+    """The answers are those to each file, one after the other."""
+    for form, (ending, text) in INPUTS.items():
+        files = [tmp_path / f"{name}.{ending}" for name in "ab"]
+        files[0].write_text(text)
+        files[1].write_text(2 * (text if text.endswith("\n\n") else text + "\n" * (form == "malt-tab")))
+        for command in (("parse", model), ("parse", parser), ("tag", tagger), ("parse", model, "--n-best", "2")):
+            one, two = (run(*command, file).stdout for file in files)
+            both = run(*command, *files)
+            assert both.exit_code == 0, both.stderr
+            if command[1] != parser:
+                assert both.stdout.split() == (one + two).split()
+            else:
+                found, expected = (list(parse_conllu(text)) for text in (both.stdout, one + two))
+                bare = ([tree._replace(comments=()) for tree in trees] for trees in (found, expected))
+                assert next(bare) == next(bare)
+                names = [f"sent_id = {name}.{ending}:{number}" for name, number in (("a", 1), ("b", 1), ("b", 2))]
+                assert form == "conllu" or [tree.comments[0] for tree in found] == names
+            if command[0] == "tag" and form in ("conllu", "malt-tab"):
+                assert len(both.stdout.rstrip().split("\n\n")) == 3
+    (tmp_path / "c").write_text("They left\n\nThe dogs\n")
+    rows = [row.split("\t")[0] for row in run("surprisal", model, tmp_path / "c", tmp_path / "c").stdout.splitlines()]
+    assert list(dict.fromkeys(rows)) == ["sent_id", "c:1", "c:3"]
+    refused = run("parse", model, tmp_path / "c", tmp_path / "a.jsonl")
+    assert (refused.exit_code, "files of one format" in refused.stderr) == (1, True)
+    (tmp_path / "d.tagged").write_text("They\n")
+    named = run("tag", tagger, tmp_path / "a.tagged", tmp_path / "d.tagged")
+    assert (named.exit_code, "d.tagged, line 1" in named.stderr) == (1, True)
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_empty_input(run: Run, tagger: Path, model: Path, parser: Path, form: str) -> None:
     for command, path in (("tag", tagger), ("parse", model), ("parse", parser)):
