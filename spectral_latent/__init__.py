@@ -53,9 +53,25 @@ _MODULES = {
     "preset": "constituency",
 }  # where each name is imported from
 
+_ADAPTERS = {
+    "spectral_latent_nltk": {
+        *("AnchorTagger", "LatentHMMTagger", "ParseGraph", "ParseTree", "SpectralDependencyParser", "SpectralParser"),
+    },
+    "spectral_latent_sklearn": {
+        *("LatentTagClassifier", "LatentTreeClassifier", "LatentTreeTransformer", "SpectralGaussianHMM", "SpectralHMM"),
+        *("from_hmmlearn", "to_hmmlearn"),
+    },
+    "spectral_latent_spacy": {
+        *("NotAConstituentError", "SpectralConstituency", "SpectralDependency", "SpectralTagger"),
+    },
+}  # names that people look for here
+
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used; see PEP 562."""
+    for package, names in _ADAPTERS.items():
+        if name in names:
+            raise ImportError(f"{name} is in another package: from {package} import {name}", name=__name__)
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

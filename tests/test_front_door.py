@@ -86,6 +86,16 @@ def test_all_names_are_listed_and_found() -> None:
         _ = spectral_latent.ConstituencyModle
 
 
+def test_names_of_the_adapters_are_shown_the_way() -> None:
+    for package, names in spectral_latent._ADAPTERS.items():
+        assert names == {*importlib.import_module(package).__all__} - {"FALLBACK"}
+        for name in names:
+            with pytest.raises(ImportError, match=f"from {package} import {name}"):
+                getattr(spectral_latent, name)
+    with pytest.raises(AttributeError):
+        _ = spectral_latent.Nonsense
+
+
 def test_type_checkers_see_the_names() -> None:
     tree = ast.parse(Path(spectral_latent.__file__).read_text(encoding="utf-8"))
     (guarded,) = (node for node in tree.body if isinstance(node, ast.If))

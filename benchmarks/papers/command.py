@@ -62,7 +62,7 @@ def main() -> None:
     help="The largest sample for Theorem 3; the smallest has 1000 trees. In full 1000000.",
 )
 @click.option("--seeds", default=4, type=click.IntRange(min=1), help="Independent samples of each size.")
-@click.option("--picture", type=OutputFile(), help="Draw the errors to this file.")
+@click.option("--picture", type=OutputFile(needs=("matplotlib", "pictures")), help="Draw the errors to this file.")
 def cohen2012(grammars: int, largest: int, seeds: int, picture: Path | None) -> None:
     """Theorems 2 and 3 of Cohen et al. (2012): exact estimates from populations, and errors that fall as 1/√M."""
     from benchmarks.papers.cohen2012 import draw_errors, draw_picture, print_consistency, print_exactness

@@ -52,7 +52,7 @@ def _label(given: str) -> tuple[str, str]:
 @click.option(
     "--picture",
     metavar="FILE",
-    type=OutputFile(),
+    type=OutputFile(needs=("matplotlib", "pictures")),
     help="Draw anchors and likely words in a plane; FILE ends in .svg, .png or .pdf.",
 )
 @json_option

@@ -9,6 +9,7 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.options import format_options, number_option, quiet_option
+from spectral_latent.cli.outputs import require
 
 if TYPE_CHECKING:
     from spectral_latent._names import ConstituencyPresetName
@@ -74,6 +75,7 @@ def annotate(
     from spectral_latent.tasks.inputs import read_sentences
     from spectral_latent.tokenisation import Tokenisation
 
+    require("flask", "annotate")
     console = Console(quiet)
     sentences: list[list[str]] = []
     if file is not None:
@@ -85,9 +87,6 @@ def annotate(
         raise click.ClickException(str(error)) from None
     try:
         server = serve(project, port, other=compare, order=order)
-    except ImportError:
-        message = "the page needs Flask; run `pip install flask`, or install spectral-latent with the extra `annotate`"
-        raise click.ClickException(message) from None
     except (OSError, SystemExit) as error:
         if isinstance(error, OSError) and error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise

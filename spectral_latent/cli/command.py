@@ -141,7 +141,26 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     click.echo(printable(f"Warning: {message}"), err=True)
 
 
+def _import(_context: click.Context, _option: click.Parameter, modules: tuple[str, ...]) -> None:
+    """Import modules, of the working folder too, as `python -m` does."""
+    if modules and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    for module in modules:
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise click.BadParameter(f"{module}: {error}", param_hint="'--import'") from None
+
+
 @click.group(cls=_ImportedCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--import",
+    metavar="MODULE",
+    multiple=True,
+    expose_value=False,
+    callback=_import,
+    help="Import a module first, such as one with estimators of your own that models name.",
+)
 @click.version_option(__version__, "-V", "--version", message="%(prog)s %(version)s")
 def main() -> None:
     """Latent-variable grammars and taggers by spectral learning.

@@ -52,7 +52,7 @@ _LISTS = ("words", "rules", "places")
     "--html",
     "page",
     metavar="REPORT",
-    type=OutputFile(ending=".html"),
+    type=OutputFile(ending=".html", needs=("jinja2", "pages")),
     help="Write a page for a browser, in a file that ends in .html.",
 )
 @json_option

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
-
 from spectral_latent.drawing import readable
 
 __all__ = ["Drawings", "DrawnSentence", "page", "page_of_sentences"]
@@ -27,14 +25,8 @@ def page(title: str, **parts: Any) -> str:
 
     >>> "<title>&lt;wsj&gt;</title>" in page("<wsj>")
     True
-
-    Raises ClickException without jinja2.
     """
-    try:
-        from jinja2 import Environment
-    except ImportError:
-        message = "pages need jinja2; run `pip install jinja2`, or install spectral-latent with the extra `pages`"
-        raise click.ClickException(message) from None
+    from jinja2 import Environment
 
     def final(value: Any) -> Any:
         """Replace what neither HTML nor UTF-8 can hold; what is marked as HTML stays."""

@@ -55,7 +55,7 @@ __all__ = ["parse"]
     "--html",
     "page",
     metavar="PAGE",
-    type=OutputFile(ending=".html"),
+    type=OutputFile(ending=".html", needs=("jinja2", "pages")),
     help="Draw the trees on a page that ends in .html.",
 )
 @click.option(

@@ -522,8 +522,8 @@ def _options_of(cls: type[Options], values: Any) -> Options:
         found = cls.kinds.get(kind, Options)
         if not issubclass(found, cls) or isabstract(found):
             raise UnknownKindError(
-                f"{kind!r} is no {cls.__name__} of the library; if it is your own, import its module before you load "
-                "the model, in Python"
+                f"{kind!r:.60} is no {cls.__name__} of this library; import the module that defines it: by "
+                f"`spectral-latent --import MODULE`, or before `load` in Python"
             )
         cls = found
     declared = field_types(cls)

@@ -15,8 +15,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
-from spectral_latent._options import Count, checked
-from spectral_latent.estimation import parallel_map
+from spectral_latent._options import Count, Options, checked
+from spectral_latent.estimation import Estimator, parallel_map
 from spectral_latent.files import StoredModel, temporary_folder
 
 __all__ = ["BATCH_SIZE", "batches_of", "map_batches", "map_sentences"]
@@ -81,7 +81,9 @@ def map_batches(
         for batch in batches:
             yield from function(model, batch, *args)
         return
-    task = (function, type(model), _save(model), args)
+    # A process imports the modules of classes that it is sent, and then knows estimators from outside of the library.
+    own = [each for each in (Estimator.kinds or {}).values() if not each.__module__.startswith("spectral_latent.")]
+    task = (function, type(model), _save(model), args, own)
     # All answers to some batches are there before the first is given out, so that no process works between two answers.
     while some := list(islice(batches, max(_AHEAD // size, 1) * n_jobs)):
         answers = list(parallel_map(_map_batch, some, jobs, *task, prefer="processes"))
@@ -149,7 +151,12 @@ def _each(model: Model, batch: list[Item], function: Callable[..., Answer], args
 
 
 def _map_batch(
-    batch: list[Item], function: Callable[..., list[Answer]], kind: type[StoredModel], file: str, args: tuple[Any, ...]
+    batch: list[Item],
+    function: Callable[..., list[Answer]],
+    kind: type[StoredModel],
+    file: str,
+    args: tuple[Any, ...],
+    _estimators: list[type[Options]],
 ) -> list[Answer]:
     """Apply a function to a batch, in a process of its own."""
     return function(_load(kind, file), batch, *args)

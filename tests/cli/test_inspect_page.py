@@ -153,7 +153,7 @@ def test_a_page_without_jinja2_names_the_extra(
     run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    for arguments in (("inspect", model), ("parse", model)):
+    for arguments in (("inspect", model), ("parse", model), ("parse", "absent.model")):  # before the model is read
         refused = run(*arguments, "--html", tmp_path / "page.html", stdin="They see it .\n")
         assert (refused.exit_code, "the extra `pages`" in refused.output) == (1, True)
     assert not (tmp_path / "page.html").exists()

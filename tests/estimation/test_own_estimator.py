@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -81,7 +84,46 @@ def test_files_of_an_unknown_estimator_are_refused(tmp_path: Path, monkeypatch: 
     MODELS["graphs"](OWN).save(tmp_path / "model")
     known: dict[str, type[Options]] = {name: kind for name, kind in Estimator.kinds.items() if kind is not BestOfRandom}
     monkeypatch.setattr(Estimator, "kinds", known)
-    with pytest.raises(ModelFileError, match="'BestOfRandom' is no Estimator of the library") as error:
+    with pytest.raises(ModelFileError, match=r"'BestOfRandom' is no Estimator .*--import MODULE") as raised:
         load(tmp_path / "model")
-    assert "import its module" in str(error.value)
-    assert "damaged" not in str(error.value) and "train it again" not in str(error.value)
+    assert "damaged" not in str(raised.value) and "train it again" not in str(raised.value)
+
+
+MODULE = """
+from dataclasses import dataclass
+from spectral_latent.estimation import EM, Estimator, Random, silent
+@dataclass(frozen=True)
+class OneStep(Estimator):
+    def fit(self, treebank, *, jobs=1, listener=silent):
+        return EM(Random(2), 1, state_smoothing=0.0).fit(treebank, jobs=jobs, listener=listener)
+"""
+
+
+def test_commands_import_the_module_of_an_estimator(tmp_path: Path) -> None:
+    """From the working folder, which is not on the path of an installed command; in the processes of --jobs, too."""
+    (tmp_path / "mine.py").write_text(MODULE)
+    text = "the dog saw a cat\n" * 200
+    train = "from mine import OneStep; from spectral_latent import ConstituencyModel\n"
+    train += "from spectral_latent.constituency import ConstituencyOptions\n"
+    train += "from spectral_latent.corpora.embedded import embedded_treebank\n"
+    train += "ConstituencyModel.train(embedded_treebank(30), ConstituencyOptions(estimator=OneStep())).save('model')"
+    path = {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            env=os.environ | path,
+            input=text,
+            capture_output=True,
+            text=True,
+        )
+
+    assert run("-c", train).returncode == 0
+    command = "import sys; sys.path.remove(''); from spectral_latent.cli.command import run; run()"
+    refused = run("-c", command, "parse", "model")
+    assert refused.returncode == 1 and "--import MODULE" in refused.stderr and "damaged" not in refused.stderr
+    parsed = run("-c", command, "--import", "mine", "parse", "model", "--jobs", "2")
+    assert (parsed.returncode, len(parsed.stdout.splitlines())) == (0, 200), parsed.stderr
+    absent = run("-c", command, "--import", "absent", "parse", "model")
+    assert (absent.returncode, "absent" in absent.stderr) == (2, True)
