@@ -132,7 +132,9 @@ def _users_error(error: Exception) -> click.ClickException | None:
 
     if isinstance(error, RequestError):
         return click.UsageError(printable(str(error)))
-    is_told = isinstance(error, CorpusError | EstimationError | ModelFileError)
+    if isinstance(error, CorpusError):
+        return click.ClickException(str(error))  # can be printed, perhaps on several lines
+    is_told = isinstance(error, EstimationError | ModelFileError)
     return click.ClickException(printable(str(error))) if is_told else None
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -25,14 +26,20 @@ __all__ = [
     "function_label",
     "is_empty",
     "tagged_words",
+    "without_empty",
     "without_functions",
 ]
 
 EMPTY_TAG = "-NONE-"
 _INDEX = re.compile(r"[-=]\d*(?=[-=]|$)")
-_STARRED = re.compile(r"\*([A-Z0-9?]+|pro)\*(-\d+)?")
+# The empty elements of treebanks, except those that are also words: `*`, `*-1` and `0`.
+_NAMES = r"0|ARB|CON|EXP|ICH|NOT|NP|OP|PPA|PRO|RNR|T\d*|U|arb|con|exp|op|pro"
+_EMPTY = re.compile(rf"\*({_NAMES}|\?)\*(-\d+)?")
+_TRACE_INDEX = re.compile(r"(?<=.)-\w+$")
 TOPS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})  # labels of a bracket around a tree
 _PLACES = 3  # the places of trees that are told
+_SPELLINGS = 3  # the spellings of empty elements that are told
+_REMOVED = "empty elements removed"
 
 
 @dataclass
@@ -44,6 +51,7 @@ class Changes:
 
     counts: the number of changes of each kind, by a text that says what was done.
     left_out: the places of the first three trees or sentences of each kind that was left out.
+    spellings: the number of empty elements that were removed, by their spelling without an index.
 
     >>> changes = Changes()
     >>> _ = clean(Phrase("NP-SBJ", (Phrase("NN", ("rain",)),)), changes=changes)
@@ -53,6 +61,15 @@ class Changes:
 
     counts: Counter[str] = field(default_factory=Counter)
     left_out: dict[str, list[str]] = field(default_factory=dict)
+    spellings: Counter[str] = field(default_factory=Counter)
+
+    def remove(self, word: str) -> None:
+        """Count an empty element that is removed.
+
+        word: the empty element, such as `*T*-1`.
+        """
+        self.counts[_REMOVED] += 1
+        self.spellings[_TRACE_INDEX.sub("", word)] += 1
 
     def leave_out(self, kind: str, place: str) -> None:
         """Count a tree or a sentence that is left out, and keep its place if it is one of the first.
@@ -71,6 +88,7 @@ class Changes:
         other: the changes to another part of the corpus.
         """
         self.counts.update(other.counts)
+        self.spellings.update(other.spellings)
         for kind, places in other.left_out.items():
             self.left_out[kind] = [*self.left_out.get(kind, []), *places][:_PLACES]
 
@@ -83,12 +101,15 @@ class Changes:
             warnings.warn(f"{kind}: {self.counts[kind]:,}; the first: {'; '.join(places)}", stacklevel=stacklevel + 1)
 
     def table(self) -> str:
-        """Write a line for each kind of change, with its number, and a line for the first places that were left out.
+        """Write a line for each kind of change, with its number; below it the first places, or commonest spellings.
 
-        >>> changes = Changes(Counter({"empty elements removed": 1200}))
+        >>> changes = Changes(Counter({"function labels and indices cut from phrases": 1200}))
+        >>> changes.remove("*T*-1")
         >>> changes.leave_out("trees without words left out", "old.psd, line 7")
         >>> print(changes.table())
-        1,200  empty elements removed
+        1,200  function labels and indices cut from phrases
+            1  empty elements removed
+               the commonest: *T* (1)
             1  trees without words left out
                the first: old.psd, line 7
         """
@@ -99,15 +120,23 @@ class Changes:
             lines.append(f"{number:>{width}}  {kind}")
             if kind in self.left_out:
                 lines.append(f"{'':{width}}  the first: {'; '.join(self.left_out[kind])}")
+            if kind == _REMOVED and self.spellings:
+                spellings = (f"{word} ({count:,})" for word, count in self.spellings.most_common(_SPELLINGS))
+                lines.append(f"{'':{width}}  the commonest: {', '.join(spellings)}")
         return "\n".join(lines)
 
     def contents(self) -> dict[str, Any]:
-        """Return the counts, and the first places left out, as an object that JSON can hold.
+        """Return the counts, first places left out and commonest empty elements as an object that JSON can hold.
 
         >>> Changes(Counter({"empty elements removed": 3})).contents()
         {'empty elements removed': 3}
         """
-        return {**self.counts, **({"first left out": self.left_out} if self.left_out else {})}
+        spellings = dict(self.spellings.most_common(_SPELLINGS))
+        return {
+            **self.counts,
+            **({"first left out": self.left_out} if self.left_out else {}),
+            **({"commonest empty elements": spellings} if spellings else {}),
+        }
 
 
 def without_functions(tree: Phrase) -> Phrase:
@@ -129,20 +158,21 @@ def without_functions(tree: Phrase) -> Phrase:
 
 
 def is_empty(tag: str, word: str) -> bool:
-    """Tell whether a tagged word is an empty element: a mark that annotators put at a place without a word.
+    """Tell whether a leaf by itself is an empty element: a mark that annotators put at a place without a word.
 
     The Penn Treebank gives empty elements the tag -NONE-.  In other treebanks an empty element stands directly below
-    the label of its phrase, and has the form of most empty elements of the Penn Treebank: a name of capitals and digits
-    (or pro) in asterisks, perhaps with an index.  Examples: `*0*`, a subject that Spanish leaves out, and `*T*-1`.
+    the label of its phrase, and has one of the names of empty elements in asterisks, perhaps with an index.  Examples:
+    `*0*`, a subject that Spanish leaves out, and `*T*-1`.  Readers of treebanks also look at other leaves with the same
+    label, and give empty elements the tag -NONE-; all that comes after them knows an empty element by its tag.
 
-    >>> is_empty("-NONE-", "0"), is_empty("sn.e-SUJ", "*0*"), is_empty("NP", "*pro*"), is_empty("UH", "*sigh*")
+    >>> is_empty("-NONE-", "0"), is_empty("sn.e-SUJ", "*0*"), is_empty("NP", "*pro*"), is_empty("UH", "*SIGH*")
     (True, True, True, False)
     """
-    return tag == EMPTY_TAG or _STARRED.fullmatch(word) is not None
+    return tag == EMPTY_TAG or _EMPTY.fullmatch(word) is not None
 
 
 def tagged_words(phrase: Phrase) -> Iterator[tuple[str, str]]:
-    """Walk over the words that are not empty elements, each after the label above it, from left to right.
+    """Walk over the words without those that have the tag -NONE-, each after the label above it, from left to right.
 
     >>> list(tagged_words(Phrase("VP", (Phrase("VB", ("go",)), Phrase("-NONE-", ("*",))))))
     [('VB', 'go')]
@@ -152,7 +182,7 @@ def tagged_words(phrase: Phrase) -> Iterator[tuple[str, str]]:
         label, node = stack.pop()
         if isinstance(node, Phrase):
             stack.extend((node.label, child) for child in reversed(node.children))
-        elif not is_empty(label, node):
+        elif label != EMPTY_TAG:
             yield label, node
 
 
@@ -185,13 +215,9 @@ def function_label(label: str) -> str:
     return base + _INDEX.sub("", label[len(base) :])
 
 
-def _rebuilt(phrase: Phrase, children: list[Phrase | str], function_labels: bool, changes: Changes) -> Phrase | None:
-    """Make a phrase of the label of a phrase and of its cleaned children; None if there are no children."""
+def _rebuilt(phrase: Phrase, children: list[Phrase | str], function_labels: bool, changes: Changes) -> Phrase:
+    """Make a phrase of the label of a phrase and of its cleaned children."""
     counts = changes.counts
-    if not children:
-        if isinstance(phrase.children[0], Phrase):
-            counts["phrases without words removed"] += 1
-        return None
     only = children[0]
     if isinstance(only, str):
         return Phrase(phrase.label, tuple(children))
@@ -210,7 +236,7 @@ def _rebuilt(phrase: Phrase, children: list[Phrase | str], function_labels: bool
 
 
 def clean(phrase: Phrase, *, function_labels: bool = False, changes: Changes | None = None) -> Phrase | None:
-    """Remove function labels, empty elements (`is_empty`), X over X, and a top bracket that holds one tree.
+    """Remove function labels, words with the tag -NONE-, X over X, and a top bracket that holds one tree.
 
     Tags stay as they are: what follows the hyphen in N-D or v-fin is no function.  A phrase over a tag of its own label
     stays, too.  A phrase without words becomes None.  A top bracket over several trees stays, as `TOP`.
@@ -240,19 +266,46 @@ def clean_together(
     >>> one.children[0] is other.children[0]
     True
     """
-    changes = checked("changes", changes, Changes | None) or Changes()
-    made: dict[int, Phrase | None] = {}  # the cleaned phrase of each phrase, by its `id`
+    own = checked("changes", changes, Changes | None) or Changes()
+    return _rebuild(phrases, lambda phrase, children: _rebuilt(phrase, children, function_labels, own), own)
+
+
+def without_empty(phrase: Phrase, changes: Changes | None = None) -> Phrase | None:
+    """Remove words with the tag -NONE- and phrases without words, and nothing else; None if no words are left.
+
+    >>> subject = Phrase("NP-SBJ", (Phrase("-NONE-", ("*",)),))
+    >>> without_empty(Phrase("S-1", (subject, Phrase("VP", (Phrase("VB", ("go",)),)))))
+    <Phrase: (S-1 (VP (VB go)))>
+    """
+    own = changes or Changes()
+
+    def rebuilt(phrase: Phrase, children: list[Phrase | str]) -> Phrase | None:
+        """Return the phrase itself if it has kept its children."""
+        if len(children) == len(phrase.children) and all(map(operator.is_, children, phrase.children)):
+            return phrase
+        return Phrase(phrase.label, tuple(children))
+
+    return _rebuild([phrase], rebuilt, own)[0]
+
+
+def _rebuild(
+    phrases: Sequence[Phrase], rebuilt: Callable[[Phrase, list[Phrase | str]], Phrase | None], changes: Changes
+) -> list[Phrase | None]:
+    """Rebuild phrases from those below them, without empty elements and without phrases that lose all words."""
+    made: dict[int, Phrase | None] = {}  # the new phrase of each phrase, by its `id`
     for phrase in inner_first(phrases):
         children: list[Phrase | str] = []
         for child in phrase.children:
             if isinstance(child, str):
-                if is_empty(phrase.label, child):
-                    changes.counts["empty elements removed"] += 1
+                if phrase.label == EMPTY_TAG:
+                    changes.remove(child)
                 else:
                     children.append(child)
             elif (kept := made[id(child)]) is not None:
                 children.append(kept)
-        made[id(phrase)] = _rebuilt(phrase, children, function_labels, changes)
+        if not children and isinstance(phrase.children[0], Phrase):
+            changes.counts["phrases without words removed"] += 1
+        made[id(phrase)] = rebuilt(phrase, children) if children else None
     return [made[id(phrase)] for phrase in phrases]
 
 

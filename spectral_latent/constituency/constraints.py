@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
-from spectral_latent.constituency.cleaning import TOPS, base_label, is_empty
+from spectral_latent.constituency.cleaning import EMPTY_TAG, TOPS, base_label
 from spectral_latent.constituency.conversion import PhraseSymbol
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.grammar import Permits, crossed_cells
@@ -259,7 +259,7 @@ def partial_phrase(phrase: Phrase) -> PartialPhrase:
         elif node is None:
             label, first = begun.pop()
             closed.append(Bracket(first, len(words), label or None))
-        elif not is_empty(begun[-1][0], node):
+        elif begun[-1][0] != EMPTY_TAG:
             words.append(node)
     required: list[Bracket] = []
     forbidden: list[Bracket] = []

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -30,8 +31,10 @@ __all__ = [
     "written",
 ]
 
-# What neither brackets nor words can hold.
-_WRITTEN = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v\x1c\x1d\x1e\x85", "_"))
+# What neither brackets nor words can hold; a label has no white space at all, and a word none at its ends.
+_IN_WORD = str.maketrans({"(": "-LRB-", ")": "-RRB-"} | dict.fromkeys(" \t\n\r\f\v\x1c\x1d\x1e\x85", "_"))
+_IN_LABEL = _IN_WORD | {code: "_" for code in range(0x3001) if chr(code).isspace()}
+_AT_ENDS = re.compile(r"\A\s+|\s+\Z")
 
 
 class Phrase(NamedTuple):
@@ -123,7 +126,7 @@ class Phrase(NamedTuple):
             elif isinstance(node, str):
                 pieces.append(" " + written(node))
             else:
-                pieces.append((" (" if pieces else "(") + written(node.label))
+                pieces.append((" (" if pieces else "(") + written(node.label, is_label=True))
                 stack.append(None)
                 stack.extend(reversed(node.children))
         return "".join(pieces)
@@ -133,13 +136,16 @@ class Phrase(NamedTuple):
         return tree_svg(*self._flat(), self.bracketed())
 
 
-def written(name: str) -> str:
+def written(name: str, *, is_label: bool = False) -> str:
     """Write a label or a word as brackets can hold it.
 
     >>> written("("), written("10 000")
     ('-LRB-', '10_000')
     """
-    return name.translate(_WRITTEN)
+    if is_label:
+        return name.translate(_IN_LABEL)
+    word = name.translate(_IN_WORD)
+    return word if word.isascii() else _AT_ENDS.sub("_", word)
 
 
 def inner_first(trees: Iterable[Phrase]) -> Iterator[Phrase]:

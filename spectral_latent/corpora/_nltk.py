@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext, suppress
 from difflib import get_close_matches
 from io import StringIO
-from itertools import chain
+from itertools import chain, islice
 from pathlib import PurePath
 from sys import intern  # one string per distinct word and tag
 from typing import Any, TypeVar
 from xml.etree import ElementTree
 
-from spectral_latent.constituency.cleaning import Changes, is_empty, tagged_words
-from spectral_latent.constituency.tree import Phrase
-from spectral_latent.corpora.brackets import LEMMAS, parse_brackets
-from spectral_latent.corpora.nltk_trees import phrase_from_nltk
+from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, is_empty, tagged_words, without_empty
+from spectral_latent.constituency.tree import Phrase, inner_first
+from spectral_latent.corpora.brackets import LEMMAS, NO_WORDS, SAMPLE, Markup, parse_brackets
+from spectral_latent.corpora.nltk_trees import plain_phrase_from_nltk
 from spectral_latent.corpora.text import CorpusError
 from spectral_latent.estimation import EstimationError
 
@@ -32,6 +32,7 @@ _PARTS = ("train", "dev", "test")
 _ONE_CHARACTER = re.compile(r"\(([^\s()])\)")  # (,)
 _UNLABELLED = re.compile(r"(?=\(\s*\()")  # the place before `( (`
 _WITH_LEMMA = re.compile(r"\(([^\s()]+) ([^\s()]+) [^\s()]+\)")  # (tag word lemma)
+_UNWRITABLE = re.compile(r"\s|.[()]|[()].")  # in a label; a bracket alone is a tag, which is written as -LRB-
 _MENDED = "trees whose brackets do not match mended"
 _FRAME = re.compile(r"[\s*]+")  # the white space and asterisks that NLTK puts around its messages
 
@@ -95,10 +96,12 @@ def _reader(corpus: str, method: str, kind: str, example: str) -> Any:
 
 
 def phrases_of_file(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterable[Phrase]:
-    """Read the trees of one file of a corpus."""
+    """Read the trees of one file of a corpus, without traces."""
     changes = Changes() if changes is None else changes
     phrases = _own_phrases(reader, corpus, file, changes)
-    return _phrases_by_nltk(reader, file, _place(corpus, file), changes) if phrases is None else phrases
+    if phrases is None:
+        phrases = _phrases_by_nltk(reader, file, _place(corpus, file), changes)
+    return filter(None, (without_empty(phrase, changes) for phrase in phrases))
 
 
 def _own_phrases(reader: Any, corpus: str, file: str, changes: Changes) -> Iterable[Phrase] | None:
@@ -161,7 +164,7 @@ def _balance(text: str, changes: Changes) -> str:
 def _phrases_by_nltk(reader: Any, file: str, where: str, changes: Changes) -> Iterator[Phrase]:
     """Read the trees of a file by NLTK."""
     try:
-        yield from _convert(_read_by_nltk(reader, file, where), changes, f"{where}, sentence")
+        yield from _convert(_read_by_nltk(reader, file, where), changes, f"{where}, sentence", leaves_out=True)
     except (TypeError, ValueError) as error:
         raise CorpusError(str(error)) from error
 
@@ -178,7 +181,7 @@ def _read_by_nltk(reader: Any, file: str, where: str) -> Iterator[Any]:
 
 
 def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> Iterator[Phrase]:
-    """Make phrases of the trees of a treebank, as they come, or as `parsed_sents` of a corpus of NLTK returns them.
+    """Make phrases of a treebank's trees, as they come or as `parsed_sents` of a corpus returns them, without traces.
 
     The trees of a corpus are those of `constituency_trees("nltk:NAME")`.  In other trees, NLTK's readers make flat
     trees of pairs of a word and its tag where brackets do not match, or where a line within a tree is not indented.
@@ -186,8 +189,8 @@ def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> I
 
     trees: objects of `nltk.Tree`; any iterable, read once.
 
-    Raises the errors of `phrase_from_nltk`, and EstimationError for a tree without words, with the number of the tree;
-    for trees of a corpus, the errors of `constituency_trees`.
+    Raises the errors of `phrase_from_nltk`, ValueError for a label with white space or a bracket, and EstimationError
+    for a tree without words, with the number of the tree; for trees of a corpus, the errors of `constituency_trees`.
 
     >>> from nltk.tree import Tree
     >>> changes = Changes()
@@ -202,7 +205,8 @@ def phrases_from_nltk(trees: Iterable[Any], changes: Changes | None = None) -> I
     views = getattr(trees, "_pieces", [trees])  # the views of files that NLTK joins
     files = list(filter(None, map(_file_of, views)))
     if len(files) < len(views) or not files:
-        yield from _convert(trees, changes, "tree")
+        phrases = _convert(trees, changes, "tree")
+        yield from filter(None, (without_empty(phrase, changes) for phrase in phrases))
         return
     for reader, file in files:
         yield from phrases_of_file(changes, reader, PurePath(str(reader.root)).name, file)
@@ -216,22 +220,44 @@ def _file_of(view: Any) -> tuple[Any, str] | None:
     return next(((reader, file) for file in reader.fileids() if str(reader.abspath(file)) == str(view.fileid)), None)
 
 
-def _convert(trees: Iterable[Any], changes: Changes, place: str) -> Iterator[Phrase]:
-    """Make phrases of trees, and leave out those that NLTK has flattened; errors name the number after the place."""
+def _convert(trees: Iterable[Any], changes: Changes, place: str, leaves_out: bool = False) -> Iterator[Phrase]:
+    """Make phrases of trees, and leave out those that NLTK has flattened; errors name the number after the place.
+
+    leaves_out: whether to leave out trees without words, too, which are an error otherwise.
+    """
     own = Changes()
-    for number, tree in enumerate(trees, start=1):
-        if hasattr(tree, "label") and len(tree) and all(isinstance(child, tuple) for child in tree):
-            own.leave_out("trees that NLTK could not read left out", f"{place} {number}")
-            continue
-        try:
-            phrase = phrase_from_nltk(tree)
-            if not any(tagged_words(phrase)):
-                raise EstimationError("the tree has no words; remove it")
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{place} {number}: {error}") from None
-        yield phrase
+    phrases = _converted(trees, own, place)
+    beginning = list(islice(phrases, SAMPLE))
+    markup = Markup.of_trees([phrase for _, phrase in beginning])
+    for number, raw in chain(beginning, phrases):
+        phrase = markup.mark(raw, own)
+        if phrase is not None and any(tagged_words(phrase)):
+            yield phrase
+        elif leaves_out:
+            own.leave_out(NO_WORDS, f"{place} {number}")
+        else:
+            raise EstimationError(f"{place} {number}: the tree has no words; remove it")
     own.warn(stacklevel=2)
     changes.add(own)
+
+
+def _converted(trees: Iterable[Any], changes: Changes, place: str) -> Iterator[tuple[int, Phrase]]:
+    """Make phrases of trees as they stand, with their numbers, and leave out those that NLTK has flattened."""
+    for number, tree in enumerate(trees, start=1):
+        if hasattr(tree, "label") and len(tree) and all(isinstance(child, tuple) for child in tree):
+            changes.leave_out("trees that NLTK could not read left out", f"{place} {number}")
+            continue
+        try:
+            phrase = plain_phrase_from_nltk(tree)
+            for node in inner_first([phrase]):
+                if _UNWRITABLE.search(node.label):
+                    raise ValueError(
+                        f"the label {node.label!r:.80} has white space or a bracket, which no file of trees can hold; "
+                        f"take it out of the label"
+                    )
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{place} {number}: {error}") from None
+        yield number, phrase
 
 
 # Tags and words
@@ -286,12 +312,17 @@ def _without_empty(
     """Check each word that is not an empty element, with its tag, and leave out sentences without words."""
     changes = Changes() if changes is None else changes
     where = _place(corpus, file)
+    is_view_of_trees = column is not None and hasattr(reader, "parsed_sents")
     number = 1
     try:
         for sentence in _tokens(reader, corpus, file, changes, column):
-            items = [check(word, tag) for word, own_tag, tag in sentence if not is_empty(own_tag, word)]
-            if len(items) < len(sentence):
-                changes.counts["empty elements removed"] += len(sentence) - len(items)
+            items = []
+            for word, own_tag, tag in sentence:
+                # NLTK's own views of trees give words and labels, without what stands around them.
+                if own_tag == EMPTY_TAG or (is_view_of_trees and is_empty(own_tag, word)):
+                    changes.remove(word)
+                else:
+                    items.append(check(word, tag))
             if items:
                 yield items
             else:

@@ -15,20 +15,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from sys import intern  # one string per distinct label and word
+from types import MappingProxyType
 from typing import NamedTuple
 
 from spectral_latent.constituency import PartialPhrase, partial_phrase
-from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, tagged_words
+from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, base_label, is_empty, tagged_words
 from spectral_latent.constituency.tree import Phrase, inner_first
 from spectral_latent.corpora.text import CorpusError, Line, read_text
 
 __all__ = [
     "LEMMAS",
+    "NO_WORDS",
+    "SAMPLE",
     "Markup",
-    "is_word",
     "parse_brackets",
     "parse_partial",
     "parse_partial_with_lines",
@@ -37,46 +41,95 @@ __all__ = [
     "without_outer_bracket",
 ]
 
-# A token is a tag with its word, an opening bracket with its label, a closing bracket, or bare text.  ASCII white space
-# separates tokens: a no-break or an ideographic space belongs to its word.
+# White space of any kind separates tokens, but a no-break or thin space between the characters of a word belongs to it.
+_WORD = r"[^\s()]++ (?: [^\S\ \t\n\r\f\v]++ [^\s()]++ )*+"
+# A token is a tag with its word, an opening bracket with its label, a closing bracket, or bare text.
 _TOKEN = re.compile(
-    r"\( \s*+ ([^\s()]++) \s++ ([^\s()]++) \s*+ \) | \( \s*+ ([^\s()]*+) | (\)) | ([^\s()]++)", re.ASCII | re.VERBOSE
+    rf"\( \s*+ ([^\s()]++) \s++ ({_WORD}) \s*+ \) | \( \s*+ ([^\s()]*+) | (\)) | ([^\s()]++)", re.VERBOSE
 )
 _TAGGED, _OPEN, _CLOSE, _TEXT = 2, 3, 4, 5  # the last group that each alternative of _TOKEN sets
 
 LEMMAS = "lemmas cut from words"
+NO_WORDS = "trees without words left out"
+_UNREADABLE = "trees that cannot be read left out"
+_RESPELT = "brackets such as *LRB* written as -LRB-"
+SAMPLE = 100  # the first trees, which show the markup of a text
+_MOST_ERRORS = 20  # errors of a text that are listed
+
+# Places where a tree begins, if one line ends a tree and another line begins the next.
+_UNLABELLED = re.compile(r"^(?=\(\s*\()", re.MULTILINE)  # `( (`, which cannot stand within a tree
+_AFTER_BLANK = re.compile(r"^[^\S\n]*\n(?=\()", re.MULTILINE)
+_AT_LINE_START = re.compile(r"^(?=\()", re.MULTILINE)
+_SOMETHING = re.compile(r"\S")
+_MANY = 20  # so many pieces of a text show where its trees begin
+_MOST = 0.95  # of all pieces; these have as many opening as closing brackets
+
 # Penn's format of historical corpora
-_METADATA = frozenset({"ID", "CODE"})  # labels of nodes that are no part of a tree
+_METADATA = frozenset({"CODE", "ID", "METADATA", "VERSION"})  # labels of nodes that are no part of a tree
+_HEADERS = _METADATA - {"ID"}  # trees of these nodes alone have no words in any format
 _HISTORICAL_EMPTY = re.compile(r"0|\*(-\d+)?|\*[^*-]+\*(-\w+)?")  # 0, *, *-1, *con*, *T*-1
-_SAMPLE = 100  # trees that show whether the words of a text have lemmas
+_HISTORICAL_SIGN = re.compile(r"0|\*(-\d+)?|\*(arb|con|exp|pro|ICH|T)\*(-\w+)?")  # these show the format
+_INDEX = re.compile(r"-\w+$")
+_OF_PHRASE = re.compile(r"[A-Z]+([-=]\w+)+")  # a label with functions or indices
+_OF_MOVED = re.compile(r"W[A-Z]+P(-\w+)*")  # a phrase that may be 0, such as WNP-1
+_NUMERALS = ("CD", "NUM")  # beginnings of tags below which 0 is a word
+_LEAST_SIGNS = 0.01  # of all leaves
+_LEAST_LEMMAS = 4  # words with a lemma that show lemmas without other signs
+
+_LEAF = re.compile(rf"\( \s*+ ([^\s()]++) \s++ ({_WORD}) \s*+ \)", re.VERBOSE)
+_STARRED_LEAF = re.compile(r"\( \s*+ ([^\s()]++) \s++ (\*[^\s()]*+) \s*+ \)", re.VERBOSE)
+_LEAST_WORDS = 0.1  # of the leaves with a label that is a tag of words
+_BRACKET = re.compile(r"\*([LR][CRS]B)\*")  # brackets of TIGER and NeGra
 
 
-def read_brackets(path: str | os.PathLike[str], changes: Changes | None = None) -> Iterator[Phrase]:
+def read_brackets(
+    path: str | os.PathLike[str],
+    changes: Changes | None = None,
+    *,
+    historical: bool | None = None,
+    skip_bad: bool = False,
+) -> Iterator[Phrase]:
     """Read the trees of a UTF-8 file; see `parse_brackets`.
 
     The call reads the file; each tree is parsed when the iterator comes to it.  Raises `CorpusError`, which names the
     file and the line, also for a missing file and for bytes that are not UTF-8.
 
     path: the file, which gzip may have compressed.
+    historical: as in `parse_brackets`.
+    skip_bad: as in `parse_brackets`.
     """
-    return parse_brackets(read_text(path), os.fspath(path), changes)
+    return parse_brackets(read_text(path), os.fspath(path), changes, historical=historical, skip_bad=skip_bad)
 
 
-def parse_brackets(text: str, source: str = "<string>", changes: Changes | None = None) -> Iterator[Phrase]:
-    """Read the trees of a text in Penn Treebank brackets; line breaks have no meaning.
+def parse_brackets(
+    text: str,
+    source: str = "<string>",
+    changes: Changes | None = None,
+    *,
+    historical: bool | None = None,
+    skip_bad: bool = False,
+) -> Iterator[Phrase]:
+    """Read the trees of a text in Penn Treebank brackets, with their traces; line breaks have no meaning.
 
-    Labels, words and traces are kept as they stand.  An unlabelled outermost bracket is dropped if it holds one
-    tree; if it holds several, they are the children of a phrase with the label "".
+    Labels and words are kept as they stand, but the brackets of TIGER, such as `*LRB*`, are written as -LRB-.  Every
+    trace and other empty element has the tag -NONE-.  One that stands directly below the label of its phrase gets it,
+    if it has one of the names of empty elements in asterisks, such as `*T*-1`, and if the label is not the tag of words
+    elsewhere in the text.  An unlabelled outermost bracket is dropped if it holds one tree; if it holds several, they
+    are the children of a phrase with the label "".  A tree without words is left out.
 
-    A text whose first tree has a node ID in its outermost bracket is in the Penn format of historical corpora.  Nodes
-    ID and CODE are removed from its trees.  Its empty elements, such as `*con*` and `0`, get the tag -NONE-.  If most
-    words have the form word-lemma, lemmas are cut off.  A tree without words is left out.
+    A text is in the Penn format of historical corpora if one of its first 100 trees has a node ID in its outermost
+    bracket, or if many of their leaves are untagged empty elements, such as `*con*` and `0`, or have the form
+    word-lemma.  Nodes ID, CODE, METADATA and VERSION are removed from its trees, and `*con*`, `*` and `0` are empty
+    elements, too.  If most words have the form word-lemma, lemmas are cut off.  A text that is read otherwise, although
+    some of its trees have such marks, gives a warning.
 
     text: the trees.
+    historical: whether the text is in that format; None to tell by its first trees.
+    skip_bad: whether to leave out trees that cannot be read, and count them.
 
-    Raises `CorpusError`, which names `source` and the line, for brackets that do not match, text outside brackets,
-    an unlabelled bracket within a tree, a constituent that is empty, has several words, or words beside phrases,
-    a tree without words in another format, and a text without trees.
+    Raises `CorpusError`, which names `source` and the line of each error, for brackets that do not match, text outside
+    brackets, an unlabelled bracket within a tree, a constituent that is empty, has several words, or words beside
+    phrases, and a text without trees.
 
     >>> for tree in parse_brackets("( (S (NP (PRP It)) (VP (VBZ works)))) (FRAG (UH Yes))"):
     ...     print(tree.bracketed())
@@ -86,24 +139,150 @@ def parse_brackets(text: str, source: str = "<string>", changes: Changes | None 
     ...     print(tree.bracketed())
     (IP-MAT (NP-SBJ (-NONE- *con*)) (VBDI kom) (. .))
     """
-    yield from _without_markup(raw_trees(text, source), Changes() if changes is None else changes)
+    changes = Changes() if changes is None else changes
+    trees = raw_trees(text, source, changes if skip_bad else None)
+    beginning: list[tuple[Phrase, Line]] = []
+    markup = None
+    ids = 0  # trees with an ID that are not read as historical
+    try:
+        for tree_and_place in trees:
+            beginning.append(tree_and_place)
+            if len(beginning) == SAMPLE:
+                break
+        markup = Markup.of([tree for tree, _ in beginning], text, historical)
+        for tree, place in chain(beginning, trees):
+            ids += not markup.is_historical and _has_id(tree)
+            plain = markup.remove(tree, changes)
+            if plain is None:
+                changes.leave_out(NO_WORDS, f"{place.source}, line {place.number}")
+            else:
+                yield plain
+    except CorpusError as error:
+        markup = markup or Markup.of([tree for tree, _ in beginning], text, historical)
+        if not markup.reason:
+            raise
+        remedy = "if this is wrong, read them as other trees (historical=False)"
+        raise CorpusError(
+            *str(error).split("\n"), f"{source}: read as historical trees: {markup.reason}; {remedy}"
+        ) from None
+    if historical is None:
+        markup.warn(source, ids)
 
 
-def raw_trees(text: str, source: str) -> Iterator[tuple[Phrase, Line]]:
+class _Fault(Exception):
+    """What is wrong in a text: the problem, its index, the indices of the tree with it and of the next tree."""
+
+    def __init__(self, problem: str, position: int, tree: int, next_tree: int | None = None) -> None:
+        super().__init__(problem)
+        self.position = position
+        self.tree = tree
+        self.next_tree = next_tree
+
+
+def raw_trees(text: str, source: str, skipped: Changes | None = None) -> Iterator[tuple[Phrase, Line]]:
     """Read the trees of a text as they stand, with their outer brackets, and the line where each begins.
 
     text: the trees.
     source: the name of the text in errors, which are those of `parse_brackets`.
+    skipped: counts the trees that cannot be read, which are then left out; None to raise an error for them.
     """
+    faults: list[_Fault] = []
+    line = 1
+    counted_to = 0  # the index whose line is known
+    is_empty_text = True
+    for begin, end in pairwise([0, *_sure_places(text), len(text)]):
+        try:
+            found: Iterable[tuple[Phrase, int]] = _trees_of(text, begin, end)
+            for tree, position in found if skipped is None else list(found):
+                is_empty_text = False
+                if skipped is not None or not faults:
+                    line += text.count("\n", counted_to, position)
+                    counted_to = position
+                    yield tree, Line(source, line)
+        except _Fault as fault:
+            # The trees before the one with the fault are lost, too, if they cannot be told from a part of it.
+            of_tree = begin if skipped is not None else fault.tree
+            whole, wrong = _mended(text, of_tree, end)
+            faults += wrong or [fault]
+            if skipped is not None:
+                for tree, position in whole:
+                    is_empty_text = False
+                    yield tree, Line(source, text.count("\n", 0, position) + 1)
+    if faults:
+        _tell(text, source, sorted(faults, key=lambda fault: fault.position), skipped)
+    if is_empty_text:
+        raise CorpusError(f"{source}: no trees; give text such as (S (NP (NNS dogs)) (VP (VBP bark)))")
+
+
+def _tell(text: str, source: str, faults: Sequence[_Fault], skipped: Changes | None) -> None:
+    """Count the trees with faults as left out, or raise an error that lists the faults, which are in order."""
+    line = 1
+    at = 0  # the index whose line is known
+    told: list[str] = []
+    for fault in faults:
+        line += text.count("\n", at, fault.position)
+        at = fault.position
+        if skipped is not None:
+            skipped.leave_out(_UNREADABLE, f"{source}, line {line}")
+        elif len(told) < _MOST_ERRORS:
+            after = fault.next_tree
+            where = "" if after is None else f" (another tree begins in line {line + text.count(chr(10), at, after)})"
+            told.append(f"{source}, line {line}: {fault}{where}")
+    if skipped is not None:
+        return
+    if len(faults) > 1:
+        listed = "" if len(faults) == len(told) else f", of which the first {len(told)} are listed"
+        skip = "mend these trees, or leave them out by --skip-bad (skip_bad=True)"
+        told.append(f"{source}: {len(faults):,} errors{listed}; {skip}")
+    raise CorpusError(*told)
+
+
+def _mended(text: str, begin: int, end: int) -> tuple[list[tuple[Phrase, int]], list[_Fault]]:
+    """Read the pieces of a part of a text with a fault; return the trees of those without faults, and the faults."""
+    whole: list[tuple[Phrase, int]] = []
+    faults: list[_Fault] = []
+    for piece in pairwise([begin, *(place for place in _places(text, begin, end) if place > begin), end]):
+        try:
+            whole += list(_trees_of(text, *piece))  # of a piece with a fault none can be trusted
+        except _Fault as fault:
+            faults.append(fault)
+    return whole, faults
+
+
+def _sure_places(text: str) -> list[int]:
+    """List places in a text where a tree must begin: `( (`, and line starts if nearly all have balanced brackets."""
+    sure = [match.start() for match in _UNLABELLED.finditer(text)]
+    for pattern in (_AT_LINE_START, _AFTER_BLANK):
+        places = sorted({*sure, *(match.end() for match in pattern.finditer(text))})
+        if len(places) >= _MANY and _balanced(text, places, len(text)) >= _MOST:
+            return places
+    return sure
+
+
+def _places(text: str, begin: int, end: int) -> list[int]:
+    """List places where trees probably begin, for a part of a text with a fault."""
+    at_line_start = [match.end() for match in _AT_LINE_START.finditer(text, begin, end)]
+    if 2 * _balanced(text, at_line_start, end) >= 1:
+        return at_line_start
+    patterns = (_UNLABELLED, _AFTER_BLANK)
+    return sorted({match.end() for pattern in patterns for match in pattern.finditer(text, begin, end)})
+
+
+def _balanced(text: str, places: Sequence[int], end: int) -> float:
+    """Compute the share of the pieces between places that have as many opening as closing brackets."""
+    pieces = list(pairwise([*places, end]))
+    return sum(text.count("(", *piece) == text.count(")", *piece) for piece in pieces) / max(len(pieces), 1)
+
+
+def _trees_of(text: str, start: int, end: int) -> Iterator[tuple[Phrase, int]]:
+    """Read the trees of a part of a text, with the index where each begins; raise _Fault where one cannot be read."""
     labels: list[str] = []  # the labels of the open constituents, the outermost first
     families: list[list[Phrase]] = []  # the children so far of each open constituent
-    begin = 0  # the index where the outermost constituent begins
-    line = 1  # the number of the line of that index
+    begin = start  # the index where the outermost constituent begins
     phrase = None
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text, start, end):
         kind = token.lastindex
         if not labels:
-            line += text.count("\n", begin, token.start())
             begin = token.start()
         if kind == _TAGGED:
             phrase = Phrase(intern(token[1]), (intern(token[2]),))
@@ -114,37 +293,17 @@ def raw_trees(text: str, source: str) -> Iterator[tuple[Phrase, Line]]:
         # A constituent must have children, and only the outermost one may lack a label.
         elif kind == _CLOSE and labels and families[-1] and (labels[-1] or len(labels) == 1):
             phrase = Phrase(labels.pop(), tuple(families.pop()))
-        elif kind == _TEXT and labels and not text[token.end() :].strip():
+        elif kind == _TEXT and labels and not text[token.end() : end].strip():
             break  # the text ends within a tree, so that the error is the open bracket
         else:
-            raise _error(text, source, token.start(), _misplaced(token, labels))
+            raise _Fault(_misplaced(token, labels), token.start(), begin)
         if families:
             families[-1].append(phrase)
         else:
-            yield phrase, Line(source, line)
+            yield phrase, begin
     if labels:
-        raise _error(text, source, begin, "the bracket that opens here is never closed; add the missing bracket")
-    if phrase is None:
-        raise CorpusError(f"{source}: no trees; give text such as (S (NP (NNS dogs)) (VP (VBP bark)))")
-
-
-def _without_markup(trees: Iterator[tuple[Phrase, Line]], changes: Changes) -> Iterator[Phrase]:
-    """Take the outer bracket from trees, and what the Penn format of historical corpora adds; see `parse_brackets`.
-
-    Raises `CorpusError` for a tree without words in another format.
-    """
-    beginning = list(islice(trees, 1))
-    if Markup.of([tree for tree, _ in beginning]).is_historical:
-        beginning += islice(trees, _SAMPLE - 1)
-    markup = Markup.of([tree for tree, _ in beginning])
-    for tree, place in chain(beginning, trees):
-        plain = markup.remove(tree, changes)
-        if plain is not None:
-            yield plain
-        elif markup.is_historical:
-            changes.leave_out("trees without words left out", f"{place.source}, line {place.number}")
-        else:
-            raise place.error("the tree that begins here has no words; remove it")
+        after = end if _SOMETHING.search(text, end) else None
+        raise _Fault("the bracket that opens here is never closed; add the missing bracket", begin, begin, after)
 
 
 class Markup(NamedTuple):
@@ -152,60 +311,201 @@ class Markup(NamedTuple):
 
     is_historical: whether they are in Penn's format of historical corpora, with metadata and untagged empty elements.
     has_lemmas: whether words have the form word-lemma.
+    tags: the labels over leaves in asterisks that are tags of words, because other leaves with them are words.
+    has_stars: whether the text has leaves in asterisks without the tag -NONE-.
+    reason: why the text was taken to be historical; "" if it was not, or if this was not guessed.
+    doubtful: the number of leaves in asterisks that are read as words but look like empty elements, each as it stands.
     """
 
     is_historical: bool
     has_lemmas: bool
+    tags: frozenset[str] = frozenset()
+    has_stars: bool = False
+    reason: str = ""
+    doubtful: Mapping[str, int] = MappingProxyType({})
 
     @staticmethod
-    def of(trees: Sequence[Phrase]) -> Markup:
-        """Find the markup of a text by its first trees, which have their outer brackets."""
-        if not any(isinstance(part, Phrase) and part.label == "ID" for tree in trees[:1] for part in tree.children):
-            return Markup(False, False)
-        words = [word for tree in trees[:_SAMPLE] for tag, word in tagged_words(tree) if is_word(tag, word)]
-        return Markup(True, 2 * sum(_form(word) != word for word in words) > len(words))
+    def of(trees: Sequence[Phrase], text: str, historical: bool | None = None) -> Markup:
+        """Find the markup of a text.
+
+        trees: the first trees of the text, with their outer brackets.
+        text: the whole text.
+        historical: whether the text is in Penn's format of historical corpora; None to tell by the first trees.
+        """
+        starred = {match[1] for match in _STARRED_LEAF.finditer(text)} - {EMPTY_TAG}
+        leaves = ((match[1], match[2]) for match in _LEAF.finditer(text) if match[1] in starred) if starred else ()
+        return Markup._of(trees, leaves, historical, bool(starred))
+
+    @staticmethod
+    def of_trees(trees: Sequence[Phrase]) -> Markup:
+        """Find the markup of trees that are in no text, and so not in a historical format, by their leaves."""
+        return Markup._of(trees, chain.from_iterable(map(_leaves, trees)), False, True)
+
+    @staticmethod
+    def _of(
+        trees: Sequence[Phrase], leaves: Iterable[tuple[str, str]], historical: bool | None, has_stars: bool
+    ) -> Markup:
+        """Find the markup by the first trees, and by the leaves of the text with labels over leaves in asterisks."""
+        words: Counter[str] = Counter()
+        marks: Counter[tuple[str, str]] = Counter()
+        for label, word in leaves:
+            if not _HISTORICAL_EMPTY.fullmatch(word) or _BRACKET.fullmatch(word):
+                words[label] += 1
+            elif word != "0":
+                marks[label, word] += 1
+        tags = _tags(words, marks)
+        pairs = [leaf for tree in trees for leaf in _leaves(tree) if leaf[0] not in _METADATA]
+        reason = _historical_reason(trees, pairs) if historical is None else ""
+        if historical or reason:
+            found = Markup(True, False, tags, True, reason)
+            of_words = [word for label, word in pairs if not found.is_empty(label, word)]
+            return found._replace(has_lemmas=2 * _n_lemmas(of_words) > len(of_words))
+        plain = Markup(False, False, tags, has_stars)
+        doubtful: Counter[str] = Counter()
+        for (label, word), count in marks.items():
+            looks_empty = _HISTORICAL_EMPTY.fullmatch(word) and _OF_PHRASE.fullmatch(label)
+            if looks_empty and not plain.is_empty(label, word) and label not in tags:
+                doubtful[f"({label} {word})"] += count
+        return plain._replace(doubtful=doubtful)
 
     def remove(self, tree: Phrase, changes: Changes) -> Phrase | None:
         """Take the outer bracket and the markup from a tree; None if no words are left."""
-        plain = _modern(tree, self.has_lemmas, changes) if self.is_historical else tree
-        if plain is None or not any(tagged_words(plain)):
+        plain = self.mark(tree, changes) if self.is_historical or self.has_stars else tree
+        if plain is None or _is_header(tree) or not any(tagged_words(plain)):
             return None
         bare = without_outer_bracket(plain)
         if bare is not plain:
             changes.counts["top brackets removed"] += 1
         return bare
 
+    def mark(self, tree: Phrase, changes: Changes) -> Phrase | None:
+        """Take metadata and lemmas from a tree, and tag its empty elements; None if nothing is left.
 
-def _modern(tree: Phrase, has_lemmas: bool, changes: Changes) -> Phrase | None:
-    """Take metadata and lemmas from a historical tree, and tag its empty elements; None if nothing is left."""
-    made: dict[int, Phrase | None] = {}  # the new phrase of each phrase, by its `id`
-    for phrase in inner_first([tree]):
-        label, children = phrase
-        if label in _METADATA:
-            changes.counts["nodes ID and CODE removed"] += 1
-            made[id(phrase)] = None
-        elif not phrase.is_preterminal():
-            kept = tuple([child for child in map(made.get, map(id, children)) if child is not None])
-            made[id(phrase)] = Phrase(label, kept) if kept else None
-        else:
-            word = str(children[0])
-            if not is_word(label, word):
-                made[id(phrase)] = Phrase(label, (Phrase(EMPTY_TAG, (word,)),))
-            elif has_lemmas and (form := _form(word)) != word:
-                changes.counts[LEMMAS] += 1
-                made[id(phrase)] = Phrase(label, (intern(form),))
+        tree: a tree, in which words may be beside phrases.
+        """
+        made: dict[int, Phrase | None] = {}  # the new phrase of each phrase, by its `id`
+        for phrase in inner_first([tree]):
+            label, children = phrase
+            if self.is_historical and label in _METADATA:
+                changes.counts["nodes ID and CODE removed"] += 1
+                made[id(phrase)] = None
+            elif not phrase.is_preterminal():
+                new = [child if isinstance(child, str) else made[id(child)] for child in children]
+                kept = tuple([child for child in new if child is not None])
+                made[id(phrase)] = Phrase(label, kept) if kept else None
             else:
-                made[id(phrase)] = phrase
-    return made[id(tree)]
+                made[id(phrase)] = self._marked_leaf(phrase, str(children[0]), changes)
+        return made[id(tree)]
+
+    def _marked_leaf(self, leaf: Phrase, word: str, changes: Changes) -> Phrase:
+        """Tag a leaf that is an empty element, or take the lemma from its word."""
+        if self.is_empty(leaf.label, word):
+            return leaf if leaf.label == EMPTY_TAG else Phrase(leaf.label, (Phrase(EMPTY_TAG, (word,)),))
+        form = _form(word) if self.has_lemmas else word
+        if form != word:
+            changes.counts[LEMMAS] += 1
+        if bracket := _BRACKET.fullmatch(form):
+            changes.counts[_RESPELT] += 1
+            form = f"-{bracket[1]}-"
+        return leaf if form == word else Phrase(leaf.label, (intern(form),))
+
+    def is_word(self, tag: str, word: str) -> bool:
+        """Tell whether a leaf is a word: neither metadata nor an empty element.
+
+        tag: the label of the leaf.
+        word: what stands after it.
+        """
+        return not ((self.is_historical and tag in _METADATA) or self.is_empty(tag, word))
+
+    def is_empty(self, tag: str, word: str) -> bool:
+        """Tell whether a leaf is an empty element.
+
+        tag: the label of the leaf.
+        word: what stands after it.
+        """
+        if tag == EMPTY_TAG:
+            return True
+        if not self.is_historical:
+            return tag not in self.tags and is_empty(tag, word)
+        if not _HISTORICAL_EMPTY.fullmatch(word) or _BRACKET.fullmatch(word):
+            return False
+        if word == "0":
+            return not tag.startswith(_NUMERALS)
+        # A verb may be elided, so that words have the same tag, but other names than these are words then.
+        return tag not in self.tags or word.count("*") == 1 or is_empty("", _INDEX.sub("", word))
+
+    def warn(self, source: str, ids: int) -> None:
+        """Warn of a text that has marks of a historical corpus, but is read otherwise.
+
+        source: the name of the text.
+        ids: the number of trees with a node ID that are read as other trees.
+        """
+        if ids or self.doubtful:
+            marks = [f"{ids:,} trees with a node ID"] if ids else []
+            marks += [f"{count:,} leaves {leaf}" for leaf, count in Counter(self.doubtful).most_common(3)]
+            warnings.warn(
+                f"{source}: {', '.join(marks)} are read as words, because the first trees are not those of a "
+                f"historical corpus; if it is one, read it as such (historical=True)",
+                stacklevel=3,
+            )
 
 
-def is_word(tag: str, word: str) -> bool:
-    """Tell whether a leaf of a historical corpus is a word: neither metadata nor an empty element.
+def _leaves(tree: Phrase) -> Iterator[tuple[str, str]]:
+    """Walk over the leaves of a tree, each after the label above it."""
+    return ((leaf.label, str(leaf.children[0])) for leaf in tree.preterminals())
 
-    tag: the label of the leaf.
-    word: what stands after it.
-    """
-    return tag not in _METADATA and not _HISTORICAL_EMPTY.fullmatch(word)
+
+def _tags(words: Counter[str], marks: Counter[tuple[str, str]]) -> frozenset[str]:
+    """Find the labels of which at least a tenth of the leaves are words, by numbers of words and of other leaves."""
+    others: Counter[str] = Counter()
+    for (label, _), count in marks.items():
+        others[label] += count
+    return frozenset(label for label in others if words[label] > _LEAST_WORDS * others[label])
+
+
+def _historical_reason(trees: Sequence[Phrase], leaves: Sequence[tuple[str, str]]) -> str:
+    """Say why the first trees of a text are those of a historical corpus; "" if they are not."""
+    if any(tree.label == "" and _has_id(tree) for tree in trees):
+        return "a tree has a node ID"
+    if 2 * sum(map(_has_id, trees)) > len(trees):
+        return "most trees have a node ID"
+    if any(label == EMPTY_TAG for label, _ in leaves):
+        return ""
+    marks = Counter(leaf for leaf in leaves if _HISTORICAL_SIGN.fullmatch(leaf[1]))
+    words = Counter(label for label, word in leaves if not _HISTORICAL_SIGN.fullmatch(word))
+    phrases = {base_label(node.label) for tree in trees for node in inner_first([tree]) if not node.is_preterminal()}
+    tags = _tags(words, marks)
+    signs: Counter[str] = Counter()  # untagged empty elements below labels of phrases
+    for (label, word), count in marks.items():
+        is_phrase = _OF_PHRASE.fullmatch(label) or base_label(label) in phrases
+        if _OF_MOVED.fullmatch(label) if word == "0" else is_phrase and label not in tags:
+            signs[f"({label} {word})"] += count
+    if signs and signs.total() >= _LEAST_SIGNS * len(leaves):
+        return f"{signs.total():,} of the first {len(leaves):,} leaves are like {signs.most_common(1)[0][0]}"
+    n_lemmas = _n_lemmas(word for _, word in leaves)
+    # Words that are their own lemmas tell a treebank with lemmas from one whose words have many hyphens.
+    same = next((word for _, word in leaves if word.strip("-") and f"{_form(word)}-{_form(word)}" == word), None)
+    if same and n_lemmas >= _LEAST_LEMMAS and 2 * n_lemmas > len(leaves):
+        return f"{n_lemmas:,} of the first {len(leaves):,} leaves are like {same}"
+    return ""
+
+
+def _has_id(tree: Phrase) -> bool:
+    """Tell whether the outermost bracket has a node ID."""
+    last = tree.children if tree.label == "" else tree.children[-1:] if len(tree.children) > 1 else ()
+    return any(isinstance(part, Phrase) and part.label == "ID" and part.is_preterminal() for part in last)
+
+
+def _is_header(tree: Phrase) -> bool:
+    """Tell whether a tree has nothing but metadata of a corpus, such as VERSION or CODE."""
+    tops = tree.children if tree.label == "" else (tree,)
+    labels = {part.label for part in tops if isinstance(part, Phrase)}
+    return labels <= _METADATA and not labels.isdisjoint(_HEADERS)
+
+
+def _n_lemmas(words: Iterable[str]) -> int:
+    """Count the words of the form word-lemma."""
+    return sum(_form(word) != word for word in words)
 
 
 def _form(word: str) -> str:
@@ -243,15 +543,13 @@ def _misplaced(token: re.Match[str], labels: list[str]) -> str:
         )
     if not labels[-1] and len(labels) > 1:
         return "a bracket within a tree has no label; add the label: only the outermost bracket may lack one"
-    return f"the constituent {labels[-1] or '()'} is empty; remove it, or write a trace as (-NONE- *)"
+    *above, label = labels
+    is_like_word = above and above[-1] and label and not token.string[token.start() - 1].isspace()  # (PRP (Dia))
+    word = f"if it is a word, write ({above[-1]} {label}) in place of its brackets; otherwise " if is_like_word else ""
+    return f"the constituent {label or '()'} is empty; {word}remove it, or write a trace as (-NONE- *)"
 
 
-def _error(text: str, source: str, position: int, problem: str) -> CorpusError:
-    """Make the error for a position in the text."""
-    return Line(source, text.count("\n", 0, position) + 1).error(problem)
-
-
-_PARTIAL_TOKEN = re.compile(r"(\()([^\s()]*+) | (\)) | [^\s()]++", re.ASCII | re.VERBOSE)
+_PARTIAL_TOKEN = re.compile(rf"(\()([^\s()]*+) | (\)) | {_WORD}", re.VERBOSE)
 _OPENS = 1
 _LABEL = 2
 _CLOSES = 3
@@ -278,7 +576,8 @@ def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tu
     >>> [line for line, _ in parse_partial_with_lines("(NP Yes\\n,\\nindeed)\\n\\nNo")]
     [1, 5]
     """
-    is_empty = True
+    is_empty_text = True
+    markup = Markup.of([], text, historical=False)
     # The label and the children so far of the sentence, and of each bracket that is open in it.
     begun: list[tuple[str, list[Phrase | str]]] = [("", [])]
     begin = 0  # the line where the sentence begins
@@ -299,17 +598,18 @@ def parse_partial_with_lines(text: str, source: str = "<string>") -> Iterator[tu
                 begun[-1][1].append(Phrase(label, tuple(children)))
         if len(begun) == 1 and begun[0][1]:
             try:
-                sentence = partial_phrase(Phrase("", tuple(begun[0][1])))
+                whole = Phrase("", tuple(begun[0][1]))
+                sentence = partial_phrase((markup.mark(whole, Changes()) if markup.has_stars else None) or whole)
             except ValueError as error:
                 raise Line(source, begin).error(str(error)) from None
             if not sentence.sentence:
                 raise Line(source, begin).error("the sentence that begins here has no words; remove it")
             yield begin, sentence
-            is_empty = False
+            is_empty_text = False
             begun = [("", [])]
     if len(begun) > 1:
         raise Line(source, begin).error(
             "a bracket that opens in this sentence is never closed; add the missing bracket"
         )
-    if is_empty:
+    if is_empty_text:
         raise CorpusError(f"{source}: no sentences; give text such as She saw (NP the man) .")

@@ -229,13 +229,15 @@ def _with_content(lines: Iterable[str], source: str) -> Iterator[tuple[Line, str
 def _phrase(text: str, line: Line) -> Phrase:
     """Parse the only tree of a text, which is one line of the source."""
     try:
-        tree, *others = parse_brackets(text)
+        trees = list(parse_brackets(text))
     except CorpusError:
         # Parse the text again, so that the error names the line.
-        tree, *others = parse_brackets("\n" * (line.number - 1) + text, line.source)
-    if others:
+        trees = list(parse_brackets("\n" * (line.number - 1) + text, line.source))
+    if len(trees) > 1:
         raise line.error("several trees; give each a line of its own")
-    return tree
+    if not trees:
+        raise line.error("the tree has no words; remove it")
+    return trees[0]
 
 
 def _numbers(columns: Iterable[str], line: Line) -> list[float]:
@@ -365,7 +367,7 @@ def _tree(tree: Any) -> Tree:
     if isinstance(tree, Phrase | DependencySentence):
         return tree
     if isinstance(tree, str):
-        return next(parse_brackets(tree))
+        return _phrase(tree, Line("<string>", 1))
     return sentence_from_nltk(tree) if hasattr(tree, "nodes") else phrase_from_nltk(tree)
 
 

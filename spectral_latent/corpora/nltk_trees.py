@@ -19,17 +19,24 @@ from collections.abc import Callable
 from operator import index
 from typing import Any, cast
 
-from spectral_latent.constituency import PartialPhrase, Phrase, partial_phrase
-from spectral_latent.corpora.brackets import without_outer_bracket
+from spectral_latent.constituency import Changes, PartialPhrase, Phrase, partial_phrase
+from spectral_latent.corpora.brackets import Markup, without_outer_bracket
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["partial_from_nltk", "phrase_from_nltk", "phrase_to_nltk", "sentence_from_nltk", "sentence_to_nltk"]
+__all__ = [
+    "partial_from_nltk",
+    "phrase_from_nltk",
+    "phrase_to_nltk",
+    "plain_phrase_from_nltk",
+    "sentence_from_nltk",
+    "sentence_to_nltk",
+]
 
 
 def phrase_from_nltk(tree: Any) -> Phrase:
     """Make a phrase of an `nltk.Tree`; a root without a label is dropped if it has one child.
 
-    Leaves may contain anything, also spaces and brackets.
+    Leaves may contain anything, also spaces and brackets.  Traces have the tag -NONE-, as `parse_brackets` gives it.
 
     tree: an `nltk.Tree`.
 
@@ -40,6 +47,12 @@ def phrase_from_nltk(tree: Any) -> Phrase:
     >>> phrase_from_nltk(Tree("NP", [Tree("NNS", ["dogs"])]))
     <Phrase: (NP (NNS dogs))>
     """
+    phrase = plain_phrase_from_nltk(tree)
+    return Markup.of_trees([phrase]).mark(phrase, Changes()) or phrase
+
+
+def plain_phrase_from_nltk(tree: Any) -> Phrase:
+    """Make a phrase as `phrase_from_nltk` does, but leave traces as they stand."""
 
     def is_leaf(node: Any) -> bool:
         """Tell whether a node is a word.  Raises TypeError or ValueError unless it is one, or a constituent."""

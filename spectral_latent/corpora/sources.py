@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spectral_latent.constituency.cleaning import Changes
+from spectral_latent.constituency.cleaning import Changes, without_empty
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora._nltk import items_of_corpus, phrases_of_file
 from spectral_latent.corpora.brackets import parse_brackets
@@ -28,9 +28,16 @@ __all__ = ["Entry", "constituency_trees", "dependency_trees", "entries_of_text",
 
 
 def constituency_trees(
-    source: str | os.PathLike[str], changes: Changes | None = None, form: Format | None = None
+    source: str | os.PathLike[str],
+    changes: Changes | None = None,
+    form: Format | None = None,
+    *,
+    historical: bool | None = None,
+    skip_bad: bool = False,
 ) -> Iterator[Phrase]:
-    """Read the trees of a treebank.
+    """Read the trees of a treebank, without traces and other empty elements.
+
+    Labels are those of the treebank; `clean` also takes away what they tell besides the category.
 
     source: one of
 
@@ -42,6 +49,8 @@ def constituency_trees(
       test, those whose number ends in 8 are dev, all others are train.
 
     form: `brackets` to read a file as trees whatever its name and its lines look like.
+    historical: whether files are in the Penn format of historical corpora; None to tell by the first trees of each.
+    skip_bad: whether to leave out trees of files that cannot be read, and count them.
 
     Raises `CorpusError` for a source that does not exist and for trees that break the rules of `parse_brackets`.
 
@@ -58,14 +67,18 @@ def constituency_trees(
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "parsed_sents", "treebank", partial(phrases_of_file, changes))
-    return items_of_files(name, "treebank", partial(_phrases_of_file, changes, form), ENDINGS["brackets"])
+    read = partial(_phrases_of_file, changes, form, historical, skip_bad)
+    trees = items_of_files(name, "treebank", read, ENDINGS["brackets"])
+    return filter(None, (without_empty(tree, changes) for tree in trees))
 
 
-def _phrases_of_file(changes: Changes | None, form: Format | None, path: Path) -> Iterator[Phrase]:
+def _phrases_of_file(
+    changes: Changes | None, form: Format | None, historical: bool | None, skip_bad: bool, path: Path
+) -> Iterator[Phrase]:
     """Read the trees of a file."""
     text, name = read_text(path), os.fspath(path)
     sniff_format(name, text, "brackets", given=form)  # refuses other formats
-    return parse_brackets(text, name, changes)
+    return parse_brackets(text, name, changes, historical=historical, skip_bad=skip_bad)
 
 
 def dependency_trees(

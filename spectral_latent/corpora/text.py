@@ -38,8 +38,9 @@ class CorpusError(ValueError):
     a.mrg, line 1: '\\x1b[31m' stands outside brackets
     """
 
-    def __init__(self, message: str) -> None:
-        super().__init__(printable(message))
+    def __init__(self, *messages: str) -> None:
+        """Join messages, each of which has a line of its own."""
+        super().__init__("\n".join(map(printable, messages)))
 
 
 class Line(NamedTuple):

@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spectral_latent.constituency import Changes, Phrase, clean
-from spectral_latent.constituency.cleaning import EMPTY_TAG, tagged_words
-from spectral_latent.corpora.brackets import Markup, is_word, raw_trees
+from spectral_latent.constituency.cleaning import tagged_words
+from spectral_latent.corpora.brackets import SAMPLE, Markup, raw_trees
 from spectral_latent.corpora.text import decode, read_text
 from spectral_latent.files import write_whole
 
@@ -72,7 +72,7 @@ class TreebankFile:
         self.path = os.fspath(path)
         self._pieces = list(_pieces(text))  # the text of each tree with what stands before it, and the text at the end
         self._raw = [tree for tree, _ in raw_trees(text, self.path)] if text.strip() else []
-        self._markup = Markup.of(self._raw)
+        self._markup = Markup.of(self._raw[:SAMPLE], text)
         changes = Changes()
         self.trees = [self._markup.remove(tree, changes) for tree in self._raw]
 
@@ -240,8 +240,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _has_words(phrase: Phrase, markup: Markup) -> bool:
     """Tell whether a phrase of a file has words, and not only empty elements and comments."""
-    leaves = ((leaf.label, str(leaf.children[0])) for leaf in phrase.preterminals())
-    return any(is_word(*leaf) if markup.is_historical else leaf[0] != EMPTY_TAG for leaf in leaves)
+    return any(markup.is_word(leaf.label, str(leaf.children[0])) for leaf in phrase.preterminals())
 
 
 @dataclass

@@ -5,8 +5,8 @@ empty elements are removed, and then all brackets without words.  The other brac
 word and label; a bracket that occurs twice counts twice.  Brackets with the label TOP, ROOT, S1 or VROOT, or with one
 of the tags above, do not count.  Labels are cut at the first - or =, and PRT is changed to ADVP.
 
-There are three differences from EVALB.  Function labels may be kept.  An unlabelled outer bracket, which EVALB counts,
-is a TOP here.  EVALB knows only empty elements with the tag -NONE-, and `is_empty` knows others, too.
+There are two differences from EVALB.  Function labels may be kept.  An unlabelled outer bracket, which EVALB counts,
+is a TOP here.  As for EVALB, an empty element has the tag -NONE-, which the readers of treebanks give to all of them.
 
 Labels of any kind are scored by their agreement with gold tags.  These measures compare the gold and the predicted
 labels of all tokens through their contingency table: n_ck tokens have the gold label c and the predicted label k; n_c
@@ -34,7 +34,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import scipy
 
-from spectral_latent.constituency.cleaning import function_label, is_empty
+from spectral_latent.constituency.cleaning import EMPTY_TAG, function_label
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.trees import IntArray, Vocabulary
@@ -195,7 +195,7 @@ class _Sentence(NamedTuple):
         while stack:
             match stack.pop():
                 case Phrase(tag, (str() as word,)):
-                    if is_empty(tag, word):
+                    if tag == EMPTY_TAG:
                         continue
                     length += 1
                     if tag not in _DELETED:

@@ -159,7 +159,7 @@ class Run:
             name: list(map(_plain, value)) if isinstance(value, tuple) else value for name, value in changed.items()
         }
         left_out = {kind: list(map(_name, places)) for kind, places in self.changes.left_out.items()}
-        changes = Changes(self.changes.counts, left_out).contents()
+        changes = Changes(self.changes.counts, left_out, self.changes.spellings).contents()
         return {
             "command": _command(kind, self.sources, changed),
             "training": {"kind": kind, "settings": settings_of_record},

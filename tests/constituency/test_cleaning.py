@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from spectral_latent.constituency import Changes, Phrase, clean
 from spectral_latent.constituency.cleaning import clean_together, is_empty, without_functions
 from spectral_latent.constituency.tree import FlatPhrases
-from spectral_latent.corpora import constituency_trees, parse_brackets
+from spectral_latent.corpora import parse_brackets
+from spectral_latent.corpora.nltk_trees import plain_phrase_from_nltk
 
 
 def cleaned(text: str) -> str | None:
@@ -19,14 +20,14 @@ def cleaned(text: str) -> str | None:
     return None if result is None else result.bracketed()
 
 
-@pytest.mark.parametrize("word", ["*0*", "*T*-1", "*pro*", "*?*", "*ICH*-12"])
+@pytest.mark.parametrize("word", ["*0*", "*T*-1", "*pro*", "*?*", "*ICH*-12", "*PRO*", "*con*", "*EXP*-3", "*T1*"])
 def test_a_name_in_asterisks_is_empty_under_any_label(word: str) -> None:
     assert is_empty("-NONE-", word)
     assert is_empty("sn.e-SUJ", word)
 
 
 @pytest.mark.parametrize(
-    "word", ["*", "**", "***", "*0", "0*", "0", "a*b*c", "*a*b*", "*T*-", "*T*-x", "*a*1", "*sigh*"]
+    "word", ["*", "**", "***", "*0", "0*", "0", "a*b*c", "*a*b*", "*T*-", "*T*-x", "*a*1", "*sigh*", "*GRIN*", "*LRB*"]
 )
 def test_other_words_are_empty_only_by_their_tag(word: str) -> None:
     assert is_empty("-NONE-", word)
@@ -97,6 +98,7 @@ def test_changes_are_counted_each_once() -> None:
         "phrases over a phrase of their own label removed": 2,
         "top brackets removed": 1,
     }
+    assert changes.spellings == {"*T*": 1, "*": 1}
     clean(result, changes=changes)
     assert changes.counts.total() == 9
 
@@ -115,9 +117,8 @@ def words_and_tags(tree: Phrase) -> list[tuple[str, str]]:
 
 
 def test_the_penn_treebank_tags_all_names_in_asterisks(require_corpus: Callable[[str], Any]) -> None:
-    require_corpus("treebank")
     starred = 0
-    for tree in constituency_trees("nltk:treebank:test"):
+    for tree in map(plain_phrase_from_nltk, require_corpus("treebank").parsed_sents()[3000:]):
         for word, tag in words_and_tags(tree):
             assert is_empty(tag, word) == (tag == "-NONE-")
             starred += tag == "-NONE-" and is_empty("NN", word)

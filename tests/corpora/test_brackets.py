@@ -1,5 +1,6 @@
 """The bracket reader against NLTK's on random trees, and its errors one by one."""
 
+import re
 import string
 import time
 from pathlib import Path
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nltk.tree import Tree
 
+from spectral_latent.constituency import Changes, clean
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.corpora import CorpusError, parse_brackets, phrase_from_nltk, read_brackets
 
@@ -121,3 +123,152 @@ def test_long_tokens_and_white_space_take_linear_time() -> None:
         with pytest.raises(CorpusError):
             list(parse_brackets(text))
     assert time.process_time() - begin < 5
+
+
+def leaves(tree: Phrase) -> list[str]:
+    return [f"{leaf.label}/{word}" for leaf in tree.preterminals() for word in leaf.words()]
+
+
+HISTORICAL = """
+( (VERSION (FORMAT dash)))
+
+( (CODE <heading>))
+
+( (IP-MAT (NP-SBJ (D-N the-the) (N-N dog-dog)) (CODE <P1>) (VBDI barked-bark) (. .-.)) (ID X,1.1))
+
+( (IP-MAT (NP-SBJ *con*) (VBDI sat-sit) (CP (WNP-1 0) (C 0) (IP-SUB (NP-OB1 *T*-1) (VB *) (NUM 0-0))) (. .-.))
+  (ID X,1.2))
+"""
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+@pytest.mark.parametrize("has_lemmas", [True, False])
+def test_a_historical_text_is_known_by_ids_empty_elements_or_lemmas(has_ids: bool, has_lemmas: bool) -> None:
+    text = HISTORICAL
+    if not has_ids:
+        text = re.sub(r" \(ID [^)]*\)", "", text)
+    if not has_lemmas:
+        text = re.sub(r"([a-z.0]+)-[a-z.0]+\)", r"\1)", text)
+    changes = Changes()
+    trees = [clean(tree) for tree in parse_brackets(text, "a.psd", changes)]
+    assert [tree and tree.bracketed() for tree in trees] == [
+        "(IP (NP (D-N the) (N-N dog)) (VBDI barked) (. .))",
+        "(IP (VBDI sat) (CP (IP (NUM 0))) (. .))",
+    ]
+    assert changes.left_out == {"trees without words left out": ["a.psd, line 2", "a.psd, line 4"]}
+    assert changes.counts["nodes ID and CODE removed"] == (5 if has_ids else 3)
+    assert changes.counts["lemmas cut from words"] == 7 * has_lemmas
+
+
+def test_lemmas_alone_show_a_historical_text() -> None:
+    text = "( (IP-MAT (NP-SBJ (D-N the-the) (N-N dog-dog)) (VBDI barked-bark) (. .-.)))"
+    assert leaves(read_one(text)) == ["D-N/the", "N-N/dog", "VBDI/barked", "./."]
+    assert leaves(next(parse_brackets(text, historical=False))) == [
+        "D-N/the-the",
+        "N-N/dog-dog",
+        "VBDI/barked-bark",
+        "./.-.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(NP (JJ well-known) (NN e-mail) (NN t-shirt) (NN x-ray))",
+        "(S (INTJ (UH bye-bye)) (. .))",
+        "(S (NP (CD 0)) (VP (VBZ is) (NP (SYM *))))",
+        "(S (NP-SBJ (CD 0)) (VP (VBZ is) (NP (NN null))))",
+    ],
+)
+def test_other_texts_are_not_historical(text: str) -> None:
+    assert read_one(text).bracketed() == text
+
+
+def test_words_in_asterisks_are_words_where_their_label_is_a_tag() -> None:
+    text = (
+        "(S (PPER er) ($*LRB* *LRB*) (ADV leise) ($*LRB* *RRB*) (INTJ (UH *GRIN*)))\n"
+        "(S (NN *PRO*) (NP *PRO*) (NN dog) (sn.e-SUJ *0*) (NP (NN *T*-1)))"
+    )
+    changes = Changes()
+    one, other = parse_brackets(text, "a.mrg", changes)
+    assert leaves(one) == ["PPER/er", "$*LRB*/-LRB-", "ADV/leise", "$*LRB*/-RRB-", "UH/*GRIN*"]
+    assert leaves(other) == ["NN/*PRO*", "-NONE-/*PRO*", "NN/dog", "-NONE-/*0*", "NN/*T*-1"]
+    assert changes.counts == {"brackets such as *LRB* written as -LRB-": 2}
+
+
+def test_marks_of_a_historical_text_that_is_read_otherwise_are_warned_of() -> None:
+    plain = "(S (NP-SBJ (PRP It)) (VP (VBZ works)))\n"
+    with pytest.warns(UserWarning, match=r"a\.psd: 1 trees with a node ID, 2 leaves \(NP-SBJ \*nul\*\) are"):
+        trees = list(
+            parse_brackets(120 * plain + "( (S (NP-SBJ *nul*) (VB go)) (ID A,1))\n(S (NP-SBJ *nul*) (VB go))", "a.psd")
+        )
+    assert len(trees) == 122
+    late = parse_brackets(120 * plain + "( (S (NP-SBJ *con*) (VB go)) (ID A,1))", historical=True)
+    assert [leaves(tree) for tree in late][120] == ["-NONE-/*con*", "VB/go"]
+
+
+def test_errors_say_that_a_text_is_read_as_historical() -> None:
+    with pytest.raises(CorpusError, match=r"(?s)^a\.psd, line 8: .*read as historical trees: a tree has a node ID"):
+        list(parse_brackets("".join(HISTORICAL.splitlines(keepends=True)[:6]) + "\n(IP (NN dog)", "a.psd"))
+
+
+WHOLE = "( (S (NP (DT the) (NN dog))\n     (VP (VBZ barks))))\n"
+
+
+@pytest.mark.parametrize(
+    ("whole", "cut", "line"),
+    [
+        (WHOLE, "( (S (NP (DT the) (NN dog))\n     (VP (VBZ barks)))\n", 0),
+        (WHOLE, "( (S (NP (DT the) (NN dog)\n     (VP (VBZ barks))))\n", 0),
+        (WHOLE, "( (S (NP (DT the) (NN dog))\n     (VP (VBZ barks)))))\n", 1),
+        ("(S (NN dog))\n", "(S (NN dog)\n", 0),
+        ("(S (NN dog))\n", "(S (NN dog)))\n", 0),
+        ("(S (NN dog))\n", "(S (NN))\n", 0),
+        ("(S (NP (NN dog))\n(VP (VB bark)))\n\n", "(S (NP (NN dog)\n(VP (VB bark)))\n\n", 0),
+    ],
+)
+@pytest.mark.parametrize("where", [[1], [0, 2], [1, 3, 4], list(range(2, 32))])
+def test_all_trees_that_are_wrong_are_named_and_no_other(whole: str, cut: str, line: int, where: list[int]) -> None:
+    n = max(where) + 40
+    pieces = [cut if number in where else whole for number in range(n)]
+    height = whole.count("\n")
+    wanted = [height * number + 1 + line for number in where]
+    with pytest.raises(CorpusError) as caught:
+        list(parse_brackets("".join(pieces), "a.mrg"))
+    assert list(map(int, re.findall(r"a\.mrg, line (\d+): ", str(caught.value)))) == wanted[:20]
+    if len(where) > 1:
+        assert f"a.mrg: {len(where)} errors" in str(caught.value)
+    changes = Changes()
+    found = list(parse_brackets("".join(pieces), "a.mrg", changes, skip_bad=True))
+    assert found == (n - len(where)) * [read_one(whole)]
+    assert changes.counts["trees that cannot be read left out"] == len(where)
+    assert changes.left_out["trees that cannot be read left out"][0] == f"a.mrg, line {wanted[0]}"
+
+
+def test_a_missing_bracket_is_not_made_good_by_a_later_one_that_is_too_many() -> None:
+    lines = 60 * ["(S (NN dog))"]
+    lines[4] = "(S (NN dog)"
+    lines[50] = "(S (NN dog)))"
+    with pytest.raises(CorpusError, match=r"(?s)line 5: .*never closed.*line 51: .*never opened"):
+        list(parse_brackets("\n".join(lines), "a.mrg"))
+
+
+def test_white_space_of_unicode_separates_labels_and_words() -> None:
+    text = "(S\xa0\xa0 (NP\u3000(NNS\u2009dogs\xa0))\xa0(VP (CD 10\xa0000)\u3000))"
+    assert read_one(text) == Phrase(
+        "S", (Phrase("NP", (Phrase("NNS", ("dogs",)),)), Phrase("VP", (Phrase("CD", ("10\xa0000",)),)))
+    )
+
+
+def test_a_word_in_brackets_of_its_own_is_not_to_be_removed() -> None:
+    with pytest.raises(CorpusError, match=r"line 1: the constituent Dia is empty; if it is a word, write \(PRP Dia\)"):
+        list(parse_brackets("(S (NP-SBJ (PRP (Dia))) (VP (VB (pergi))))"))
+
+
+def test_many_errors_take_linear_time() -> None:
+    begin = time.process_time()
+    wrong = ("(S (NN dog)\n(S (NN dog))\n", "(S (NN dog)))\n(S (NN dog))\n", "(S (NN dog)\n\n", "( (S\n")
+    for text in (60_000 * lines for lines in wrong):
+        with pytest.raises(CorpusError, match="errors"):
+            list(parse_brackets(text))
+    assert time.process_time() - begin < 20

@@ -1,7 +1,6 @@
 """Treebanks by name, the readers of NLTK's corpora against NLTK, and small examples of the Alpino reader."""
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from nltk.corpus.reader import BracketParseCorpusReader, SinicaTreebankCorpusReader
 
 from spectral_latent.constituency import Changes, clean
+from spectral_latent.constituency.cleaning import without_empty
 from spectral_latent.corpora import (
     CorpusError,
     constituency_trees,
@@ -19,7 +19,6 @@ from spectral_latent.corpora import (
     phrase_from_nltk,
     phrases_from_nltk,
 )
-from tests.constituency.test_cleaning import words_and_tags
 
 Install = Callable[..., Any]
 EMPTY = re.compile(r"\*|0$")
@@ -152,10 +151,14 @@ def test_icepahc(shared_file: Callable[[str], Path]) -> None:
     assert changes.counts["nodes ID and CODE removed"] == sum(tag in ("ID", "CODE") for tag, _ in leaves)
 
 
-def test_trees_without_words_are_refused(install: Install) -> None:
-    install({"a.mrg": "(S (NN a))\n(S (NP (-NONE- *)))\n"})
-    with pytest.raises(CorpusError, match=r"nltk:toy, file a\.mrg, sentence 2: the tree has no words; remove it"):
-        list(constituency_trees("nltk:toy"))
+def test_trees_without_words_are_left_out_and_counted(install: Install, tmp_path: Path) -> None:
+    text = "(S (NN a))\n(S (NP (-NONE- *)))\n"
+    install({"a.mrg": text})
+    (tmp_path / "a.mrg").write_text(text)
+    for source, place in (("nltk:toy", "nltk:toy, file a.mrg, line 2"), (tmp_path, f"{tmp_path / 'a.mrg'}, line 2")):
+        changes = Changes()
+        assert brackets(constituency_trees(source, changes)) == ["(S (NN a))"]
+        assert changes.left_out == {"trees without words left out": [place]}
 
 
 def test_errors_in_nltk_corpora_name_the_sentence(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
@@ -198,18 +201,18 @@ def test_alpino_errors(text: str) -> None:
 def test_penn_treebank_sample_is_that_of_nltk(require_corpus: Callable[[str], Any]) -> None:
     corpus = require_corpus("treebank")
     assert list(constituency_trees("nltk:treebank:test")) == [
-        phrase_from_nltk(tree) for file in corpus.fileids() if file[7] == "9" for tree in corpus.parsed_sents(file)
+        without_empty(phrase_from_nltk(tree))
+        for file in corpus.fileids()
+        if file[7] == "9"
+        for tree in corpus.parsed_sents(file)
     ]
 
 
-def test_cleaning_removes_the_null_subjects_of_cess_esp(require_corpus: Callable[[str], Any]) -> None:
+def test_the_null_subjects_of_cess_esp_are_removed(require_corpus: Callable[[str], Any]) -> None:
     """And no other word."""
     require_corpus("cess_esp")
-    removed: Counter[str] = Counter()
-    for tree in constituency_trees("nltk:cess_esp:dev"):
-        result = clean(tree)
-        before = words_and_tags(tree)
-        after = words_and_tags(result) if result is not None else []
-        assert after == [(word, tag) for word, tag in before if word != "*0*"]
-        removed.update(word for word, _ in before)
-    assert removed["*0*"] > 300
+    changes = Changes()
+    words = {word for tree in constituency_trees("nltk:cess_esp:dev", changes) for word in tree.words()}
+    assert "*0*" not in words
+    assert list(changes.spellings) == ["*0*"]
+    assert changes.spellings["*0*"] > 300

@@ -224,8 +224,8 @@ def test_traces_are_left_out(install: Install) -> None:
     )
     changes = Changes()
     assert list(tagged_sentences("nltk:toy", changes=changes)) == [[("go", "VB")], [("stop", "VB")]]
-    assert changes.counts == {"empty elements removed": 3, "sentences without words left out": 1}
-    assert changes.left_out["sentences without words left out"] == ["nltk:toy, file a.mrg, sentence 2"]
+    assert changes.counts["empty elements removed"] == 2
+    assert changes.left_out == {"trees without words left out": ["nltk:toy, file a.mrg, line 2"]}
     assert list(sentences("nltk:toy")) == [["go"], ["stop"]]
 
 

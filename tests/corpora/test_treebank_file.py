@@ -33,7 +33,7 @@ def historical() -> str:
 
 def leaves(text: str) -> list[str]:
     """List what stands after each tag, and the labels of metadata, in order."""
-    (tree,) = parse_brackets(text.replace("(ID", "(XX").replace("(CODE", "(YY"))
+    (tree,) = parse_brackets(text, historical=False)
     return [str(leaf.children[0]) for leaf in tree.preterminals()]
 
 
