@@ -142,9 +142,9 @@ class Guess(NamedTuple):
         """Add to an error how the text was read."""
         if not self.reason:
             return error
-        return CorpusError(
-            f"{error} (read as {self.contents} because of {self.reason}; if that is wrong, give --format)"
-        )
+        *lines, last = str(error).split("\n")
+        how = f"read as {self.contents} because of {self.reason}; if that is wrong, give --format"
+        return CorpusError(*lines, f"{last} ({how})")
 
 
 def sniff_format(name: str, beginning: str, *needed: Format, given: Format | None = None) -> Guess:

@@ -28,6 +28,8 @@ def users_errors() -> Iterator[None]:
     except ValueError as error:
         from spectral_latent.corpora import CorpusError
 
+        if isinstance(error, CorpusError):
+            raise
         raise CorpusError(str(error)) from error
 
 
