@@ -280,6 +280,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
         A bracket over a single word with an unknown name counts as a tag.
         """
+        check_kind(constraints, PhraseConstraints)
         return constraints.without_unknown(*self._names())
 
     def checked(self, words: Sequence[str], constraints: PhraseConstraints) -> PhraseConstraints:

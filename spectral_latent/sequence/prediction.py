@@ -186,8 +186,8 @@ class Predictor:
         """Raise ValueError if an observation of a sequence (k,) is missing: events are of observations."""
         for place in np.flatnonzero(row >= self.n_terminals)[:1].tolist():
             raise ValueError(
-                f"observation {place + 1} is missing (None); `weights` sums over what it may be, and the states of "
-                f"`tagger` take it into account"
+                f"observation {place + 1} is missing (None); `score` sums over what it may be, and the states "
+                f"of `tagger` take it into account"
             )
 
     def log_probabilities(self, rows: Sequence[IntArray]) -> FloatArray:

@@ -127,6 +127,41 @@ def test_the_sum_over_the_trees_of_an_input_is_the_weight_of_the_input() -> None
         assert isinstance(model, LatentTreeModel) and model.parse([]) == next(model.parse_all([[]]))[0]
 
 
+def bare(tree: Any) -> Any:
+    """The input that a tree derives."""
+    if isinstance(tree, Phrase):
+        return list(tree.words())
+    if isinstance(tree, DependencySentence):
+        return tree.without_tree()
+    return tree if isinstance(tree, nx.DiGraph) else [each[0] if isinstance(each, tuple) else each for each in tree]
+
+
+@pytest.mark.parametrize("make", [phrases, arcs, tags, spectral_tags, chains, spectral_chains, graphs])
+def test_one_input_has_one_answer_by_every_verb(make: Any) -> None:
+    model = make()
+    drawn = [pair("x", "y"), pair("z", MISSING)] if make is graphs else model.sample(12, np.random.default_rng(0))
+    inputs = [bare(tree) for tree in drawn]
+
+    def plain(parses: Any) -> list[Any]:
+        """Make of parses what can be compared."""
+        return [(key(each.tree) if make is graphs else each.tree, each.sign, each.log) for each in parses]
+
+    together = [plain(parses) for parses in model.parse_all(inputs, 2)]
+    assert together == [plain(parses) for parses in model.parse_all(iter(inputs), 2, jobs=2)]
+    log = model.log_probabilities(inputs)
+    for given, several, p in zip(inputs, together, log, strict=True):
+        assert plain(model.parse_nbest(given, 2)) == several
+        best = model.parse(given)
+        assert plain([best]) == plain(model.parse_nbest(given, 1)) == plain(next(model.parse_all([given])))
+        found = model.score([best.tree])
+        assert (best.sign, best.log) == (found.sign[0], pytest.approx(found.log[0], rel=1e-9))
+        assert p == pytest.approx(model.log_probabilities([given])[0], rel=1e-9)
+    with pytest.raises(ValueError, match="n_best"):
+        model.parse_all(inputs, 0)
+    with pytest.raises(TypeError, match="colour"):
+        model.parse_all(inputs, colour=1)
+
+
 def test_missing_observations_are_filled_in_by_falling_probability() -> None:
     model = graphs()
     found = model.parse_nbest(pair("z", MISSING), 5)
