@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.sequence.gaussian import GaussianMarkov, gaussian_baum_welch, gaussian_moments
+from spectral_latent.estimation import EM, EstimatorOptions
+from spectral_latent.sequence.gaussian import GaussianLearner, GaussianMarkov, gaussian_baum_welch, gaussian_moments
 from spectral_latent_sklearn import SpectralGaussianHMM
 
 TRUE = GaussianMarkov(
@@ -221,3 +221,21 @@ def test_known_states_are_numbered_so_and_others_are_summed_over(data: np.ndarra
     assert np.mean(found.predict(data) == wanted) > 0.95
     with pytest.raises(ValueError, match="moments-em"):
         SpectralGaussianHMM(m, estimator="moments").fit(data, states=known)
+
+
+def test_no_random_start_ends_above_the_default() -> None:
+    """Ten starts of plain EM to the end, on sequences that are cycles of three numbers or of two, with noise."""
+    rng = np.random.default_rng(0)
+    cycles = [[0.0, 5.0, 10.0] * 20, [2.0, 7.0] * 30] * 2
+    x = np.concatenate(cycles)[:, None] + rng.normal(size=(240, 1))
+    lengths = np.array(list(map(len, cycles)))
+    for m in (2, 4):
+        hmm = SpectralGaussianHMM(m, random_state=0).fit(x, lengths=lengths)
+        learner = GaussianLearner(x, lengths, "diag", 1e-3)
+        options = EM(iterations=1000, tolerance=2e-5 * 60)
+        ends = [
+            gaussian_baum_welch(x, lengths, learner.random(m, 1000 + seed), options, "diag", 1e-3)[1][-1]
+            for seed in range(10)
+        ]
+        assert hmm.score(x, lengths=lengths) > max(ends) - 1.0
+        assert 1 <= hmm.n_near_ <= 13
