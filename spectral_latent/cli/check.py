@@ -16,6 +16,7 @@ from spectral_latent.cli.options import (
     number_option,
     output_option,
     quiet_option,
+    skip_bad_option,
     sources_argument,
 )
 from spectral_latent.cli.outputs import results
@@ -31,6 +32,7 @@ _COLUMNS = ("tree", "words", "label", "posterior", "instead", "of words", "poste
 @click.command(cls=Command)
 @sources_argument
 @format_option("brackets", of="files of SOURCE")
+@skip_bad_option
 @number_option("--folds", "N", "The number of parts that are judged by a parser of the others.", default=4)
 @number_option("--first", "N", "The largest number of labels to list.", default=100)
 @output_option
@@ -39,6 +41,7 @@ _COLUMNS = ("tree", "words", "label", "posterior", "instead", "of words", "poste
 def check(
     sources: tuple[str, ...],
     form: Format | None,
+    skip_bad: bool,
     folds: int,
     first: int,
     output: Path | None,
@@ -56,14 +59,16 @@ def check(
       spectral-latent check trees.mrg
       spectral-latent check sections/ --first 20 -o doubts.tsv
     """
-    from spectral_latent.constituency import check_trees
+    from spectral_latent.constituency import Changes, check_trees
     from spectral_latent.constituency.cleaning import tagged_words
     from spectral_latent.estimation.progress import ProgressLine, silent
     from spectral_latent.tasks.sources import treebank
     from spectral_latent.tasks.writing import table_row
 
     console = Console(quiet)
-    trees = list(treebank(sources, form=form))
+    changes = Changes()
+    trees = list(treebank(sources, changes, form, skip_bad))
+    console.table("Changed in the trees:", changes.table())
     doubts = check_trees(trees, n_folds=folds, jobs=jobs, listener=ProgressLine() if console.shows_progress else silent)
     with results(output) as write:
         write(table_row(_COLUMNS))

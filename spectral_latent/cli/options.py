@@ -48,6 +48,7 @@ __all__ = [
     "quiet_option",
     "results_option",
     "seed_option",
+    "skip_bad_option",
     "sources_argument",
     "tell_of_fewer",
     "training_options",
@@ -159,6 +160,11 @@ def tell_of_fewer(console: Console, fewer: int, name: str, n_groups: int, what: 
             f"Errors of {counted(fewer, name)} are computed from fewer than {n_groups} groups: without the others, "
             f"their {what} is not finite"
         )
+
+
+skip_bad_option = click.option(
+    "--skip-bad", is_flag=True, help="Leave out trees of SOURCE that cannot be read, and count them."
+)
 
 
 def format_option(*formats: str, of: str) -> _Decorator:

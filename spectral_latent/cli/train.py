@@ -25,6 +25,7 @@ from spectral_latent.cli.options import (
     number_option,
     quiet_option,
     seed_option,
+    skip_bad_option,
     sources_argument,
     training_options,
 )
@@ -54,6 +55,7 @@ def train() -> None:
     multiple=True,
     help="Choose the number of states of each symbol, up to M, by parsing SOURCE; for --estimator spectral.",
 )
+@skip_bad_option
 @click.option("--function-labels", is_flag=True, help="Also learn function labels, such as SBJ of NP-SBJ.")
 @click.option(
     "--text", metavar="SOURCE", multiple=True, help="Also learn from the sentences of SOURCE, which have no trees."

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["dependency_entries", "gold_trees", "rooted_sentences", "tagged", "treebank", "universal", "untagged"]
 
 
-def treebank(sources: Iterable[str], changes: Changes | None = None, form: Format | None = None) -> Iterator[Phrase]:
+def treebank(
+    sources: Iterable[str], changes: Changes | None = None, form: Format | None = None, skip_bad: bool = False
+) -> Iterator[Phrase]:
     """Read the trees of sources, and count what is changed in them.
 
     >>> import tempfile
@@ -29,7 +31,7 @@ def treebank(sources: Iterable[str], changes: Changes | None = None, form: Forma
     from spectral_latent.corpora import constituency_trees
 
     for source in sources:
-        yield from constituency_trees(source, changes, form)
+        yield from constituency_trees(source, changes, form, skip_bad=skip_bad)
 
 
 def gold_trees(

@@ -260,6 +260,7 @@ def train_constituency(
     n_states: int | None = None,
     weights: Sequence[float] = (),
     form: Format | None = None,
+    skip_bad: bool = False,
     seed: int = 0,
     choose_states: Sequence[str] = (),
     function_labels: bool = False,
@@ -281,7 +282,9 @@ def train_constituency(
         replace(own, estimator=_estimator(own.estimator, estimator, n_states, seed), function_labels=function_labels)
         for own in options
     )
-    trees, weight_of_each = run.examples("trees", partial(treebank, changes=run.changes, form=form), weights)
+    trees, weight_of_each = run.examples(
+        "trees", partial(treebank, changes=run.changes, form=form, skip_bad=skip_bad), weights
+    )
     listener = run.watch.on_progress
     if choose_states:
         (prepared,) = prepare(trees, options, weights=weight_of_each, jobs=run.jobs, changes=run.changes)

@@ -241,3 +241,19 @@ def test_the_end_tells_what_was_made_how_good_it_is_and_what_comes_next(
     assert following == f'Next: echo "The cat sat on the mat ." | spectral-latent parse {model}'
     quiet = run("train", "constituency", treebank, "-o", model, "--n-states", "2", "-q")
     assert (quiet.stdout, quiet.stderr) == ("", "")
+
+
+def test_trees_that_cannot_be_read_are_listed_or_left_out(run: Run, tmp_path: Path) -> None:
+    lines = 12 * ["(S (NN dogs) (VB bark))"]
+    lines[1] = "(S (NN dogs) (VB bark)"
+    lines[7] = "(S (NN dogs) bark)"
+    source = tmp_path / "some.mrg"
+    source.write_text("\n".join(lines))
+    refused = run("train", "constituency", source, "-o", tmp_path / "model")
+    assert refused.exit_code == 1
+    assert re.findall(r"some\.mrg, line (\d+): ", refused.stderr) == ["2", "8"]
+    assert "--skip-bad" in refused.stderr.splitlines()[-1]
+    trained = run("train", "constituency", source, "-o", tmp_path / "model", "--skip-bad")
+    assert trained.exit_code == 0
+    assert re.search(r"2  trees that cannot be read left out\n.*some\.mrg, line 2; .*some\.mrg, line 8", trained.stderr)
+    assert "from 10 trees" in trained.stderr
