@@ -19,12 +19,15 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Tests run in several processes, and the site is built beside others: a second thread of linear algebra waits for a
 # processor, and costs a seventh of the time of the tests.
-coverage docs pages test test-lowest: export OPENBLAS_NUM_THREADS := 1
+coverage docs pages test test-lowest test-newest test-if-changed: export OPENBLAS_NUM_THREADS := 1
 
 # Tests that go through every compiled function on small data.
 COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
   tests/constituency/test_forests.py tests/sequence/test_forests.py tests/dependency/test_forests.py \
   tests/reranking/test_perceptron.py
+
+# What else may fail with other versions of the dependencies: how models are stored.
+VERSION_TESTS := tests/files $(COMPILED_TESTS)
 
 # Tests of several kinds, some of which read corpora, and the way to run them with no setting of the user.
 BARE_TESTS := tests/files/test_storage.py tests/corpora/test_tagged.py tests/sequence/test_accuracy.py \
@@ -34,8 +37,8 @@ BARE = env -i HOME="$$home" PATH="$$PATH" NUMBA_CACHE_DIR="$$home/numba" $(BIN)/
 OUTSIDE := $(VENV)/outside
 SITE := PYTHONPATH=docs/_site $(BIN)/sphinx-build --quiet --fail-on-warning -c docs/_site
 
-.PHONY: all demo browser compile collect test test-bare test-lowest test-if-changed test-wheel coverage mutants fuzz guided kill soak processors \
-  lint types docs pages lock dist dist-bare licences models bench regression clean
+.PHONY: all demo browser compile collect test test-bare test-lowest test-newest test-if-changed test-wheel coverage mutants fuzz guided kill soak \
+  processors lint types docs pages lock dist dist-bare licences models bench regression clean
 
 demo: $(LIBRARY)
 	@$(BIN)/spectral-latent demo
@@ -45,7 +48,7 @@ test: $(INSTALLED) $(COMPILED)
 	$(BIN)/python -m pytest -m 'not slow' --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 # What CI runs on every change, and what is slow and rarely finds a fault: weekly, and before a release.
-all: lint types test test-bare test-lowest test-wheel coverage mutants fuzz guided kill soak processors docs regression
+all: lint types test test-bare test-lowest test-newest test-wheel coverage mutants fuzz guided kill soak processors docs regression
 	$(BIN)/python -m pytest -m slow
 
 # As on a new machine, without corpora and without compiled code: all tests that read corpora, which skip, and the files of
@@ -118,17 +121,23 @@ processors: $(INSTALLED)
 test-lowest: $(LOWEST)/installed
 	export PYTHONPATH=.:adapters NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(abspath $(LOWEST))/numba && \
 	  $(LOWEST)/bin/python tests/smoke.py && $(LOWEST)/bin/python -m spectral_latent demo --quiet && \
-	  $(LOWEST)/bin/python -m pytest -m 'not corpus' $(COMPILED_TESTS)
-	$(PYTHON) .ci/digest.py > .ci/tested
+	  $(LOWEST)/bin/python -m pytest -m 'not corpus' $(VERSION_TESTS)
+	$(PYTHON) .ci/digest.py lowest --note
 
-# The same if requirements or compiled functions are others than those of the last time that it passed.
+# As a user installs it, with the newest versions that pip finds, on every Python from 3.11 on that this machine has: the
+# same without checked indices.  make test-newest NEWEST='--python /path/to/python3.13' for one of them.
+test-newest:
+	$(PYTHON) .ci/newest.py $(NEWEST) $(VERSION_TESTS)
+
+# Both, where requirements, versions, compiled functions or the way of storing changed since they last passed.
 test-if-changed:
-	@test "$$($(PYTHON) .ci/digest.py)" = "$$(cat .ci/tested)" || $(MAKE) test-lowest
+	@$(PYTHON) .ci/digest.py lowest || $(MAKE) test-lowest
+	@$(PYTHON) .ci/newest.py --if-changed $(NEWEST) $(VERSION_TESTS)
 
 $(LOWEST)/installed: pyproject.toml .ci/lowest.py $(LOCK)
 	$(PYTHON) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/$(INSTALL) $$($(PYTHON) .ci/lowest.py)
-	$(LOWEST)/bin/$(INSTALL) --constraint $(LOCK) hypothesis pytest
+	$(LOWEST)/bin/$(INSTALL) --constraint $(LOCK) hypothesis psutil pytest typing-extensions
 	@touch $@
 
 # The wheel and the source distribution, made twice to the same bytes.

@@ -45,7 +45,7 @@ from safetensors.numpy import save
 
 from spectral_latent._options import Count, checked
 from spectral_latent._texts import printable
-from spectral_latent._version import __version__
+from spectral_latent._version import __version__, untested
 from spectral_latent.files.codec import Contents, UnknownKindError
 from spectral_latent.ready import find_model, missing_model
 
@@ -381,7 +381,7 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
     except (*_DAMAGE, zlib.error) as error:
-        raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
+        raise _unreadable(path, error) from None
     if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
     return _TO_PRESENT[version]((arrays, settings))
@@ -425,4 +425,14 @@ def open_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     except (ModelFileError, UnknownKindError) as error:
         raise ModelFileError(f"{path}: {error}") from None
     except _DAMAGE as error:
-        raise ModelFileError(f"{path}: the model is damaged ({error}); train it again") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str | os.PathLike[str], error: Exception) -> ModelFileError:
+    """Explain why contents with the right digest cannot be read: by packages newer than tested, or by damage."""
+    if newer := untested():
+        return ModelFileError(
+            f"{path}: cannot be read ({error}). This version of the library was not tested with {', '.join(newer)}; "
+            "install the tested version or a newer spectral-latent. If that does not help, the model is damaged"
+        )
+    return ModelFileError(f"{path}: the model is damaged ({error}); train it again")

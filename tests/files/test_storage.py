@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
+import tomllib
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,6 +20,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
+from spectral_latent._version import TESTED
 from spectral_latent.files import (
     CompactOperators,
     ModelFileError,
@@ -508,3 +511,27 @@ def test_settings_of_the_file_itself_cannot_be_given(name: str, tmp_path: Path) 
     with pytest.raises(ValueError, match=f"the file has a setting {name} of its own"):
         save_model(tmp_path / "m", {}, {"kind": "toy", name: 1})
     assert not (tmp_path / "m").exists()
+
+
+def test_a_model_that_a_package_newer_than_tested_cannot_read_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path / "m")
+    monkeypatch.setitem(TESTED, "numpy", "1.26")
+    load_model(path)  # without a warning
+    message = rf"cannot be read.*numpy {np.__version__}.*1\.26.*install"
+    with pytest.raises(ModelFileError, match=message), open_model(path):
+        raise TypeError("numpy has changed")
+    monkeypatch.setitem(TESTED, "numpy", np.__version__)
+    with pytest.raises(ModelFileError, match="damaged"), open_model(path):
+        raise TypeError("numpy has changed")
+
+
+def test_the_versions_of_development_are_among_those_that_were_tested() -> None:
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    assert {requirement.split(">=")[0] for requirement in project["dependencies"]} == TESTED.keys()
+    lock = (root / "requirements-dev.lock").read_text("utf-8")
+    locked = dict(re.findall(r"^([a-z]+)==(\d+\.\d+)", lock, re.MULTILINE))
+    for name, newest in TESTED.items():
+        assert [int(n) for n in locked[name].split(".")] <= [int(n) for n in newest.split(".")], name
