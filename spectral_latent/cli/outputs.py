@@ -76,7 +76,7 @@ def require(package: str, extra: str) -> None:
 
 
 class _NamedFile(io.FileIO):
-    """A file that is named by the errors of writing to it, such as that of a full disk."""
+    """A file that the errors of writing to it name, such as that of a full disk."""
 
     def write(self, data: Any) -> Any:
         try:
@@ -89,6 +89,8 @@ class _NamedFile(io.FileIO):
 @contextmanager
 def results(output: Path | None) -> Iterator[Write]:
     """Return the function that writes results to standard output, or to a file, which appears whole or not at all.
+
+    Temporary files of killed processes are removed from its folder.
 
     output: the file, which is compressed if its name ends in .gz; None for standard output.
 
@@ -104,9 +106,9 @@ def results(output: Path | None) -> Iterator[Write]:
     if output is None:
         yield partial(click.echo, nl=False)
         return
-    from secrets import token_hex  # takes as long to import as the rest of this module
+    from spectral_latent.files.storage import temporary_file
 
-    part = output.with_name(f".{output.name}-{token_hex(4)}")
+    part = temporary_file(output)
     try:
         with io.BufferedWriter(_NamedFile(part, "xb")) as file:
             if output.suffix.lower() == ".gz":
@@ -115,6 +117,10 @@ def results(output: Path | None) -> Iterator[Write]:
             else:
                 yield lambda text: file.write(text.encode())
         part.replace(output)
+    except OSError as error:
+        if error.filename not in (part, str(part)):
+            raise
+        raise OSError(error.errno, error.strerror, str(output)) from None
     finally:
         part.unlink(missing_ok=True)
 

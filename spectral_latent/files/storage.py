@@ -60,7 +60,7 @@ __all__ = [
     "open_model",
     "pack_arrays",
     "save_model",
-    "swept_prefix",
+    "temporary_file",
     "temporary_folder",
     "unpack_arrays",
 ]
@@ -92,10 +92,10 @@ def temporary_folder() -> Path:
     (True, True)
     >>> folder.rmdir()
     """
-    return Path(tempfile.mkdtemp(prefix=swept_prefix(Path(tempfile.gettempdir()), "spectral-latent-")))
+    return Path(tempfile.mkdtemp(prefix=_swept_prefix(Path(tempfile.gettempdir()), "spectral-latent-")))
 
 
-def swept_prefix(folder: Path, prefix: str) -> str:
+def _swept_prefix(folder: Path, prefix: str) -> str:
     """Return the beginning of the names of this process's own temporary files, which end in letters by chance.
 
     Files and folders of the same kind are removed if their processes, of this machine, have ended.
@@ -303,13 +303,21 @@ def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
+def temporary_file(target: Path) -> Path:
+    """Name a new file beside the target, and remove those of processes that have ended.
+
+    target: the file that the new one will replace.
+    """
+    return target.with_name(_swept_prefix(target.parent, f".{FORMAT}-") + secrets.token_hex(4))
+
+
 def write_whole(target: Path, content: bytes) -> None:
     """Write a temporary file beside the target, and rename it after it is on the disk.
 
     target: the file, whose permissions stay if it is there already.
     content: its new content.
     """
-    part = target.with_name(swept_prefix(target.parent, f".{FORMAT}-") + secrets.token_hex(4))
+    part = temporary_file(target)
     try:
         with part.open("xb") as file:  # a new file, which gets the permissions that the process gives to all its files
             if target.exists():

@@ -1,6 +1,8 @@
 """Temporary files and folders of killed processes are removed by the next process, and no others."""
 
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -8,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from spectral_latent.cli.outputs import results
 from spectral_latent.files import temporary_folder
+from spectral_latent.files.storage import temporary_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="no question whether a process exists")
 
@@ -28,6 +32,17 @@ _save(model)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
+WRITES = """
+import os, signal, sys
+from pathlib import Path
+from spectral_latent.cli.outputs import results
+
+with results(Path("answers.txt")) as write:
+    write("a" * 100_000)
+    if sys.argv[1] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -44,6 +59,34 @@ def test_folders_of_killed_processes_are_removed(folder: Path) -> None:
     assert len(left) == 2
     mine, another = temporary_folder(), temporary_folder()
     assert set(folder.iterdir()) == {mine, another}
+
+
+def test_files_of_killed_commands_are_removed(tmp_path: Path) -> None:
+    """A file of another name, and a file of this process, stay."""
+    (tmp_path / ".answers.txt-0a1b2c3d").touch()
+    mine = temporary_file(tmp_path / "other.txt")
+    mine.touch()
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", WRITES, "killed"], cwd=tmp_path, env=environment, check=False)
+        assert len(list(tmp_path.iterdir())) == 3
+    subprocess.run([sys.executable, "-c", WRITES, "whole"], cwd=tmp_path, env=environment, check=True)
+    assert {path.name for path in tmp_path.iterdir()} == {".answers.txt-0a1b2c3d", mine.name, "answers.txt"}
+
+
+@pytest.mark.parametrize("name", ["answers.txt", "answers.txt.gz", f"{'a' * 250}.txt"])
+def test_errors_of_writing_name_the_file_that_was_asked_for(tmp_path: Path, name: str) -> None:
+    resource = pytest.importorskip("resource")
+    output = tmp_path / name
+    before, action = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    try:
+        with pytest.raises(OSError, match=re.escape(str(output))) as raised, results(output) as write:
+            write("".join(map(str, range(10_000))))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, action)
+    assert str(raised.value.filename) == str(output) and not list(tmp_path.iterdir())
 
 
 def test_other_folders_stay(folder: Path) -> None:
