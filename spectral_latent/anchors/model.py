@@ -32,7 +32,7 @@ from spectral_latent.anchors.training import (
     solve_closed_form,
 )
 from spectral_latent.estimation import EstimationError, Listener, silent
-from spectral_latent.files import Axes, Distinct, Index, Shares, StoredModel, Text, plain
+from spectral_latent.files import Axes, Distinct, Index, OneLine, Shares, StoredModel, Text, plain
 from spectral_latent.inference import tree_weights
 from spectral_latent.model import check_labels, check_sentences, check_words
 from spectral_latent.operators import ObservableOperators
@@ -101,7 +101,7 @@ class AnchorHMM(WordTagger, StoredModel):
     hidden: HiddenMarkov
     spelling: SpellingRegression
     tokens: Annotated[float, Above(0.0)]
-    labels: tuple[Hashable, ...] | None = None
+    labels: Annotated[tuple[Hashable, ...] | None, OneLine()] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -31,7 +31,7 @@ from spectral_latent.constituency.conversion import PhraseSymbol, make_phrase
 from spectral_latent.constituency.forests import DerivationBuilder, PhraseColumns
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions
 from spectral_latent.constituency.tree import ChainLabels, LabelledParts, Phrase
-from spectral_latent.files import Distinct
+from spectral_latent.files import Distinct, OneLine
 from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, SentenceGrammar
 from spectral_latent.inference import (
     inside,
@@ -199,7 +199,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
     """A latent PCFG of phrases."""
 
     options: ConstituencyOptions
-    symbols: Annotated[list[PhraseSymbol], Distinct()]
+    symbols: Annotated[list[PhraseSymbol], Distinct(), OneLine()]
 
     @property
     def sizes(self) -> str:

@@ -35,6 +35,7 @@ __all__ = [
     "parse_with_lines",
     "read_conllu",
     "to_conllu",
+    "writable",
 ]
 
 CONLLU = (".conllu", ".conll", ".conllx")  # the endings of the names of files in CoNLL-U or CoNLL-X
@@ -220,8 +221,8 @@ def to_conllu(sentence: DependencySentence) -> str:
 
     sentence: the sentence, with heads or without.
 
-    Raises `ValueError` for a sentence without words, for columns that are not equally long, for an empty value, and for
-    a value with a line break or a tab, or a comment with a line break.
+    Raises `ValueError` for a sentence without words, for columns that are not equally long, for an empty value, for a
+    value with a line break or a tab, for a comment with a line break, and for a head that is no other word.
 
     >>> sentence = DependencySentence.of(["Dogs", "bark"], ["NNS", "VBP"]).with_heads((2, 0))
     >>> print(to_conllu(sentence._replace(comments=("a = 1",))).replace("\\t", " "), end="")
@@ -232,15 +233,18 @@ def to_conllu(sentence: DependencySentence) -> str:
     """
     if not sentence.forms:
         raise ValueError("a sentence without words has no lines in CoNLL-U; leave it out")
-    if any("\n" in comment for comment in sentence.comments):
+    if any("\n" in comment or "\r" in comment for comment in sentence.comments):
         raise ValueError("a comment has a line break within; make two comments of it")
+    for word, head in enumerate(sentence.heads or (), start=1):
+        if head == word or not 0 <= head <= len(sentence.forms):
+            raise ValueError(f"the HEAD {head} of word {word} cannot be written; {_HEAD_REMEDY}")
     heads = ("_",) * len(sentence.forms) if sentence.heads is None else map(str, sentence.heads)
     lines = [f"# {comment}" for comment in sentence.comments]
     ranges = {first: (f"{first}-{last}", form, *"________") for first, last, form in sentence.ranges}
     for number, columns in enumerate(zip(*sentence[:5], heads, sentence.relations, strict=True), start=1):
         if number in ranges:
-            lines.append("\t".join(map(_writable, _COLUMNS, ranges[number])))
-        lines.append("\t".join(map(_writable, _COLUMNS, (str(number), *columns, "_", "_"))))
+            lines.append("\t".join(map(writable, _COLUMNS, ranges[number])))
+        lines.append("\t".join(map(writable, _COLUMNS, (str(number), *columns, "_", "_"))))
     return "\n".join((*lines, "", ""))
 
 
@@ -346,9 +350,9 @@ def _head(column: str, word: int, n_words: int, line: Line) -> int:
     return head
 
 
-def _writable(name: str, value: str) -> str:
+def writable(name: str, value: str) -> str:
     """Return the value of a column; raise ValueError if CoNLL-U has no place for it."""
-    if not value or "\t" in value or "\n" in value:
+    if not value or "\t" in value or "\n" in value or "\r" in value:
         raise ValueError(
             f"the {name} {value!r} cannot be written; give _ for what is not known, and no tab or line break"
         )

@@ -30,7 +30,7 @@ from spectral_latent.dependency.conversion import HeadSymbol, convert_trees, mar
 from spectral_latent.dependency.decoding import ArcForest, ArcPosteriors, compute_arc_posteriors, split_by_heads
 from spectral_latent.dependency.options import DependencyOptions
 from spectral_latent.dependency.tree import DependencySentence
-from spectral_latent.files import Distinct
+from spectral_latent.files import Distinct, OneLine
 from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
 from spectral_latent.inference import ScaledVectors, SignedLog, inside, mean_inside_vectors
 from spectral_latent.model.latent_tree import WeighedForest
@@ -164,7 +164,7 @@ class DependencyGrammar(
     """A latent grammar of dependency trees, whose symbols are heads with the side of the child above them."""
 
     options: DependencyOptions
-    symbols: Annotated[list[HeadSymbol], Distinct()]
+    symbols: Annotated[list[HeadSymbol], Distinct(), OneLine()]
 
     @staticmethod
     def tag_of(symbol: HeadSymbol) -> str:

@@ -35,7 +35,7 @@ import scipy
 from spectral_latent._compiled import check_range
 from spectral_latent._options import Above, AtLeast, AtMost, Options
 from spectral_latent.dependency.tree import BLANK
-from spectral_latent.files import Axes, Distinct, Sorted, Text
+from spectral_latent.files import Axes, Distinct, OneLine, Sorted, Text
 from spectral_latent.lexicon.log_linear import log_linear_weights
 from spectral_latent.model.parts import Parts
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary, ranges
@@ -377,7 +377,7 @@ class RelationModel:
     """
 
     features: ArcFeatures
-    names: Annotated[list[str], Axes("K"), Distinct()]
+    names: Annotated[list[str], Axes("K"), Distinct(), OneLine()]
     weights: _Weights
     possible: Annotated[BoolArray, Axes(2, "K")]
 

@@ -15,6 +15,7 @@ when it is read: `Annotated[IntArray, Axes("n"), Index("S")]`.
 | --- | --- |
 | `AtLeast`, `Above`, `AtMost`, `Below` | limits of each number, or of each name, as in `Options` |
 | `Distinct`, `Sorted`, `Shares` | limits of an array as a whole; the first one of a list, too |
+| `OneLine` | names that cannot add lines or columns to a table; checked when a file is written, too |
 | `Probabilities` | operators whose numbers are a distribution over the rules of a symbol, in each of its states |
 | `Axes("S", "m", 2)` | the lengths of axes; a letter is the same length in all fields of an object |
 | `Index("S")` | each number is at least 0, and below the length of an axis |
@@ -28,6 +29,7 @@ an object of another class, its form; see `register`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
@@ -44,11 +46,13 @@ from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Vocabulary
 
 __all__ = [
+    "BREAKS",
     "Axes",
     "Contents",
     "Distinct",
     "Given",
     "Index",
+    "OneLine",
     "Probabilities",
     "Shares",
     "Sorted",
@@ -65,6 +69,8 @@ _ROUNDING = 1e-6  # the largest rounding error of a sum of shares
 Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
 _T = TypeVar("_T")
 _Other = TypeVar("_Other")
+BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
+"""A tab, or what some reader takes for the end of a line."""
 _DEEPEST = 20  # the deepest nesting of a name
 
 
@@ -84,6 +90,22 @@ class Distinct(Limit):
 
     def __str__(self) -> str:
         return "without repetition"
+
+
+class OneLine(Limit):
+    """Accept names without tabs and line breaks, which would add columns and lines to a table."""
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether no string has a tab or a line break.
+
+        value: a name, or names in lists and tuples.
+        """
+        if isinstance(value, str):
+            return not BREAKS.search(value)
+        return all(map(self.accepts, value)) if isinstance(value, tuple | list) else True
+
+    def __str__(self) -> str:
+        return "without tabs and line breaks"
 
 
 class Sorted(Limit):
@@ -273,6 +295,8 @@ def _write(stored: Any, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[st
         elif isinstance(value, tuple) and value and is_dataclass(value[0]) and _is_record(type(value[0])):
             settings[field.name] = [_write(part, f"{at}.{number}.", arrays) for number, part in enumerate(value)]
         else:
+            if (limit := field.find(OneLine)) and not limit.accepts(value):
+                raise ValueError(f"{at} cannot be saved: names must be {limit}")
             settings[field.name] = plain(value)
     return settings
 

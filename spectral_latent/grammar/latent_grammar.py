@@ -28,7 +28,7 @@ from spectral_latent.estimation import (
     relative_frequencies,
     silent,
 )
-from spectral_latent.files import Axes, CompactOperators, Distinct, Probabilities, round_operators
+from spectral_latent.files import Axes, CompactOperators, Distinct, OneLine, Probabilities, round_operators
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Neighbours, OutsideEstimates, Permits
 from spectral_latent.grammar._inside_chart import LimitError
 from spectral_latent.grammar.forests import Charts, PrunedChart, SentenceGrammar, prune_chart
@@ -84,7 +84,7 @@ class LatentGrammar(
 
     options: OptionsKind
     symbols: list[SymbolKind]
-    tags: Annotated[list[str], Distinct()]
+    tags: Annotated[list[str], Distinct(), OneLine()]
     lexicon: Lexicon
     seen: Annotated[BoolArray, Axes("B")]
     prior: Annotated[FloatArray, Axes("S"), Above(0.0), AtMost(1.0)]

@@ -7,6 +7,7 @@ known ending.  Endings are learnt with the tag alone, and with the tag and the m
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from functools import cached_property
 from typing import Annotated
 
 from spectral_latent._compiled import check_range
-from spectral_latent._options import AtLeast
+from spectral_latent._options import AtLeast, Limit
 from spectral_latent.files import Axes, Distinct, Text
 from spectral_latent.trees import IntArray, Vocabulary
 
@@ -23,7 +24,22 @@ __all__ = ["Lemmatiser"]
 
 _LONGEST = 7  # the number of last letters in the longest ending
 _WHOLE = "^"  # stands before a whole word
+_LONGEST_SCRIPT = 200  # characters
 _CUT = "\t"  # divides the parts of a script and of a key; no word and no tag of CoNLL-U has it
+
+_LETTERS = "[^\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]*"
+_SCRIPT = re.compile(f"={_CUT}{_LETTERS}|[ls]{_CUT}[0-9]+{_CUT}{_LETTERS}{_CUT}[0-9]+{_CUT}{_LETTERS}")
+
+
+class _Scripts(Limit):
+    """Accept edit scripts, of up to 200 characters and without line breaks."""
+
+    def accepts(self, value: Iterable[str]) -> bool:
+        """Tell whether all strings are such scripts."""
+        return all(len(script) <= _LONGEST_SCRIPT and _SCRIPT.fullmatch(script) for script in value)
+
+    def __str__(self) -> str:
+        return "of edit scripts"
 
 
 def _script_of(word: str, lemma: str) -> str:
@@ -72,7 +88,7 @@ class Lemmatiser:
 
     keys: Annotated[Vocabulary[str], Text()]
     script: Annotated[IntArray, Axes("P"), AtLeast(0)]
-    scripts: Annotated[list[str], Axes("S"), Distinct()]
+    scripts: Annotated[list[str], Axes("S"), Distinct(), _Scripts()]
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.script):
@@ -85,13 +101,14 @@ class Lemmatiser:
 
     @staticmethod
     def train(words: Iterable[tuple[str, str, str, str]]) -> Lemmatiser:
-        """Learn from words with lemmas.
+        """Learn from words with lemmas; edit scripts of more than 200 characters, or with line breaks, are not learnt.
 
         words: a word, its tag, its morphological features and its lemma.
         """
         types: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
         for (word, tag, features, lemma), times in Counter(words).items():
-            types[word, tag, features][_script_of(word, lemma)] += times
+            if _Scripts().accepts([script := _script_of(word, lemma)]):
+                types[word, tag, features][script] += times
         # Count the scripts of whole words, and how many words with each ending usually have each script.
         of_words: dict[str, Counter[str]] = defaultdict(Counter)
         of_endings: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)

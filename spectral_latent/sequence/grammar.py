@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, Self, TypeVar
 import numpy as np
 
 from spectral_latent._options import Above, AtMost, counted
-from spectral_latent.files import Axes, Distinct, Probabilities, round_operators
+from spectral_latent.files import Axes, Distinct, OneLine, Probabilities, round_operators
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import Lexicon
 from spectral_latent.model import Member
@@ -43,7 +43,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
     """
 
     options: OptionsKind
-    tags: Annotated[list[Tag], Axes("K"), Distinct()]
+    tags: Annotated[list[Tag], Axes("K"), Distinct(), OneLine()]
     observations: Known
     prior: Annotated[FloatArray, Axes("K"), Above(0.0), AtMost(1.0)]
     coarse: Annotated[ObservableOperators, Probabilities()]

@@ -171,14 +171,16 @@ def _filled(
     1 Yes _ _ _ _ 0 _ _ _
     <BLANKLINE>
     """
+    from spectral_latent.corpora.conllu import writable
+
     lines = list(given.lines)
     tree = parse.tree
     for word, (place, head, relation) in enumerate(zip(given.places, tree.heads or (), tree.relations, strict=True)):
         columns = lines[place].split("\t")
-        columns[_HEAD : _HEAD + 2] = [str(head), relation]
+        columns[_HEAD : _HEAD + 2] = [str(head), writable("DEPREL", relation)]
         for column, at in _FILLED.items():
             if columns[at] == "_" == getattr(given.sentence, column)[word]:
-                columns[at] = getattr(tree, column)[word]
+                columns[at] = writable(column, getattr(tree, column)[word])
         if posterior is not None and len(columns) > _MISC:
             misc = columns[_MISC].rstrip("\r\n")
             end = columns[_MISC][len(misc) :]
@@ -203,17 +205,23 @@ def _filled(
 
 
 def tagged_text(sentence: InputSentence, tags: Sequence[str], form: Form, given: Format, column: str) -> str:
-    """Write a sentence as its own table with the tag of each word in a column, as a line of word/TAG, or in JSON."""
+    """Write a sentence as its own table with the tag of each word in a column, as a line of word/TAG, or in JSON.
+
+    In a line, white space of a tag becomes `_`.
+    """
+    from spectral_latent.corpora.conllu import writable
+
     if form == "json":
         entry = {"sent_id": sentence.sent_id, "words": sentence.forms, "tags": tags}
         return json.dumps(entry, ensure_ascii=False) + "\n" if sentence.is_whole else ""
     if not sentence.lines:
-        return " ".join(map("/".join, zip(sentence.forms, tags, strict=True))) + "\n"
+        pairs = zip(sentence.forms, tags, strict=True)
+        return " ".join(f"{word}/{'_'.join(tag.split())}" for word, tag in pairs) + "\n"
     lines = list(sentence.lines)
     at = _TAG_OF_MALT_TAB if given == "malt-tab" else _TAG_COLUMNS[column]
     for place, name in zip(sentence.places, tags, strict=True):
         columns = lines[place].split("\t")
-        columns[at] = name
+        columns[at] = writable(column, name)
         lines[place] = "\t".join(columns)
     return "".join(lines)
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from spectral_latent.dependency import DependencySentence
 
 # Anything but what divides lines and columns; a carriage return is kept within a column.
-COLUMN = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\t\n"), min_size=1, max_size=6)
+COLUMN = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\t\n\r"), min_size=1, max_size=6)
 COMMENT = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=9).map(str.strip)
 
 

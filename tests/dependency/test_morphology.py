@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ from spectral_latent.dependency.morphology import learn_columns, learn_lemmas, w
 from spectral_latent.dependency.tree import BLANK
 from spectral_latent.estimation import Progress
 from spectral_latent.evaluation import evaluate_columns, score_attachments
+from spectral_latent.files import ModelFileError, read
+from spectral_latent.files import write as write_parts
 from spectral_latent.lexicon.lemmas import Lemmatiser, _apply, _script_of
+from tests.conformance.model import contents, write
 
 texts = st.text("abAB", min_size=1, max_size=6)
 
@@ -81,6 +85,55 @@ def test_bare_words_get_all_columns(tmp_path: Path) -> None:
         )
     given = bare._replace(lemmas=("equus", "_"), feats=("_", "Tense=Past"))  # what is given stays
     assert model.parse(given).tree[1:5] == (("equus", "_"), ("NOUN", "VERB"), ("_", "_"), ("_", "Tense=Past"))
+
+
+def _renamed(value: Any, names: dict[str, str]) -> Any:
+    """Rename strings wherever they stand in the settings of a model."""
+    if isinstance(value, dict):
+        return {key: _renamed(part, names) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_renamed(part, names) for part in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+@pytest.mark.filterwarnings("ignore:no sentence has a comment")
+def test_names_of_a_model_cannot_add_lines_or_columns(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    DependencyModel.train_language(sentences()).save(path)
+    arrays, settings = contents(path)
+
+    def load(changed: dict[str, Any]) -> DependencyModel:
+        write(path, arrays, changed)
+        return DependencyModel.load(path)
+
+    for spoilt in ("a\nb", "a\tb", "a\rb", "a\u2028b", "a\x85b", "\x0b"):
+        for name in ("root", "NOUN", "Number=Plur"):
+            with pytest.raises(ModelFileError, match="line breaks"):
+                load(_renamed(settings, {name: spoilt}))
+    n_scripts = len(settings["lemmas"]["scripts"])
+    for spoilt in (
+        "=\ta\n{}",
+        "=\ta\t{}",
+        "l\t-3\tz\t0\t{}",
+        "\x1b]{}",
+        "l\t1\t",
+        "=\t" + "a" * 200 + "{}",
+        "x\t1\ta\t1\t{}",
+    ):
+        with pytest.raises(ModelFileError, match="edit scripts"):
+            load(
+                json.loads(json.dumps(settings))
+                | {"lemmas": settings["lemmas"] | {"scripts": [spoilt.format(n) for n in range(n_scripts)]}}
+            )
+    model = load(settings)
+    assert model.parse(DependencySentence.of(["dogs", "sleep"])).tree.lemmas == ("dog", "sleep")
+
+
+@given(st.text(max_size=5), st.text(max_size=5) | st.text("a", min_size=199, max_size=250))
+def test_what_is_learnt_of_any_lemma_can_be_stored(word: str, lemma: str) -> None:
+    learnt = Lemmatiser.train([(word, "N", "_", lemma)])
+    stored = read(Lemmatiser, *write_parts(learnt))
+    assert stored.lemma(word, "N", "_") in (lemma or word, word)
 
 
 def test_a_part_is_tagged_by_taggers_of_the_others() -> None:
