@@ -19,12 +19,19 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numba import njit
-from numba.core import event
-from numba.core.caching import FunctionCache, IndexDataCacheFile
-from numba.core.dispatcher import Dispatcher
-from numba.extending import register_jitable
 from numpy.typing import NDArray
+
+from spectral_latent._numba import (
+    CodeFolder,
+    Dispatcher,
+    FunctionCache,
+    IndexDataCacheFile,
+    event,
+    is_private,
+    njit,
+    register_jitable,
+    why_unkept,
+)
 
 __all__ = [
     "EMPTY",
@@ -61,8 +68,10 @@ class _CompiledFiles(FunctionCache):
     record has moved.  With the digest of all these sources, changed code has another file, and is compiled again.
 
     function: the function whose code is kept.
-    Raises RuntimeError if there is no folder to which the files can be written.
+    Raises RuntimeError if there is no folder for the files that belongs to the user alone.
     """
+
+    _impl_class = CodeFolder
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -73,6 +82,8 @@ class _CompiledFiles(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Read the code for arguments of some types; None without a file, or where it is damaged and replaced."""
         try:
+            if not is_private(self._cache_path):  # others may have got the right to write since it was chosen
+                return None
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception:  # whatever pickle makes of the bytes that a full disk or a power failure has left
             with suppress(OSError):
@@ -127,8 +138,8 @@ def _dependencies(module: str) -> set[str]:
 def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     """Make a decorator that compiles a function when it is first called, to run without the interpreter's lock.
 
-    The compiled code is kept in a file.  If no folder can be written to, every process compiles the function again.  A
-    division by zero gives an infinity or NaN, as in NumPy.
+    The compiled code is kept in a file.  If there is no folder that belongs to the user, and that nobody else may write
+    to, every process compiles the function again.  A division by zero gives an infinity or NaN, as in NumPy.
 
     settings: arguments of `numba.njit`.
 
@@ -141,7 +152,7 @@ def compiler(**settings: Any) -> Callable[[_Function], _Function]:
     def decorate(function: _Function) -> _Function:
         dispatcher = njit(**_COMMON, **settings)(function)
         if isinstance(dispatcher, Dispatcher):  # if compilation is switched off, it is the function itself
-            # Keep no code if neither the folder of the source nor the folder of the user's caches can be written to.
+            # Keep no code if neither the folder of the source nor the folder of the user's caches is the user's own.
             with suppress(RuntimeError):
                 dispatcher._cache = _CompiledFiles(function)  # type: ignore[attr-defined]
         return cast(_Function, dispatcher)
@@ -215,7 +226,9 @@ class _Compilation(event.Listener):
         if not _is_own(event):
             return
         if not self._is_announced and parent_process() is None:
-            _log.warning("Compiling functions that are used for the first time, which takes up to a minute")
+            _log.warning(
+                "Compiling functions that are used for the first time, which takes up to a minute%s", _unkept(event)
+            )
         self._is_announced = True
         if self._depth == 0:
             self._collects = gc.isenabled()
@@ -229,6 +242,12 @@ class _Compilation(event.Listener):
         self._depth -= 1
         if self._depth == 0 and self._collects:
             gc.enable()
+
+
+def _unkept(event: event.Event) -> str:
+    """Say that the code of a function is not kept, and why; empty if it is kept."""
+    because = why_unkept(event.data["dispatcher"].py_func.__code__.co_filename)
+    return f", and again in each process: {because}" if because else ""
 
 
 def _is_own(event: event.Event) -> bool:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,16 +21,73 @@ _sums_of_rows(numpy.array([[0]]), numpy.ones((1, 2))[:, ::-1])
 NEW = "_sums_of_rows(numpy.array([[0, 0]])[:, ::-1], numpy.ones((1, 2)))\n"  # arguments of another kind
 QUIET = "import logging; logging.getLogger('spectral_latent').setLevel('ERROR')\n"
 OTHERS = "import numba; numba.njit(lambda x: x)(1)\n"
-USE = """
-from numba.core.caching import CacheImpl
-CacheImpl._locator_classes = []  # the folders for the cache that could be written to
-from spectral_latent.sequence import HiddenMarkov
-"""
 
 
-def test_the_library_is_imported_without_a_place_for_the_cache() -> None:
-    done = subprocess.run([sys.executable, "-c", USE], capture_output=True, text=True, check=False)
+def run_in(folder: Path, script: str, cache: Path | str | None) -> list[str]:
+    """Run a script in a folder, with a folder for compiled code, and return the lines that it prints to stderr."""
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"PYTHONPATH": str(ROOT)} | ({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
+    return done.stderr.splitlines()
+
+
+def files_in(folder: Path) -> int:
+    return sum(path.is_file() for path in folder.rglob("*"))
+
+
+def test_without_a_place_for_compiled_code_it_is_made_in_each_process_and_said_once(tmp_path: Path) -> None:
+    for _ in range(2):
+        (line,) = run_in(tmp_path, CALL, "/dev/null/nowhere")
+        assert "each process" in line and "/dev/null/nowhere" in line
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o707, "of another"])
+def test_compiled_code_is_neither_kept_nor_found_where_others_may_write(tmp_path: Path, mode: int | str) -> None:
+    cache = tmp_path / "cache"
+    run_in(tmp_path, CALL, cache)
+    n_files = files_in(cache)
+    assert n_files > 0 and run_in(tmp_path, CALL, cache) == []
+    if isinstance(mode, int):
+        cache.chmod(mode)
+    elif os.geteuid() == 0:
+        os.chown(cache, 65534, 65534)
+    else:
+        pytest.skip("only root can give files away")
+    (line,) = run_in(tmp_path, CALL, cache)
+    assert "belongs to you" in line and files_in(cache) == n_files
+
+
+def test_compiled_code_is_not_loaded_after_others_got_the_right_to_write(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    run_in(tmp_path, CALL, cache)
+    late = "import os, spectral_latent._compiled, spectral_latent.estimation._projections as p\n"
+    late += f"os.chmod(os.path.dirname(p._sums_of_rows._cache._cache_file._index_path), 0o777)\n{CALL}"
+    assert len(run_in(tmp_path, late, cache)) == 1
+
+
+CHANGED_FOLDER = f"import os, spectral_latent.estimation._projections\nos.chdir('planted'){CALL}"
+
+
+@pytest.mark.parametrize("script", [CALL, CHANGED_FOLDER])
+def test_no_file_of_the_current_folder_says_where_compiled_code_is(tmp_path: Path, script: str) -> None:
+    pytest.importorskip("yaml", reason="without PyYAML, numba reads no such file")
+    trap = tmp_path / "trap"
+    folder = tmp_path if script is CALL else tmp_path / "planted"
+    folder.mkdir(exist_ok=True)
+    (folder / "trap.py").write_text("raise SystemExit('TRAPPED')")
+    (folder / ".numba_config.yaml").write_text(
+        f"cache_dir: {trap}\ncache_locator_classes: trap.Locator\nboundscheck: 1\ndisable_jit: 1\n"
+    )
+    unset = (
+        "import numba.core.config as c, yaml\nassert c.CACHE_DIR[-5:] == 'cache' and not c.DISABLE_JIT and yaml.dump\n"
+    )
+    lines = run_in(tmp_path, script + unset, tmp_path / "cache")
+    assert not trap.exists() and files_in(tmp_path / "cache") > 0
+    assert any(".numba_config.yaml is not read" in line for line in lines) == (script is CALL)
 
 
 RECORD = """
@@ -64,7 +120,7 @@ def test_compiled_code_is_that_of_all_sources(tmp_path: Path, monkeypatch: pytes
     monkeypatch.syspath_prepend(tmp_path)
     # Python would use bytecode again after a change in the same second.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", cache)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", cache)
 
     def write(fields: str = "a: int; b: int", result: str = "pair.a - pair.b", module: str = "sources.record") -> None:
         texts = {
@@ -126,7 +182,7 @@ def test_damaged_files_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """One damaged file of each kind costs one compilation, and the next process finds the code again."""
     (tmp_path / "twice.py").write_text(DOUBLED)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
 
     def run() -> tuple[int, int]:
         sys.modules.pop("twice", None)

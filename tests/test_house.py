@@ -19,6 +19,7 @@ ADAPTERS = ("spectral_latent_nltk", "spectral_latent_sklearn", "spectral_latent_
 PACKAGES = {"spectral_latent": ROOT / "spectral_latent"} | {name: ROOT / "adapters" / name for name in ADAPTERS}
 ROOMS = (
     "_version",
+    "_numba",
     "_compiled",
     "_names",
     "_texts",
@@ -51,19 +52,7 @@ ROOMS = (
     "cli",
     "__main__",
 )  # a room may import only from rooms before it
-CORE = (
-    "_compiled",
-    "_names",
-    "_texts",
-    "_options",
-    "_threads",
-    "trees",
-    "operators",
-    "ready",
-    "files",
-    "inference",
-    "estimation",
-)
+CORE = ROOMS[1 : ROOMS.index("estimation") + 1]
 COMPILED = {"compiled", "compiled_part", "compiled_pass", "pass_part"}
 ARRAY = r"^(FloatArray|IntArray|BoolArray|Float32Array|NDArray\[.*\])( \| None)?$"
 SHAPE = r"\([\w'. +*\[\]₂-]+,[^)]*\)|any shape"  # such as (n,), (m_a, ...) or (offset[R],)

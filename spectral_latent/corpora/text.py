@@ -7,6 +7,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -25,6 +26,9 @@ _SIGNATURES = (_GZIP, *_UTF_16, *_UTF_32, _PARQUET)
 
 _LONGEST_LINE = 128 << 20  # bytes
 _LONGEST_TEXT = 2 << 30  # bytes of a text that is read as a whole, decompressed
+# Compressed text may be so many times as long as its file, which no treebank is, or so many bytes if that is more.
+_MOST_EXPANDED = 100
+_EXPANDED = 128 << 20
 _LONE_RETURN = re.compile(rb"\r(?<!\r\r)\r*+(?!\n|\Z)")  # carriage returns before other text
 
 
@@ -67,12 +71,12 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
     Raises `CorpusError` if the file cannot be opened, or is not such text.
     """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise CorpusError(f"{os.fspath(path)}: {error.strerror}; give a file that exists and may be read") from error
     source = os.fspath(path)
-    return decode_all([content], source)
+    try:
+        with Path(path).open("rb") as file:
+            return decode_all(iter(partial(file.read, _CHUNK), b""), source)
+    except OSError as error:
+        raise CorpusError(f"{source}: {error.strerror}; give a file that exists and may be read") from error
 
 
 def decode_all(chunks: Iterable[bytes], source: str) -> str:
@@ -102,8 +106,8 @@ def ending_of(path: str | os.PathLike[str]) -> str:
 def utf8_chunks(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     """Decompress text that gzip has compressed, and convert UTF-16 with a byte order mark to UTF-8.
 
-    Raises `CorpusError` for compressed text or UTF-16 that is damaged, for UTF-32 and binary data, and for a line of
-    more than 128 MB, which a small compressed file may hold.
+    Raises `CorpusError` for compressed text or UTF-16 that is damaged, for UTF-32 and binary data, for a line of more
+    than 128 MB, and for compressed text of more than 128 MB that is more than 100 times as long as its file.
 
     >>> import gzip
     >>> compressed = gzip.compress("¡hola!".encode("utf-16"))
@@ -165,12 +169,20 @@ def _is_binary(beginning: bytes) -> bool:
 def _decompress(chunks: Iterable[bytes], source: str) -> Iterator[bytes]:
     """Decompress text that gzip has compressed, in one part or in several parts one after the other."""
     part = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    n_read = n_made = 0
     try:
         for chunk in chunks:
+            n_read += len(chunk)
             while chunk:
+                if n_made > max(_EXPANDED, _MOST_EXPANDED * n_read):
+                    raise CorpusError(
+                        f"{source}: compressed text that is more than {_MOST_EXPANDED} times as long as its file; "
+                        "decompress it if you trust its source"
+                    )
                 if part.eof:
                     part = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
                 if text := part.decompress(chunk, _CHUNK):
+                    n_made += len(text)
                     yield text
                 chunk = part.unused_data if part.eof else part.unconsumed_tail
     except zlib.error as error:

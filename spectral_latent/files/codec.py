@@ -46,7 +46,6 @@ from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Vocabulary
 
 __all__ = [
-    "BREAKS",
     "Axes",
     "Contents",
     "Distinct",
@@ -69,8 +68,7 @@ _ROUNDING = 1e-6  # the largest rounding error of a sum of shares
 Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
 _T = TypeVar("_T")
 _Other = TypeVar("_Other")
-BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
-"""A tab, or what some reader takes for the end of a line."""
+_BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")  # a tab, or what some reader takes for the end of a line
 _DEEPEST = 20  # the deepest nesting of a name
 
 
@@ -101,7 +99,7 @@ class OneLine(Limit):
         value: a name, or names in lists and tuples.
         """
         if isinstance(value, str):
-            return not BREAKS.search(value)
+            return not _BREAKS.search(value)
         return all(map(self.accepts, value)) if isinstance(value, tuple | list) else True
 
     def __str__(self) -> str:

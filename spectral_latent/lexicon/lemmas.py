@@ -17,7 +17,7 @@ from typing import Annotated
 
 from spectral_latent._compiled import check_range
 from spectral_latent._options import AtLeast, Limit
-from spectral_latent.files import Axes, Distinct, Text
+from spectral_latent.files import Axes, Distinct, OneLine, Text
 from spectral_latent.trees import IntArray, Vocabulary
 
 __all__ = ["Lemmatiser"]
@@ -27,7 +27,7 @@ _WHOLE = "^"  # stands before a whole word
 _LONGEST_SCRIPT = 200  # characters
 _CUT = "\t"  # divides the parts of a script and of a key; no word and no tag of CoNLL-U has it
 
-_LETTERS = "[^\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]*"
+_LETTERS = f"[^{_CUT}]*"
 _SCRIPT = re.compile(f"={_CUT}{_LETTERS}|[ls]{_CUT}[0-9]+{_CUT}{_LETTERS}{_CUT}[0-9]+{_CUT}{_LETTERS}")
 
 
@@ -36,7 +36,11 @@ class _Scripts(Limit):
 
     def accepts(self, value: Iterable[str]) -> bool:
         """Tell whether all strings are such scripts."""
-        return all(len(script) <= _LONGEST_SCRIPT and _SCRIPT.fullmatch(script) for script in value)
+        is_one_line = OneLine().accepts
+        return all(
+            len(script) <= _LONGEST_SCRIPT and _SCRIPT.fullmatch(script) and is_one_line(script.split(_CUT))
+            for script in value
+        )
 
     def __str__(self) -> str:
         return "of edit scripts"

@@ -50,7 +50,7 @@ def train_again(
             raise RequestError(
                 f"{file} is made of {counted(len(names), 'source')}, not {len(sources)}: {', '.join(names)}"
             )
-        given = list(sources or names)
+        given = list(sources or (_named(file, name) for name in names))
         # Sources that are read in another way come last; no training has more than one such list.
         for name in ("choose_states", "text"):
             if of_setting := settings.get(name):
@@ -65,6 +65,22 @@ def train_again(
         raise CorpusError(f"{file}: this version cannot repeat the training of its record ({error})") from None
 
 
+def _named(file: str, name: str) -> str:
+    """Return the name of a source in a record.  Raises CorpusError unless it may be read because a file names it.
+
+    A record has no folders.  Whoever made the file may have written others into it, or the names of pipes and devices.
+    """
+    from spectral_latent.corpora import CorpusError
+
+    path = Path(name)
+    if name.startswith("nltk:") or (path.name == name != ".." and (path.is_file() or path.is_dir())):
+        return name
+    raise CorpusError(
+        f"{file}: its record names the source {name}, which is no file or folder within the current folder; "
+        "give its sources after the name of the model"
+    )
+
+
 def _checked_record(file: str) -> dict[str, Any]:
     """Read the record in a model file.  Raises CorpusError for a model whose training cannot be repeated."""
     from spectral_latent.corpora import CorpusError
@@ -75,7 +91,8 @@ def _checked_record(file: str) -> dict[str, Any]:
     if "training" not in record:
         raise CorpusError(
             f"{file}: made by `{record.get('command')}`, not by `spectral-latent train`, so that its training cannot "
-            f"be repeated here; run that program again, or train a model of your own"
+            f"be repeated here. Train a model of your own; or, if you trust this program, run it in a checkout with the "
+            f"sources that `spectral-latent info` lists, and compare the fingerprints"
         )
     return record
 

@@ -1,0 +1,144 @@
+"""What a caller, a model or the environment names is opened only if it is a file that may be read to its end."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spectral_latent
+from spectral_latent._numba import _folder_of, is_private
+from spectral_latent.corpora import (
+    CorpusError,
+    constituency_trees,
+    dependency_trees,
+    read_brackets,
+    read_conllu,
+    tagged_sentences,
+)
+from spectral_latent.corpora.embedded import embedded_treebank
+from spectral_latent.files import ModelFileError, load_model, save_model
+from spectral_latent.sequence import LatentTagger
+from spectral_latent.tasks import train_again
+from tests.conformance.model import contents, write
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX")
+READERS: list[Callable[[Any], Any]] = [
+    constituency_trees,
+    dependency_trees,
+    read_brackets,
+    read_conllu,
+    tagged_sentences,
+]
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """A pipe to which nobody writes, so that whoever opens it waits for ever."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    return path
+
+
+@pytest.fixture
+def number(tmp_path: Path) -> Iterator[int]:
+    """The number of an open file, which a careless reader would read and close."""
+    (tmp_path / "open").write_text("(NN dog)\n")
+    found = os.open(tmp_path / "open", os.O_RDONLY)
+    yield found
+    assert stat.S_ISREG(os.fstat(found).st_mode) and os.lseek(found, 0, os.SEEK_CUR) == 0
+    os.close(found)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/urandom"])
+def test_models_are_regular_files(device: str, pipe: Path, number: int, tmp_path: Path) -> None:
+    for place in (pipe, Path(device), tmp_path):
+        for load in (spectral_latent.load, load_model, LatentTagger.load):
+            with pytest.raises(ModelFileError, match="give the file of a model"):
+                load(place)
+        with pytest.raises(ModelFileError, match="name a file"):
+            save_model(place, {}, {"kind": "toy"})
+    for load in (spectral_latent.load, load_model, LatentTagger.load):
+        with pytest.raises(TypeError):
+            load(number)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_texts_end(read: Callable[[Any], Any], number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spectral_latent.corpora.text._LONGEST_LINE", 1 << 20)
+    (tmp_path / "empty").mkdir()
+    for place in ("/dev/zero", "/dev/urandom", tmp_path / "empty"):
+        with pytest.raises(CorpusError, match=str(place)):
+            list(read(place))
+    with pytest.raises(TypeError):
+        list(read(number))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of two sources, with a record of its training."""
+    from click.testing import CliRunner
+
+    from spectral_latent.cli import main
+
+    folder = tmp_path_factory.mktemp("doors")
+    for name, n_trees in (("a.tagged", 20), ("b.tagged", 10)):
+        lines = (" ".join(f"{word}/{word[-1]}" for word in tree.words()) for tree in embedded_treebank(n_trees))
+        (folder / name).write_text("\n".join(lines) + "\n")
+    sources = [str(folder / name) for name in ("a.tagged", "b.tagged")]
+    done = CliRunner().invoke(main, ["train", "tagger", *sources, "-o", str(folder / "model"), "--n-states", "1"])
+    assert done.exit_code == 0, done.output
+    return folder / "model"
+
+
+def renamed(model: Path, folder: Path, name: str) -> str:
+    """Write a model whose record names another source."""
+    arrays, settings = contents(model)
+    settings["record"]["sources"][0]["name"] = name
+    write(folder / "renamed", arrays, settings)
+    return str(folder / "renamed")
+
+
+def test_a_record_names_only_files_of_the_current_folder(
+    trained: Path, pipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "device").symlink_to("/dev/zero")
+    (tmp_path / "folder").mkdir()
+    within = tmp_path / "folder" / "a.tagged"
+    within.write_bytes((trained.parent / "a.tagged").read_bytes())
+    outside = (
+        str(pipe),
+        "/dev/zero",
+        "/dev/stdin",
+        "/proc/self/mem",
+        "/",
+        str(within),
+        "folder/a.tagged",
+        "../a.tagged",
+    )
+    for name in ("pipe", "device", "..", ".", "", "-", "nowhere", *outside):
+        with pytest.raises(CorpusError, match="give its sources"):
+            train_again(renamed(trained, tmp_path, name))
+    monkeypatch.chdir(trained.parent)
+    assert train_again(str(trained)).fingerprint == spectral_latent.load(trained).fingerprint
+    with pytest.raises(CorpusError, match="other content"):
+        train_again(renamed(trained, tmp_path, "b.tagged"))
+
+
+def test_compiled_code_is_kept_in_private_folders_alone(pipe: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for place in (pipe, "/dev/zero", tmp_path / "file", tmp_path / "file" / "within", "/proc/1"):
+        assert _folder_of(str(tmp_path / "sources"), str(place)) is None
+    for mode in (0o777, 0o770, 0o1777, 0o722, 0o702):
+        (tmp_path / f"{mode}").mkdir()
+        (tmp_path / f"{mode}").chmod(mode)
+        assert _folder_of(str(tmp_path / "sources"), str(tmp_path / f"{mode}")) is None
+    for mode in (0o700, 0o755):
+        (tmp_path / f"{mode}").mkdir(mode)
+        found = _folder_of(str(tmp_path / "sources"), str(tmp_path / f"{mode}"))
+        assert found is not None and is_private(found) and Path(found).parent == tmp_path / f"{mode}"
