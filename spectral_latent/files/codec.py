@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 _ROUNDING = 1e-6  # the largest rounding error of a sum of shares
-Contents: TypeAlias = tuple[dict[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
+Contents: TypeAlias = tuple[Mapping[str, NDArray[Any]], dict[str, Any]]  # the arrays and the settings of a model
 _T = TypeVar("_T")
 _Other = TypeVar("_Other")
 _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")  # a tab, or what some reader takes for the end of a line
@@ -218,6 +218,16 @@ class _Field(NamedTuple):
         return get_origin(self.declared) is np.ndarray
 
     @property
+    def dtype(self) -> Any:
+        """The type of the numbers of an array."""
+        return get_args(get_args(self.declared)[1])[0]
+
+    @property
+    def axes(self) -> Axes:
+        """The lengths of the axes of an array; one axis of any length if they are not declared."""
+        return self.find(Axes) or Axes(None)
+
+    @property
     def record(self) -> Any:
         """The class of the stored object, or of each object of a tuple; None for other fields."""
         kind = get_origin(self.declared) or self.declared
@@ -337,14 +347,22 @@ class _Reader(NamedTuple):
         if name not in self.arrays:
             raise ValueError(f"the array {name} is missing")
         self.used.add(name)
+        self.check_shape(name, dtype, axes, sizes)
         array = self.arrays[name]
-        shape = tuple(sizes.get(n) if isinstance(n, str) else n for n in axes.lengths)
-        if fault := array_fault(array, dtype, shape):
+        if fault := array_fault(array, dtype, array.shape):
             raise ValueError(f"the array {name} {fault}")
-        for letter, length in zip(axes.lengths, array.shape, strict=True):
-            if isinstance(letter, str) and sizes.setdefault(letter, length) != length:
-                raise ValueError(f"the array {name} has the shape {array.shape}, and axes {letter} of several lengths")
         return array
+
+    def check_shape(self, name: str, dtype: Any, axes: Axes, sizes: dict[str, int]) -> None:
+        """Compare the type and the shape of an array, which packed arrays tell before they are decompressed."""
+        described: NDArray[Any] = getattr(self.arrays, "described", self.arrays.__getitem__)(name)
+        wanted = tuple(sizes.get(n) if isinstance(n, str) else n for n in axes.lengths)
+        if fault := _shape_fault(described, dtype, wanted):
+            raise ValueError(f"the array {name} {fault}")
+        shape = described.shape
+        for letter, length in zip(axes.lengths, shape, strict=True):
+            if isinstance(letter, str) and sizes.setdefault(letter, length) != length:
+                raise ValueError(f"the array {name} has the shape {shape}, and axes {letter} of several lengths")
 
     def names(self, name: str) -> list[str]:
         """Return the strings of a list that is stored as text."""
@@ -368,6 +386,11 @@ class _Reader(NamedTuple):
         sizes: dict[str, int] = {}
         known: set[str] = set()
         every = _fields_of(declared)
+        # Shapes are compared before anything is decompressed, in a table of axes of their own: lists are not read yet.
+        sizes_of_arrays: dict[str, int] = {}
+        for field in every:
+            if field.is_array and prefix + field.name in self.arrays and not field.find(Given):
+                self.check_shape(prefix + field.name, field.dtype, field.axes, sizes_of_arrays)
         # Limits of arrays are checked after all fields are read: an index may refer to an axis of a later field.
         for field in every:
             if mark := field.find(Given):
@@ -376,9 +399,7 @@ class _Reader(NamedTuple):
             at = prefix + field.name
             if field.is_array:
                 is_absent = field.is_optional and at not in self.arrays
-                dtype = get_args(get_args(field.declared)[1])[0]
-                axes = field.find(Axes) or Axes(None)
-                values[field.name] = None if is_absent else self.array(at, dtype, axes, sizes)
+                values[field.name] = None if is_absent else self.array(at, field.dtype, field.axes, sizes)
                 continue
             if field.find(Text):
                 if f"{at}.text" not in self.arrays and field.name in getattr(cls, "later", ()):
@@ -431,16 +452,23 @@ def array_fault(array: NDArray[Any], dtype: Any, shape: tuple[int | None, ...]) 
 
     array: an array of any shape, (...).
     """
-    if array.dtype != dtype:
-        return f"has numbers of {array.dtype}, and must have {np.dtype(dtype)}"
-    if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
-        wanted = ", ".join("any" if n is None else str(n) for n in shape)
-        return f"has the shape {array.shape}, and must have ({wanted}{',' if len(shape) == 1 else ''})"
+    if fault := _shape_fault(array, dtype, shape):
+        return fault
     # Products of three numbers must not overflow: the limit is below the third root of the largest number.
     if array.size and np.issubdtype(dtype, np.floating):
         most = float(np.finfo(array.dtype).max) ** 0.3
         if not (array.min() >= -most and array.max() <= most):  # NaN fails both comparisons
             return "has numbers that are not finite, or too large to be multiplied"
+    return None
+
+
+def _shape_fault(array: NDArray[Any], dtype: Any, shape: tuple[int | None, ...]) -> str | None:
+    """Describe how the type or the shape of an array (...) differs from its declaration; None if it fits."""
+    if array.dtype != dtype:
+        return f"has numbers of {array.dtype}, and must have {np.dtype(dtype)}"
+    if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        return f"has the shape {array.shape}, and must have ({wanted}{',' if len(shape) == 1 else ''})"
     return None
 
 

@@ -207,15 +207,56 @@ def _decompress(stored: NDArray[Any], entry: Any) -> NDArray[Any]:
     return numbers
 
 
+class _PackedArrays(Mapping[str, NDArray[Any]]):
+    """Arrays that are decompressed when they are first asked for.
+
+    stored: the compressed bytes of each array.
+    table: the type of each array in memory, its smaller type, and its shape, which were checked.
+    copies: the array that another one is equal to, by the name of the other one.
+    """
+
+    def __init__(self, stored: Mapping[str, NDArray[Any]], table: Mapping[str, Any], copies: Mapping[str, str]) -> None:
+        self._stored = stored
+        self._table = table
+        self._first = {name: name for name in table} | dict(copies)
+        self._made: dict[str, NDArray[Any]] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._first)
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._first
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        first = self._first[name]
+        if first not in self._made:
+            entry = self._table[first]
+            try:
+                self._made[first] = _decompress(self._stored[first], entry).astype(entry[0], copy=False)
+            except zlib.error as error:
+                raise ValueError(f"the bytes of the array {first} cannot be decompressed ({error})") from None
+        return self._made[first]
+
+    def described(self, name: str) -> NDArray[Any]:
+        """Return an array of the type and the shape of another one, without its numbers and without memory."""
+        kind, _, shape = self._table[self._first[name]]
+        return np.broadcast_to(np.zeros((), kind), tuple(shape))
+
+
 def unpack_arrays(
     stored: Mapping[str, NDArray[Any]], settings: dict[str, Any], max_bytes: int
-) -> dict[str, NDArray[Any]]:
+) -> Mapping[str, NDArray[Any]]:
     """Restore the arrays that `pack_arrays` compressed, and remove the entries about them from the settings.
 
-    Raises ModelFileError if the arrays are larger than max_bytes.  Raises ValueError, TypeError, KeyError,
-    AttributeError or zlib.error if the entries do not fit the stored arrays.
+    An array is decompressed when it is asked for, so that its shape can be compared before.
 
-    >>> unpack_arrays(*pack_arrays({"a": np.array([1, 2])}), max_bytes=100)
+    Raises ModelFileError if the arrays are larger than max_bytes.  Raises ValueError, TypeError, KeyError or
+    AttributeError if the entries do not fit the stored arrays.
+
+    >>> dict(unpack_arrays(*pack_arrays({"a": np.array([1, 2])}), max_bytes=100))
     {'a': array([1, 2])}
     """
     table = settings.pop("arrays")
@@ -230,8 +271,9 @@ def unpack_arrays(
             f"the model needs {n_bytes} bytes of memory, and may have {max_bytes}; load it with a larger max_bytes "
             "if you trust its source"
         )
-    arrays = {name: _decompress(stored[name], entry).astype(entry[0], copy=False) for name, entry in table.items()}
-    return arrays | {name: arrays[first] for name, first in copies.items()}
+    if not copies.keys().isdisjoint(table) or not set(copies.values()) <= table.keys():
+        raise ValueError("an array is a copy of none that is stored")
+    return _PackedArrays(stored, table, copies)
 
 
 class ModelFileError(ValueError):
@@ -352,6 +394,17 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     Raises ModelFileError, which names the file and a remedy, if the file is missing, cut short, damaged, not a model,
     of another kind or of another version, or if its arrays need more memory.
     """
+    arrays, settings = _load_packed(path, kind, max_bytes)
+    try:
+        return dict(arrays), settings
+    except _DAMAGE as error:
+        raise _unreadable(path, error) from None
+
+
+def _load_packed(
+    path: str | os.PathLike[str], kind: str | None, max_bytes: int
+) -> tuple[Mapping[str, NDArray[Any]], dict[str, Any]]:
+    """Read a model as `load_model` does; each array is decompressed when it is asked for."""
     checked("max_bytes", max_bytes, Count)
     path, given = find_model(path), path
     if path.exists() and not path.is_file():  # a pipe, too, which would be awaited for ever
@@ -385,14 +438,14 @@ def load_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
         raise ModelFileError(f"{path}: the model is damaged (it names no version of the library); train it again")
     del settings[_DIGEST]
     try:
-        arrays = unpack_arrays(arrays, settings, max_bytes)
+        packed = unpack_arrays(arrays, settings, max_bytes)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
-    except (*_DAMAGE, zlib.error) as error:
+    except _DAMAGE as error:
         raise _unreadable(path, error) from None
     if kind is not None and settings.get("kind") != kind:
         raise ModelFileError(f"{path}: a {settings.get('kind')} model, where a {kind} model is needed")
-    return _TO_PRESENT[version]((arrays, settings))
+    return _TO_PRESENT[version]((packed, settings))
 
 
 def _is_text(path: Path) -> bool:
@@ -427,7 +480,7 @@ def open_model(path: str | os.PathLike[str], kind: str | None = None, max_bytes:
     ...         settings["names"]
     ['a']
     """
-    contents = load_model(path, kind, max_bytes)
+    contents = _load_packed(path, kind, max_bytes)
     try:
         yield contents
     except (ModelFileError, UnknownKindError) as error:

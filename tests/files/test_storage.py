@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from safetensors import safe_open
 
 from spectral_latent._version import TESTED
 from spectral_latent.files import (
+    Axes,
     CompactOperators,
     ModelFileError,
     load_model,
@@ -33,7 +34,7 @@ from spectral_latent.files import (
 )
 from spectral_latent.inference import inside, marginals, outside, tree_weights
 from spectral_latent.operators import ObservableOperators, Tensors
-from spectral_latent.trees import Forest
+from spectral_latent.trees import FloatArray, Forest
 from tests.oracles import columns, random_lpcfg, random_numbers, rules_of
 
 TREES = [(0, (1, (2, 0), (2, 1)), (0, (2, 1))), (0, (0, (2, 0)), (0, (2, 0))), (1, (2, 1), (1, (2, 0), (0, 2)))]
@@ -391,6 +392,21 @@ def test_a_file_written_by_hand_loads(tmp_path: Path) -> None:
 def test_numbers_that_do_not_fit_the_table_are_refused(entry: Any, body: bytes, copies: Any, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="m: the model is damaged"):
         load_model(by_hand(tmp_path / "m", entry, body, copies), "toy")
+
+
+def test_shapes_are_compared_before_anything_is_decompressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pair(NamedTuple):
+        one: Annotated[FloatArray, Axes("n")]
+        other: Annotated[FloatArray, Axes("n")]
+
+    path = tmp_path / "m"
+    save_model(path, {"one": np.ones(3), "other": np.ones((3, 1))}, {"kind": "toy"})
+    monkeypatch.setattr("spectral_latent.files.storage._decompress", lambda *_: pytest.fail("decompressed"))
+    with pytest.raises(ModelFileError, match="the array other has the shape"), open_model(path) as (arrays, _):
+        read(Pair, arrays, {})
+    save_model(path, {"one": np.ones(3), "other": np.ones(4)}, {"kind": "toy"})
+    with pytest.raises(ModelFileError, match="the array other has the shape"), open_model(path) as (arrays, _):
+        read(Pair, arrays, {})
 
 
 def test_a_model_may_be_as_large_as_its_reader_allows(tmp_path: Path) -> None:
