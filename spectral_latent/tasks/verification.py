@@ -91,8 +91,8 @@ def _checked_record(file: str) -> dict[str, Any]:
     if "training" not in record:
         raise CorpusError(
             f"{file}: made by `{record.get('command')}`, not by `spectral-latent train`, so that its training cannot "
-            f"be repeated here. Train a model of your own; or, if you trust this program, run it in a checkout with the "
-            f"sources that `spectral-latent info` lists, and compare the fingerprints"
+            f"be repeated here. Train a model of your own; or, if you trust this program, run it in a checkout with "
+            f"the sources that `spectral-latent info` lists, and compare the fingerprints"
         )
     return record
 
