@@ -14,6 +14,7 @@ TESTED = {
     "nltk": "3.10",
     "numba": "0.68",
     "numpy": "2.5",
+    "regex": "2026.11",
     "safetensors": "0.8",
     "scipy": "1.18",
     "threadpoolctl": "3.8",

@@ -41,6 +41,7 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray
 __all__ = ["END", "Predictor", "SequenceModel"]
 
 _SEQUENCES = 1 << 9  # the number of sequences that advance together
+_LEAST_WEIGHT = 1e-200  # a weight of all continuations by which states can be divided without overflow
 _EVENTS = 1 << 7  # the number of events that are estimated at a time, so that estimates stay in the processor's cache
 
 
@@ -114,7 +115,8 @@ class Predictor:
         _, events, average = _SequenceSums.solve(coarse, n_terminals)
         q = average @ events
         builder = TrellisBuilder(operators.rules, operators.n_symbols // 2)
-        return Predictor(operators, builder, _SequenceSums.solve(operators, n_terminals), floor * q / q.sum())
+        least = floor * q / max(q.sum(), TINY)
+        return Predictor(operators, builder, _SequenceSums.solve(operators, n_terminals), least)
 
     @property
     def n_terminals(self) -> int:
@@ -138,9 +140,9 @@ class Predictor:
         return np.tile(self.operators.root[n_tags:, :m].ravel(), (n, 1))
 
     def _scale(self, state: FloatArray) -> FloatArray:
-        """Divide states (T, K·M) by the weights of all their continuations; zero if a weight is not positive."""
+        """Divide states (T, K·M) by the weights of all their continuations; zero if a weight is not well above zero."""
         total = (state @ self.sums.after)[:, None]
-        return np.asarray(np.divide(state, total, out=np.zeros_like(state), where=total > 0))
+        return np.asarray(np.divide(state, total, out=np.zeros_like(state), where=total > _LEAST_WEIGHT))
 
     def _raise_estimates(self, scaled: FloatArray, events: slice = slice(None)) -> FloatArray:
         """Estimate events (T, n') in scaled states (T, K·M), and raise the estimates to their least values."""
@@ -248,7 +250,7 @@ class Predictor:
             yield np.append((1.0 - end) * (p[:n] + p[n:]), end)
             if i < len(row):
                 # Whether this observation is the last is open until another one follows.
-                end = p[n + row[i]] / (p[row[i]] + p[n + row[i]])
+                end = p[n + row[i]] / max(p[row[i]] + p[n + row[i]], TINY)
 
     def _share(self, state: FloatArray, terminal: IntArray) -> float:
         """Compute the probability, given a state (1, K·M), that the next tag is one that the terminal (1,) may have."""
