@@ -463,7 +463,7 @@ def array_fault(array: NDArray[Any], dtype: Any, shape: tuple[int | None, ...]) 
 
 
 def _shape_fault(array: NDArray[Any], dtype: Any, shape: tuple[int | None, ...]) -> str | None:
-    """Describe how the type or the shape of an array (...) differs from its declaration; None if it fits."""
+    """Describe how the type or the shape of an array of any shape differs from its declaration; None if it fits."""
     if array.dtype != dtype:
         return f"has numbers of {array.dtype}, and must have {np.dtype(dtype)}"
     if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):

@@ -11,7 +11,7 @@ import pytest
 
 from spectral_latent.corpora import CorpusError, parse_brackets
 from spectral_latent.corpora.nbest import parse_nbest
-from spectral_latent.corpora.text import decode, read_text, utf8_chunks
+from spectral_latent.corpora.text import decode, decode_all, read_text, utf8_chunks
 
 
 def test_messages_are_short_and_can_be_printed() -> None:
@@ -90,3 +90,18 @@ def test_a_text_that_is_read_as_a_whole_has_a_limit(tmp_path: Path, monkeypatch:
     (tmp_path / "text.gz").write_bytes(gzip.compress(b"short\n" * 400_000, 1))
     with pytest.raises(CorpusError, match=r"text.gz: more than 1 MB to read as a whole; divide the text"):
         read_text(tmp_path / "text.gz")
+
+
+def test_a_small_compressed_file_is_not_expanded_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spectral_latent.corpora.text._EXPANDED", 1 << 20)
+    tree = b"(S (NN dogs) (VB bark))\n"
+    for text in (tree * 400_000, b"".join(b"%d\n" % number for number in range(400_000))):
+        compressed = gzip.compress(text)
+        if is_bomb := len(text) > 100 * len(compressed):
+            with pytest.raises(CorpusError, match=r"a.mrg.gz: .* 100 times .* decompress it"):
+                decode_all([compressed], "a.mrg.gz")
+        else:
+            assert decode_all([compressed], "a.mrg.gz").encode() == text
+        assert is_bomb == (text[:1] == b"(")
+    short = gzip.compress(tree * 40_000)  # below the smallest bound, whatever the ratio
+    assert decode_all([short], "a.mrg.gz").count("dogs") == 40_000
