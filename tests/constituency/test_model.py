@@ -267,13 +267,12 @@ def test_features_and_counts_do_not_depend_on_shards(trees: list[Phrase], monkey
 
 
 def test_all_sentences_are_parsed_as_each_one(model: ConstituencyModel, trees: list[Phrase]) -> None:
-    sentences = [*(list(tree.words()) for tree in trees[:9]), [], list(UNSEEN), list(AMBIGUOUS), ["dog", "dog", "dog"]]
-    expected = [model.parse_nbest(words, 3) if words else [] for words in sentences]
+    sentences = [*(list(tree.words()) for tree in trees[:9]), list(UNSEEN), list(AMBIGUOUS), ["dog", "dog", "dog"]]
+    expected = [model.parse_nbest(words, 3) for words in sentences]
     assert list(model.parse_all(iter(sentences), 3)) == expected
     for words, parses in zip(sentences, expected, strict=True):
-        if words:
-            assert parses[0] == model.parse(words)
-            assert len({parse.tree for parse in parses}) == len(parses)
+        assert parses[0] == model.parse(words)
+        assert len({parse.tree for parse in parses}) == len(parses)
     for scored, alone in zip(model.parse_all(sentences, 3), model.parse_all(sentences, 3, scored=False), strict=True):
         assert [(parse.tree, parse.is_fallback) for parse in alone] == [(one.tree, one.is_fallback) for one in scored]
         assert all(parse.is_fallback or (parse.sign == 0 and np.isnan(parse.log)) for parse in alone)
@@ -294,7 +293,7 @@ def test_sentences_do_not_depend_on_their_batch(model: ConstituencyModel) -> Non
 
 def test_bad_requests_are_refused(model: ConstituencyModel) -> None:
     with pytest.raises(TypeError, match="a str; give a sequence of Phrase"):
-        model.subtree_log_probabilities("(NN word)")  # type: ignore[arg-type]
+        model.score(["(NN word)"])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="options are empty"):
         ConstituencyModel.train(parse_brackets("(NN word)"), [])
     with pytest.raises(EstimationError, match="tree 2 has no words"):
@@ -413,8 +412,7 @@ def test_surprisal_of_a_parser_of_several_grammars(trees: list[Phrase]) -> None:
     mean = np.log(np.mean([np.exp(each.words) for each in several], axis=0))
     np.testing.assert_allclose(found.total, -np.diff(mean))
     np.testing.assert_allclose(found.total, found.lexical + found.syntactic)
-    by_rules = both.with_members(lambda each: replace(each, options=replace(each.options, rows=0.0)))
-    np.testing.assert_allclose(found.total.sum() + found.end, -by_rules.log_probabilities([words])[0], atol=0.01)
+    np.testing.assert_allclose(found.total.sum() + found.end, -both.log_probabilities([words])[0], atol=0.01)
     np.testing.assert_allclose(both.surprisal(words).total, found.total / np.log(2.0))
     joint = sum(
         np.exp(each.words)[:, None] * member.next_words(words).following

@@ -220,15 +220,16 @@ def test_names_that_a_model_cannot_have(name: str, model: ConstituencyModel) -> 
 
 def test_parses_are_the_first_of_the_rerankers_order(model: ConstituencyModel) -> None:
     reranker = Reranker.train(LISTS, [1, 0] * len(NOUNS), {"latent": model})
-    sentences = [["cats", "run"], [], ["dogs", "run"]]
+    sentences = [["cats", "run"], ["dogs", "run"]]
     for n_best, n_candidates in ((1, 50), (2, 50), (2, 1), (1, 1)):
         found = list(reranker.parse_all(model, sentences, n_best, n_candidates=n_candidates))
-        assert [len(parses) for parses in found] == [n_best, 0, n_best]
+        assert [len(parses) for parses in found] == [n_best, n_best]
         for words, parses in zip(sentences, found, strict=True):
-            if words:
-                candidates = model.parse_nbest(words, max(n_best, n_candidates))
-                order = reranker.rank(parses_to_nbest(candidates))
-                assert parses == [candidates[place] for place in order[:n_best]]
+            candidates = model.parse_nbest(words, max(n_best, n_candidates))
+            order = reranker.rank(parses_to_nbest(candidates))
+            assert parses == [candidates[place] for place in order[:n_best]]
+    with pytest.raises(ValueError, match="input 2: an empty sentence"):
+        list(reranker.parse_all(model, [["cats", "run"], []]))
     with pytest.raises(ValueError, match="n_best must be an integer of at least 1"):
         reranker.parse_all(model, sentences, 0)  # before any sentence is read
 
