@@ -6,10 +6,9 @@
 
 Lists of other parsers are $SPECTRAL_LATENT_DATA/nbest/mstparser.{dev,test}.heads and berkeley.{dev,test}.trees; this
 library's own are the 50 best trees of the models that also give the latent features, which are trained on the train
-part of NLTK's treebank samples.  The first rows are those of Table 1 of Dhillon et al. (2012): the base parser; a
-reranker with the base parser's score and rank and counts of templates; a reranker with log p̂ in place of the
-templates; and a reranker with all features.  Each of the other rows leaves out one group of features.  Intervals are
-those of the paired bootstrap at 95 %.
+part of NLTK's treebank samples.  The rows are the base parser; a reranker with the base parser's score and rank; one
+with log p̂, too; one with all features; and others, which leave out one group of features each.  Intervals are those of
+the paired bootstrap at 95 %.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ from spectral_latent.evaluation.reranking import (
 from spectral_latent.reranking import (
     N_CANDIDATES,
     Candidate,
+    CandidateChoice,
     CandidateFeatures,
     FeatureTable,
     LatentFeatures,
     NBest,
     Parser,
-    PerceptronReranker,
     parser_nbest,
 )
 from spectral_latent.trees import IntArray
@@ -57,7 +56,6 @@ LATENT = {
     "log p̂": ("latent:log", "latent:log-per-word", "latent:sign"),
     "posteriors": ("latent:sum", "latent:mean", "latent:least", "latent:sum-of-logs", "latent:unlikely"),
 }
-TEMPLATES = {True: ("siblings", "grandparent"), False: ("rule", "parent-rule", "heads")}
 FOLDS = 5
 ABOUT_25 = range(23, 28)  # the numbers of words of the sentences whose candidates are timed
 
@@ -115,11 +113,11 @@ def choices(train: Part, test: Part | None, groups: tuple[str, ...]) -> IntArray
     names = [name for name in train.table.names if name in groups or name.partition(":")[0] in groups]
     table = train.table.align(names)
     if test is not None:
-        return PerceptronReranker.train(table, train.scores.gains).rerank(test.table.align(names))
+        return CandidateChoice.train(table, train.scores.gains).rerank(test.table.align(names))
     chosen = []
     for fold in np.array_split(np.arange(table.n_lists), FOLDS):
         rest = np.setdiff1d(np.arange(table.n_lists), fold)
-        reranker = PerceptronReranker.train(table.of_lists(rest), train.scores.gains[table.rows_of(rest)])
+        reranker = CandidateChoice.train(table.of_lists(rest), train.scores.gains[table.rows_of(rest)])
         chosen.append(reranker.rerank(table.of_lists(fold)))
     return np.concatenate(chosen)
 
@@ -144,15 +142,13 @@ def part_of(name: str, split: str, first: int | None, model: Parser, dev: Part |
     return Part(lists, features, features.table(lists), scores)
 
 
-def rows(templates: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def rows() -> Iterator[tuple[str, tuple[str, ...]]]:
     """List the groups of features of each reranker except the baseline."""
     latent = tuple(chain.from_iterable(LATENT.values()))
     yield "+ log p̂", ("base", *LATENT["log p̂"])
-    yield "+ all", ("base", *templates, *latent)
-    yield "all but base", (*templates, *latent)
-    yield "all but templates", ("base", *latent)
-    yield "all but log p̂", ("base", *templates, *LATENT["posteriors"])
-    yield "all but posteriors", ("base", *templates, *LATENT["log p̂"])
+    yield "+ all", ("base", *latent)
+    yield "all but base", latent
+    yield "all but log p̂", ("base", *LATENT["posteriors"])
 
 
 def interval(difference: Difference) -> str:
@@ -177,12 +173,12 @@ def print_table(name: str, split: str, first: int | None) -> None:
     )
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     print(f"| base parser | {base.base:.2f} | | | | |", flush=True)
-    baseline = ("base", *TEMPLATES[has_heads])
-    by_templates = taken(scores, choices(train, test, baseline))
-    for row, groups in chain([("+ baseline features", baseline)], rows(TEMPLATES[has_heads])):
-        reranked = by_templates if groups == baseline else taken(scores, choices(train, test, groups))
+    baseline = ("base",)
+    by_base = taken(scores, choices(train, test, baseline))
+    for row, groups in chain([("+ baseline features", baseline)], rows()):
+        reranked = by_base if groups == baseline else taken(scores, choices(train, test, groups))
         over_base = paired_bootstrap(taken(scores, first_of), reranked, scores.measure)
-        over = interval(paired_bootstrap(by_templates, reranked, scores.measure)) if groups != baseline else "|"
+        over = interval(paired_bootstrap(by_base, reranked, scores.measure)) if groups != baseline else "|"
         print(f"| {row} | {over_base.other:.2f} | {interval(over_base)} | {over} |", flush=True)
 
 

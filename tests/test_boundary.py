@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
 from benchmarks.papers.brown import find_brown_clusters
 from spectral_latent._compiled import check_starts
@@ -38,7 +37,6 @@ from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import check_forest
 from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators, Tensor
-from spectral_latent.reranking.features import FeatureTable
 from spectral_latent.sequence import HiddenMarkov, Sequences
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
 from spectral_latent.trees import Forest, Rules, SkeletalTrees, Vocabulary
@@ -299,12 +297,6 @@ def test_mixtures_of_corners(columns: dict[str, Any]) -> None:
 def test_rows_as_anchors(columns: dict[str, Any], count: int) -> None:
     found = unless_refused(lambda: anchors(columns["rows"], columns["frequency"], count))
     assert found is None or set(found.tolist()) <= {0, 1, 2}
-
-
-def test_features_outside_their_matrix_are_refused() -> None:
-    values = sparse.csr_array((np.ones(2), np.array([0, 9]), np.array([0, 1, 2])), shape=(2, 1))
-    with pytest.raises(ValueError, match="indices"):
-        FeatureTable(("a",), values, np.array([0, 2]), ("s",), np.ones(1, dtype=bool))
 
 
 def test_starts_begin_with_zero_and_never_fall() -> None:

@@ -36,7 +36,6 @@ from spectral_latent.estimation import (
     Spectral,
 )
 from spectral_latent.files import read, write
-from spectral_latent.reranking import PerceptronOptions
 from spectral_latent.sequence import HMMOptions
 
 NUMBERS = (int, float)
@@ -271,7 +270,6 @@ def test_messages(kind: type[Options], values: dict[str, Any], message: str) -> 
         (("train", "anchor"), "seed", HullOptions, "seed"),
         (("train", "anchor"), "hull", HullOptions, "construction"),
         (("train", "anchor"), "window", HullOptions, "window"),
-        (("rerank", "train"), "seed", PerceptronOptions, "seed"),
     ],
 )
 def test_the_command_accepts_what_options_accept(

@@ -8,33 +8,40 @@
 | w ← w + x_best - x_j* | the update, wherever j* is not the best |
 | w̄ | the mean of w over all visits: the weights of the reranker |
 
-w begins as zero, and no step is bounded.  `reranking.PerceptronReranker` tells what it does otherwise, and why.
+w begins as zero, and no step is bounded.  `reranking.choice` tells what the library does instead.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
-from spectral_latent.reranking import FeatureTable
-from spectral_latent.trees import FloatArray
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["train_averaged_perceptron"]
 
 
-def train_averaged_perceptron(table: FeatureTable, gains: ArrayLike, epochs: int = 10) -> FloatArray:
+def train_averaged_perceptron(
+    values: sparse.csr_array, start: IntArray, gains: ArrayLike, epochs: int = 10
+) -> FloatArray:
     """Compute the mean w̄ (d,) of the weights after each visit; lists are visited in their order.
 
+    values: (n, d) the features of candidates.
+    start: (L + 1,) the first row of each list, and n.
     gains: (n,) the gain of each candidate, such as its number of right heads.
 
-    >>> table = FeatureTable.measures({"a": [1, 0, 1, 0], "b": [0, 1, 0, 1]}, sizes=[2, 2], ids=["x", "y"])
-    >>> train_averaged_perceptron(table, gains=[0, 1, 0, 1], epochs=1)
+    >>> values = sparse.csr_array([[1.0, 0.0], [0.0, 1.0]] * 2)
+    >>> train_averaged_perceptron(values, np.array([0, 2, 4]), gains=[0, 1, 0, 1], epochs=1)
     array([-1.,  1.])
     """
     gain = np.asarray(gains, dtype=float)
-    blocks = [table.values[begin:end] for begin, end in zip(table.start, table.start[1:], strict=False)]
-    best = [int(np.argmax(gain[begin:end])) for begin, end in zip(table.start, table.start[1:], strict=False)]
-    weights = np.zeros(len(table.names))
+    spans = list(pairwise(start.tolist()))
+    blocks = [values[begin:end] for begin, end in spans]
+    best = [int(np.argmax(gain[begin:end])) for begin, end in spans]
+    weights = np.zeros(values.shape[1])
     total = np.zeros_like(weights)
     for _ in range(epochs):
         for block, right in zip(blocks, best, strict=True):

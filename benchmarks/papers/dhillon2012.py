@@ -42,7 +42,7 @@ from spectral_latent.evaluation.reranking import score_dependency_lists
 from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.reranking import parser_nbest
-from spectral_latent.reranking.perceptron import best_of_lists
+from spectral_latent.reranking.choice import best_of_lists
 from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
 
 __all__ = ["ALGORITHMS", "EMBEDDINGS", "ObservedTreebank", "print_scores", "read_treebank"]
@@ -204,7 +204,7 @@ def print_scores(treebank: ObservedTreebank, gold: Sentences, states: Sequence[i
         mean = weight.log[positive].sum() / max(lengths[positive].sum(), 1)
         of_candidates = scorer.score(candidates)
         preference = np.where(of_candidates.sign > 0, of_candidates.log, -np.inf)
-        uas = scores.evaluate(best_of_lists(preference[:, None], start)[:, 0]).difference.other
+        uas = scores.evaluate(best_of_lists(preference, start)).difference.other
         share = f"{100 * (1 - positive.mean()):.1f}"
         table.row(name, str(k), share, f"{median:.2f}", f"{mean:.3f}", f"{uas:.1f}", f"{scorer.seconds:.1f}")
 

@@ -8,35 +8,37 @@
 | the observations are tags, which are given | words |
 | log abs p̂, because about half of all p̂ are not positive; where p̂ is zero, the least of all | log p̂ |
 | counts of siblings and of grandparents, and the parser's score and rank | such counts |
-| the perceptron of Collins (2002), and that of this library | the former |
+| the perceptron of Collins (2002); and this library's reranker, without counts | the former |
 | words and complete sentences are counted without punctuation | punctuation is removed first |
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
+from scipy import sparse
 
+from benchmarks.papers.arc_counts import choose_events, count_events
 from benchmarks.papers.collins import train_averaged_perceptron
 from benchmarks.papers.dhillon2012 import ALGORITHMS, EMBEDDINGS, ObservedTreebank
 from benchmarks.papers.tables import MarkdownTable
 from spectral_latent.dependency import DependencyModel, DependencySentence, preset
 from spectral_latent.evaluation.reranking import CandidateScores, paired_bootstrap, score_dependency_lists
 from spectral_latent.reranking import (
+    CandidateChoice,
     CandidateFeatures,
     FeatureTable,
     NBest,
-    PerceptronReranker,
     jackknife,
     parser_nbest,
 )
-from spectral_latent.reranking.perceptron import best_of_lists
+from spectral_latent.reranking.choice import best_of_lists
 from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["FOLDS", "ListsOfPart", "print_reranking"]
@@ -45,6 +47,17 @@ FOLDS = 3
 _PAPER = {"base parser": ("90.8", "37.2"), "+ baseline features": ("91.3", "37.5"), "+ log p̂": ("91.7", "37.8")}
 
 Sentences = Sequence[DependencySentence]
+
+
+class _Learnt(NamedTuple):
+    """The features of candidates, and the counts (n, d) of siblings and grandparents in them."""
+
+    table: FeatureTable
+    counts: sparse.csr_array
+
+    def with_counts(self) -> sparse.csr_array:
+        """Join features and counts."""
+        return sparse.csr_array(sparse.hstack([sparse.csr_array(self.table.values), self.counts], format="csr"))
 
 
 class ListsOfPart(NamedTuple):
@@ -89,12 +102,12 @@ class ListsOfPart(NamedTuple):
         return ListsOfPart(lists, scores, {name: np.concatenate(columns) for name, columns in log.items()})
 
     def tables(self, features: CandidateFeatures) -> Iterator[tuple[str, FeatureTable]]:
-        """Make the table of baseline features, and the tables that also have log p̂ of an estimate."""
+        """Make the table of the parser's score and rank, and the tables that also have log p̂ of an estimate."""
         baseline = features.table(self.lists)
         yield "+ baseline features", baseline
         for name, column in self.log.items():
-            measured = FeatureTable.measures({"latent:log": column}, np.diff(baseline.start), baseline.ids)
-            yield f"+ log p̂ ({name})", baseline.join(measured)
+            of_estimate = FeatureTable.of({"latent:log": column}, np.diff(baseline.start), baseline.ids)
+            yield f"+ log p̂ ({name})", baseline.join(of_estimate)
 
     def chosen(self, places: IntArray) -> list[Any]:
         """Take the score of the chosen candidate of each list.
@@ -104,15 +117,15 @@ class ListsOfPart(NamedTuple):
         return [row[place] for row, place in zip(self.scores.scores, places, strict=True)]
 
 
-def _collins(table: FeatureTable, gains: FloatArray) -> Callable[[FeatureTable], IntArray]:
-    """Learn by the averaged perceptron of Collins (2002)."""
-    weights = train_averaged_perceptron(table, gains)
-    return lambda other: best_of_lists(np.asarray(other.values @ weights)[:, None], other.start)[:, 0]
+def _collins(learnt_from: _Learnt, reranked: _Learnt, gains: FloatArray) -> IntArray:
+    """Rerank by the averaged perceptron of Collins (2002), which also sees counts."""
+    weights = train_averaged_perceptron(learnt_from.with_counts(), learnt_from.table.start, gains)
+    return best_of_lists(np.asarray(reranked.with_counts() @ weights), reranked.table.start)
 
 
-def _library(table: FeatureTable, gains: FloatArray) -> Callable[[FeatureTable], IntArray]:
-    """Learn by this library's perceptron."""
-    return PerceptronReranker.train(table, gains).rerank
+def _library(learnt_from: _Learnt, reranked: _Learnt, gains: FloatArray) -> IntArray:
+    """Rerank by this library."""
+    return CandidateChoice.train(learnt_from.table, gains).rerank(reranked.table)
 
 
 _LEARNERS = {"Collins": _collins, "library": _library}
@@ -135,7 +148,7 @@ def print_reranking(treebank: ObservedTreebank, gold: Sentences, states: Sequenc
     )
     click.echo("92.4, 41.0; 92.7, 41.3.  Accuracy is UAS; intervals are those of the paired bootstrap at 95 %.\n")
     columns = ("paper: accuracy", "paper: complete", "accuracy", "complete", "over base", "over baseline")
-    table = MarkdownTable("features", "perceptron", *columns)
+    table = MarkdownTable("features", "learner", *columns)
     base = test.chosen(first)
 
     def row(name: str, learner: str, chosen: list[Any], baseline: list[Any]) -> None:
@@ -147,8 +160,11 @@ def print_reranking(treebank: ObservedTreebank, gold: Sentences, states: Sequenc
 
     row("base parser", "-", base, base)
     features = CandidateFeatures.train(train.lists)
+    events = choose_events(train.lists)
+    counts = [count_events(part.lists, events) for part in (train, test)]
     baselines: dict[str, list[Any]] = {}
-    for (name, learnt_from), (_, reranked) in zip(train.tables(features), test.tables(features), strict=True):
-        for learner, learn in _LEARNERS.items():
-            chosen = test.chosen(learn(learnt_from, train.scores.gains)(reranked))
+    for (name, own), (_, new) in zip(train.tables(features), test.tables(features), strict=True):
+        learnt_from, reranked = (_Learnt(table, of_part) for table, of_part in zip((own, new), counts, strict=True))
+        for learner, rerank in _LEARNERS.items():
+            chosen = test.chosen(rerank(learnt_from, reranked, train.scores.gains))
             row(name, learner, chosen, baselines.setdefault(learner, chosen))

@@ -45,8 +45,8 @@ def _descriptions(file: str) -> tuple[dict[str, Any], dict[str, str]]:
         facts = {"library": settings["library"], "bytes": find_model(file).stat().st_size}
         if settings["kind"] == "reranker":
             # A reranker can be made only together with its latent models, which are in other files.
-            sizes = counted(len(arrays["perceptron.weights"]), "feature")
-            options = settings["perceptron"]["options"]
+            sizes = counted(len(arrays["choice.weights"]), "feature")
+            options = settings["choice"]["options"]
             own = {"kind": "reranker", "sizes": sizes, "options": options, "models": settings["models"]}
             summary = {name: _text(value) for name, value in own.items()}
         else:

@@ -29,6 +29,8 @@ Write = Callable[[str], object]
 LEFT = {  # what to use in the place of commands, options and formats that left
     "recipe": "type the commands `train` and `evaluate`, which docs/treebanks.md lists",
     "papers": "run `python -m benchmarks.papers` in a checkout of the project",
+    "features": "write `reranker.features.table(lists)` in Python; scikit-learn's dump_svmlight_file takes its values",
+    "--no-templates": "rerankers have no such features any more",
     "--resume": "divide the input by `split`, and give the command only the parts that have no answers yet",
     "--shard": "divide the input, as by `split --number=l/4`, and give each part to a command of its own",
     ".parquet": "write JSON lines to a name in .jsonl; pandas converts: read_json(FILE, lines=True).to_parquet(NEW)",

@@ -27,10 +27,9 @@ from spectral_latent.cli.options import (
     number_option,
     quiet_option,
     results_option,
-    seed_option,
     sources_argument,
 )
-from spectral_latent.cli.outputs import OutputFile, figures_table, results
+from spectral_latent.cli.outputs import figures_table, results
 
 if TYPE_CHECKING:
     from spectral_latent.corpora import Format
@@ -46,17 +45,14 @@ _gold_option = click.option(
     "--gold", metavar="GOLD", multiple=True, required=True, help="The right trees, in the order of the lists."
 )
 _lists_format_option = format_option(*LIST_FORMATS, of="LISTS")
-_templates_option = click.option(
-    "--no-templates", is_flag=True, help="Leave out the features that count rules, or arcs by their tags."
-)
 
 
 @click.group(cls=Commands)
 def rerank() -> None:
     """Choose among the trees that a parser gives for each sentence.
 
-    Any parser that writes n-best lists will do.  The choice is by the score and the place of each tree in its list, by
-    its rules or arcs, and by the probabilities that latent models of this library (--model) give to it and its parts.
+    Any parser that writes n-best lists will do.  The choice is by the score and the place of each tree in its list, and
+    by the probabilities that latent models of this library (--model) give to it and its parts.
 
     \b
     A reranker of another parser's trees:
@@ -77,21 +73,17 @@ def rerank() -> None:
 @_lists_format_option
 @_gold_option
 @models_option
-@_templates_option
 @made_file_option("RERANKER", "The file to write.")
-@seed_option("The seed of the order in which lists are visited.")
 @quiet_option
 def train(
     lists: str,
     form: NBestFormat | None,
     gold: tuple[str, ...],
     models: tuple[str, ...],
-    no_templates: bool,
     output: Path,
-    seed: int,
     quiet: bool,
 ) -> None:
-    """Train a reranker, an averaged perceptron, on n-best lists and the right trees.
+    """Train a reranker on n-best lists and the right trees.
 
     Give lists of sentences that neither their parser nor the models learnt from.  RERANKER does not hold the models:
     give the same --model to the commands that use it.
@@ -100,7 +92,7 @@ def train(
     Example:
       spectral-latent rerank train dev.nbest --gold dev.mrg --model wsj.model -o reranker.model
     """
-    from spectral_latent.reranking import PerceptronOptions, Reranker
+    from spectral_latent.reranking import Reranker
     from spectral_latent.tasks.reranking import load_models, read_lists, score_lists
     from spectral_latent.tasks.watch import users_errors
 
@@ -111,14 +103,12 @@ def train(
     nbest = read_lists(lists, form)
     scores = score_lists(nbest, gold)
     console.message(f"Training on {len(nbest.lists)} lists of {len(scores.gains)} candidates")
-    options = PerceptronOptions(seed=seed)
     with users_errors():
-        reranker = Reranker.train(nbest.lists, scores.gains, latent, templates=not no_templates, options=options)
+        reranker = Reranker.train(nbest.lists, scores.gains, latent)
     reranker.save(output)
-    perceptron = reranker.perceptron
-    if not perceptron.epochs:
+    if not reranker.choice.is_learnt:
         console.message("Held-out lists showed no gain: the reranker chooses the first tree of each list")
-    console.message(f"{output}: {len(perceptron.names)} features, {time.perf_counter() - begun:.1f} s")
+    console.message(f"{output}: {len(reranker.choice.names)} features, {time.perf_counter() - begun:.1f} s")
 
 
 @rerank.command(epilog=_LISTS)
@@ -196,60 +186,6 @@ def evaluate(
     Console(quiet).awaits(lists, _AWAITED)
     figures = evaluate_reranker(loaded, read_lists(lists, form), gold)
     click.echo(json.dumps(figures) if as_json else figures_table(figures))
-
-
-@rerank.command(epilog=_GOLD)
-@click.argument("lists", default="-")
-@_lists_format_option
-@models_option
-@_templates_option
-@click.option("--gold", metavar="GOLD", multiple=True, help="The right trees, for gains; without them, gains are 0.")
-@click.option("--like", metavar="RERANKER", help="Write the features of a reranker, under its numbers.")
-@click.option("--map", "names", metavar="FILE", type=OutputFile(), help="Write the names of features: number TAB name.")
-@results_option
-@quiet_option
-def features(
-    lists: str,
-    form: NBestFormat | None,
-    models: tuple[str, ...],
-    no_templates: bool,
-    gold: tuple[str, ...],
-    like: str | None,
-    names: Path | None,
-    output: Path | None,
-    quiet: bool,
-) -> None:
-    """Write the features of all candidates in the format of SVMlight and LETOR.
-
-    A line is `gain qid:N FEATURE:VALUE ... # NAME CANDIDATE`.  The gain is the number of right heads, or F1 times the
-    number of words.  For test lists, --like takes the features of a reranker that was trained on other lists.
-
-    \b
-    Example:
-      spectral-latent rerank features dev.nbest --gold dev.mrg --map names.txt -o dev.svm
-    """
-    from spectral_latent.corpora.nbest_output import feature_map, svmlight
-    from spectral_latent.reranking import CandidateFeatures
-    from spectral_latent.tasks.reranking import load_models, load_reranker, read_lists, score_lists
-    from spectral_latent.tasks.watch import users_errors
-
-    if like is not None and no_templates:
-        raise click.UsageError("--like names the features; leave out --no-templates")
-    Console(quiet).awaits(lists, _AWAITED)
-    nbest = read_lists(lists, form)
-    with users_errors():
-        if like is not None:
-            chosen = load_reranker(like, models).features
-        else:
-            chosen = CandidateFeatures.train(nbest.lists, load_models(models), templates=not no_templates)
-        table = chosen.table(nbest.lists)
-    gains = score_lists(nbest, gold).gains if gold else None
-    if names is not None:
-        with results(names) as write:
-            write("".join(feature_map(table)))
-    with results(output) as write:
-        for text in svmlight(table, gains):
-            write(text)
 
 
 @rerank.command(epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES))

@@ -1,23 +1,21 @@
-"""Write n-best lists in the formats that `nbest` describes, trees that are chosen from the lists, and features."""
+"""Write n-best lists in the formats that `nbest` describes, and trees that are chosen from the lists."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from spectral_latent.constituency import Phrase
 from spectral_latent.corpora.conllu import to_conllu
 from spectral_latent.corpora.nbest import FAILED, JSON_COLUMNS, NBestFormat, comment_key, is_number
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.reranking import Candidate, FeatureTable, NBest
+from spectral_latent.reranking import Candidate, NBest
 
-__all__ = ["best_trees", "feature_map", "svmlight", "write_nbest"]
+__all__ = ["best_trees", "write_nbest"]
 
 _NAME = re.compile(r"(?!\ufeff)[^\s()]+")  # a byte order mark at the beginning of a text is not a part of a name
 
@@ -73,39 +71,6 @@ def best_trees(lists: Sequence[NBest], chosen: Iterable[int]) -> Iterator[str]:
             yield to_conllu(_add_comments(DependencySentence.of(nbest.words), nbest.id))
         else:
             yield f"{FAILED}\n"
-
-
-def svmlight(table: FeatureTable, gains: ArrayLike | None = None) -> Iterator[str]:
-    """Write the features of candidates in the format of SVMlight and LETOR.
-
-    A line is: gain, qid:list, feature:value, # name candidate.  Lists, features and candidates are numbered from 1;
-    `feature_map` names the features.
-
-    gains: (n,) the gain of each candidate; zeros if not given.
-
-    Raises ValueError if there are not as many gains as candidates.
-
-    >>> table = FeatureTable.measures({"base:rank": [0, 1], "base:score": [-1.5, -2]}, sizes=[2], ids=["wsj.1"])
-    >>> print(*svmlight(table, [3, 4]), sep="", end="")
-    3 qid:1 2:-1.5 # wsj.1 1
-    4 qid:1 1:1 2:-2 # wsj.1 2
-    """
-    values = table.values
-    n = len(table.list_of)
-    gain = np.zeros(n) if gains is None else np.asarray(gains, dtype=float)
-    if gain.shape != (n,):
-        raise ValueError(f"{gain.size} gains for {n} candidates; give one for each")
-    places = (np.arange(n) - table.start[table.list_of] + 1).tolist()
-    rows = zip(gain.tolist(), table.list_of.tolist(), places, pairwise(values.indptr.tolist()), strict=True)
-    for size, number, place, (begin, end) in rows:
-        cells = zip((values.indices[begin:end] + 1).tolist(), values.data[begin:end].tolist(), strict=True)
-        features = "".join(f" {column}:{_number(value)}" for column, value in sorted(cells))
-        yield f"{_number(size)} qid:{number + 1}{features} # {_in_line(table.ids[number])} {place}\n"
-
-
-def feature_map(table: FeatureTable) -> Iterator[str]:
-    """Write the names of the features of `svmlight`, each on a line: number, tab, name."""
-    return (f"{number}\t{_in_line(name)}\n" for number, name in enumerate(table.names, start=1))
 
 
 def _bllip(nbest: NBest) -> str:
@@ -188,11 +153,6 @@ def _add_comments(sentence: DependencySentence, name: str, scores: Sequence[floa
     kept = [comment for comment in sentence.comments if comment_key(comment) not in ("sent_id", "score")]
     own = [f"sent_id = {name}", *([f"score = {' '.join(map(repr, scores))}"] if scores else [])]
     return sentence._replace(comments=(*own, *kept))
-
-
-def _number(value: float) -> str:
-    """Write a number without the zero after its point."""
-    return repr(value).removesuffix(".0")
 
 
 def _in_line(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Rerank n-best lists by features of candidates and a perceptron."""
+"""Rerank n-best lists by features of candidates and their weights."""
 
 from spectral_latent.reranking.candidates import (
     Candidate,
@@ -12,16 +12,16 @@ from spectral_latent.reranking.candidates import (
     parses_to_nbest,
     words_of,
 )
+from spectral_latent.reranking.choice import CandidateChoice, RerankerOptions
 from spectral_latent.reranking.features import BaseFeatures, FeatureTable, LatentFeatures
-from spectral_latent.reranking.perceptron import PerceptronOptions, PerceptronReranker
 from spectral_latent.reranking.reranker import LATENT, N_CANDIDATES, CandidateFeatures, LatentModels, Reranker
-from spectral_latent.reranking.templates import TreeTemplates
 
 __all__ = [
     "LATENT",
     "N_CANDIDATES",
     "BaseFeatures",
     "Candidate",
+    "CandidateChoice",
     "CandidateError",
     "CandidateFeatures",
     "FeatureTable",
@@ -29,11 +29,9 @@ __all__ = [
     "LatentModels",
     "NBest",
     "Parser",
-    "PerceptronOptions",
-    "PerceptronReranker",
     "Reranker",
+    "RerankerOptions",
     "Tree",
-    "TreeTemplates",
     "jackknife",
     "jackknifed_nbest",
     "parser_nbest",

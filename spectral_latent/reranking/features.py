@@ -1,13 +1,12 @@
 """Compute features of candidates: their scores and places in the lists, and what latent models say of them.
 
-The features are one sparse matrix: a row for each candidate, list after list.
+The features are one matrix: a row for each candidate, list after list.
 
 | here | meaning |
 | --- | --- |
 | n, L, d | candidates, lists, features |
 | `values` (n, d) | the features |
 | `start` (L + 1,) | list i has the rows start[i] ... start[i+1] - 1 |
-| group | the features whose names have the same beginning, up to the first colon |
 
 A latent model gives probabilities, and posteriors of the parts of a candidate.
 
@@ -28,12 +27,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from spectral_latent.constituency import ConstituencyModel
@@ -41,14 +38,9 @@ from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.inference import SignedLog
 from spectral_latent.model.batches import batches_of
 from spectral_latent.reranking.candidates import NBest, check_formalism
-from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["BaseFeatures", "FeatureTable", "LatentFeatures", "finite_scores", "group_of", "measure_table"]
-
-
-def group_of(name: str) -> str:
-    """Return the group of a feature."""
-    return name.partition(":")[0]
+__all__ = ["BaseFeatures", "FeatureTable", "LatentFeatures", "finite_scores", "measure_table"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,56 +51,47 @@ class FeatureTable:
     values: (n, d) the value of each feature of each candidate.
     start: (L + 1,) the first row of each list, and n.
     ids: (L,) the names of the sentences.
-    measured: (d,) True for a quantity on a scale of its own, such as a log-probability; False for a count of events.
 
     Raises ValueError if the parts do not fit together, if two features have one name, or if a value is not finite.
 
-    >>> table = FeatureTable.measures({"base:score": [-1.0, -2.0, -5.0]}, sizes=[2, 1], ids=["a", "b"])
-    >>> table.n_lists, table.list_of, table.values.toarray().ravel()
-    (2, array([0, 0, 1]), array([-1., -2., -5.]))
+    >>> table = FeatureTable.of({"base:score": [-1.0, -2.0, -5.0]}, sizes=[2, 1], ids=["a", "b"])
+    >>> table.n_lists, table.values.ravel()
+    (2, array([-1., -2., -5.]))
     """
 
     names: tuple[str, ...]
-    values: scipy.sparse.csr_array
+    values: FloatArray
     start: IntArray
     ids: tuple[str, ...]
-    measured: BoolArray
 
     def __post_init__(self) -> None:
         n, d = self.values.shape
         sizes = np.diff(self.start)
-        if (len(self.names), len(self.measured), len(self.start)) != (d, d, len(self.ids) + 1):
+        if (len(self.names), len(self.start)) != (d, len(self.ids) + 1):
             raise ValueError("the names, columns, lists and sentences of a table of features do not fit together")
         if len(set(self.names)) < d:
             raise ValueError("two features have one name; give each its own")
         if self.start[0] != 0 or self.start[-1] != n or (sizes < 0).any():
             raise ValueError(f"the lists of a table of features have {self.start[-1]} candidates, its matrix {n} rows")
-        self.values.check_format(full_check=True)
-        if not np.isfinite(self.values.data).all():
+        if not np.isfinite(self.values).all():
             raise ValueError("a feature is not a finite number; give one for every candidate")
 
     @staticmethod
-    def measures(columns: dict[str, ArrayLike], sizes: Iterable[int], ids: Sequence[str]) -> FeatureTable:
-        """Make a table of quantities.
+    def of(columns: dict[str, ArrayLike], sizes: Iterable[int], ids: Sequence[str]) -> FeatureTable:
+        """Make a table of columns.
 
         columns: (n,) the values of each feature, by its name.
         sizes: (L,) the number of candidates of each list.
         ids: (L,) the names of the sentences.
         """
         start = np.concatenate([[0], np.cumsum(list(sizes), dtype=np.int64)])
-        dense = np.array([np.asarray(column, dtype=float) for column in columns.values()])
-        values = scipy.sparse.csr_array(dense.reshape(len(columns), start[-1]).T)
-        return FeatureTable(tuple(columns), values, start, tuple(ids), np.ones(len(columns), dtype=bool))
+        values = np.array([np.asarray(column, dtype=float) for column in columns.values()])
+        return FeatureTable(tuple(columns), values.reshape(len(columns), start[-1]).T, start, tuple(ids))
 
     @property
     def n_lists(self) -> int:
         """The number of lists, L."""
         return len(self.ids)
-
-    @cached_property
-    def list_of(self) -> IntArray:
-        """The place (n,) of each candidate's list."""
-        return np.repeat(np.arange(self.n_lists), np.diff(self.start))
 
     def join(self, *others: FeatureTable) -> FeatureTable:
         """Join the features of several tables of the same candidates.
@@ -120,44 +103,30 @@ class FeatureTable:
         tables = (self, *others)
         if any(table.ids != self.ids or not np.array_equal(table.start, self.start) for table in others):
             raise ValueError("tables of different lists cannot be joined; make both from one file")
-        return replace(
-            self,
-            names=tuple(name for table in tables for name in table.names),
-            values=scipy.sparse.csr_array(scipy.sparse.hstack([table.values for table in tables], format="csr")),
-            measured=np.concatenate([table.measured for table in tables]),
-        )
+        names = tuple(name for table in tables for name in table.names)
+        return replace(self, names=names, values=np.concatenate([table.values for table in tables], axis=1))
 
     def align(self, names: Sequence[str]) -> FeatureTable:
-        """Return the features of these names, in this order; a feature that the table does not have is 0.
+        """Return the features of these names, in this order.
 
-        names: the names of the features to return.
+        Raises ValueError if the table lacks a feature.
 
-        Raises ValueError if the table has no feature of a group of these names, because the group was not computed.
-
-        >>> table = FeatureTable.measures({"rule:S NP VP": [1], "rule:S VP": [2]}, [1], ["a"])
-        >>> table.align(["rule:S VP", "rule:S NP"]).values.toarray()
-        array([[2., 0.]])
+        >>> table = FeatureTable.of({"base:rank": [1], "latent:log": [-2]}, [1], ["a"])
+        >>> table.align(["latent:log"]).values
+        array([[-2.]])
         """
-        if tuple(names) == self.names:
-            return self
         place = {name: column for column, name in enumerate(self.names)}
-        computed = {group_of(name) for name in self.names}
-        if missing := sorted({group_of(name) for name in names} - computed):
-            raise ValueError(f"no features of the groups {', '.join(missing)}; compute them as for training")
-        kept = [(place[name], column) for column, name in enumerate(names) if name in place]
-        rows, columns = np.array(kept, dtype=np.int64).reshape(-1, 2).T
-        chosen = scipy.sparse.csr_array((np.ones(len(kept)), (rows, columns)), shape=(len(self.names), len(names)))
-        measured = np.zeros(len(names), dtype=bool)
-        measured[columns] = self.measured[rows]
-        return replace(self, names=tuple(names), values=scipy.sparse.csr_array(self.values @ chosen), measured=measured)
+        if missing := [name for name in names if name not in place]:
+            raise ValueError(f"no features {', '.join(missing)}; compute them as for training")
+        return replace(self, names=tuple(names), values=self.values[:, [place[name] for name in names]])
 
     def of_lists(self, lists: ArrayLike) -> FeatureTable:
         """Return the table of some lists.
 
         lists: the places of the lists, in the order of the new table.
 
-        >>> table = FeatureTable.measures({"base:rank": [0, 1, 0]}, [2, 1], ["a", "b"])
-        >>> table.of_lists([1, 0]).values.toarray().ravel(), table.of_lists([1]).ids
+        >>> table = FeatureTable.of({"base:rank": [0, 1, 0]}, [2, 1], ["a", "b"])
+        >>> table.of_lists([1, 0]).values.ravel(), table.of_lists([1]).ids
         (array([0., 0., 1.]), ('b',))
         """
         chosen = np.asarray(lists, dtype=np.int64)
@@ -174,25 +143,6 @@ class FeatureTable:
         lists: (n,) the places of lists.
         """
         return np.concatenate([np.zeros(0, np.int64), *(np.arange(self.start[i], self.start[i + 1]) for i in lists)])
-
-    def varying(self) -> IntArray:
-        """Count for each feature (d,) the lists whose candidates differ in it; in others it cannot change the order.
-
-        >>> columns = {"rule:a": [1, 1, 1], "rule:b": [1, 0, 2]}
-        >>> FeatureTable.measures(columns, [2, 1], ["a", "b"]).varying()
-        array([0, 1])
-        """
-        cells = self.values.tocoo()
-        d = max(len(self.names), 1)
-        # The least and the largest value of each pair of list and feature that has a value other than zero.
-        keys, which = np.unique(self.list_of[cells.row] * d + cells.col, return_inverse=True)
-        low = np.full(len(keys), np.inf)
-        high = np.full(len(keys), -np.inf)
-        np.minimum.at(low, which, cells.data)
-        np.maximum.at(high, which, cells.data)
-        has_zero = np.bincount(which, minlength=len(keys)) < np.diff(self.start)[keys // d]
-        differs = (low < high) | (has_zero & (high != 0.0))
-        return np.bincount(keys[differs] % d, minlength=len(self.names))
 
 
 # Of the lists
@@ -215,7 +165,7 @@ class BaseFeatures:
     >>> from spectral_latent.constituency import Phrase
     >>> from spectral_latent.reranking.candidates import Candidate
     >>> candidates = [Candidate(Phrase(tag, ("run",)), score) for tag, score in (("NN", -1.0), ("VB", -3.0))]
-    >>> BaseFeatures(n_scores=1).table([NBest.of(candidates)]).values.toarray()[:, :3]
+    >>> BaseFeatures(n_scores=1).table([NBest.of(candidates)]).values[:, :3]
     array([[ 0.  ,  0.  , -1.  ],
            [ 1.  ,  0.69, -3.  ]])
     """
@@ -266,7 +216,7 @@ def measure_table(names: Sequence[str], blocks: Iterable[FloatArray], lists: Seq
     """
     values = np.concatenate([np.zeros((0, len(names))), *blocks])
     columns = dict(zip(names, values.T, strict=True))
-    return FeatureTable.measures(columns, [len(nbest) for nbest in lists], [nbest.id for nbest in lists])
+    return FeatureTable.of(columns, [len(nbest) for nbest in lists], [nbest.id for nbest in lists])
 
 
 def finite_scores(score: FloatArray) -> FloatArray:
@@ -301,7 +251,7 @@ class LatentFeatures:
     >>> table = LatentFeatures(ConstituencyModel.train(trees)).table(lists)
     >>> table.names[:3]
     ('latent:log', 'latent:log-per-word', 'latent:sign')
-    >>> table.values.toarray()[:, 4].argmax()
+    >>> table.values[:, 4].argmax()
     np.int64(0)
     """
 

@@ -1,4 +1,4 @@
-"""Train, save and apply rerankers, which choose candidates by features and a perceptron.
+"""Train, save and apply rerankers, which choose candidates by the weights of their features.
 
 A file has the weights, the settings of the features, and the fingerprints of latent models.  Latent models have their
 own files, and must be given again under the names that they had in training.
@@ -18,12 +18,11 @@ from numpy.typing import ArrayLike
 from spectral_latent._options import AtLeast, AtMost, Count, ShortRepr, checked, counted
 from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.dependency import DependencyModel
-from spectral_latent.files import MAX_BYTES, Contents, Distinct, Given, ModelFileError, StoredModel, Text, open_model
+from spectral_latent.files import MAX_BYTES, Contents, Given, ModelFileError, StoredModel, open_model
 from spectral_latent.model import Parses, check_kind
 from spectral_latent.reranking.candidates import NBest, Parser, check_formalism, parses_to_nbest
+from spectral_latent.reranking.choice import CandidateChoice, RerankerOptions
 from spectral_latent.reranking.features import BaseFeatures, FeatureTable, LatentFeatures
-from spectral_latent.reranking.perceptron import PerceptronOptions, PerceptronReranker
-from spectral_latent.reranking.templates import TreeTemplates
 from spectral_latent.trees import IntArray
 
 __all__ = ["LATENT", "N_CANDIDATES", "CandidateFeatures", "LatentModels", "Reranker"]
@@ -33,16 +32,14 @@ LatentModels: TypeAlias = Mapping[str, ConstituencyModel | DependencyModel]
 LATENT = "latent"  # the name of a latent model, if no name is given
 N_CANDIDATES = 50  # the default of the number of trees from which a reranker chooses
 _DIGITS = 12  # the digits of a fingerprint that a message shows
-_OTHER_GROUPS = ("base", "siblings", "grandparent", "rule", "parent-rule", "heads")
 
 
 @dataclass(frozen=True, repr=False)
 class CandidateFeatures(ShortRepr):
-    """The features of a reranker: of the base parser, of latent models, and of templates.
+    """The features of a reranker: of the base parser and of latent models.
 
     has_heads: whether the candidates are dependency trees.
     n_scores: the number of scores of each candidate.
-    templates: the names of the events that are counted.
     models: the latent models, by name.
 
     Raises ValueError for a model's name that is empty, has a colon, or is the name of another group of features.
@@ -50,7 +47,6 @@ class CandidateFeatures(ShortRepr):
 
     has_heads: bool
     n_scores: Annotated[int, AtLeast(0), AtMost(10_000)]
-    templates: Annotated[tuple[str, ...], Text(), Distinct()] = ()
     models: Annotated[LatentModels, Given("models")] = field(default_factory=dict)
 
     @property
@@ -61,18 +57,15 @@ class CandidateFeatures(ShortRepr):
 
     def __post_init__(self) -> None:
         for name in self.models:
-            if name in _OTHER_GROUPS or ":" in name or not name:
+            if name == "base" or ":" in name or not name:
                 raise ValueError(f"a latent model cannot be named {name!r}; give a name without colons such as latent")
 
     @staticmethod
-    def train(
-        lists: Sequence[NBest], models: LatentModels | None = None, *, templates: bool = True
-    ) -> CandidateFeatures:
+    def train(lists: Sequence[NBest], models: LatentModels | None = None) -> CandidateFeatures:
         """Choose the features for training lists.
 
         lists: lists of one formalism.
         models: latent models, by name; none if not given.
-        templates: whether to count events (`TreeTemplates`).
 
         >>> CandidateFeatures.train([]).names
         ('base:rank', 'base:log-rank')
@@ -80,8 +73,7 @@ class CandidateFeatures(ShortRepr):
         for nbest in lists:
             check_kind(nbest, NBest)
         n_scores = max((nbest.n_scores for nbest in lists), default=0)
-        events = TreeTemplates.train(lists).names if templates else ()
-        return CandidateFeatures(any(nbest.has_heads for nbest in lists), n_scores, events, dict(models or {}))
+        return CandidateFeatures(any(nbest.has_heads for nbest in lists), n_scores, dict(models or {}))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,12 +91,10 @@ class CandidateFeatures(ShortRepr):
         first, *others = (part.table(lists) for part in self._parts())
         return first.join(*others)
 
-    def _parts(self) -> Iterator[BaseFeatures | LatentFeatures | TreeTemplates]:
+    def _parts(self) -> Iterator[BaseFeatures | LatentFeatures]:
         yield BaseFeatures(self.n_scores)
         for name, model in self.models.items():
             yield LatentFeatures(model, name)
-        if self.templates:
-            yield TreeTemplates(self.templates)
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,9 +102,9 @@ class Reranker(StoredModel):
     """A reranker, which chooses candidates by the weights of their features.
 
     features: the features of candidates.
-    perceptron: the weights of these features.
+    choice: the weights of these features.
 
-    Raises ValueError for a perceptron of other features.
+    Raises ValueError for weights of other features.
 
     >>> from spectral_latent.constituency import Phrase
     >>> from spectral_latent.reranking.candidates import Candidate
@@ -122,7 +112,7 @@ class Reranker(StoredModel):
     >>> nouns = ("cats", "dogs", "mice", "men")
     >>> lists = [NBest.of([Candidate(tree("VB", noun), -1.0), Candidate(tree("NN", noun), -2.0)]) for noun in nouns]
     >>> model = ConstituencyModel.train(tree("NN", noun) for noun in nouns)
-    >>> reranker = Reranker.train(lists, gains=[0, 1] * 4, models={"latent": model}, templates=False)
+    >>> reranker = Reranker.train(lists, gains=[0, 1] * 4, models={"latent": model})
     >>> reranker.rerank(lists), reranker.rank(lists[0])
     (array([1, 1, 1, 1]), array([1, 0]))
     """
@@ -130,7 +120,7 @@ class Reranker(StoredModel):
     kind: ClassVar[str] = "reranker"
 
     features: CandidateFeatures
-    perceptron: PerceptronReranker
+    choice: CandidateChoice
 
     @property
     def sizes(self) -> str:
@@ -139,8 +129,8 @@ class Reranker(StoredModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.perceptron.names != self.features.names:
-            raise ValueError("the perceptron weighs other features than these; train it on their table")
+        if self.choice.names != self.features.names:
+            raise ValueError("the weights are those of other features; train them on the table of these")
 
     @staticmethod
     def train(
@@ -148,22 +138,19 @@ class Reranker(StoredModel):
         gains: ArrayLike,
         models: LatentModels | None = None,
         *,
-        templates: bool = True,
-        options: PerceptronOptions | None = None,
+        options: RerankerOptions | None = None,
     ) -> Reranker:
         """Learn to choose candidates with large gains.
 
         lists: lists of sentences that neither the parser nor the models learnt from; see `jackknifed_nbest`.
         gains: (n,) the gain of each candidate, list after list.
         models: latent models, by name; none if not given.
-        templates: whether the events of `TreeTemplates` are features.
-        options: the settings of the perceptron; the defaults if not given.
+        options: the settings of training; the defaults if not given.
 
-        Raises ValueError as `CandidateFeatures` does, and EstimationError as `PerceptronReranker.train` does.
+        Raises ValueError as `CandidateFeatures` does, and EstimationError as `CandidateChoice.train` does.
         """
-        checked("templates", templates, bool)
-        features = CandidateFeatures.train(lists, models, templates=templates)
-        return Reranker(features, PerceptronReranker.train(features.table(lists), gains, options))
+        features = CandidateFeatures.train(lists, models)
+        return Reranker(features, CandidateChoice.train(features.table(lists), gains, options))
 
     def rerank(self, lists: Sequence[NBest]) -> IntArray:
         """Return the place (L,) of the best candidate in each list; -1 in a list without candidates.
@@ -172,7 +159,7 @@ class Reranker(StoredModel):
 
         Raises ValueError as `CandidateFeatures.table` does.
         """
-        return self.perceptron.rerank(self.features.table(lists))
+        return self.choice.rerank(self.features.table(lists))
 
     def rescore(self, lists: Sequence[NBest]) -> list[NBest]:
         """Put the reranker's score before the other scores of every candidate.
@@ -181,7 +168,7 @@ class Reranker(StoredModel):
         Raises ValueError as `rerank` does.
         """
         table = self.features.table(lists)
-        scores = self.perceptron.scores(table)
+        scores = self.choice.scores(table)
         spans = zip(lists, pairwise(table.start.tolist()), strict=True)
         return [nbest.rescore(scores[begin:end]) for nbest, (begin, end) in spans]
 
@@ -191,7 +178,7 @@ class Reranker(StoredModel):
         nbest: a list of n candidates.
         Raises ValueError as `rerank` does.
         """
-        return np.argsort(-self.perceptron.scores(self.features.table([nbest])), kind="stable")
+        return np.argsort(-self.choice.scores(self.features.table([nbest])), kind="stable")
 
     def parse_all(
         self,
@@ -215,7 +202,7 @@ class Reranker(StoredModel):
         >>> def tree(tag): return Phrase("S", (Phrase(tag, ("dogs",)),))
         >>> parser = ConstituencyModel.train(map(tree, ("NN", "NN", "VB")))
         >>> lists = [NBest.of([Candidate(tree("NN"), -1.0), Candidate(tree("VB"), -2.0)])] * 8
-        >>> last_first = Reranker.train(lists, gains=[0, 1] * 8, templates=False)
+        >>> last_first = Reranker.train(lists, gains=[0, 1] * 8)
         >>> [[parse.tree.bracketed() for parse in parses] for parses in last_first.parse_all(parser, [["dogs"]], 2)]
         [['(S (VB dogs))', '(S (NN dogs))']]
         """

@@ -125,7 +125,6 @@ def test_results_in_files(run: Run, model: Path, tagger: Path, treebank: Path, t
         ("tag", tagger, treebank, "--json"),
         ("score", model, treebank),
         ("rerank", "lists", model, treebank, "--n-best", "3"),
-        ("rerank", "features", lists),
     ]
     lists.write_text(run(*commands[3]).stdout)
     for arguments in commands:

@@ -67,8 +67,6 @@ def test_a_reranker_takes_the_place_of_no_input(run: Run, treebank: Path, model:
         result = run("rerank", "train", lists, "--gold", treebank, "--model", f"p={parser}", "-o", output, "-q")
         assert result.exit_code != 0
         assert "a file to read, which would be lost" in result.output
-    result = run("rerank", "features", lists, "--map", lists)
-    assert result.exit_code != 0
     assert parser.read_bytes() == before
     assert lists.read_text().startswith("-1.0")
 
@@ -128,15 +126,10 @@ def test_a_reranker_of_parse_is_read(run: Run, model: Path, tmp_path: Path) -> N
 
 
 def test_no_file_is_written_twice(run: Run, model: Path, tmp_path: Path) -> None:
-    (tmp_path / "lists").write_text("-1.0\t(NN run)\n-2.0\t(VB run)\n")
     (tmp_path / "link").symlink_to(tmp_path)
     names = (tmp_path / "names", tmp_path / "link" / "names")
-    for arguments in (
-        ("rerank", "features", tmp_path / "lists", "--map", names[0], "-o", names[1]),
-        ("anchors", model, "--label", "a=b", "--picture", names[0], "-o", names[1]),
-    ):
-        result = run(*arguments)
-        assert (result.exit_code, "a file to write twice" in result.stderr) == (2, True)
+    result = run("anchors", model, "--label", "a=b", "--picture", names[0], "-o", names[1])
+    assert (result.exit_code, "a file to write twice" in result.stderr) == (2, True)
     assert not names[0].exists()
 
 

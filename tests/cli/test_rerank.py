@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from spectral_latent.cli.options import CANDIDATES
-from spectral_latent.constituency import ConstituencyModel
 from spectral_latent.corpora import dependency_trees, parse_brackets, to_conllu
 from spectral_latent.corpora.nbest import NBestFormat, parse_nbest, read_nbest
 from spectral_latent.corpora.nbest_output import write_nbest
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.evaluation import GoldTree, score_brackets
+from spectral_latent.evaluation import score_brackets
 from spectral_latent.files import load_model
-from spectral_latent.reranking import N_CANDIDATES, Candidate, NBest, Reranker
+from spectral_latent.reranking import N_CANDIDATES, Candidate, NBest
 from tests.reranking.nbest_lists import last_first
 
 Run = Callable[..., Any]
@@ -153,32 +152,15 @@ def test_training_is_deterministic(run: Run, phrases: Files, tmp_path: Path) -> 
     assert (tmp_path / "again").read_bytes() == phrases.reranker.read_bytes()
 
 
-def test_several_models_and_no_templates(run: Run, phrases: Files, tmp_path: Path) -> None:
+def test_several_models(run: Run, phrases: Files, tmp_path: Path) -> None:
     both = ("--model", f"one={phrases.model}", "--model", f"two={phrases.model}")
-    given = ("--gold", phrases.gold, *both, "--no-templates", "-o", tmp_path / "reranker", "-q")
+    given = ("--gold", phrases.gold, *both, "-o", tmp_path / "reranker", "-q")
     assert run("rerank", "train", phrases.lists, *given).exit_code == 0
-    arrays, settings = load_model(tmp_path / "reranker", "reranker")
-    assert (list(settings["models"]), len(arrays["features.templates.lengths"])) == (["one", "two"], 0)
+    _, settings = load_model(tmp_path / "reranker", "reranker")
+    assert list(settings["models"]) == ["one", "two"]
     assert run("rerank", "apply", tmp_path / "reranker", phrases.lists, *both).exit_code == 0
     wrong = run("rerank", "apply", tmp_path / "reranker", phrases.lists, *both[:2])
     assert (wrong.exit_code, "needs latent models named two" in wrong.stderr) == (1, True)
-
-
-def test_features_and_their_names(run: Run, phrases: Files, tmp_path: Path) -> None:
-    given = (phrases.lists, "--model", phrases.model, "--map", tmp_path / "map", "--gold", phrases.gold)
-    for like in ((), ("--like", phrases.reranker)):
-        found = run("rerank", "features", *given, *like)
-        lines = found.stdout.splitlines()
-        names = dict(line.split("\t") for line in (tmp_path / "map").read_text().splitlines())
-        assert (
-            tuple(names.values())
-            == Reranker.load(phrases.reranker, {"latent": ConstituencyModel.load(phrases.model)}).perceptron.names
-        )
-        gain, qid, *cells = lines[3].partition(" # ")[0].split()
-        words = len(GoldTree.of(next(parse_brackets(clean_trees(phrases.gold)[1]))).words)  # type: ignore[union-attr]
-        assert (len(lines), float(gain), qid) == (36, words, "qid:2")  # a right tree's F1 is 100 %
-        values = {names[number]: value for number, value in (cell.split(":") for cell in cells)}
-        assert (values["base:score"], values["base:rank"], values["rule:VP VBP NP"]) == ("-2", "1", "1")
 
 
 def text_of(files: Files, tmp_path: Path) -> Path:

@@ -12,9 +12,9 @@ import numpy as np
 
 from spectral_latent.constituency import ConstituencyModel, ConstituencyOptions, Phrase
 from spectral_latent.estimation import EstimatorOptions
-from spectral_latent.reranking import Candidate, NBest, PerceptronOptions, Reranker
+from spectral_latent.reranking import Candidate, NBest, Reranker, RerankerOptions
 from tests.conformance.abilities import AnswersByProcesses
-from tests.conformance.model import ModelConformance, Refused, wrong_choices, wrong_counts
+from tests.conformance.model import ModelConformance, Refused, wrong_counts
 from tests.conformance.treebank import PHRASES, SEVERAL
 
 
@@ -53,8 +53,8 @@ CHOICES = [
 
 class TestReranker(AnswersByProcesses, ModelConformance):
     model_class = Reranker
-    defaults = PerceptronOptions()
-    settings = (PerceptronOptions(epochs=4), PerceptronOptions(epochs=2, folds=3, max_step=2.0))
+    defaults = RerankerOptions()
+    settings = (RerankerOptions(penalty=4.0), RerankerOptions(iterations=2, folds=3))
     example = "(S x)"
     sense = MappingProxyType({"has_heads": [True]})
 
@@ -71,8 +71,8 @@ class TestReranker(AnswersByProcesses, ModelConformance):
         return Reranker.load(path, parser=parser())
 
     @staticmethod
-    def options_of(model: Reranker) -> PerceptronOptions:
-        return model.perceptron.options
+    def options_of(model: Reranker) -> RerankerOptions:
+        return model.choice.options
 
     @staticmethod
     def examples() -> list[NBest]:
@@ -93,6 +93,5 @@ class TestReranker(AnswersByProcesses, ModelConformance):
     def refused(self, model: Reranker) -> Refused:
         yield from wrong_counts(partial(model.parse_all, parser(), []))
         yield partial(model.parse_all, parser(), [], n_candidates=0), ValueError, "n_candidates must be an integer"
-        yield from wrong_choices("templates", partial(Reranker.train, CHOICES, []))
         for ask in (model.rerank, model.rescore, lambda lists: model.rank(lists[0])):
             yield partial(ask, ["(S x)"]), TypeError, "expected NBest, got str"

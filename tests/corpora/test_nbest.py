@@ -19,9 +19,9 @@ from spectral_latent.constituency import Phrase
 from spectral_latent.corpora import CorpusError, parse_brackets
 from spectral_latent.corpora.conllu import parse_conllu
 from spectral_latent.corpora.nbest import NBestFormat, nbest_format, parse_nbest, read_nbest, to_nbest
-from spectral_latent.corpora.nbest_output import best_trees, feature_map, svmlight, write_nbest
+from spectral_latent.corpora.nbest_output import best_trees, write_nbest
 from spectral_latent.dependency import DependencySentence
-from spectral_latent.reranking import BaseFeatures, Candidate, CandidateError, NBest, TreeTemplates
+from spectral_latent.reranking import Candidate, CandidateError, NBest
 from tests.reranking.nbest_lists import dependency_lists, phrase_lists
 
 NAME = st.sampled_from(["1", "2", "7", "wsj_0001.3", "é"])
@@ -319,39 +319,3 @@ def test_best_trees() -> None:
     assert (second.forms, second.heads, second.comments) == (("Yes",), None, ("sent_id = b",))
     with pytest.raises(ValueError, match="shorter"):
         list(best_trees(lists, [0]))
-
-
-def read_svmlight(text: str, d: int) -> tuple[list[float], list[int], list[list[float]], list[str]]:
-    """The format as SVMlight's page has it: a reader of its own."""
-    gains, queries, rows, comments = [], [], [], []
-    for line in text.splitlines():
-        content, _, comment = line.partition(" # ")
-        gain, query, *features = content.split(" ")
-        row = [0.0] * d
-        last = 0
-        for feature in features:
-            number, value = feature.split(":")
-            assert last < int(number) <= d
-            last = int(number)
-            row[last - 1] = float(value)
-        gains.append(float(gain))
-        queries.append(int(query.removeprefix("qid:")))
-        rows.append(row)
-        comments.append(comment)
-    return gains, queries, rows, comments
-
-
-@given(several(dependency_lists, least_scores=1) | several(phrase_lists, least_scores=1))
-def test_svmlight(lists: list[NBest]) -> None:
-    kinds = {type(candidate.tree) for nbest in lists for candidate in nbest.candidates}
-    base = BaseFeatures(max(nbest.n_scores for nbest in lists))
-    table = base.table(lists).join(TreeTemplates.train(lists, cutoff=1).table(lists))
-    assert len(kinds) <= 1
-    gains = np.arange(len(table.list_of)) / 4
-    read = read_svmlight("".join(svmlight(table, gains)), len(table.names))
-    assert read[0] == gains.tolist()
-    assert read[1] == (table.list_of + 1).tolist()
-    assert read[2] == table.values.toarray().tolist()
-    assert read[3] == [f"{nbest.id} {place}" for nbest in lists for place in range(1, len(nbest) + 1)]
-    named = [line.rstrip("\n").split("\t") for line in feature_map(table)]
-    assert named == [[str(number), name] for number, name in enumerate(table.names, start=1)]

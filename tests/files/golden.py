@@ -23,7 +23,7 @@ from spectral_latent.dependency import DependencyModel, DependencyOptions, Depen
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.files.storage import VERSION
 from spectral_latent.graphs import GraphModel
-from spectral_latent.reranking import NBest, PerceptronOptions, Reranker
+from spectral_latent.reranking import NBest, Reranker, RerankerOptions
 from spectral_latent.reranking.candidates import Candidate
 from spectral_latent.sequence import HMMOptions, LatentHMM, LatentTagger, TaggerOptions
 
@@ -77,7 +77,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "constituency": _phrases,
     "dependency": lambda: DependencyModel.train(map(_arcs, WORDS[:10]), DependencyOptions(estimator=STATES)),
     "hmm": lambda: LatentHMM.train(WORDS, HMMOptions(EstimatorOptions(n_states=3))),
-    "reranker": lambda: Reranker.train(_lists(), [1.0, 0.0] * len(TREES), options=PerceptronOptions(epochs=3)),
+    "reranker": lambda: Reranker.train(_lists(), [1.0, 0.0] * len(TREES), options=RerankerOptions(iterations=3)),
     "tagger": lambda: LatentTagger.train(TAGGED, TaggerOptions(EstimatorOptions("spectral", n_states=2))),
     "tree": lambda: GraphModel.train(GRAPHS * 4, EstimatorOptions("clustering", n_states=2)),
 }
@@ -99,7 +99,7 @@ def answers(model: Any) -> Any:
         case GraphModel():
             return model.score(GRAPHS).log.tolist()
         case Reranker():
-            return [model.rerank(_lists()).tolist(), model.perceptron.weights[:5].tolist()]
+            return [model.rerank(_lists()).tolist(), model.choice.weights[:5].tolist()]
         case LatentTagger() | AnchorHMM():
             posteriors = [np.asarray(model.posteriors(words)).tolist() for words in QUESTIONS]
             return [list(model.tag_all(QUESTIONS)), posteriors, model.log_probabilities(QUESTIONS).tolist()]

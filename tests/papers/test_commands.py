@@ -203,7 +203,7 @@ def test_table_1_of_dhillon2012(dependencies: Path) -> None:
     assert (first["features"], first["accuracy"]) == ("base parser", f"{score.uas_no_punctuation:.2f}")
     estimates = [f"{a}, U of {u}, k = 2" for a in ("paper", "corrected") for u in ("bigrams", "CCA", "LR-MVL")]
     names = ["+ baseline features", *(f"+ log p̂ ({name})" for name in estimates)]
-    assert [(row["features"], row["perceptron"]) for row in found] == [
+    assert [(row["features"], row["learner"]) for row in found] == [
         (name, learner) for name in names for learner in ("Collins", "library")
     ]
     assert all(row["over baseline"].startswith("+0.00 (+0.00 to +0.00)") for row in found[:2])

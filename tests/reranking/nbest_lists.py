@@ -7,11 +7,11 @@ from spectral_latent.constituency import Phrase
 from spectral_latent.dependency import DependencySentence
 from spectral_latent.reranking import (
     Candidate,
+    CandidateChoice,
     CandidateFeatures,
     NBest,
-    PerceptronOptions,
-    PerceptronReranker,
     Reranker,
+    RerankerOptions,
 )
 
 WORD = st.sampled_from(["dog", "-LRB-", "é", "10\u00a0000", "#", "1"])
@@ -62,4 +62,4 @@ def last_first(has_heads: bool = False) -> Reranker:
     """A reranker of candidates with one score that puts the last one first."""
     features = CandidateFeatures(has_heads, n_scores=1)
     weights = np.array([float(name == "base:rank") for name in features.names])
-    return Reranker(features, PerceptronReranker(PerceptronOptions(), features.names, weights, np.zeros(21), 1, 1.0))
+    return Reranker(features, CandidateChoice(RerankerOptions(), features.names, weights, np.array([0.0, 1.0])))

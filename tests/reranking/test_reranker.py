@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError, load_model, save_model
-from spectral_latent.reranking import Candidate, CandidateFeatures, NBest, PerceptronOptions, Reranker, parses_to_nbest
+from spectral_latent.reranking import Candidate, CandidateFeatures, NBest, Reranker, RerankerOptions, parses_to_nbest
 from spectral_latent.reranking.features import LatentFeatures
 from spectral_latent.trees import FloatArray
 from tests.reranking.nbest_lists import last_first, phrase_lists
@@ -42,17 +42,15 @@ def reranker(model: ConstituencyModel) -> Reranker:
 
 
 def values(reranker: Reranker, lists: list[NBest]) -> FloatArray:
-    return reranker.features.table(lists).values.toarray()
+    return reranker.features.table(lists).values
 
 
-@pytest.mark.parametrize("templates", [False, True])
-def test_latent_models_are_given_in_any_order(templates: bool, tmp_path: Path, model: ConstituencyModel) -> None:
-    options = PerceptronOptions(epochs=3)
-    trained = Reranker.train(LISTS, GAINS, {"a": model, "b": model}, templates=templates, options=options)
+def test_latent_models_are_given_in_any_order(tmp_path: Path, model: ConstituencyModel) -> None:
+    options = RerankerOptions(penalty=3.0)
+    trained = Reranker.train(LISTS, GAINS, {"a": model, "b": model}, options=options)
     trained.save(tmp_path / "file")
     loaded = Reranker.load(tmp_path / "file", {"b": model, "a": model})
-    assert loaded.features == trained.features and loaded.perceptron.names == trained.perceptron.names
-    assert any(name.startswith("rule:") for name in loaded.perceptron.names) == templates
+    assert loaded.features == trained.features and loaded.choice.names == trained.choice.names
     np.testing.assert_array_equal(loaded.rerank(LISTS), [1] * len(LISTS))
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "file").read_bytes()
@@ -61,13 +59,11 @@ def test_latent_models_are_given_in_any_order(templates: bool, tmp_path: Path, m
 @pytest.mark.parametrize(
     "settings",
     [
-        {"perceptron": {"damping": 2.0}},
         {"features": {"n_scores": 0}},
         {"features": {"n_scores": 10**9}},
-        {"features": {"templates": ["S"]}},
         {"models": [["latent"]]},
-        {"perceptron": {"options": {"epochs": 20}}},
-        {"perceptron": {"options": asdict(PerceptronOptions()) | {"epochs": 0}}},
+        {"choice": {"options": {"folds": 5}}},
+        {"choice": {"options": asdict(RerankerOptions()) | {"folds": 0}}},
     ],
 )
 def test_files_with_numbers_that_do_not_fit_are_refused(
@@ -84,17 +80,17 @@ def test_files_with_numbers_that_do_not_fit_are_refused(
 def test_the_table_of_training_is_that_of_application(model: ConstituencyModel, reranker: Reranker) -> None:
     features = CandidateFeatures.train(LISTS, {"latent": model})
     there, here = features.table(LISTS), reranker.features.table(LISTS)
-    assert here.names == there.names == features.names == reranker.perceptron.names
-    np.testing.assert_array_equal(here.values.toarray(), there.values.toarray())
+    assert here.names == there.names == features.names == reranker.choice.names
+    np.testing.assert_array_equal(here.values, there.values)
 
 
-def test_a_perceptron_of_other_features(reranker: Reranker) -> None:
-    with pytest.raises(ValueError, match="the perceptron weighs other features"):
-        Reranker(CandidateFeatures(has_heads=False, n_scores=1), reranker.perceptron)
+def test_weights_of_other_features(reranker: Reranker) -> None:
+    with pytest.raises(ValueError, match="weights are those of other features"):
+        Reranker(CandidateFeatures(has_heads=False, n_scores=1), reranker.choice)
 
 
 def test_scores_are_weighted_sums_and_give_the_order(reranker: Reranker) -> None:
-    expected = values(reranker, LISTS) @ reranker.perceptron.weights
+    expected = values(reranker, LISTS) @ reranker.choice.weights
     scores = [candidate.score for nbest in reranker.rescore(LISTS) for candidate in nbest.candidates]
     np.testing.assert_allclose(scores, expected)
     for nbest, both in zip(LISTS, np.reshape(expected, (-1, 2)), strict=True):
@@ -113,7 +109,7 @@ def test_empty_lists_and_no_lists(reranker: Reranker) -> None:
 def test_any_lists_of_phrases(reranker: Reranker, lists: list[NBest]) -> None:
     """Symbols and words never seen, impossible trees, lists of one tree or none."""
     table = reranker.features.table(lists)
-    expected = table.values.toarray() @ reranker.perceptron.weights
+    expected = table.values @ reranker.choice.weights
     for number, (nbest, place, other) in enumerate(
         zip(lists, reranker.rerank(lists), reranker.rescore(lists), strict=True)
     ):
@@ -179,16 +175,13 @@ def test_a_parser_is_the_model_named_latent(tmp_path: Path, model: ConstituencyM
 def test_lists_of_another_formalism(model: ConstituencyModel) -> None:
     words = DependencySentence.of(["cats", "run"], ["NN", "VB"])
     heads = [NBest.of([Candidate(words.with_heads((0, 1)), -1.0), Candidate(words.with_heads((2, 0)), -2.0)])]
-    for templates in (False, True):
-        of_heads, of_phrases = (
-            Reranker.train(lists * 6, [0, 1] * 6 * len(lists), templates=templates) for lists in (heads, LISTS)
-        )
-        with pytest.raises(ValueError, match="phrases for a reranker of dependency trees"):
-            of_heads.rerank(LISTS)
-        with pytest.raises(ValueError, match="dependency trees for a reranker of phrases"):
-            of_phrases.rerank(heads)
+    of_heads, of_phrases = (Reranker.train(lists * 6, [0, 1] * 6 * len(lists)) for lists in (heads, LISTS))
+    with pytest.raises(ValueError, match="phrases for a reranker of dependency trees"):
+        of_heads.rerank(LISTS)
+    with pytest.raises(ValueError, match="dependency trees for a reranker of phrases"):
+        of_phrases.rerank(heads)
     with pytest.raises(ValueError, match="dependency trees for a model of phrases"):
-        Reranker.train(heads * 6, [0, 1] * 6, {"latent": model}, templates=False)
+        Reranker.train(heads * 6, [0, 1] * 6, {"latent": model})
     of_dependencies = DependencyModel.train([words.with_heads((2, 0))])
     with pytest.raises(ValueError, match="phrases for a model of dependency trees"):
         Reranker.train(LISTS, GAINS, {"latent": of_dependencies})
@@ -202,14 +195,14 @@ def test_latent_features_of_phrases_are_of_scores_and_posteriors(model: Constitu
     phrases = [tree for tree in trees if isinstance(tree, Phrase)]
     weights = [model.score([phrase]) for phrase in phrases]
     parts = [model.part_posteriors([phrase])[0] for phrase in phrases]
-    column = dict(zip(table.names, table.values.toarray().T, strict=True))
+    column = dict(zip(table.names, table.values.T, strict=True))
     np.testing.assert_allclose(column["latent:log"], [weight.log[0] for weight in weights], rtol=1e-12)
     assert column["latent:sign"].tolist() == [weight.sign[0] for weight in weights]
     assert column["latent:sum"].tolist() == [part.sum() for part in parts]
     assert column["latent:least"].tolist() == [part.min() for part in parts]
 
 
-@pytest.mark.parametrize("name", ["rule", "a:b", ""])
+@pytest.mark.parametrize("name", ["base", "a:b", ""])
 def test_names_that_a_model_cannot_have(name: str, model: ConstituencyModel) -> None:
     with pytest.raises(ValueError, match="cannot be named"):
         CandidateFeatures.train(LISTS, {name: model})
