@@ -84,7 +84,7 @@ class TestReranker(AnswersByProcesses, ModelConformance):
 
     @staticmethod
     def inputs() -> list[list[str]]:
-        return SEVERAL
+        return [words for words in SEVERAL if words]
 
     @staticmethod
     def many(model: Reranker, inputs: list[Any], **jobs: int | None) -> list[Any]:
