@@ -23,8 +23,7 @@ coverage docs pages test test-lowest test-newest test-if-changed: export OPENBLA
 
 # Tests that go through every compiled function on small data.
 COMPILED_TESTS := tests/test_boundary.py tests/inference/test_boundary.py tests/estimation/test_simplex.py \
-  tests/constituency/test_forests.py tests/sequence/test_forests.py tests/dependency/test_forests.py \
-  tests/reranking/test_perceptron.py
+  tests/constituency/test_forests.py tests/sequence/test_forests.py tests/dependency/test_forests.py
 
 # What else may fail with other versions of the dependencies: how models are stored.
 VERSION_TESTS := tests/files $(COMPILED_TESTS)
