@@ -196,13 +196,20 @@ def machine() -> str:
     return f"{names[0] if names else platform.processor()}, Python {platform.python_version()}, {versions}"
 
 
+def git(*arguments: str) -> str | None:
+    """Ask git about the checkout; None if there is no git, or if it knows no answer."""
+    try:
+        ran = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, encoding="utf-8", check=False)
+    except FileNotFoundError:
+        return None
+    return None if ran.returncode else ran.stdout
+
+
 def commit() -> str:
-    """Name the commit of the code, with a plus if files of the code have changed since."""
-    git = ["git", "-C", str(ROOT)]
-    name = subprocess.run([*git, "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=True).stdout
-    status = [*git, "status", "--porcelain", "--", "*.py", "pyproject.toml"]
-    changed = subprocess.run(status, capture_output=True, text=True, check=True).stdout
-    return name.strip() + "+" * bool(changed.strip())
+    """Name the commit of the code, with a plus if files of the code have changed since; "unknown" without git."""
+    name = git("rev-parse", "--short=8", "HEAD")
+    changed = git("status", "--porcelain", "--", "*.py", "pyproject.toml")
+    return "unknown" if name is None else name.strip() + "+" * bool(changed)
 
 
 def printed(command: str) -> tuple[str, float]:

@@ -7,18 +7,18 @@ Comments, docstrings and imports don't count.  Rows of parsers that are not this
 from __future__ import annotations
 
 import ast
-import subprocess
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from benchmarks._results import ROOT, Benchmark, Result, is_peer, rooms
+from benchmarks import _results
+from benchmarks._results import Benchmark, Result, git, is_peer, rooms
 
 LIBRARY = "spectral_latent"
 
 
 def is_checkout() -> bool:
     """Tell whether git knows the history of the code."""
-    return _git("rev-parse", "--verify", "HEAD") is not None
+    return git("rev-parse", "--verify", "HEAD") is not None
 
 
 def stale(results: Iterable[Result], benchmarks: Iterable[Benchmark]) -> Iterator[str]:
@@ -36,12 +36,12 @@ def change_since(commit: str, measured: tuple[str, ...]) -> str | None:
     """Say what has changed in rooms since a commit; None if nothing has."""
     commit = commit.rstrip("+")  # with a plus, the code was a little newer than the commit
     paths = [f"{LIBRARY}/{room}" for room in measured]
-    names = _git("diff", "--name-only", commit, "--", *paths)
+    names = git("diff", "--name-only", commit, "--", *paths)
     if names is None:
         return f"commit {commit} is not in this clone"
     for name in names.splitlines():
-        now = ROOT / name
-        then = _git("show", f"{commit}:{name}")
+        now = _results.ROOT / name
+        then = git("show", f"{commit}:{name}")
         if then is None or not now.exists() or _statements(then) != _statements(now.read_text(encoding="utf-8")):
             return f"{name} has changed since {commit}"
     return None
@@ -62,12 +62,3 @@ def _is_idle(part: ast.stmt) -> bool:
         return ast.unparse(part.targets[0]) == "__all__"
     is_text = isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
     return is_text or isinstance(part, ast.Import | ast.ImportFrom)
-
-
-def _git(*arguments: str) -> str | None:
-    """Ask git; None if there is no git, or if it knows no answer."""
-    try:
-        ran = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, encoding="utf-8", check=False)
-    except FileNotFoundError:
-        return None
-    return None if ran.returncode else ran.stdout

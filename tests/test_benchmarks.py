@@ -107,7 +107,7 @@ def git(folder: Path, *arguments: str) -> str:
 def test_rows_older_than_the_code_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Statements count, comments and docstrings do not, and only those of the rooms that are measured."""
     found = load("_stale")
-    monkeypatch.setattr(found, "ROOT", tmp_path)
+    monkeypatch.setattr(load("_results"), "ROOT", tmp_path)
     monkeypatch.setattr(found, "rooms", lambda: {"Phrases": ["grammar"]})
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     found.change_since.cache_clear()
@@ -116,7 +116,7 @@ def test_rows_older_than_the_code_are_told(tmp_path: Path, monkeypatch: pytest.M
     def row(commit: str, model: str = "fast") -> Result:
         return Result("phrases", 1, {"model": model}, "python -m x", commit, "2026-01-01", (0,), 1.0, "m")
 
-    assert not found.is_checkout()
+    assert not found.is_checkout() and load("_results").commit() == "unknown"
     for room in ("grammar", "files"):
         (tmp_path / "spectral_latent" / room).mkdir(parents=True)
         (tmp_path / "spectral_latent" / room / "a.py").write_text('"""Old."""\n\nstates = 8  # so many\n')
