@@ -252,7 +252,7 @@ def climb(problem: Problem, n_trees: int, starts: int) -> Climb:
 def tree_ends(treebank: Treebank, start: CountsEstimator, seeds: Iterable[int]) -> list[float]:
     """Run the EM of the core, and list the log-likelihoods where it ends."""
     climbs = (replace(CLIMBING, start=replace(start, seed=seed)) for seed in seeds)
-    return [climb.fit(treebank).log_likelihood[-1] for climb in climbs]
+    return [climb.fit(treebank).objective[-1] for climb in climbs]
 
 
 def chain_ends(treebank: Treebank, start: CountsEstimator, seeds: Iterable[int]) -> list[float]:

@@ -605,7 +605,7 @@ class SpectralGaussianHMM(MarkovEstimator):
         if learner.allowed is not None:
             starts = [start for start in starts if len(start.initial) == m]
         starts += [learner.random(m, seed) for seed in range(first, first + int(self.n_init))]
-        climbed = climb_together(learner, map(learner.ordered, starts), options, self.tol * len(learner.x))
+        climbed = climb_together(learner, map(learner.ordered, starts), options.iterations, self.tol * len(learner.x))
         self.n_near_ = n_near(climbed.reached)
         return climbed.model
 

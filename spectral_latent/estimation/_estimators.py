@@ -33,7 +33,7 @@ from spectral_latent.estimation._projections import Projection, ProjectionOption
 from spectral_latent.estimation._recovery import pivot_counts, recover_counts
 from spectral_latent.estimation._treebank import Treebank, TreebankShard
 from spectral_latent.estimation.clustering import RULES_OF_TASK, NodeClusters, cluster_counts
-from spectral_latent.estimation.em import EMResult, expectation, random_counts, run_em, state_prior, towards_mean
+from spectral_latent.estimation.em import expectation, random_counts, run_em, state_prior, towards_mean
 from spectral_latent.estimation.progress import EstimationError, Listener, silent
 from spectral_latent.estimation.ranks import find_ranks
 from spectral_latent.files.operators import round_digits
@@ -52,12 +52,10 @@ class Estimate(NamedTuple):
 
     operators: the operators that were estimated.
     objective: the objective of EM at the start and after each iteration; empty for estimators without EM.
-    log_likelihood: the log-likelihood of the treebank at the same points.
     """
 
     operators: ObservableOperators
     objective: tuple[float, ...] = ()
-    log_likelihood: tuple[float, ...] = ()
 
     @property
     def rounded_objective(self) -> tuple[float, ...]:
@@ -381,23 +379,24 @@ class EM(Estimator):
         """
         return self.start.start_chain(treebank, start, jobs, listener)
 
-    def _climb(self, treebank: Treebank, jobs: int | None, listener: Listener) -> tuple[EMResult, FloatArray | None]:
-        """Run EM from the probabilities of the start, after a small share of the mean over states is mixed in."""
+    def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
+        """Estimate probabilities from the expected counts at the end of EM.
+
+        EM begins with the probabilities of the start, after a small share of the mean over states is mixed in.
+        """
         counts, sigma = self.start.count(treebank, jobs, listener)
         operators = self.start.smooth(counts, treebank.counts, jobs=jobs)
         del counts  # tables are large: keep only those that EM needs
         start = towards_mean(operators, max(self.state_smoothing, _START))
         prior = state_prior(operators, treebank.counts, self.state_smoothing)
         del operators
-        return run_em(treebank.shards, start, self, prior, jobs=jobs, listener=listener), sigma
-
-    def fit(self, treebank: Treebank, *, jobs: int | None = 1, listener: Listener = silent) -> Estimate:
-        """Estimate probabilities from the expected counts at the end of EM."""
-        climb, sigma = self._climb(treebank, jobs, listener)
-        expected, objective, log_likelihood = climb.expected, climb.objective, climb.log_likelihood
-        del climb  # and with it the operators of the last iteration
-        operators = self.start.smooth(expected.counts(), treebank.counts, treebank.priors, jobs)
-        return Estimate(replace(operators, singular_values=sigma), objective, log_likelihood)
+        ascent = run_em(treebank.shards, start, self.iterations, self.tolerance, prior, jobs=jobs, listener=listener)
+        del start, prior
+        expected = ascent.statistics.counts()
+        objective = tuple(ascent.objective)
+        del ascent
+        operators = self.start.smooth(expected, treebank.counts, treebank.priors, jobs)
+        return Estimate(replace(operators, singular_values=sigma), objective)
 
 
 ESTIMATORS: Mapping[EstimatorName, Estimator] = MappingProxyType(

@@ -14,72 +14,27 @@ log-likelihood.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from spectral_latent.estimation._parallel import parallel_map
 from spectral_latent.estimation._treebank import TreebankShard
-from spectral_latent.estimation.progress import EstimationError, Listener, Progress, silent
+from spectral_latent.estimation.progress import EstimationError, Listener, silent
+from spectral_latent.estimation.starts import Ascent
 from spectral_latent.inference import expected_counts, tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors, low_rank_tensor
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
 __all__ = [
-    "Climb",
-    "EMResult",
     "expectation",
-    "has_converged",
     "random_counts",
     "run_em",
     "state_prior",
     "towards_mean",
 ]
-
-
-class Climb(Protocol):
-    """The settings of EM: `estimation.EM`, of whose fields these two decide when it stops."""
-
-    @property
-    def iterations(self) -> int:
-        """The largest number of iterations."""
-
-    @property
-    def tolerance(self) -> float:
-        """The gain per tree below which EM stops; see `has_converged`."""
-
-
-class EMResult(NamedTuple):
-    """The result of expectation maximisation.
-
-    operators: the operators, whose numbers are probabilities.
-    expected: the expected counts under these operators.
-    objective: the objective at the start and after each iteration; it never falls.
-    log_likelihood: the log-likelihood of the trees at the same points.
-    """
-
-    operators: ObservableOperators
-    expected: ExpectedCounts
-    objective: tuple[float, ...]
-    log_likelihood: tuple[float, ...]
-
-
-def has_converged(objective: Sequence[float], least: float) -> bool:
-    """Tell whether the last two iterations gained less than `least` each, and the last no more than the one before.
-
-    If states are nearly alike at the start, they become different slowly at first and then faster.  Therefore EM does
-    not stop while small gains grow.
-
-    >>> has_converged([0.0, 0.1, 0.3], least=1.0), has_converged([0.0, 0.2, 0.3], least=1.0)
-    (False, True)
-    """
-    if len(objective) < 3:
-        return False
-    before, last = np.diff(objective[-3:])
-    return bool(last <= before < least)
 
 
 def towards_mean(operators: ObservableOperators, share: float) -> ObservableOperators:
@@ -192,40 +147,43 @@ def _log_prior(prior: ExpectedCounts, operators: ObservableOperators) -> float:
     return float(sum((weights[weights > 0] * np.log(theta[weights > 0])).sum() for weights, theta in pairs))
 
 
+@dataclass(frozen=True)
+class _TreeSteps:
+    """The steps of EM on trees."""
+
+    shards: Iterable[TreebankShard]
+    prior: ExpectedCounts | None
+    jobs: int | None
+
+    def expect(self, operators: ObservableOperators) -> tuple[ExpectedCounts, float]:
+        """Compute the expected counts and the objective."""
+        counts = expectation(self.shards, operators, self.jobs)
+        return counts, counts.log_likelihood + (0.0 if self.prior is None else _log_prior(self.prior, operators))
+
+    def maximise(self, counts: ExpectedCounts, _: ObservableOperators) -> ObservableOperators:
+        """Make the probabilities that are proportional to the counts."""
+        summed = counts if self.prior is None else counts + self.prior
+        return ObservableOperators.probabilities_of(summed.counts())
+
+
 def run_em(
     shards: Iterable[TreebankShard],
     start: ObservableOperators,
-    options: Climb,
+    iterations: int,
+    tolerance: float,
     prior: ExpectedCounts | None = None,
     *,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> EMResult:
+) -> Ascent[ObservableOperators, ExpectedCounts]:
     """Run EM from given probabilities to a local maximum of the objective, for at most `iterations`.
 
     A number that is zero at the start and in the prior stays zero, and factored tensors stay factored.
 
+    tolerance: the gain per tree below which EM stops; see `has_converged`.
     Raises EstimationError if a tree has probability zero.
     """
-    operators = start
-    counts = expectation(shards, operators, jobs)
-    n_trees = float(counts.root.sum())  # every tree has one root; with weights, this is the sum of the weights
-    objective: list[float] = []
-    log_likelihood: list[float] = []
-
-    def report(iteration: int) -> None:
-        """Record the log-likelihood and the objective, and tell the listener."""
-        log_likelihood.append(counts.log_likelihood)
-        objective.append(counts.log_likelihood + (0.0 if prior is None else _log_prior(prior, operators)))
-        listener(Progress("EM", iteration, options.iterations, objective[-1]))
-
-    report(0)
-    for iteration in range(1, options.iterations + 1):
-        summed = (counts if prior is None else counts + prior).counts()
-        operators = ObservableOperators.probabilities_of(summed)  # the M-step
-        del summed, counts  # large tables, which the E-step does not need
-        counts = expectation(shards, operators, jobs)
-        report(iteration)
-        if has_converged(objective, options.tolerance * n_trees):
-            break
-    return EMResult(operators, counts, tuple(objective), tuple(log_likelihood))
+    ascent = Ascent(_TreeSteps(shards, prior, jobs), start)
+    n_trees = float(ascent.statistics.root.sum())  # every tree has one root; with weights, the sum of the weights
+    ascent.climb_to_end(iterations, tolerance * n_trees, listener)
+    return ascent

@@ -10,17 +10,27 @@ overrelaxed EM (Salakhutdinov and Roweis 2003), which needs a half or a third of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from spectral_latent._compiled import TINY
-from spectral_latent.estimation.em import Climb, has_converged
 from spectral_latent.estimation.progress import Listener, Progress, silent
 from spectral_latent.trees import FloatArray
 
-__all__ = ["STARTS", "Ascent", "Climbed", "Learner", "beyond", "climb_together", "leaders", "n_near"]
+__all__ = [
+    "STARTS",
+    "Ascent",
+    "Climbed",
+    "Learner",
+    "Steps",
+    "beyond",
+    "climb_together",
+    "has_converged",
+    "leaders",
+    "n_near",
+]
 
 STARTS = 10  # random starts, if nobody asks for another number
 _ROUNDS = ((20, 5), (40, 3))  # after so many further iterations of each start, so many go on
@@ -32,7 +42,7 @@ Model = TypeVar("Model")
 Statistics = TypeVar("Statistics")
 
 
-class Learner(Protocol[Model, Statistics]):
+class Steps(Protocol[Model, Statistics]):
     """The steps of EM for a kind of model, over given data."""
 
     def expect(self, model: Model) -> tuple[Statistics, float]:
@@ -41,8 +51,27 @@ class Learner(Protocol[Model, Statistics]):
     def maximise(self, statistics: Statistics, model: Model) -> Model:
         """Make the model under which expected counts are likeliest: the M-step; `model` is the one of the counts."""
 
+
+class Learner(Steps[Model, Statistics], Protocol[Model, Statistics]):
+    """The steps of EM for a kind of model, which may grow."""
+
     def beyond(self, before: Model, after: Model, stride: float) -> Model:
         """Take the step of EM from one model to the next `stride` times as far; see `beyond`."""
+
+
+def has_converged(objective: Sequence[float], least: float) -> bool:
+    """Tell whether the last two iterations gained less than `least` each, and the last no more than the one before.
+
+    If states are nearly alike at the start, they become different slowly at first and then faster.  Therefore EM does
+    not stop while small gains grow.
+
+    >>> has_converged([0.0, 0.1, 0.3], least=1.0), has_converged([0.0, 0.2, 0.3], least=1.0)
+    (False, True)
+    """
+    if len(objective) < 3:
+        return False
+    before, last = np.diff(objective[-3:])
+    return bool(last <= before < least)
 
 
 def beyond(before: FloatArray, after: FloatArray, stride: float) -> FloatArray:
@@ -59,20 +88,25 @@ def beyond(before: FloatArray, after: FloatArray, stride: float) -> FloatArray:
 class Ascent(Generic[Model, Statistics]):
     """A start of EM, and how far it has come.
 
-    learner: the steps of EM.
+    steps: the steps of EM.
     start: the model at the start.
-    grows: whether steps may grow; if not, each is the step of EM itself.
+    beyond: takes a step further, so that steps may grow; if not given, each is the step of EM itself.
 
     `model` is the model that it has reached, with its `statistics`; `objective` has the objective at the start and
     after each iteration that raised it, and `n_iterations` counts all iterations.
     """
 
-    def __init__(self, learner: Learner[Model, Statistics], start: Model, *, grows: bool = True) -> None:
-        self._learner = learner
-        self._growth = _STRIDE if grows else 1.0
+    def __init__(
+        self,
+        steps: Steps[Model, Statistics],
+        start: Model,
+        beyond: Callable[[Model, Model, float], Model] | None = None,
+    ) -> None:
+        self._steps = steps
+        self._beyond = beyond
         self._stride = 1.0
         self.model = start
-        self.statistics, objective = learner.expect(start)
+        self.statistics, objective = steps.expect(start)
         self.objective = [objective]
         self.n_iterations = 0
         self.has_ended = False
@@ -83,18 +117,30 @@ class Ascent(Generic[Model, Statistics]):
             if self.has_ended:
                 return
             self.n_iterations += 1
-            found = self._learner.maximise(self.statistics, self.model)
-            if self._stride > 1.0:
-                found = self._learner.beyond(self.model, found, self._stride)
-            statistics, objective = self._learner.expect(found)
+            found = self._steps.maximise(self.statistics, self.model)
+            if self._beyond is not None and self._stride > 1.0:
+                found = self._beyond(self.model, found, self._stride)
+            else:
+                # A step of EM never goes down, so that nothing of the step before is kept: it may be large.
+                self.model = found
+                del self.statistics
+            statistics, objective = self._steps.expect(found)
             if self._stride > 1.0 and not objective >= self.objective[-1]:
-                self._stride = 1.0  # too far: the next step is a step of EM, which never goes down
+                self._stride = 1.0  # too far: the next step is a step of EM
                 continue
             self.model = found
             self.statistics = statistics
             self.objective.append(objective)
-            self._stride *= self._growth
+            if self._beyond is not None:
+                self._stride *= _STRIDE
             self.has_ended = has_converged(self.objective, least)
+
+    def climb_to_end(self, iterations: int, least: float, listener: Listener = silent) -> None:
+        """Go on until it has ended, or has made so many iterations in all, and tell the listener of each."""
+        listener(Progress("EM", self.n_iterations, iterations, self.objective[-1]))
+        while self.n_iterations < iterations and not self.has_ended:
+            self.climb(1, least)
+            listener(Progress("EM", self.n_iterations, iterations, self.objective[-1]))
 
 
 class Climbed(NamedTuple, Generic[Model]):
@@ -133,7 +179,7 @@ def leaders(
     least: the gain below which a start has ended.
     rounds: after so many further iterations of each start, so many go on.
     """
-    ascents = [Ascent(learner, start) for start in starts]
+    ascents = [Ascent(learner, start, learner.beyond) for start in starts]
     going = ascents
     for number, (further, n_left) in enumerate(rounds):
         if len(going) <= n_left:
@@ -148,22 +194,19 @@ def leaders(
 def climb_together(
     learner: Learner[Model, Statistics],
     starts: Iterable[Model],
-    options: Climb,
+    iterations: int,
     least: float,
     listener: Listener = silent,
 ) -> Climbed[Model]:
     """Run EM from several starts, of which the best three climb to the end, and keep the best; see this module.
 
-    options: the settings; no start makes more iterations than `iterations`.
+    iterations: the largest number of iterations of a start.
     least: the gain below which a start has ended.
     listener: is told of the rounds of all starts, and then of the iterations of the best ones.
     """
-    ascents = leaders(learner, starts, options.iterations, least, listener=listener)
+    ascents = leaders(learner, starts, iterations, least, listener=listener)
     for ascent in ascents[: _ROUNDS[-1][1]]:
-        listener(Progress("EM", ascent.n_iterations, options.iterations, ascent.objective[-1]))
-        while ascent.n_iterations < options.iterations and not ascent.has_ended:
-            ascent.climb(1, least)
-            listener(Progress("EM", ascent.n_iterations, options.iterations, ascent.objective[-1]))
+        ascent.climb_to_end(iterations, least, listener)
     ascents.sort(key=lambda ascent: -ascent.objective[-1])
     reached = tuple(ascent.objective[-1] for ascent in ascents)
     return Climbed(ascents[0].model, tuple(ascents[0].objective), reached)

@@ -27,13 +27,12 @@ import scipy
 
 from spectral_latent._compiled import TINY, check_range, compiled_pass, pass_part
 from spectral_latent.estimation import (
+    EM,
     EstimationError,
     Listener,
-    Progress,
     parallel_map,
     silent,
 )
-from spectral_latent.estimation.em import Climb
 from spectral_latent.estimation.starts import Ascent
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -339,7 +338,7 @@ class ChainLearner:
 def baum_welch(
     shards: Iterable[Sequences],
     start: HiddenMarkov,
-    options: Climb,
+    options: EM,
     *,
     prior: FloatArray | None = None,
     jobs: int | None = 1,
@@ -347,7 +346,8 @@ def baum_welch(
 ) -> tuple[HiddenMarkov, tuple[float, ...]]:
     """Train a hidden Markov model by EM from one given start, in the steps of EM itself.
 
-    Returns the final model, and the log-likelihood of the sequences at the start and after each iteration.
+    Returns the final model, and the objective at the start and after each iteration: the log-likelihood of the
+    sequences, plus the logarithm of the prior.
 
     Probabilities that are zero at the start stay zero, and emissions of observations that do not occur become zero.
 
@@ -355,7 +355,7 @@ def baum_welch(
     start: the model at the start.
     options: the settings; `iterations` and `tolerance` decide when EM stops.
     prior: (n,) pseudo-counts of observations in every state; see `ChainLearner`.
-    listener: is told the log-likelihood at the start and after each iteration.
+    listener: is told the objective at the start and after each iteration.
 
     Raises EstimationError if a sequence has probability zero, and ValueError for an observation that the model lacks.
 
@@ -365,14 +365,9 @@ def baum_welch(
     >>> found.emission.round(3), found.stop.round(3), round(log_likelihood[-1], 3)
     (array([[0.667, 0.333]]), array([0.333]), -3.819)
     """
-    ascent = Ascent(ChainLearner(shards, prior, jobs=jobs), start, grows=False)
-    log_likelihood = [ascent.statistics.log_likelihood]
-    listener(Progress("EM", 0, options.iterations, log_likelihood[-1]))
-    while ascent.n_iterations < options.iterations and not ascent.has_ended:
-        ascent.climb(1, options.tolerance * ascent.statistics.weight)
-        log_likelihood.append(ascent.statistics.log_likelihood)
-        listener(Progress("EM", ascent.n_iterations, options.iterations, log_likelihood[-1]))
-    return ascent.model, tuple(log_likelihood)
+    ascent = Ascent(ChainLearner(shards, prior, jobs=jobs), start)
+    ascent.climb_to_end(options.iterations, options.tolerance * ascent.statistics.weight, listener)
+    return ascent.model, tuple(ascent.objective)
 
 
 def supported_states(sequences: Sequences, model: HiddenMarkov, least: float) -> int:

@@ -30,8 +30,7 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import TINY
-from spectral_latent.estimation import Estimator, StateOptions
-from spectral_latent.estimation.em import Climb
+from spectral_latent.estimation import EM, Estimator, StateOptions
 from spectral_latent.estimation.starts import Ascent
 from spectral_latent.sequence.baum_welch import ChainCounts, expectation
 from spectral_latent.sequence.conversion import Sequences
@@ -278,7 +277,7 @@ def gaussian_baum_welch(
     x: FloatArray,
     lengths: IntArray,
     start: GaussianMarkov,
-    options: Climb,
+    options: EM,
     kind: CovarianceType,
     min_covar: float,
     allowed: BoolArray | None = None,
@@ -298,6 +297,6 @@ def gaussian_baum_welch(
     (array([[1.]]), -2.838)
     """
     learner = GaussianLearner(x, lengths, kind, min_covar, allowed)
-    ascent = Ascent(learner, learner.ordered(start), grows=False)
+    ascent = Ascent(learner, learner.ordered(start))
     ascent.climb(options.iterations, options.tolerance * len(lengths))
     return ascent.model, tuple(ascent.objective)

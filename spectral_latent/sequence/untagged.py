@@ -435,7 +435,9 @@ def _climb(
 
     prior = _prior(treebank, n_symbols, n_states) if options.prior else None
     learner = ChainLearner(sequences, prior, positions, options.ends, jobs)
-    return climb_together(learner, map(prepared, starts()), estimator, estimator.tolerance * n_trees, listener)
+    return climb_together(
+        learner, map(prepared, starts()), estimator.iterations, estimator.tolerance * n_trees, listener
+    )
 
 
 def _prior(treebank: Treebank, n_symbols: int, n_states: int) -> FloatArray | None:

@@ -298,7 +298,7 @@ def test_no_random_start_ends_above_the_default(words: tuple[str, ...], noise: f
     ends = []
     for seed in range(10):
         start = HiddenMarkov.random(observed, len(lengths), m, 100 + seed)
-        ascent = Ascent(ChainLearner([sequences], ends=False), replace(start, stop=np.full(m, 0.5)), grows=False)
+        ascent = Ascent(ChainLearner([sequences], ends=False), replace(start, stop=np.full(m, 0.5)))
         ascent.climb(1000, 2e-5 * len(X))
         ends.append(ascent.objective[-1] + len(X) * math.log(2.0))
     assert hmm.score(X, lengths=lengths) > max(ends) - 1.0

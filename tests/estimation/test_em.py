@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.estimation import (
-    EM,
     Clusters,
     EstimationError,
     FeatureColumns,
@@ -24,7 +23,8 @@ from spectral_latent.estimation import (
 from spectral_latent.estimation._estimators import low_rank_operators
 from spectral_latent.estimation._moments import moments_from_counts, operators_from_moments
 from spectral_latent.estimation.clustering import state_counts
-from spectral_latent.estimation.em import EMResult, random_counts, run_em, state_prior, towards_mean
+from spectral_latent.estimation.em import random_counts, run_em, state_prior, towards_mean
+from spectral_latent.estimation.starts import Ascent
 from spectral_latent.inference import tree_weights
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators
 from spectral_latent.trees import Forest, SkeletalTrees
@@ -163,13 +163,12 @@ def test_every_iteration_is_that_of_enumeration(with_prior: bool, factored: bool
         objective.append(log + log_prior(added, theta))
         if iteration < 3:
             model = likeliest({key: array + added.get(key, 0.0) for key, array in counts.items()})
-    options = EM(iterations=3, tolerance=0.0)
-    found = run_em(shards_of(TREES), start, options, prior)
-    same_numbers(numbers_by_factor(found.operators), numbers_by_factor(model.operators()), atol=1e-9)
-    same_numbers(numbers_by_factor(found.expected), counts, atol=1e-9)
-    assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-9)
+    found = run_em(shards_of(TREES), start, 3, 0.0, prior)
+    same_numbers(numbers_by_factor(found.model), numbers_by_factor(model.operators()), atol=1e-9)
+    same_numbers(numbers_by_factor(found.statistics), counts, atol=1e-9)
+    assert found.statistics.log_likelihood == pytest.approx(log_likelihood[-1], abs=1e-9)
     assert found.objective == pytest.approx(objective, abs=1e-9)
-    assert found.operators.probabilities
+    assert found.model.probabilities
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -180,15 +179,16 @@ def log_likelihood(operators: ObservableOperators, trees: SkeletalTrees) -> floa
     return float(tree_weights(operators, Forest.of_trees(trees, operators.rules)).log.sum())
 
 
-def climbed(trees: SkeletalTrees, share: float, rank: int | None, seed: int) -> EMResult:
+def climbed(
+    trees: SkeletalTrees, share: float, rank: int | None, seed: int
+) -> Ascent[ObservableOperators, ExpectedCounts]:
     """EM from a random start, with the prior of a state smoothing, on tensors of a rank."""
     observed = Counts.of_trees(trees)
     states = np.full(observed.n_symbols, 6 if rank else 3)
     start = random_start(observed, states, seed)
     if rank is not None:
         start = low_rank_operators(start, rank)
-    options = EM(iterations=6, tolerance=0.0)
-    return run_em([shard_of(trees)], start, options, state_prior(start, observed, share))
+    return run_em([shard_of(trees)], start, 6, 0.0, state_prior(start, observed, share))
 
 
 @given(
@@ -205,7 +205,7 @@ def test_no_iteration_lowers_the_objective_on_any_trees(
     skeletal = replace(skeletal, symbol=np.unique(skeletal.symbol, return_inverse=True)[1])
     found = climbed(skeletal, share, rank, seed)
     assert np.isfinite(found.objective).all()
-    assert found.log_likelihood[-1] == pytest.approx(log_likelihood(found.operators, skeletal))
+    assert found.statistics.log_likelihood == pytest.approx(log_likelihood(found.model, skeletal))
     assert (np.diff(found.objective) >= -1e-10 * (1 + abs(found.objective[0]))).all()
 
 
@@ -216,12 +216,12 @@ def test_no_iteration_lowers_the_objective_on_any_trees(
 @pytest.mark.parametrize("tolerance", [0.001, 0.3])
 def test_em_stops_after_the_first_rise_that_is_too_small(tolerance: float) -> None:
     start = model_of(0, False).operators(probabilities=True)
-    all_points = run_em(shards_of(TREES), start, EM(iterations=60, tolerance=0.0)).objective
+    all_points = run_em(shards_of(TREES), start, 60, 0.0).objective
     rises = np.diff(all_points) / len(TREES)
     ends = (rises[:-1] < tolerance) & (rises[1:] <= rises[:-1])
     expected = 2 + int(np.argmax(ends))
     assert ends.any()
-    found = run_em(shards_of(TREES), start, EM(iterations=60, tolerance=tolerance))
+    found = run_em(shards_of(TREES), start, 60, tolerance)
     assert found.objective == all_points[: expected + 1]
 
 
@@ -229,7 +229,7 @@ def test_trees_of_probability_zero_are_an_error() -> None:
     known, unknown = (0, (0, 0), (1, 0)), (0, 1)
     start = relative_frequencies(Counts.of_trees(columns([known])))
     with pytest.raises(EstimationError, match=r"tree 3 has probability zero"):
-        run_em(shards_of([known, known, unknown], 1), start, EM(iterations=1000))
+        run_em(shards_of([known, known, unknown], 1), start, 1000, 0.001)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -303,6 +303,6 @@ def test_operators_that_are_estimated_again_explain_the_trees_better() -> None:
     start = random_start(treebank.counts, np.array(STATES))
     again = reestimate(treebank, start, options)
     assert log_likelihood(again, trees) > log_likelihood(start, trees)
-    climbed = run_em(treebank.shards, start, EM(iterations=300)).operators
+    climbed = run_em(treebank.shards, start, 300, 0.001).model
     again = reestimate(treebank, climbed, options)
     assert log_likelihood(again, trees) == pytest.approx(log_likelihood(climbed, trees), abs=0.3)

@@ -32,7 +32,7 @@ class BestOfRandom(Estimator):
         """Fit all, and take the best."""
         starts = (EM(Random(self.n_states, seed=seed), 4, state_smoothing=0.0) for seed in range(self.n_starts))
         results = [start.fit(treebank, jobs=jobs, listener=listener) for start in starts]
-        return max(results, key=lambda result: result.log_likelihood[-1])
+        return max(results, key=lambda result: result.objective[-1])
 
 
 OWN = BestOfRandom(n_starts=2)
