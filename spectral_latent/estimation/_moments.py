@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -99,6 +100,21 @@ class Moments(RuleTable):
     def count(self) -> FloatArray:
         """The number of nodes of each symbol, (S,)."""
         return self.outside[:, 0]
+
+    @cached_property
+    def mean_outside(self) -> FloatArray:
+        """The mean z̄ over the nodes of each symbol, (S, M)."""
+        return self.outside[:, 1:] / np.where(self.count > 0, self.count, 1.0)[:, None]
+
+    @cached_property
+    def mean_inside(self) -> FloatArray:
+        """The mean ȳ over the nodes of each symbol, (S, M)."""
+        return self.inside[:, 1:] / np.where(self.count > 0, self.count, 1.0)[:, None]
+
+    def means_of(self, a: int, *children: int) -> list[FloatArray]:
+        """Take z̄ of the parent of a rule and ȳ of each child, each without padding."""
+        m = self.states
+        return [self.mean_outside[a, : m[a]], *(self.mean_inside[b, : m[b]] for b in children)]
 
     @staticmethod
     def of_trees(
@@ -345,6 +361,46 @@ def _smooth_matrix(matrix: FloatArray, symbol_means: list[FloatArray], smoothing
     return np.asarray(trust * matrix[1:, 1:] + n * (1 - trust) * backed_off)
 
 
+def _smoothed(moments: Moments, smoothing: float | None) -> RuleTable:
+    """Compute the smoothed sums of z, of z ⊗ y and of z ⊗ x ⊗ y over the nodes of each rule, without ones."""
+    rules = moments.rules
+    width = moments.mean_outside.shape[1]
+    unary = [
+        _smooth_matrix(matrix, [moments.mean_outside[a], moments.mean_inside[b]], smoothing)
+        for matrix, (a, b) in zip(moments.unary, rules.unary.tolist(), strict=True)
+    ]
+    binary = (
+        _smooth_tensor(tensor, moments.means_of(*rule), smoothing)
+        for tensor, rule in zip(moments.binary, rules.binary.tolist(), strict=True)
+    )
+    matrices = np.array(unary).reshape(-1, width, width)
+    return RuleTable(rules, moments.states, moments.root[:, 1:], moments.leaf[:, 1:], matrices, Tensors.of(binary))
+
+
+def _with_priors(sums: RuleTable, moments: Moments, priors: Priors) -> RuleTable:
+    """Add leaves, roots and rules to smoothed sums; a rule of the prior has the mean vectors of its symbols."""
+    rules = sums.rules
+    root = sums.root + priors.fragments * moments.inside[:, 1:] / moments.count.sum()
+    leaf_rules, leaf = (rules.leaf, sums.leaf) if priors.leaves is None else priors.leaves(moments.leaves())
+    sums = replace(sums, rules=replace(rules, leaf=leaf_rules), root=root, leaf=leaf)
+    if (prior := priors.rules) is None:
+        return sums
+    a, b = prior.rules.unary.T
+    binary = (
+        _rank_one(n, moments.means_of(*rule))
+        for n, rule in zip(prior.binary.data.tolist(), prior.rules.binary.tolist(), strict=True)
+    )
+    further = replace(
+        sums,
+        rules=prior.rules,
+        root=np.zeros_like(root),
+        leaf=np.zeros((0, root.shape[1])),
+        unary=prior.unary * moments.mean_outside[a, :, None] * moments.mean_inside[b, None, :],
+        binary=Tensors.of(binary),
+    )
+    return sums.merge(further)
+
+
 def operators_from_moments(
     moments: Moments, smoothing: float | None = None, priors: Priors | None = None
 ) -> ObservableOperators:
@@ -366,49 +422,10 @@ def operators_from_moments(
            [0.5 ]]))
     """
     priors = priors or Priors()
-    rules = moments.rules
-    seen = np.where(moments.count > 0, moments.count, 1.0)
-    outside = moments.outside[:, 1:] / seen[:, None]
-    inside = moments.inside[:, 1:] / seen[:, None]
-    size = moments.states.tolist()
-
-    def means(a: int, *children: int) -> list[FloatArray]:
-        """Take z̄ of the parent and ȳ of each child, each without padding."""
-        return [outside[a, : size[a]], *(inside[b, : size[b]] for b in children)]
-
-    leaf_rules, leaf = (rules.leaf, moments.leaf[:, 1:]) if priors.leaves is None else priors.leaves(moments.leaves())
-    unary = [
-        _smooth_matrix(matrix, [outside[a], inside[b]], smoothing)
-        for matrix, (a, b) in zip(moments.unary, rules.unary.tolist(), strict=True)
-    ]
-    width = outside.shape[1]
-    roots = moments.root[:, 1:] + priors.fragments * moments.inside[:, 1:] / moments.count.sum()
-    table = Counts(
-        Rules(leaf_rules, rules.unary, rules.binary),
-        moments.states,
-        roots / (moments.n_trees + priors.fragments),
-        leaf,
-        np.array(unary).reshape(-1, width, width),
-        Tensors.of(
-            _smooth_tensor(tensor, means(*rule), smoothing)
-            for tensor, rule in zip(moments.binary, rules.binary.tolist(), strict=True)
-        ),
-    )
-    counted = seen
+    sums = _with_priors(_smoothed(moments, smoothing), moments, priors)
+    nodes = np.where(moments.count > 0, moments.count, 1.0)
     if priors.rules is not None:
-        # Add every rule with the pseudo-count of the prior, and with the mean vectors of its symbols.
-        prior = priors.rules
-        table = table + replace(
-            table,
-            rules=prior.rules,
-            root=np.zeros_like(table.root),
-            leaf=np.zeros((0, width)),
-            unary=prior.unary * outside[prior.rules.unary[:, 0], :, None] * inside[prior.rules.unary[:, 1], None, :],
-            binary=Tensors.of(
-                _rank_one(n, means(*rule))
-                for n, rule in zip(prior.binary.data.tolist(), prior.rules.binary.tolist(), strict=True)
-            ),
-        )
-        counted = seen + prior.sums()[:, 0]
-    table = table.scale(np.broadcast_to(1.0 / counted[:, None], table.root.shape))
-    return ObservableOperators(table.rules, table.states, table.root, table.leaf, table.unary, table.binary)
+        nodes += priors.rules.sums()[:, 0]
+    table = sums.scale(np.broadcast_to(1.0 / nodes[:, None], sums.root.shape))
+    root = table.root / (moments.n_trees + priors.fragments)
+    return ObservableOperators(table.rules, table.states, root, table.leaf, table.unary, table.binary)

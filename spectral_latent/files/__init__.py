@@ -15,7 +15,7 @@ from spectral_latent.files.codec import (
     read,
     write,
 )
-from spectral_latent.files.operators import CompactOperators, StoredOperators, round_operators
+from spectral_latent.files.operators import CompactOperators, round_operators
 from spectral_latent.files.storage import (
     MAX_BYTES,
     ModelFileError,
@@ -41,7 +41,6 @@ __all__ = [
     "Shares",
     "Sorted",
     "StoredModel",
-    "StoredOperators",
     "Text",
     "load_model",
     "open_model",

@@ -37,7 +37,7 @@ from spectral_latent.files.codec import Axes, Index, Shares, Sorted, array_fault
 from spectral_latent.operators import ObservableOperators, Tensors, row_sums
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
-__all__ = ["CompactOperators", "StoredOperators", "divide_groups", "round_digits", "round_groups", "round_operators"]
+__all__ = ["CompactOperators", "divide_groups", "round_digits", "round_groups", "round_operators"]
 
 _DIGITS = 24  # binary digits of a factor
 _COMPACT = (7, 6)  # binary digits of a factor and of a share in a compact model
@@ -252,8 +252,8 @@ def _check_sums(sums: FloatArray, states: IntArray) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class StoredOperators:
-    """The arrays of operators in a file.
+class _Arrays:
+    """The arrays of compact operators in a file.
 
     The parts of tensors are divided into factors and shares, like the vectors of leaf rules.
 
@@ -277,12 +277,12 @@ class StoredOperators:
     singular_values: Annotated[FloatArray, Axes("S", "K"), AtLeast(0.0)] | None = None
 
     @staticmethod
-    def of(operators: ObservableOperators | CompactOperators) -> StoredOperators:
+    def of(operators: ObservableOperators | CompactOperators) -> _Arrays:
         """Divide the numbers of operators into factors and shares."""
         compact = operators if isinstance(operators, CompactOperators) else CompactOperators.of(operators)
         rest, rules = compact.rest, compact.rules
         is_state = _are_states(compact.vector, rules.leaf[:, 0], rest.states, rest.root.shape[1])
-        return StoredOperators(
+        return _Arrays(
             rest.probabilities,
             rest.states,
             rest.root,
@@ -357,5 +357,5 @@ class StoredOperators:
         return self.compact().operators
 
 
-register(CompactOperators, StoredOperators, StoredOperators.of, StoredOperators.compact)
-register(ObservableOperators, StoredOperators, StoredOperators.of, StoredOperators.operators)
+register(CompactOperators, _Arrays, _Arrays.of, _Arrays.compact)
+register(ObservableOperators, _Arrays, _Arrays.of, _Arrays.operators)
