@@ -25,7 +25,7 @@ import scipy
 from spectral_latent.estimation import LeafMoments
 from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.spelling import DEPTH
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, matches, ranges
+from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, matches
 
 __all__ = ["count_emissions", "smooth_emissions"]
 
@@ -120,74 +120,46 @@ def _posteriors(rare: _Emissions, chains: IntArray, options: LexiconOptions) -> 
 def _share(emissions: _Emissions, moments: LeafMoments, tag_of_symbol: IntArray, options: LexiconOptions) -> _Emissions:
     """Mix each symbol's emissions with C p(x | f) z̄_a, and keep the pairs that are likely enough.
 
-    Every symbol could be paired with every word of its tag, but only the pairs that are kept are listed.  For each
-    word, the number that a symbol adds is proportional to n(a) / (n(a) + C).  Therefore the symbols of a tag are sorted
-    by this share, and the first symbols are kept.
-
+    emissions: in order of symbol and terminal.
     tag_of_symbol: (S,) the number of the tag of each symbol.
     """
-    strength = options.tag_strength
     count, means = _leaf_means(moments)
-    weight = np.divide(count, count + strength, out=np.zeros_like(count), where=count > 0)
-    pooled = emissions._replace(symbol=tag_of_symbol[emissions.symbol], vectors=emissions.vectors[:, -1:]).merge()
+    weight = np.divide(count, count + options.tag_strength, out=np.zeros_like(count), where=count > 0)
+    tag = tag_of_symbol[emissions.symbol]
+    pooled = emissions._replace(symbol=tag, vectors=emissions.vectors[:, -1:]).merge()
     # The number C p(x | f) that each pair of a tag f and a word x lends to every symbol with this tag.
-    lent = strength * pooled.tokens / np.bincount(pooled.symbol, pooled.tokens)[pooled.symbol]
-    # Sort the symbols by tag, and the largest shares first within a tag.
-    symbols = np.unique(emissions.symbol)
-    symbols = symbols[np.lexsort((-weight[symbols], tag_of_symbol[symbols]))]
-    first, end = (np.searchsorted(tag_of_symbol[symbols], pooled.symbol, side) for side in ("left", "right"))
-    # Compute the counts of the pairs that were seen, and the count of the best pair of each word.
-    place = Rules.find(
-        np.stack([pooled.symbol, pooled.terminal], axis=1),
-        np.stack([tag_of_symbol[emissions.symbol], emissions.terminal], 1),
-    )
-    own_lent = lent[place]
-    own_tokens = (emissions.tokens + own_lent) * weight[emissions.symbol]
+    lent = options.tag_strength * pooled.tokens / np.bincount(pooled.symbol, pooled.tokens)[pooled.symbol]
+    pairs = np.stack([emissions.symbol, emissions.terminal], axis=1)
+    place = Rules.find(np.stack([pooled.symbol, pooled.terminal], axis=1), np.stack([tag, emissions.terminal], axis=1))
+    # A pair is kept if its count is large enough, or the largest of its word.
+    tokens = (emissions.tokens + lent[place]) * weight[emissions.symbol]
+    largest = np.zeros(len(pooled.symbol) and int(tag.max()) + 1)
+    np.maximum.at(largest, tag, weight[emissions.symbol])
     most = np.zeros(int(pooled.terminal.max(initial=-1)) + 1)
-    np.maximum.at(most, emissions.terminal, own_tokens)
-    np.maximum.at(most, pooled.terminal, lent * weight[symbols[first]])
-    least = np.minimum(options.min_expected, most)
-    # For each tag and word, count the symbols with a large enough share, except for rounding.
-    asked = least[pooled.terminal]
-    wanted = np.divide(asked, lent, out=np.where(asked > 0, np.inf, 0.0), where=lent > 0) * (1.0 - 1e-9)
-    size = _count_at_least(weight[symbols], first, end, wanted)
-    at, row = ranges(first, first + size)
-    pairs = np.stack([symbols[at], pooled.terminal[row]], axis=1)
-    keep = lent[row] * weight[pairs[:, 0]] >= least[pairs[:, 1]]
-    own_pairs = np.stack([emissions.symbol, emissions.terminal], axis=1)
-    keep &= Rules.find(own_pairs, pairs) < 0
-    is_seen = Rules.find(moments.rules, own_pairs) >= 0  # trees with these pairs must keep a derivation
-    kept = np.flatnonzero(is_seen | (own_tokens >= least[emissions.terminal]))
-    symbol = np.concatenate([emissions.symbol[kept], pairs[keep, 0]])
-    terminal = np.concatenate([emissions.terminal[kept], pairs[keep, 1]])
-    amount = np.concatenate([own_lent[kept], lent[row[keep]]])
-    order = np.lexsort((terminal, symbol))
-    symbol = symbol[order]
+    np.maximum.at(most, emissions.terminal, tokens)
+    np.maximum.at(most, pooled.terminal, lent * largest[pooled.symbol])
+    least = np.minimum(options.min_expected, most)[pooled.terminal]
+    is_kept = tokens >= least[place]
+    is_kept |= Rules.find(moments.rules, pairs) >= 0  # trees with these pairs must keep a derivation
+    # Each symbol may have all words of its tag, so that only those of one symbol are listed at a time.
+    rows: list[tuple[IntArray, IntArray, IntArray]] = [(np.zeros(0, dtype=np.int64),) * 3]
+    for a in np.unique(emissions.symbol).tolist():
+        first, end = np.searchsorted(pooled.symbol, tag_of_symbol[a] + np.arange(2))
+        own = np.arange(*np.searchsorted(emissions.symbol, [a, a + 1]))
+        source = np.full(end - first, -1)
+        source[place[own] - first] = own
+        keep = lent[first:end] * weight[a] >= least[first:end]
+        keep[place[own] - first] = is_kept[own]
+        at = np.flatnonzero(keep)
+        rows.append((np.full(len(at), a), first + at, source[at]))
+    symbol, row, source = map(np.concatenate, zip(*rows, strict=True))
     # Add the smoothing and the emissions that were seen; in place, because there are many vectors.
     vectors = np.concatenate([means, np.ones((len(means), 1))], axis=1)[symbol]
-    vectors *= amount[order, None]
-    seen = order < len(kept)
-    vectors[seen] += emissions.vectors[kept[order[seen]]]
+    vectors *= lent[row, None]
+    seen = source >= 0
+    vectors[seen] += emissions.vectors[source[seen]]
     vectors *= weight[symbol, None]
-    return _Emissions(symbol, terminal[order], vectors)
-
-
-def _count_at_least(falling: FloatArray, first: IntArray, end: IntArray, bound: FloatArray) -> IntArray:
-    """Count the numbers in each of n parts of a column that are at least a bound; within a part the numbers fall.
-
-    first, end: (n,) part i is falling[first[i]:end[i]].
-    bound: (n,) the bound of each part.
-    """
-    low = first.copy()
-    high = end.copy()
-    while (low < high).any():
-        # Bisect all parts at once.
-        middle = (low + high) // 2
-        is_open = low < high
-        enough = is_open & (falling[np.minimum(middle, len(falling) - 1)] >= bound)
-        low = np.where(enough, middle + 1, low)
-        high = np.where(is_open & ~enough, middle, high)
-    return low - first
+    return _Emissions(symbol, pooled.terminal[row], vectors)
 
 
 def _spell(lent: _Emissions, lexicon: Lexicon, tag_of_symbol: IntArray) -> _Emissions:
