@@ -40,6 +40,7 @@ from spectral_latent.inference import (
     outside,
     total_weight,
 )
+from spectral_latent.inference.sums import sums_of_rules
 from spectral_latent.model.latent_tree import WeighedForest
 from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators, Tensors
@@ -137,18 +138,6 @@ def _posteriors(
     return options.with_signs(mu, sign[sentence]), sign != 0
 
 
-def _sums_of_rules(operators: ObservableOperators, whole: FloatArray) -> FloatArray:
-    """Sum the weights of the binary rules of every symbol, (S, M), over all trees below them: 1 for most phrases.
-
-    whole: (S, M) the sum of each symbol's inside vectors.
-    """
-    m = operators.states
-    sums = np.zeros_like(operators.root)
-    for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
-        sums[a, : m[a]] += tensor.apply_left(whole[b, : m[b]]) @ whole[c, : m[c]]
-    return sums
-
-
 def add_rows(grammar: LatentGrammar[Any, Any, Any, Any, Any], is_bar: BoolArray, rows: float) -> ObservableOperators:
     """Add the symbol of rows and its rules to the latent operators of a grammar, without leaf rules.
 
@@ -168,7 +157,7 @@ def add_rows(grammar: LatentGrammar[Any, Any, Any, Any, Any], is_bar: BoolArray,
     alone = np.divide(operators.root, weight, out=np.zeros_like(operators.root), where=weight > 0.0)
     share = np.where(is_bar, 0.0, grammar.prior)
     drawn = alone * (share / share.sum() / 2.0)[:, None]
-    replaced = _sums_of_rules(operators, whole) * (2.0 * rows / (1.0 - rows))
+    replaced = sums_of_rules(operators, whole) * (2.0 * rows / (1.0 - rows))
     children = np.flatnonzero(drawn.any(axis=1))
     phrases = np.flatnonzero(~is_bar & replaced.any(axis=1))
     # These rules come after all others in lexicographic order, because the symbol of rows has the largest number.

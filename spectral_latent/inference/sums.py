@@ -33,6 +33,7 @@ The sum of the inside vectors of all trees below a symbol is 1 in every state, i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -45,13 +46,23 @@ from spectral_latent.inference._kernels import Workspace, block_of, multiply, mu
 from spectral_latent.operators import ObservableOperators, PackedOperators, Tensors, row_sums
 from spectral_latent.trees import FloatArray, IntArray
 
-__all__ = ["LeftCorners", "collapse", "factorise", "mean_children", "mean_inside_vectors", "mean_node_counts"]
+__all__ = [
+    "LeftCorners",
+    "collapse",
+    "factorise",
+    "mean_children",
+    "mean_inside_vectors",
+    "mean_node_counts",
+    "sums_of_rules",
+    "until_still",
+]
 
 _INFINITE = "the grammar's trees are infinite on average"
 _ROUNDING = 1e-12  # the largest rounding error of a count of zero, as a share of the largest count
 _STEPS = 100  # the largest number of steps of Newton's method, which needs about ten
 _PRECISE = 1e-14  # the largest change in the last step
-_ROUNDS = 20  # iterations of the equation
+_ROUNDS = 40  # the largest number of rounds, after which errors of spectral estimates may still move the sums
+_STILL = 1e-12  # the largest change in the last round
 
 
 def mean_children(
@@ -90,6 +101,14 @@ def factorise(equations: scipy.sparse.csc_array) -> scipy.sparse.linalg.SuperLU:
         raise ValueError(_INFINITE) from None
 
 
+def _are_finite(equations: scipy.sparse.linalg.SuperLU) -> bool:
+    """Tell whether trees are finite on average, given the factors of I - B or of its transpose.
+
+    A matrix B without negative numbers has a spectral radius below 1 exactly if (I - B) x = 1 has a solution x >= 1.
+    """
+    return bool(equations.solve(np.ones(equations.shape[0])).min(initial=1.0) >= 1.0 - _ROUNDING)
+
+
 def _only_children(operators: ObservableOperators) -> scipy.sparse.coo_array:
     """Compute the mean numbers of children by unary rules, (S·M, S·M)."""
     n = operators.root.size
@@ -124,12 +143,12 @@ def mean_node_counts(operators: ObservableOperators) -> FloatArray:
     seen = root > 0
     while not np.array_equal(grown := seen | (to_child @ seen > 0), seen):
         seen = grown
-    # Solve counts = π + counts · B.  If trees are infinite on average, there is no solution without negative numbers.
+    # Solve counts = π + counts · B.
     counts = np.zeros(len(root))
-    equations = scipy.sparse.csc_array(scipy.sparse.eye_array(seen.sum()) - to_child[seen][:, seen])
-    counts[seen] = factorise(equations).solve(root[seen])
-    if not counts.min() >= -_ROUNDING * counts.max():
+    equations = factorise(scipy.sparse.csc_array(scipy.sparse.eye_array(seen.sum()) - to_child[seen][:, seen]))
+    if not _are_finite(equations):
         raise ValueError(_INFINITE)
+    counts[seen] = equations.solve(root[seen])
     return np.maximum(counts, 0.0).reshape(operators.root.shape)
 
 
@@ -265,13 +284,12 @@ class LeftCorners:
 def _finite(operators: ObservableOperators, leaf_total: FloatArray) -> FloatArray:
     """Find Z, the least solution of Z(a, h) = leaf_total(a, h) + Σ t(a → b c) Z(b) Z(c), by Newton's method."""
     unit = scipy.sparse.eye_array(leaf_total.size, format="csc")
-    # Most grammars have Z = 1, or 0 without rules.  A solution is the least one if its mean trees are finite: a
-    # matrix B without negative numbers has a spectral radius below 1 exactly if (I - B) x = 1 has a solution x >= 1.
+    # Most grammars have Z = 1, or 0 without rules.  A solution is the least one if its trees are finite on average.
     to_left, to_right = mean_children(operators, np.ones_like(leaf_total))
     total = ((leaf_total.ravel() > 0.0) | (to_left.sum(axis=1) > 0.0)).astype(np.float64)
     is_solution = np.abs(leaf_total.ravel() + to_left @ total - total).max(initial=0.0) < _ROUNDING
     with suppress(ValueError):
-        if is_solution and factorise(unit - to_left - to_right).solve(np.ones_like(total)).min() >= 1.0 - _ROUNDING:
+        if is_solution and _are_finite(factorise(unit - to_left - to_right)):
             return total.reshape(leaf_total.shape)
 
     total = np.zeros(leaf_total.size)
@@ -342,10 +360,36 @@ def _add_right_children(
                 out[c, k] += of_node[a] * total[1 if terms else 0, k]
 
 
+def sums_of_rules(operators: ObservableOperators, below: FloatArray) -> FloatArray:
+    """Sum the rules with children of every symbol over all trees below them, (S, M).
+
+    below: (S, M) the sum of the inside vectors of all trees below each symbol.
+    """
+    m = operators.states.tolist()
+    sums = np.zeros_like(operators.root)
+    for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
+        sums[a, : m[a]] += tensor.apply_left(below[b, : m[b]]) @ below[c, : m[c]]
+    for matrix, (a, b) in zip(operators.unary, operators.rules.unary.tolist(), strict=True):
+        sums[a] += matrix @ below[b]
+    return sums
+
+
+def until_still(following: Callable[[FloatArray], FloatArray], sums: FloatArray) -> FloatArray:
+    """Compute sums (..., S, M) from those before until none changes by more than 1e-12, in at most 40 rounds.
+
+    Errors of spectral estimates may keep sums moving; these are taken as the last round leaves them.
+    """
+    for _ in range(_ROUNDS):
+        before, sums = sums, following(sums)
+        if np.abs(sums - before).max(initial=0.0) < _STILL:
+            break
+    return sums
+
+
 def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperators) -> FloatArray:
     """Compute ζ (S, M) of a latent grammar; zero for a symbol with c¹ · ζ ≤ 0.
 
-    The equation is iterated, from the sums of the leaves' vectors.
+    The equation is iterated from the sums of the leaves' vectors; see `until_still`.
 
     operators: latent operators of S symbols with up to M states.
     coarse: operators over the same rules with one state a symbol; their root weights are p(a).
@@ -358,8 +402,7 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
     >>> mean_inside_vectors(operators, operators)
     array([[1.]])
     """
-    leaves = np.zeros_like(operators.root)
-    np.add.at(leaves, operators.rules.leaf[:, 0], operators.leaf)
+    leaves = row_sums(operators.rules.leaf[:, 0], operators.leaf, operators.n_symbols)
 
     def scale(vectors: FloatArray) -> FloatArray:
         """Scale the vectors (S, M) of symbols a to c¹_a · ζ_a = the coarse root weight of a."""
@@ -368,14 +411,4 @@ def mean_inside_vectors(operators: ObservableOperators, coarse: ObservableOperat
         rows: FloatArray = vectors * scale[:, None]
         return rows
 
-    m = operators.states.tolist()
-    binary = list(zip(operators.binary, operators.rules.binary.tolist(), strict=True))
-    means = scale(leaves)
-    for _ in range(_ROUNDS):
-        sums = leaves.copy()
-        for tensor, (a, b, c) in binary:
-            sums[a, : m[a]] += tensor.apply_left(means[b, : m[b]]) @ means[c, : m[c]]
-        for matrix, (a, b) in zip(operators.unary, operators.rules.unary, strict=True):
-            sums[a] += matrix @ means[b]
-        means = scale(sums)
-    return means
+    return until_still(lambda means: scale(leaves + sums_of_rules(operators, means)), scale(leaves))

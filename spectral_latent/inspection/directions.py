@@ -30,14 +30,12 @@ from typing import NamedTuple
 import numpy as np
 
 from spectral_latent.inference import mean_node_counts
+from spectral_latent.inference.sums import sums_of_rules, until_still
 from spectral_latent.inspection.named import LEAST, TOP, NamedOperators, places_of, rows_by_symbol
-from spectral_latent.operators import ObservableOperators
+from spectral_latent.operators import ObservableOperators, row_sums
 from spectral_latent.trees import FloatArray
 
 __all__ = ["Direction", "describe_directions"]
-
-_ROUNDS = 40
-_PRECISION = 1e-12  # the rounds end when v and w change by less
 
 
 class Direction(NamedTuple):
@@ -61,62 +59,42 @@ class Direction(NamedTuple):
     places: list[tuple[str, float]]
 
 
-class _VectorSums(NamedTuple):
-    """The sums of inside vectors below, and of outside vectors above, the nodes of each symbol, (S, M) each."""
-
-    below: FloatArray
-    above: FloatArray
-
-    @property
-    def nodes(self) -> FloatArray:
-        """The expected number of nodes of each symbol, (S,)."""
-        return np.asarray((self.below * self.above).sum(axis=1))
-
-
-def _next(operators: ObservableOperators, leaves: FloatArray, sums: _VectorSums) -> _VectorSums:
-    """Apply the recursions for v and w once.
-
-    leaves: (S, M) the sum of the leaf operators of each symbol.
-    sums: v and w before this round.
-    """
+def _above(operators: ObservableOperators, below: FloatArray, above: FloatArray) -> FloatArray:
+    """Compute w (S, M) of the next round from v and w."""
     m = operators.states
-    below = leaves.copy()
-    above = operators.root.copy()
+    following = operators.root.copy()
     for tensor, (a, b, c) in zip(operators.binary, operators.rules.binary.tolist(), strict=True):
         # The matrices lead from the parent to one child, with all trees below the other child.
-        to_left = tensor.apply_right(sums.below[c, : m[c]])
-        to_right = tensor.apply_left(sums.below[b, : m[b]])
-        below[a, : m[a]] += to_left @ sums.below[b, : m[b]]
-        above[b, : m[b]] += sums.above[a, : m[a]] @ to_left
-        above[c, : m[c]] += sums.above[a, : m[a]] @ to_right
+        following[b, : m[b]] += above[a, : m[a]] @ tensor.apply_right(below[c, : m[c]])
+        following[c, : m[c]] += above[a, : m[a]] @ tensor.apply_left(below[b, : m[b]])
     for matrix, (a, b) in zip(operators.unary, operators.rules.unary.tolist(), strict=True):
-        below[a] += matrix @ sums.below[b]
-        above[b] += sums.above[a] @ matrix
-    return _VectorSums(below, above)
+        following[b] += above[a] @ matrix
+    return following
 
 
-def _sums(named: NamedOperators) -> _VectorSums:
-    """Solve the recursions for v and w.  Raises ValueError if they diverge."""
+def _sums(named: NamedOperators) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Solve the recursions for v and w, (S, M) each, and compute n, (S,).  Raises ValueError if they diverge."""
     operators = named.operators
     nodes = None if named.coarse is None else mean_node_counts(named.coarse)[:, 0]
-    leaves = np.zeros_like(operators.root)
-    np.add.at(leaves, operators.rules.leaf[:, 0], operators.leaf)
+    leaves = row_sums(operators.rules.leaf[:, 0], operators.leaf, operators.n_symbols)
+
+    def following(sums: FloatArray) -> FloatArray:
+        """Compute v and w of the next round, (2, S, M)."""
+        sums = np.stack([leaves + sums_of_rules(operators, sums[0]), _above(operators, *sums)])
+        if nodes is None:
+            return sums
+        # The same factor for v and w makes v · w the numbers of nodes of the coarse grammar.
+        found = sums.prod(axis=0).sum(axis=1)
+        return np.asarray(sums * np.sqrt(np.divide(nodes, found, np.zeros_like(nodes), where=found > 0))[:, None])
+
     # Symbols without leaves or roots begin with the first direction, which is common to their nodes.
     first = np.eye(1, operators.root.shape[1])
-    sums = _VectorSums(*(np.where(rows.any(axis=1, keepdims=True), rows, first) for rows in (leaves, operators.root)))
-    for _ in range(_ROUNDS):
-        new = _next(operators, leaves, sums)
-        if nodes is not None:
-            # The same factor for v and w makes v · w the numbers of nodes of the coarse grammar.
-            factor = np.sqrt(np.divide(nodes, new.nodes, out=np.zeros_like(nodes), where=new.nodes > 0))[:, None]
-            new = _VectorSums(new.below * factor, new.above * factor)
-        change = max(float(np.abs(after - before).max()) for after, before in zip(new, sums, strict=True))
-        sums = new
-        if change < _PRECISION:
-            break
-    if not np.isfinite(sums.nodes).all():
+    start = np.stack([leaves, operators.root])
+    below, above = until_still(following, np.where(start.any(axis=2, keepdims=True), start, first))
+    found: FloatArray = (below * above).sum(axis=1)
+    if not np.isfinite(found).all():
         raise ValueError("the operators have no expected numbers of nodes; train the model on more trees")
-    return sums
+    return below, above, found
 
 
 def _loadings(names: Sequence[str], joint: FloatArray, p: FloatArray, most: int) -> list[list[tuple[str, float]]]:
@@ -159,19 +137,19 @@ def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Dire
     operators = named.operators
     if operators.probabilities:
         raise ValueError("the model has states and no directions; `describe_states` describes them")
-    sums = _sums(named)
-    places = places_of(named, sums.below)
+    below, above, nodes = _sums(named)
+    places = places_of(named, below)
     by_leaf = rows_by_symbol(operators.rules.leaf)
     by_binary = rows_by_symbol(operators.rules.binary)
     by_unary = rows_by_symbol(operators.rules.unary)
     sigma = operators.singular_values
-    for a in np.argsort(-sums.nodes, kind="stable").tolist():
+    for a in np.argsort(-nodes, kind="stable").tolist():
         m = int(operators.states[a])
-        nodes = float(sums.nodes[a])
-        if nodes <= 0.0:
+        n_nodes = float(nodes[a])
+        if n_nodes <= 0.0:
             continue
-        above = sums.above[a, :m] / nodes  # E[y | a]
-        below = sums.below[a, :m]  # E[z | a]
+        mean_y = above[a, :m] / n_nodes
+        mean_z = below[a, :m]
 
         # E[1(x) z | a] of each word
         leaf = by_leaf.get(a, [])
@@ -183,28 +161,28 @@ def describe_directions(named: NamedOperators, n: int = 8) -> Iterator[list[Dire
         applied = []
         for r in by_binary.get(a, []):
             rule = operators.rules.binary[r].tolist()
-            left, right = (sums.below[child, : operators.states[child]] for child in rule[1:])
+            left, right = (below[child, : operators.states[child]] for child in rule[1:])
             rules.append(named.rule(rule))
             applied.append(operators.binary[r].apply_right(right) @ left)
         for r in by_unary.get(a, []):
             rule = operators.rules.unary[r].tolist()
             rules.append(named.rule(rule))
-            applied.append(operators.unary[r, :m] @ sums.below[rule[1]])
+            applied.append(operators.unary[r, :m] @ below[rule[1]])
         of_rules = np.reshape(applied, (-1, m))
 
         # E[1(x) y | a] of each place, and of the top of the tree
-        from_parents = [sums.above[place.parent, : len(place.factors)] @ place.factors for place in places.get(a, [])]
-        of_places = np.array([*from_parents, operators.root[a, :m]]) / nodes
+        from_parents = [above[place.parent, : len(place.factors)] @ place.factors for place in places.get(a, [])]
+        of_places = np.array([*from_parents, operators.root[a, :m]]) / n_nodes
         scale = np.ones(m) if sigma is None else sigma[a, :m]
         scaled = np.divide(of_places, scale, out=np.zeros_like(of_places), where=scale > 0.0)
 
         lists = zip(
-            _loadings(words, of_words, of_words @ above, n),
-            _loadings(rules, of_rules, of_rules @ above, n),
-            _loadings([*(place.name for place in places.get(a, [])), TOP], scaled, of_places @ below, n),
+            _loadings(words, of_words, of_words @ mean_y, n),
+            _loadings(rules, of_rules, of_rules @ mean_y, n),
+            _loadings([*(place.name for place in places.get(a, [])), TOP], scaled, of_places @ mean_z, n),
             strict=True,
         )
         yield [
-            Direction(named.symbols[a], h, nodes, None if sigma is None else float(sigma[a, h]), *of_direction)
+            Direction(named.symbols[a], h, n_nodes, None if sigma is None else float(sigma[a, h]), *of_direction)
             for h, of_direction in enumerate(lists)
         ]

@@ -7,7 +7,7 @@ import pytest
 
 from spectral_latent.estimation import relative_frequencies
 from spectral_latent.inference import collapse, mean_node_counts, sample_trees
-from spectral_latent.operators import Counts, ObservableOperators, Tensor
+from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
 from spectral_latent.trees import Rules
 
 RULES = Rules(
@@ -55,3 +55,26 @@ def test_what_has_no_mean_node_counts() -> None:
         mean_node_counts(replace(grammar(), root=np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])))
     with pytest.raises(ValueError, match="basis"):
         mean_node_counts(replace(grammar(), probabilities=False))
+
+
+@pytest.mark.parametrize("share", [1.0, 1e-3, 1e-14])
+@pytest.mark.parametrize("branching", [0.5, 0.7, 1.0])
+def test_trees_that_are_infinite_on_average_are_refused_however_rare(share: float, branching: float) -> None:
+    """S → a or, with a small share, X; X → X X with a probability of at least 1/2, or else X → a."""
+    rules = Rules(np.array([[0, 0], [1, 0]]), np.array([[0, 1]]), np.array([[1, 1, 1]]))
+
+    def rare(branching: float) -> ObservableOperators:
+        return ObservableOperators(
+            rules,
+            states=np.array([1, 1]),
+            root=np.array([[1.0], [0.0]]),
+            leaf=np.array([[1.0 - share], [1.0 - branching]]),
+            unary=np.array([[[share]]]),
+            binary=Tensors.scalars(np.array([branching])),
+            probabilities=True,
+        )
+
+    with pytest.raises(ValueError, match="infinite"):
+        mean_node_counts(rare(branching))
+    # below the limit, X has 1 / (1 - 2 q) nodes
+    assert mean_node_counts(rare(0.4)) == pytest.approx(np.array([[1.0], [share * 5.0]]))
