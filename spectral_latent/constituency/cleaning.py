@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import is_
 from typing import Any
 
 from spectral_latent._options import checked
-from spectral_latent.constituency.tree import Phrase, inner_first
+from spectral_latent.constituency.tree import Phrase
 from spectral_latent.estimation import EstimationError
 
 __all__ = [
@@ -216,11 +216,11 @@ def function_label(label: str) -> str:
 
 
 def _rebuilt(phrase: Phrase, children: list[Phrase | str], function_labels: bool, changes: Changes) -> Phrase:
-    """Make a phrase of the label of a phrase and of its cleaned children."""
+    """Make a phrase of the label of a phrase and of its cleaned children, or return it if they are its own."""
     counts = changes.counts
     only = children[0]
     if isinstance(only, str):
-        return Phrase(phrase.label, tuple(children))
+        return _with_children(phrase, phrase.label, children)
     base = base_label(phrase.label)
     label = function_label(phrase.label) if function_labels else base
     if len(children) == 1 and base in TOPS:
@@ -232,7 +232,14 @@ def _rebuilt(phrase: Phrase, children: list[Phrase | str], function_labels: bool
         # X over X becomes one X, with the function labels of the upper X if it has any.
         counts["phrases over a phrase of their own label removed"] += 1
         return only if label == base else Phrase(label, only.children)
-    return Phrase(label or "TOP", tuple(children))
+    return _with_children(phrase, label or "TOP", children)
+
+
+def _with_children(phrase: Phrase, label: str, children: list[Phrase | str]) -> Phrase:
+    """Make a phrase of a label and of children, or return the given one if it has just these."""
+    if label == phrase.label and len(children) == len(phrase.children) and all(map(is_, children, phrase.children)):
+        return phrase
+    return Phrase(label, tuple(children))
 
 
 def clean(phrase: Phrase, *, function_labels: bool = False, changes: Changes | None = None) -> Phrase | None:
@@ -278,34 +285,35 @@ def without_empty(phrase: Phrase, changes: Changes | None = None) -> Phrase | No
     <Phrase: (S-1 (VP (VB go)))>
     """
     own = changes or Changes()
-
-    def rebuilt(phrase: Phrase, children: list[Phrase | str]) -> Phrase | None:
-        """Return the phrase itself if it has kept its children."""
-        if len(children) == len(phrase.children) and all(map(operator.is_, children, phrase.children)):
-            return phrase
-        return Phrase(phrase.label, tuple(children))
-
-    return _rebuild([phrase], rebuilt, own)[0]
+    return _rebuild([phrase], lambda phrase, children: _with_children(phrase, phrase.label, children), own)[0]
 
 
 def _rebuild(
     phrases: Sequence[Phrase], rebuilt: Callable[[Phrase, list[Phrase | str]], Phrase | None], changes: Changes
 ) -> list[Phrase | None]:
     """Rebuild phrases from those below them, without empty elements and without phrases that lose all words."""
-    made: dict[int, Phrase | None] = {}  # the new phrase of each phrase, by its `id`
-    for phrase in inner_first(phrases):
-        children: list[Phrase | str] = []
-        for child in phrase.children:
-            if isinstance(child, str):
-                if phrase.label == EMPTY_TAG:
-                    changes.remove(child)
-                else:
-                    children.append(child)
-            elif (kept := made[id(child)]) is not None:
-                children.append(kept)
-        if not children and isinstance(phrase.children[0], Phrase):
-            changes.counts["phrases without words removed"] += 1
-        made[id(phrase)] = rebuilt(phrase, children) if children else None
+    made: dict[int, Phrase | None] = {}  # the new phrase of each phrase that is no tag with its word, by its `id`
+    for top in phrases:
+        above = [] if id(top) in made else [top]
+        for phrase in above:
+            for child in phrase.children:
+                if isinstance(child, Phrase) and id(child) not in made and not child.is_preterminal():
+                    above.append(child)
+        for phrase in reversed(above):
+            label, parts = phrase
+            children: list[Phrase | str] = []
+            for part in parts:
+                if isinstance(part, str) or part.is_preterminal():
+                    tag, word = (label, part) if isinstance(part, str) else (part.label, str(part.children[0]))
+                    if tag != EMPTY_TAG:
+                        children.append(part)
+                    else:
+                        changes.remove(word)
+                elif (new := made[id(part)]) is not None:
+                    children.append(new)
+            if not children and isinstance(parts[0], Phrase):
+                changes.counts["phrases without words removed"] += 1
+            made[id(phrase)] = rebuilt(phrase, children) if children else None
     return [made[id(phrase)] for phrase in phrases]
 
 

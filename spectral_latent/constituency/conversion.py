@@ -17,7 +17,8 @@ module adds the two templates that use heads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple
@@ -28,7 +29,7 @@ from spectral_latent._options import AtLeast, Options
 from spectral_latent.constituency.cleaning import base_label
 from spectral_latent.constituency.tree import Phrase
 from spectral_latent.estimation import FeatureColumns, inside_templates, outside_templates
-from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, TreeBuilder, Vocabulary
+from spectral_latent.trees import BoolArray, IntArray, SkeletalTrees, Vocabulary
 
 __all__ = [
     "Binarisation",
@@ -171,10 +172,11 @@ class Binarisation(Options):
         return 0 if self.outward_from == "first" else len(children) - 1
 
 
-class _Merge(NamedTuple):
-    """A step of binarisation, which joins the last two finished subtrees under a symbol."""
+class _Step(NamedTuple):
+    """A node of an s-tree: a leaf, or one that joins the two finished subtrees before it."""
 
     symbol: PhraseSymbol
+    is_leaf: bool
     head_is_right: bool
 
 
@@ -190,9 +192,7 @@ class PhraseTrees(NamedTuple):
 
 
 @lru_cache(1 << 14)
-def _merges(
-    binarisation: Binarisation, symbol: PhraseSymbol, labels: tuple[str, ...]
-) -> tuple[int, tuple[_Merge, ...]]:
+def _merges(binarisation: Binarisation, symbol: PhraseSymbol, labels: tuple[str, ...]) -> tuple[int, tuple[_Step, ...]]:
     """Find the child from which binarisation starts, and the steps that join the other children to it.
 
     Heads, bars and memories do not depend on function labels.
@@ -205,50 +205,75 @@ def _merges(
     for step, at in enumerate(order, start=1):
         memory = tuple(labels[sibling] for sibling in order[max(step - binarisation.siblings, 0) : step])
         bar = symbol if step == len(order) else PhraseSymbol((label,), True, memory)
-        merges.append(_Merge(bar, head_is_right=at < centre))
+        merges.append(_Step(bar, is_leaf=False, head_is_right=at < centre))
     return centre, tuple(merges)
 
 
-def _expand(
-    phrase: Phrase, parents: tuple[str, ...], binarisation: Binarisation
-) -> list[tuple[Phrase, tuple[str, ...]] | _Merge] | tuple[PhraseSymbol, str]:
-    """Divide a phrase: a symbol over a word, or children and merges in post-order."""
-    chain = [phrase.label]
-    while len(phrase.children) == 1 and isinstance(phrase.children[0], Phrase):
-        phrase = phrase.children[0]
-        chain.append(phrase.label)
-    symbol = PhraseSymbol(tuple(chain), memory=parents)
-    first = phrase.children[0]
-    if isinstance(first, str) and len(phrase.children) == 1:
-        return symbol, first
-    children = [child for child in phrase.children if isinstance(child, Phrase)]
-    if len(children) < len(phrase.children):
-        raise ValueError(f"a phrase {phrase.label} holds several words, or words beside phrases; give each word a tag")
-    centre, merges = _merges(binarisation, symbol, tuple([child.label for child in children]))
-    below = tuple(map(base_label, (chain[-1], *parents)[: binarisation.parents]))
-    steps: list[tuple[Phrase, tuple[str, ...]] | _Merge] = [(child, below) for child in children[: centre + 1]]
-    for child, merge in zip(children[centre + 1 :], merges, strict=False):
-        steps += [(child, below), merge]
-    return [*steps, *merges[len(children) - centre - 1 :]]
+class _Steps:
+    """The numbers of the steps that phrases take; equal phrases take equal steps, which are found once."""
+
+    def __init__(self, binarisation: Binarisation) -> None:
+        self.steps = Vocabulary[_Step]()
+        self._binarisation = binarisation
+        self._leaves: dict[tuple[tuple[str, ...], tuple[str, ...]], int] = {}
+        self._phrases: dict[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], _Plan] = {}
+
+    def leaf(self, chain: tuple[str, ...], parents: tuple[str, ...]) -> int:
+        """Find the step of a word below a chain of labels."""
+        step = self._leaves.get((chain, parents))
+        if step is None:
+            step = self.steps.add(_Step(PhraseSymbol(chain, memory=parents), is_leaf=True, head_is_right=False))
+            self._leaves[chain, parents] = step
+        return step
+
+    def phrase(self, chain: tuple[str, ...], parents: tuple[str, ...], labels: tuple[str, ...]) -> _Plan:
+        """Find the steps of a phrase over children with these labels, below a chain of labels."""
+        plan = self._phrases.get((chain, parents, labels))
+        if plan is None:
+            centre, merges = _merges(self._binarisation, PhraseSymbol(chain, memory=parents), labels)
+            numbers = [self.steps.add(merge) for merge in merges]
+            below = tuple(map(base_label, (chain[-1], *parents)[: self._binarisation.parents]))
+            n_right = len(labels) - centre - 1
+            plan = _Plan(centre + 1, numbers[:n_right], numbers[n_right:], below)
+            self._phrases[chain, parents, labels] = plan
+        return plan
 
 
-def _append(builder: TreeBuilder[PhraseSymbol, str, bool], phrase: Phrase, binarisation: Binarisation) -> None:
-    """Append the s-tree of a phrase, nodes in post-order; the note on a node is whether its head is on the right."""
-    finished: list[int] = []  # nodes without a parent yet
-    tasks: list[tuple[Phrase, tuple[str, ...]] | _Merge] = [(phrase, ("",) * min(binarisation.parents, 1))]
+class _Plan(NamedTuple):
+    """The conversion of a phrase: its first children, each other child with a merge, and the remaining merges."""
+
+    n_first: int
+    right: list[int]  # the merge after each child that is not among the first ones
+    left: list[int]  # the merges after all children
+    below: tuple[str, ...]  # the memory of the children
+
+
+def _steps_of(phrase: Phrase, found: _Steps, parents: tuple[str, ...], words: list[str]) -> Iterator[int]:
+    """Convert a phrase to steps in post-order, and append its words."""
+    tasks: list[tuple[Phrase, tuple[str, ...]] | int] = [(phrase, parents)]
     while tasks:
         task = tasks.pop()
-        if isinstance(task, _Merge):
-            right = finished.pop()
-            left = finished.pop()
-            finished.append(builder.add(task.symbol, left, right, note=task.head_is_right))
+        if isinstance(task, int):
+            yield task
             continue
-        steps = _expand(*task, binarisation)
-        if isinstance(steps, tuple):
-            finished.append(builder.add(steps[0], -1, -1, steps[1], note=False))
-        else:
-            tasks.extend(reversed(steps))
-    builder.root.append(finished.pop())
+        (label, children), parents = task
+        chain: tuple[str, ...] = (label,)
+        while len(children) == 1 and isinstance(only := children[0], Phrase):
+            label, children = only
+            chain += (label,)
+        if len(children) == 1:
+            words.append(str(children[0]))
+            yield found.leaf(chain, parents)
+            continue
+        phrases = [child for child in children if isinstance(child, Phrase)]
+        if len(phrases) < len(children):
+            raise ValueError(f"a phrase {label} holds several words, or words beside phrases; give each word a tag")
+        n_first, right, left, below = found.phrase(chain, parents, tuple([child.label for child in phrases]))
+        # The last task comes first.
+        tasks += reversed(left)
+        for child, merge in zip(reversed(phrases[n_first:]), reversed(right), strict=True):
+            tasks += (merge, (child, below))
+        tasks += [(child, below) for child in phrases[n_first - 1 :: -1]]
 
 
 def convert_trees(
@@ -268,11 +293,37 @@ def convert_trees(
     >>> [symbol.chain for symbol in symbols], list(words)
     ([('NP', 'NNS'), ('VP', 'VBP'), ('S',)], ['dogs', 'bark'])
     """
-    builder = TreeBuilder[PhraseSymbol, str, bool](symbols, terminals)
+    found = _Steps(binarisation)
+    numbers, ends, words = array("q"), array("q"), list[str]()
     for phrase in phrases:
-        _append(builder, phrase, binarisation)
-    trees, notes = builder.trees()
-    return PhraseTrees(trees, np.array(notes, dtype=np.bool_))
+        numbers.extend(_steps_of(phrase, found, ("",) * min(binarisation.parents, 1), words))
+        ends.append(len(numbers))
+    step = np.array(numbers, dtype=np.int64)
+    steps = found.steps.names
+    # Number symbols and words in the order of their first places.
+    kinds, first = np.unique(step, return_index=True)
+    number = np.zeros(len(steps), dtype=np.int64)
+    for kind in kinds[np.argsort(first)].tolist():
+        number[kind] = symbols.add(steps[kind].symbol)
+    leaf = np.array([made.is_leaf for made in steps], dtype=np.bool_)[step]
+    is_right = np.array([made.head_is_right for made in steps], dtype=np.bool_)[step]
+    terminal = np.full(len(step), -1, dtype=np.int64)
+    terminal[leaf] = [terminals.add(word) for word in words]
+    left, right = _children(leaf)
+    trees = SkeletalTrees(number[step], left, right, terminal, np.array(ends, dtype=np.int64) - 1)
+    return PhraseTrees(trees, is_right)
+
+
+def _children(is_leaf: BoolArray) -> tuple[IntArray, IntArray]:
+    """Find the left and the right child of each node of binary trees in post-order, (N,); -1 at a leaf."""
+    # A node follows its right child.  As many subtrees are complete after it as after its left child, and more in
+    # between.
+    complete = np.cumsum(np.where(is_leaf, 1, -1))
+    order = np.argsort(complete, kind="stable")
+    before = np.empty_like(order)
+    before[order] = np.append(-1, order[:-1])
+    node = np.arange(len(is_leaf))
+    return np.where(is_leaf, -1, before), np.where(is_leaf, -1, node - 1)
 
 
 def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], words: Iterable[str]) -> Phrase:

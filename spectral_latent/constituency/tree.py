@@ -100,14 +100,28 @@ class Phrase(NamedTuple):
 
     def words(self) -> Iterator[str]:
         """Walk over the words, left to right."""
-        return (node for node in self.nodes() if isinstance(node, str))
+        stack: list[Phrase | str] = [self]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, str):
+                yield node
+            else:
+                stack += reversed(node.children)
 
     def check_names(self) -> None:
         """Raise ValueError for a word or a label that no file can hold; only the root over phrases may lack a label."""
-        nodes = list(self.nodes())
-        check_words([node for node in nodes if isinstance(node, str)])
-        labels = {node.label for node in nodes[1:] if isinstance(node, Phrase)}
-        check_labels(labels | ({self.label} if self.label or self.is_preterminal() else set()), in_brackets=True)
+        words: list[str] = []
+        labels = {self.label} if self.label or self.is_preterminal() else set()
+        stack = [*self.children]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Phrase):
+                labels.add(node.label)
+                stack += node.children
+            else:
+                words.append(node)
+        check_words(words[::-1])
+        check_labels(labels, in_brackets=True)
 
     def bracketed(self) -> str:
         """Write the phrase in Penn Treebank brackets, on one line.

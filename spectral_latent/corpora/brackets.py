@@ -18,6 +18,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from sys import intern  # one string per distinct label and word
 from types import MappingProxyType
@@ -274,6 +275,12 @@ def _balanced(text: str, places: Sequence[int], end: int) -> float:
     return sum(text.count("(", *piece) == text.count(")", *piece) for piece in pieces) / max(len(pieces), 1)
 
 
+@lru_cache(1 << 15)
+def _leaf(tag: str, word: str) -> Phrase:
+    """Make a tag with its word; equal ones are one object, because most leaves of a treebank occur many times."""
+    return Phrase(intern(tag), (intern(word),))
+
+
 def _trees_of(text: str, start: int, end: int) -> Iterator[tuple[Phrase, int]]:
     """Read the trees of a part of a text, with the index where each begins; raise _Fault where one cannot be read."""
     labels: list[str] = []  # the labels of the open constituents, the outermost first
@@ -285,7 +292,7 @@ def _trees_of(text: str, start: int, end: int) -> Iterator[tuple[Phrase, int]]:
         if not labels:
             begin = token.start()
         if kind == _TAGGED:
-            phrase = Phrase(intern(token[1]), (intern(token[2]),))
+            phrase = _leaf(token[1], token[2])
         elif kind == _OPEN:
             labels.append(intern(token[3]))
             families.append([])
