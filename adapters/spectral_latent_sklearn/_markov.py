@@ -36,13 +36,11 @@ from spectral_latent._threads import on_one_thread
 from spectral_latent.anchors import AnchorHMM, AnchorOptions
 from spectral_latent.estimation import EM, EstimatorOptions
 from spectral_latent.estimation.starts import STARTS, climb_together, n_near
-from spectral_latent.inference import tree_weights
 from spectral_latent.sequence import Alphabet, HiddenMarkov, HMMOptions, LatentHMM, Sequences
-from spectral_latent.sequence.baum_welch import supported_states
-from spectral_latent.sequence.decoding import state_marginals
+from spectral_latent.sequence.baum_welch import state_posteriors, supported_states
 from spectral_latent.sequence.gaussian import GaussianLearner, GaussianMarkov, gaussian_moments
 from spectral_latent.sequence.hidden_markov import draw_states
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
 from spectral_latent_sklearn._checks import (
     allowed_states,
     categories_in,
@@ -127,9 +125,8 @@ class MarkovEstimator(BaseEstimator):
         states: (N,) or (N, m) what is known of the states; see this module.
         """
         model, sequences, lacking = self._read(X, lengths, states)
-        operators = model.operators()
-        forest = Forest.of_trees(sequences.trees(n_tags=1), operators.rules)
-        return np.asarray(tree_weights(operators, forest).log + np.add.reduceat(lacking, sequences.start[:-1]))
+        log = state_posteriors(sequences, model)[1]
+        return np.asarray(log + np.add.reduceat(lacking, sequences.start[:-1]))
 
     def aic(self, X: ArrayLike, lengths: ArrayLike | None = None) -> float:
         """Compute Akaike's information criterion, 2 k - 2 `score`, for k free parameters; lower is better.
@@ -173,7 +170,7 @@ class MarkovEstimator(BaseEstimator):
         states: (N,) or (N, m) what is known of the states; see this module.
         """
         model, sequences, _ = self._read(X, lengths, states)
-        return state_marginals(sequences, model.operators())
+        return state_posteriors(sequences, model)[0]
 
     def decode(
         self, X: ArrayLike, lengths: ArrayLike | None = None, states: ArrayLike | None = None

@@ -18,12 +18,10 @@ import numpy as np
 from benchmarks.papers.brown import find_brown_clusters
 from spectral_latent.anchors import WordTypes
 from spectral_latent.estimation import EM, EstimationError
-from spectral_latent.inference import tree_weights
-from spectral_latent.sequence.baum_welch import baum_welch
+from spectral_latent.sequence.baum_welch import baum_welch, state_posteriors
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import batches, state_marginals
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.trees import Forest, IntArray
+from spectral_latent.trees import IntArray
 
 __all__ = ["decode_states", "score_per_word", "train_baum_welch", "train_cluster_hmm"]
 
@@ -74,9 +72,7 @@ def decode_states(model: HiddenMarkov, sequences: Sequences) -> IntArray:
     >>> decode_states(sure, Sequences.of([[0, 0, 0], [0]]))
     array([0, 1, 0, 0])
     """
-    operators = model.operators()
-    states = [state_marginals(Sequences.of(batch), operators).argmax(axis=1) for batch in batches(sequences.rows)]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *states])
+    return np.asarray(state_posteriors(sequences, model)[0].argmax(axis=1))
 
 
 def score_per_word(model: HiddenMarkov, sequences: Sequences) -> float:
@@ -86,12 +82,4 @@ def score_per_word(model: HiddenMarkov, sequences: Sequences) -> float:
     >>> round(score_per_word(coin, Sequences.of([[0, 1], [1]])), 4)  # log 1/4
     -1.3863
     """
-    operators = model.operators()
-    total = 0.0
-    for batch in batches(np.split(sequences.terminal, sequences.start[1:-1])):
-        trees = Sequences.of(batch).trees(n_tags=1)
-        weight = tree_weights(operators, Forest.of_trees(trees, operators.rules))
-        if (weight.sign <= 0).any():
-            return -np.inf
-        total += float(weight.log.sum())
-    return total / len(sequences.terminal)
+    return float(state_posteriors(sequences, model)[1].sum()) / len(sequences.terminal)

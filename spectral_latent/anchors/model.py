@@ -33,15 +33,14 @@ from spectral_latent.anchors.training import (
 )
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Axes, Distinct, Index, OneLine, Shares, StoredModel, Text, plain
-from spectral_latent.inference import tree_weights
 from spectral_latent.model import check_labels, check_sentences, check_words
-from spectral_latent.operators import ObservableOperators
 from spectral_latent.plotting import needs_matplotlib
+from spectral_latent.sequence.baum_welch import state_posteriors
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import WordTagger, state_marginals
+from spectral_latent.sequence.decoding import WordTagger
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import FloatArray, Forest, IntArray, Vocabulary
+from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
 __all__ = [
     "AnchorHMM",
@@ -210,15 +209,11 @@ class AnchorHMM(WordTagger, StoredModel):
         return find_mixtures(points, self.anchor_points, self.options.sharpness)
 
     @cached_property
-    def _operators(self) -> ObservableOperators:
-        return self.hidden.operators()
-
-    @cached_property
     def _types(self) -> Vocabulary[str]:
         return Vocabulary(self.words)
 
-    def _encode(self, sentences: Iterable[Sequence[str]]) -> tuple[Sequences, ObservableOperators]:
-        """Number the words of sentences, and make operators with only the leaf rules of these words.
+    def _encode(self, sentences: Iterable[Sequence[str]]) -> tuple[Sequences, HiddenMarkov]:
+        """Number the words of sentences, and make a model with the emissions of these words alone.
 
         An unseen word has the probability of a word that was seen once.
         """
@@ -231,15 +226,14 @@ class AnchorHMM(WordTagger, StoredModel):
             return known if known >= 0 else n + unseen.add(word)
 
         sequences = Sequences.of([terminal(word) for word in words] for words in sentences)
-        # Take the model's leaf rules of these words, and add leaf rules for the unseen words.
+        # Take the emissions of these words, and add those of the unseen words.
         distinct, word = np.unique(sequences.terminal, return_inverse=True)
-        emission = self._operators.leaf[distinct[distinct < n]]
+        emission = self.hidden.emission[:, distinct[distinct < n]]
         if len(unseen):
             # o(x | h) = p(h | x) p(x) / p(h) with p(x) = 1 / N.
             state_tokens = self.tokens * np.maximum(self.state_prior, np.finfo(float).tiny)
-            emission = np.concatenate([emission, self.mixtures(unseen.names) / state_tokens])
-        rules = np.stack([np.zeros(len(distinct), dtype=np.int64), np.arange(len(distinct))], axis=1)
-        return replace(sequences, terminal=word), self._operators.with_leaf_rules(rules, emission)
+            emission = np.concatenate([emission, (self.mixtures(unseen.names) / state_tokens).T], axis=1)
+        return replace(sequences, terminal=word), replace(self.hidden, emission=emission)
 
     @property
     def tags(self) -> Sequence[Hashable]:  # type: ignore[override]
@@ -247,7 +241,7 @@ class AnchorHMM(WordTagger, StoredModel):
         return range(self.n_states) if self.labels is None else self.labels
 
     def _posteriors(self, sequences: Sequence[Sequence[str]]) -> FloatArray:
-        return state_marginals(*self._encode(sequences))
+        return state_posteriors(*self._encode(sequences))[0]
 
     def log_probabilities(self, sentences: Iterable[Sequence[str]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of sentences; -inf for an impossible sentence.
@@ -258,8 +252,7 @@ class AnchorHMM(WordTagger, StoredModel):
 
         sentences: the words of each sentence.
         """
-        sequences, operators = self._encode(check_sentences(sentences))
-        return tree_weights(operators, Forest.of_trees(sequences.trees(n_tags=1), operators.rules)).log
+        return state_posteriors(*self._encode(check_sentences(sentences)))[1]
 
     @cached_property
     def tokenisation(self) -> Tokenisation:

@@ -1,4 +1,6 @@
-"""Train hidden Markov models without tags by Baum-Welch, an EM algorithm (Baum et al. 1970; Rabiner 1989, III.C).
+"""Compute the posteriors of the states of chains, and train hidden Markov models by Baum-Welch, an EM algorithm.
+
+The papers are Baum et al. (1970) and Rabiner (1989, III.C).
 
 | here | shape | meaning |
 | --- | --- | --- |
@@ -38,7 +40,15 @@ from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["ChainCounts", "ChainLearner", "OpenPositions", "baum_welch", "expectation", "supported_states"]
+__all__ = [
+    "ChainCounts",
+    "ChainLearner",
+    "OpenPositions",
+    "baum_welch",
+    "expectation",
+    "state_posteriors",
+    "supported_states",
+]
 
 _PAIRS = 45  # pairs of states that are tried as one: all pairs of ten states
 _POSITIONS = 1 << 13  # the number of positions, about, whose vectors are computed at a time
@@ -254,16 +264,35 @@ def _expected_of_shard(sequences: Sequences, model: HiddenMarkov, positions: Ope
     return counts if positions is None else replace(counts, emitted=positions.fold(counts.emitted))
 
 
+class _Passed(NamedTuple):
+    """The vectors α, `ahead` and β (N, m) of N positions, with α·β (N,), and the log-probabilities of T sequences.
+
+    log: (T,) the log-probability of each sequence; -inf for an impossible one, whose vectors mean nothing.
+    """
+
+    forward: FloatArray
+    ahead: FloatArray
+    behind: FloatArray
+    total: FloatArray
+    log: FloatArray
+
+    @staticmethod
+    def of(sequences: Sequences, model: _Parameters) -> _Passed:
+        """Pass through sequences whose vectors fit in memory together."""
+        forward, ahead, behind = np.empty((3, len(sequences.terminal), len(model.initial)))
+        log = np.empty(sequences.n_sequences)
+        _pass_through(model, sequences.terminal, sequences.start, forward, ahead, behind, log)
+        total = np.einsum("nh,nh->n", forward, behind)
+        is_possible = np.isfinite(log) & (np.minimum.reduceat(total, sequences.start[:-1]) >= TINY)
+        return _Passed(forward, ahead, behind, total, np.where(is_possible, log, -np.inf))
+
+
 def _expected_of_part(sequences: Sequences, model: _Parameters) -> ChainCounts | int:
     """Compute the expected counts of sequences of N positions together, or the number of an impossible sequence."""
     n = len(sequences.terminal)
-    forward, ahead, behind = np.empty((3, n, len(model.initial)))
-    log = np.empty(sequences.n_sequences)
-    _pass_through(model, sequences.terminal, sequences.start, forward, ahead, behind, log)
-    total = np.einsum("nh,nh->n", forward, behind)
-    is_possible = np.isfinite(log) & (np.minimum.reduceat(total, sequences.start[:-1]) >= TINY)
-    if not is_possible.all():
-        return int(np.argmin(is_possible))
+    forward, ahead, behind, total, log = _Passed.of(sequences, model)
+    if np.isneginf(log).any():
+        return int(np.argmin(log))
     forward *= (sequences.weight[sequences.sequence] / total)[:, None]
     # All terms of a pair of states have a factor of `step`.
     before = np.flatnonzero(~sequences.is_last)
@@ -275,6 +304,31 @@ def _expected_of_part(sequences: Sequences, model: _Parameters) -> ChainCounts |
     first, last = sequences.start[:-1], sequences.start[1:] - 1
     begins, ends = posterior[first].sum(axis=0), posterior[last].sum(axis=0)
     return ChainCounts(begins, ends, pairs, of_terminal @ posterior, float(sequences.weight @ log), len(log))
+
+
+def state_posteriors(
+    sequences: Sequences, model: HiddenMarkov, positions: OpenPositions | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Compute p(h | sequence) (N, m) at every position, and the log-probabilities (T,) of the sequences.
+
+    The posteriors of a sequence with probability zero are uniform, and its logarithm is -inf.
+
+    positions: what is known of positions whose terminals are no observations; None if there are none.
+    """
+    parameters = _Parameters.of(model, positions)
+    check_range("observations", sequences.terminal, 0, len(parameters.emission))
+    posteriors = np.empty((len(sequences.terminal), model.n_states))
+    logs = [np.empty(0)]
+    first = 0
+    for part in sequences.parts(_POSITIONS):
+        forward, _, behind, total, log = _Passed.of(part, parameters)
+        is_possible = np.isfinite(log)[part.sequence]
+        found = posteriors[first : first + len(forward)]
+        found[:] = 1.0 / model.n_states
+        np.divide(forward * behind, total[:, None], out=found, where=is_possible[:, None])
+        logs.append(log)
+        first += len(forward)
+    return posteriors, np.concatenate(logs)
 
 
 def expectation(

@@ -46,7 +46,6 @@ __all__ = [
     "in_batches",
     "likely_rules",
     "n_best_tags",
-    "state_marginals",
 ]
 
 _BATCH = 4096  # the number of positions whose forests are built together
@@ -74,18 +73,6 @@ def in_batches(rows: Sequence[_Row], find: Callable[[list[_Row]], Iterable[_T]])
     """Apply a function to rows batch by batch, and return a list of results for each row."""
     results = chain.from_iterable(map(find, batches(rows)))
     return [list(islice(results, len(row))) for row in rows]
-
-
-def state_marginals(sequences: Sequences, operators: ObservableOperators) -> FloatArray:
-    """Compute p(h | sequence) (N, m) at every position; uniform if the sequence has probability zero."""
-    builder = TrellisBuilder(operators.rules, n_tags=1)
-    trellis = builder.build(sequences.start, builder.candidates(sequences.terminal))
-    inside_vectors = inside(operators, trellis.forest)
-    outside_vectors = outside(operators, trellis.forest, inside_vectors)
-    product = inside_vectors.vectors[trellis.spine] * outside_vectors.vectors[trellis.spine]
-    total = product.sum(axis=1, keepdims=True)
-    uniform = np.full_like(product, 1.0 / product.shape[1])
-    return np.asarray(np.divide(product, total, out=uniform, where=total > 0))
 
 
 def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float) -> BoolArray:

@@ -24,11 +24,16 @@ from spectral_latent._options import AtLeast, AtMost
 from spectral_latent.estimation.clustering import state_counts
 from spectral_latent.estimation.starts import beyond
 from spectral_latent.files import Axes, Shares
+from spectral_latent.inference import n_best_derivations
 from spectral_latent.operators import Counts, ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules
+from spectral_latent.sequence.forests import TrellisBuilder
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules
 
 __all__ = ["HiddenMarkov", "draw_states", "position_counts", "untagged_rules"]
+
+_IMPOSSIBLE = -1e300  # the logarithm of zero, which leaves sums of logarithms finite
+_EDGES = 1 << 20  # the number of edges, about, of trellises that are in memory together
 
 
 def untagged_rules(n_symbols: int) -> Rules:
@@ -66,6 +71,22 @@ def draw_states(initial: FloatArray, transition: FloatArray, n: int, rng: np.ran
     for i in range(1, n):
         state[i] = rng.choice(len(initial), p=transition[state[i - 1]])
     return state
+
+
+def _log_weights(operators: ObservableOperators, forest: Forest) -> FloatArray:
+    """List the logarithm (E,) of each edge's weight, times that of its root, under operators of one state a symbol."""
+    has_left, has_right = forest.left >= 0, forest.right >= 0
+    weight = np.empty(forest.n_edges)
+    for which, numbers in (
+        (~has_left, operators.leaf[:, 0]),
+        (has_left & ~has_right, operators.unary[:, 0, 0]),
+        (has_right, operators.binary.data),
+    ):
+        weight[which] = numbers[forest.rule[which]]
+    at_root = np.ones(forest.n_items)
+    at_root[forest.root] = operators.root[forest.symbol[forest.root], 0]
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(weight), _IMPOSSIBLE) + np.maximum(np.log(at_root), _IMPOSSIBLE)[forest.item]
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +192,9 @@ class HiddenMarkov:
         return HiddenMarkov(initial, transition, stop, emission)
 
     def likeliest_states(self, sequences: Sequences) -> tuple[IntArray, float]:
-        """Find the likeliest states (N,) of sequences by Viterbi's algorithm, and log p(states, sequences).
+        """Find the likeliest states (N,) of sequences (Viterbi), and log p(states, sequences).
+
+        Of an impossible sequence, these are states with the fewest steps that are impossible.
 
         sequences: the sequences, with N positions in all.
 
@@ -180,26 +203,17 @@ class HiddenMarkov:
         >>> states, round(log, 3)
         (array([0, 1, 0, 1]), -4.37)
         """
-        with np.errstate(divide="ignore"):  # log 0 is -inf
-            initial, stop, emission = map(np.log, (self.initial, self.stop, self.emission))
-            step = np.log((1.0 - self.stop)[:, None] * self.transition)
+        operators = self.with_states_as_tags()
+        builder = TrellisBuilder(operators.rules, self.n_states)
+        states = [np.zeros(0, dtype=np.int64)]
         total = 0.0
-        states: list[int] = []
-        for row in sequences.rows:
-            # best[h]: the likeliest way to reach state h; back: the state before each state on its likeliest way.
-            best = initial + emission[:, row[0]]
-            back = []
-            for x in row[1:].tolist():
-                reached = best[:, None] + step
-                back.append(reached.argmax(axis=0))
-                best = reached.max(axis=0) + emission[:, x]
-            state = int((best + stop).argmax())
-            total += float(best[state] + stop[state])
-            path = [state]
-            for before in reversed(back):
-                path.append(int(before[path[-1]]))
-            states += reversed(path)
-        return np.array(states), total
+        for part in sequences.parts(_EDGES // self.n_states**2 + 1):
+            forest = builder.build(part.start, builder.candidates(part.terminal)).forest
+            best = n_best_derivations(forest, _log_weights(operators, forest), 1)
+            edges, _ = best.edges  # in post-order, the emission of a position comes before those of the positions after
+            states.append(operators.rules.leaf[forest.rule[edges[forest.left[edges] < 0]], 0])
+            total += float(best.score.sum())
+        return np.concatenate(states), total if total > 0.5 * _IMPOSSIBLE else -np.inf
 
     @staticmethod
     def of_operators(operators: ObservableOperators) -> HiddenMarkov:

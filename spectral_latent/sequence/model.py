@@ -21,6 +21,7 @@ from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.model import LatentTreeModel, Parse, Parses, Partial, check_words
 from spectral_latent.model.batches import map_batches
 from spectral_latent.model.parts import jackknife
+from spectral_latent.sequence.baum_welch import OpenPositions, state_posteriors
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, check_sequence, is_open, pairs_of
 from spectral_latent.sequence.decoding import (
     SENTENCES,
@@ -30,7 +31,6 @@ from spectral_latent.sequence.decoding import (
     WordTagger,
     likely_rules,
     n_best_tags,
-    state_marginals,
 )
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -575,7 +575,8 @@ class StateTagger(TaggingModel, ShortRepr):
 
     def _posteriors(self, sequences: Sequence[Sequence[Hashable]]) -> FloatArray:
         terminals = Sequences.of(map(self.model.observations.terminals_of, sequences))
-        return state_marginals(terminals, self.model.grammar.open)
+        missing = OpenPositions(np.array([-1]), np.ones((1, len(self.tags)), dtype=np.bool_))
+        return state_posteriors(terminals, self.model.hidden, missing)[0]
 
     def joint_log_probabilities(self, sequences: Iterable[Iterable[tuple[Hashable, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of observations with states; -inf for unknown tags.

@@ -15,9 +15,10 @@ from spectral_latent.estimation.em import run_em
 from spectral_latent.inference import edge_marginals, expected_counts, inside, marginals, outside, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence import HiddenMarkov, Sequences, baum_welch
+from spectral_latent.sequence.baum_welch import OpenPositions, state_posteriors
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.trees import Forest, SkeletalTrees
-from tests.sequence.hmms import by_the_book, draw_strings, forward_backward, random_hmm
+from tests.sequence.hmms import by_the_book, draw_strings, forward_backward, paths, random_hmm, viterbi
 
 seeds = st.integers(0, 2**32 - 1)
 ARRAYS = ("initial", "transition", "stop", "emission")
@@ -131,6 +132,83 @@ def test_operators_are_those_of_hsu_kakade_and_zhang() -> None:
         np.testing.assert_allclose(operators.binary[0].apply_left(leaf), expected, rtol=1e-15)
         np.testing.assert_allclose(operators.unary[0] @ leaf, model.stop * model.emission[:, x], rtol=1e-15)
     assert operators.binary[0].n_terms == 4 and operators.probabilities
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# States
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_posteriors_of_states_are_those_of_the_book(seed: int) -> None:
+    """Of many sequences of all lengths, more than are in memory together."""
+    rng = np.random.default_rng(seed)
+    model = random_hmm(rng, 4, 5, stop=(1e-3, 0.9))
+    strings = [*draw_strings(model, 300, rng), [0], rng.integers(0, 5, 9_000).tolist(), [1] * 200]
+    gamma, log = state_posteriors(Sequences.of(strings), model)
+    expected = [forward_backward(model, x) for x in strings]
+    np.testing.assert_allclose(gamma, np.concatenate([found.gamma for found in expected]), atol=1e-12)
+    np.testing.assert_allclose(log, [found.log for found in expected], rtol=1e-12, atol=1e-12)
+
+
+def test_an_impossible_sequence_says_nothing_of_its_states() -> None:
+    """Neither a state with the wrong observation, nor an end that cannot be; its neighbours are as they are alone."""
+    model = HiddenMarkov(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([0.0, 0.5]), np.eye(2))
+    gamma, log = state_posteriors(Sequences.of([[0, 1], [1, 0], [0, 1, 0], [0, 1, 0, 1]]), model)
+    half = [[0.5, 0.5]]
+    np.testing.assert_allclose(gamma, np.concatenate([np.eye(2), half * 2, half * 3, np.eye(2), np.eye(2)]))
+    np.testing.assert_allclose(log, [np.log(0.5), -np.inf, -np.inf, np.log(0.25)])
+
+
+def test_a_missing_observation_may_be_any() -> None:
+    """The posterior is the mean of those of all sequences that it may be."""
+    model = random_hmm(np.random.default_rng(0), 3, 4)
+    missing = OpenPositions(np.array([-1]), np.ones((1, 3), dtype=bool))
+    gamma, log = state_posteriors(Sequences.of([[2, 4, 1]]), model, missing)
+    every = [forward_backward(model, [2, x, 1]) for x in range(4)]
+    share = np.exp([found.log - log[0] for found in every])
+    assert share.sum() == pytest.approx(1.0, abs=1e-12)
+    np.testing.assert_allclose(gamma, sum(p * found.gamma for p, found in zip(share, every, strict=True)), atol=1e-12)
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_the_likeliest_states_are_those_of_all_paths(seed: int, strings: list[list[int]], has_zeros: bool) -> None:
+    """States end with very unequal probabilities, so that the last state often decides; some probabilities are zero."""
+    rng = np.random.default_rng(seed)
+    model = random_hmm(rng, 3, 4, stop=(1e-4, 0.999), concentration=0.3)
+    if has_zeros:
+        stop = np.where(rng.random(3) < 0.4, 0.0, model.stop)
+        model = replace(model, stop=stop, emission=model.emission * (rng.random((3, 4)) < 0.7))
+    found, log = model.likeliest_states(Sequences.of(strings))
+    weights = [paths(model, x) for x in strings]
+    most = [max(of_string.values()) for of_string in weights]
+    ends = np.cumsum([len(x) for x in strings])
+    own = [of_string[tuple(h.tolist())] for of_string, h in zip(weights, np.split(found, ends[:-1]), strict=True)]
+    if min(most) > 0.0:
+        np.testing.assert_allclose(own, most, rtol=1e-9)
+        assert log == pytest.approx(np.log(most).sum(), rel=1e-9, abs=1e-9)
+    else:
+        assert log == -np.inf
+        possible = np.array(most) > 0.0
+        np.testing.assert_allclose(np.array(own)[possible], np.array(most)[possible], rtol=1e-9)
+
+
+def test_the_likeliest_states_of_a_long_sequence_are_viterbis() -> None:
+    model = random_hmm(np.random.default_rng(0), 5, 6, stop=(1e-4, 1e-3))
+    strings = [np.random.default_rng(k).integers(0, 6, 60_000 >> 2 * k).tolist() for k in range(3)]
+    sequences = Sequences.of(strings)
+    h, log = model.likeliest_states(sequences)
+    assert log == pytest.approx(sum(viterbi(model, x)[1] for x in strings), rel=1e-12)
+    # Other states may be as likely: the steps of these add up to the same number.
+    step = np.log((1.0 - model.stop)[:, None] * model.transition)
+    goes_on = np.flatnonzero(~sequences.is_last)
+    own = np.log(model.initial[h[sequences.start[:-1]]]).sum() + np.log(model.stop[h[sequences.is_last]]).sum()
+    own += step[h[goes_on], h[goes_on + 1]].sum() + np.log(model.emission[h, sequences.terminal]).sum()
+    assert own == pytest.approx(log, rel=1e-12)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
