@@ -19,13 +19,13 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from spectral_latent.estimation import LeafMoments, Priors, mix_with_mean, relative_frequencies, start_again
+from spectral_latent.estimation import Treebank, mix_with_mean, start_again
 from spectral_latent.files import CompactOperators
-from spectral_latent.grammar.latent_grammar import LatentGrammar, spelling_of
+from spectral_latent.grammar.latent_grammar import LatentGrammar, prepare_grammar, spelling_of
 from spectral_latent.inference import expected_counts
-from spectral_latent.lexicon import Lexicon, WordCounts, count_emissions
+from spectral_latent.lexicon import Lexicon, WordCounts
 from spectral_latent.operators import Counts, ExpectedCounts, ObservableOperators, Tensor, Tensors
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, Vocabulary
+from spectral_latent.trees import Forest, IntArray, Rules, SkeletalTrees, Vocabulary
 
 __all__ = ["GrammarSums"]
 
@@ -98,47 +98,22 @@ class GrammarSums(Generic[Grammar]):
         Raises EstimationError if there are none.
         """
         start = self.start
-        observed = _without_zeros(self._observed)
-        # Number the symbols and words of these trees without gaps.
-        is_used = observed.symbol > 0.0
-        symbol = np.flatnonzero(is_used)
-        terminal = np.unique(observed.rules.leaf[:, 1])
-        rules = _renumbered(
-            observed.rules, np.cumsum(is_used) - 1, np.searchsorted(terminal, observed.rules.leaf[:, 1])
-        )
-        counts = observed.restrict(rules, symbol, terminal)
+        kind = type(start)
+        rules, symbol, terminal = _numbered_anew(self._observed)
+        counts = self._observed.restrict(rules, symbol, terminal)
         expected = self._expected.restrict(rules, symbol, terminal)
         symbols = [self.symbols.names[a] for a in symbol.tolist()]
         words = [self.words.names[x] for x in terminal.tolist()]
-        kind = type(start)
         tags = sorted({*start.tags, *(kind.tag_of(symbols[a]) for a in np.unique(rules.leaf[:, 0]).tolist())})
         spelling = start.lexicon.spelling
         if spelling is not None and tags != start.tags:
             tag_of_symbol = Vocabulary(tags).numbers(map(kind.tag_of, self.symbols))
             spelling = spelling_of(self.words.names, self._seen, tag_of_symbol, len(tags))
         lexicon = Lexicon(words, spelling)
-        tag_of_symbol = Vocabulary(tags).numbers(map(kind.tag_of, symbols))
-        leaf_rules, count = np.empty((0, 2), dtype=np.int64), np.empty(0)
-
-        def smooth(moments: LeafMoments) -> tuple[IntArray, FloatArray]:
-            """Smooth the emissions of words, once for both grammars."""
-            nonlocal leaf_rules, count
-            leaf_rules, total, count = count_emissions(lexicon, start.options.lexicon, moments, tag_of_symbol)
-            return leaf_rules, total
-
-        fragments = start.options.fragments
-        latent = mix_with_mean(expected.counts(), counts, _SHARE, Priors(smooth, fragments))
-        coarse = relative_frequencies(counts, Priors(lambda _: (leaf_rules, count[:, None]), fragments))
-        return kind(
-            start.options,
-            symbols,
-            tags,
-            lexicon,
-            seen=np.ones(len(rules.binary), dtype=np.bool_),
-            prior=counts.symbol / counts.symbol.sum(),
-            coarse=coarse,
-            latent=CompactOperators.apart(ObservableOperators.probabilities_of(latent)),
-        )
+        training = prepare_grammar(kind, symbols, Treebank([], counts), lexicon, tags, start.options)
+        latent = mix_with_mean(expected.counts(), counts, _SHARE, training.treebank.priors)
+        compact = CompactOperators.apart(ObservableOperators.probabilities_of(latent))
+        return replace(training.coarse, latent=compact)
 
 
 def _zeros_of(operators: ObservableOperators) -> ExpectedCounts:
@@ -190,20 +165,15 @@ def _with_rules(table: Table, missing: Sequence[IntArray], n_symbols: int, value
     return table.merge(further)
 
 
-def _without_zeros(counts: Counts) -> Counts:
-    """Leave out the rules whose count is zero."""
-    is_leaf, is_unary = counts.leaf[:, 0] > 0.0, counts.unary[:, 0, 0] > 0.0
-    is_binary: BoolArray = counts.binary.data > 0.0  # one number for each rule, because there is one state
-    return Counts.of_rules(
-        Rules(counts.rules.leaf[is_leaf], counts.rules.unary[is_unary], counts.rules.binary[is_binary]),
-        counts.root[:, 0],
-        counts.leaf[is_leaf, 0],
-        counts.unary[is_unary, 0, 0],
-        counts.binary.data[is_binary],
-    )
+def _numbered_anew(counts: Counts) -> tuple[Rules, IntArray, IntArray]:
+    """Number the symbols and the terminals of all rules that occur without gaps.
 
-
-def _renumbered(rules: Rules, symbol: IntArray, terminal: IntArray) -> Rules:
-    """Give rules the new numbers of symbols (S,), and of the terminal of each leaf rule (R0,)."""
-    leaf = np.stack([symbol[rules.leaf[:, 0]], terminal], axis=1)
-    return Rules(leaf, symbol[rules.unary], symbol[rules.binary])
+    Returns these rules, and the symbols (S,) and the terminals (X,) by their new numbers.
+    """
+    leaf = counts.rules.leaf[counts.leaf[:, 0] > 0.0]
+    unary = counts.rules.unary[counts.unary[:, 0, 0] > 0.0]
+    binary = counts.rules.binary[counts.binary.data > 0.0]  # one number for each rule, because there is one state
+    symbol = np.flatnonzero(counts.symbol > 0.0)
+    terminal, number = np.unique(leaf[:, 1], return_inverse=True)
+    anew = np.cumsum(counts.symbol > 0.0) - 1
+    return Rules(np.stack([anew[leaf[:, 0]], number], axis=1), anew[unary], anew[binary]), symbol, terminal

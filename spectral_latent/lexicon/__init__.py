@@ -2,7 +2,7 @@
 
 from spectral_latent.lexicon.choices import JudgeOptions
 from spectral_latent.lexicon.lexicon import EncodedWords, Lexicon, LexiconOptions, WordEncoder
-from spectral_latent.lexicon.smoothing import count_emissions, smooth_emissions
+from spectral_latent.lexicon.smoothing import smooth_emissions
 from spectral_latent.lexicon.spelling import Signature, SpellingModel, SpellingOptions, WordCounts, signatures
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "SpellingOptions",
     "WordCounts",
     "WordEncoder",
-    "count_emissions",
     "signatures",
     "smooth_emissions",
 ]

@@ -27,7 +27,7 @@ from spectral_latent.lexicon.lexicon import Lexicon, LexiconOptions
 from spectral_latent.lexicon.spelling import DEPTH
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, matches
 
-__all__ = ["count_emissions", "smooth_emissions"]
+__all__ = ["smooth_emissions"]
 
 
 class _Emissions(NamedTuple):
@@ -179,6 +179,8 @@ def smooth_emissions(
 ) -> tuple[IntArray, FloatArray]:
     """Make leaf rules (R, 2) and sums of z (R, M), also for rare and unseen words.
 
+    The counts alone decide which rules there are, so that they are the same for grammars of any numbers of states.
+
     lexicon: the words with their signatures, and perhaps a spelling model.
     options: the strengths of the back-offs.
     moments: the moments of the R0 leaf rules that were seen, and of S symbols.
@@ -192,22 +194,6 @@ def smooth_emissions(
     >>> unseen = lexicon.terminals_of(["bat"])[0]
     >>> total[(rules == [0, unseen]).all(axis=1)] > total[(rules == [1, unseen]).all(axis=1)]
     array([[ True]])
-    """
-    rules, total, _ = count_emissions(lexicon, options, moments, tag_of_symbol)
-    return rules, total
-
-
-def count_emissions(
-    lexicon: Lexicon, options: LexiconOptions, moments: LeafMoments, tag_of_symbol: IntArray
-) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Smooth emissions, and also return the count of each rule, (R,), which is Σ z of a grammar of one state.
-
-    The counts alone decide which rules there are; neither rules nor counts depend on z.
-
-    lexicon: the words with their signatures, and perhaps a spelling model.
-    options: the strengths of the back-offs.
-    moments: the moments of the leaf rules that were seen, and of S symbols.
-    tag_of_symbol: (S,) the number of the tag of each symbol.
     """
     chains = lexicon.signature_chains()
     observed = _observe(moments, options.mean_strength)
@@ -227,4 +213,4 @@ def count_emissions(
         posterior, _spell(posterior.copy_pairs(finest[absent], absent), lexicon, tag_of_symbol)
     )
     mixed = _share(emissions, moments, tag_of_symbol, options)
-    return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1], mixed.tokens
+    return np.stack([mixed.symbol, mixed.terminal], axis=1), mixed.vectors[:, :-1]

@@ -21,6 +21,7 @@ from spectral_latent.constituency import (
     preset,
     suggest_trees,
 )
+from spectral_latent.constituency.conversion import convert_trees
 from spectral_latent.constituency.training import prepare
 from spectral_latent.constituency.tree import list_constituents
 from spectral_latent.corpora import constituency_trees
@@ -104,6 +105,37 @@ def test_the_parser_is_that_of_one_iteration_of_em_from_the_start() -> None:
     coarse = found.coarse.restrict(rules, numbers, words)
     theirs = training.coarse.coarse.restrict(rules, np.arange(len(symbol)), np.arange(len(word)))
     np.testing.assert_allclose(coarse.binary.data, theirs.binary.data, rtol=1e-6)
+
+
+def test_its_sums_are_those_of_training_on_the_same_trees() -> None:
+    """Also with words and tags that the start lacks: counts, shares of symbols, the lexicon and its spelling model."""
+    whole = ConstituencyModel.train(TREES[:30]).members[0]
+    sums = GrammarSums(whole)
+    trees = [*TREES[:30], *TREES[60:75], STRANGE]
+    (training,) = prepare(trees, [whole.options])
+    for first in range(0, len(trees), 7):  # several trees at a time, one of them for a while
+        some = convert_trees(trees[first : first + 7], whole.options.binarisation, sums.symbols, sums.words).trees
+        sums.add(some)
+        sums.add(convert_trees([STRANGE], whole.options.binarisation, sums.symbols, sums.words).trees)
+        sums.add(convert_trees([STRANGE], whole.options.binarisation, sums.symbols, sums.words).trees, -1.0)
+    found = sums.estimate()
+    exact = training.coarse
+    assert set(found.symbols) == set(exact.symbols) and set(found.lexicon.words) == set(exact.lexicon.words)
+    assert found.tags == exact.tags and "UH" in found.tags
+    symbol = Vocabulary(found.symbols).numbers(exact.symbols)
+    np.testing.assert_allclose(found.prior[symbol], exact.prior, rtol=1e-12)
+    assert found.lexicon.spelling is not None and exact.lexicon.spelling is not None
+    words = ["oh", "Oh", "dogs", "quickly", "42"]
+    posterior = found.lexicon.spelling.posterior(words)
+    np.testing.assert_allclose(posterior, exact.lexicon.spelling.posterior(words), atol=2e-3)
+    for name in ("leaf", "unary", "binary"):
+        assert len(getattr(found.coarse.rules, name)) == len(getattr(exact.coarse.rules, name))
+    words_of = Vocabulary(found.lexicon.words).numbers(exact.lexicon.words)
+    coarse = found.coarse.restrict(training.treebank.counts.rules, symbol, words_of)
+    theirs = exact.coarse.restrict(training.treebank.counts.rules, np.arange(len(symbol)), np.arange(len(words_of)))
+    np.testing.assert_allclose(coarse.root, theirs.root, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(coarse.binary.data, theirs.binary.data, rtol=1e-6)
+    np.testing.assert_allclose(coarse.leaf, theirs.leaf, rtol=0.01)  # unseen words depend on the order of features
 
 
 def test_it_learns_about_as_well_as_a_parser_trained_from_the_beginning(require_corpus: Callable[[str], Any]) -> None:
