@@ -1,6 +1,6 @@
 """Read NLTK's corpora by name, and their parts for training, development and test.
 
-NLTK itself is imported only where one of its corpora is read.  The Alpino Treebank of Dutch has dependency
+NLTK itself is imported only for corpora that its readers alone can read.  The Alpino Treebank of Dutch has dependency
 structures in XML, whose constituents may be discontinuous; it is read without NLTK.
 """
 
@@ -20,12 +20,21 @@ from xml.etree import ElementTree
 
 from spectral_latent.constituency.cleaning import EMPTY_TAG, Changes, is_empty, tagged_words, without_empty
 from spectral_latent.constituency.tree import Phrase, inner_first
+from spectral_latent.corpora._nltk_files import Annotation, CorpusFiles
 from spectral_latent.corpora.brackets import LEMMAS, NO_WORDS, SAMPLE, Markup, parse_brackets
 from spectral_latent.corpora.nltk_trees import plain_phrase_from_nltk
 from spectral_latent.corpora.text import CorpusError
 from spectral_latent.estimation import EstimationError
 
-__all__ = ["items_of_corpus", "parse_alpino", "phrases_from_nltk", "phrases_of_file", "tagged_of_file", "words_of_file"]
+__all__ = [
+    "annotation_of",
+    "items_of_corpus",
+    "parse_alpino",
+    "phrases_from_nltk",
+    "phrases_of_file",
+    "tagged_of_file",
+    "words_of_file",
+]
 
 _T = TypeVar("_T")
 _PARTS = ("train", "dev", "test")
@@ -56,7 +65,8 @@ def items_of_corpus(
     corpus, _, part = source.removeprefix("nltk:").partition(":")
     if part not in ("", *_PARTS):
         raise CorpusError(f"{source}: no part {part!r}; give nltk:{corpus}, or one of its parts {', '.join(_PARTS)}")
-    reader = _reader(corpus, method, kind, example)
+    own = CorpusFiles.find(corpus) if method == "parsed_sents" else None
+    reader = own or _reader(corpus, method, kind, example)
     files = sorted(reader.fileids())
     if len(files) == 1:
         return _part(items_of_file(reader, corpus, files[0]), part)
@@ -92,6 +102,25 @@ def _reader(corpus: str, method: str, kind: str, example: str) -> Any:
     return reader
 
 
+def annotation_of(reader: Any) -> Annotation:
+    """Tell what the files of a reader hold."""
+    if isinstance(reader, CorpusFiles):
+        return reader.annotation
+    from nltk.corpus.reader import (
+        AlpinoCorpusReader,
+        BracketParseCorpusReader,
+        CategorizedBracketParseCorpusReader,
+        DependencyCorpusReader,
+    )
+
+    if isinstance(reader, DependencyCorpusReader):
+        return "dependencies"
+    if type(reader) is AlpinoCorpusReader:
+        return "alpino"
+    has_brackets = type(reader) in (BracketParseCorpusReader, CategorizedBracketParseCorpusReader)
+    return "brackets" if has_brackets else "other"
+
+
 # Trees
 
 
@@ -100,6 +129,8 @@ def phrases_of_file(changes: Changes | None, reader: Any, corpus: str, file: str
     changes = Changes() if changes is None else changes
     phrases = _own_phrases(reader, corpus, file, changes)
     if phrases is None:
+        if isinstance(reader, CorpusFiles):
+            reader = _reader(corpus, "parsed_sents", "treebank", "treebank")
         phrases = _phrases_by_nltk(reader, file, _place(corpus, file), changes)
     return filter(None, (without_empty(phrase, changes) for phrase in phrases))
 
@@ -112,16 +143,11 @@ def _own_phrases(reader: Any, corpus: str, file: str, changes: Changes) -> Itera
     `parse_brackets` reads plain brackets.  It is faster than NLTK, and does not cut a tree in two where a line is not
     indented.  NLTK reads other brackets, such as those with comments.
     """
-    from nltk.corpus.reader import (
-        AlpinoCorpusReader,
-        BracketParseCorpusReader,
-        CategorizedBracketParseCorpusReader,
-    )
-
+    annotation = annotation_of(reader)
     where = _place(corpus, file)
-    if type(reader) is AlpinoCorpusReader:
+    if annotation == "alpino":
         return parse_alpino(reader.raw(file), where, changes)
-    if type(reader) in (BracketParseCorpusReader, CategorizedBracketParseCorpusReader):
+    if annotation == "brackets":
         own = Changes()
         text = _one_word_per_tag(reader.raw(file), own)
         with suppress(CorpusError):

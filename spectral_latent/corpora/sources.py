@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from spectral_latent.constituency.cleaning import Changes, without_empty
 from spectral_latent.constituency.tree import Phrase
-from spectral_latent.corpora._nltk import items_of_corpus, phrases_of_file
+from spectral_latent.corpora._nltk import annotation_of, items_of_corpus, phrases_of_file
 from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.conllu import count_no_words
 from spectral_latent.corpora.formats import (
@@ -178,9 +178,7 @@ def _entries_of_file(changes: Changes | None, form: Format | None, path: Path) -
 
 def _entries_of_nltk(changes: Changes | None, reader: Any, corpus: str, file: str) -> Iterator[Entry]:
     """Read the sentences of one file of a corpus of NLTK."""
-    from nltk.corpus.reader import DependencyCorpusReader
-
-    if not isinstance(reader, DependencyCorpusReader):
+    if annotation_of(reader) != "dependencies":
         raise CorpusError(f"nltk:{corpus}: no dependency treebank; give one such as nltk:dependency_treebank")
     return entries_of_text(reader.raw(file), f"nltk:{corpus}, file {file}", changes)
 

@@ -1,6 +1,9 @@
 """Treebanks by name, the readers of NLTK's corpora against NLTK, and small examples of the Alpino reader."""
 
+import os
 import re
+import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ from spectral_latent.corpora import (
     phrase_from_nltk,
     phrases_from_nltk,
 )
+from spectral_latent.corpora._nltk_files import CorpusFiles
 
 Install = Callable[..., Any]
 EMPTY = re.compile(r"\*|0$")
@@ -66,6 +70,39 @@ def test_nltk_corpus_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
     with pytest.raises(CorpusError, match=r"python -m nltk\.downloader floresta_absent.*NLTK_DATA"):
         constituency_trees("nltk:floresta_absent")
+
+
+@pytest.mark.parametrize("is_zipped", [False, True])
+def test_files_of_treebanks_are_found_without_nltk(
+    is_zipped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"wsj_0002.mrg": "(X b)", "wsj_0001.mrg": "(X a)", "README": "no tree"}
+    for name, text in files.items():
+        file = tmp_path / "corpora/treebank/combined" / name
+        if is_zipped:
+            file.parents[2].mkdir(exist_ok=True)
+            with zipfile.ZipFile(tmp_path / "corpora/treebank.zip", "a") as archive:
+                archive.writestr(f"treebank/combined/{name}", text)
+        else:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+    monkeypatch.setenv("NLTK_DATA", f"{tmp_path / 'nothing'}{os.pathsep}{tmp_path}")
+    monkeypatch.delitem(sys.modules, "nltk")
+    assert words(constituency_trees("nltk:treebank")) == ["a", "b"]
+    assert "nltk" not in sys.modules
+
+
+@pytest.mark.parametrize("corpus", ["treebank", "cess_esp", "alpino"])
+def test_files_of_treebanks_are_those_that_nltk_names(
+    corpus: str, require_corpus: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = require_corpus(corpus)
+    monkeypatch.delitem(sys.modules, "nltk")
+    found = CorpusFiles.find(corpus)
+    assert found is not None
+    assert sorted(found.fileids()) == sorted(reader.fileids())
+    last = max(found.fileids())
+    assert found.raw(last) == reader.raw(last)
 
 
 def test_parts_by_file(install: Install) -> None:
