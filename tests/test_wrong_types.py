@@ -26,7 +26,7 @@ from tests.test_front_door import LISTS, MODELS, TREES, WORDS, graph
 
 WRONG = [None, -1, "x", [], object(), np.eye(2), 2**70, float("nan"), [None], ("x",)]
 OF_FILES = {"contents", "from_contents"}  # only `save` and `load` call them
-STEPS = {"charts", "checked", "find_parts", "score_with_parts", "span_examples"}  # they take each other's results
+STEPS = {"charts", "checked", "find_parts", "span_examples"}  # they take each other's results
 OF_WORDS = ("ConstituencyModel.", "DependencyModel.", "LatentTagger.", "AnchorHMM.")
 SEVERAL = {"inputs", "phrases", "sentences", "trees"}  # parameters with several of what is no string
 ONE = {"given", "sentence", "words"}

@@ -33,7 +33,7 @@ from spectral_latent.anchors.training import (
 )
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Axes, Distinct, Index, OneLine, Shares, StoredModel, Text, plain
-from spectral_latent.model import check_labels, check_sentences, check_words
+from spectral_latent.model import check_kind, check_labels, check_sentences, check_words
 from spectral_latent.plotting import needs_matplotlib
 from spectral_latent.sequence.baum_welch import state_posteriors
 from spectral_latent.sequence.conversion import Sequences
@@ -266,6 +266,7 @@ class AnchorHMM(WordTagger, StoredModel):
 
         tags: the tag of each anchor.
         """
+        check_kind(tags, Mapping)
         check_labels(tag for tag in tags.values() if isinstance(tag, str))
         if strange := [word for word in tags if word not in self.anchors]:
             raise ValueError(f"{strange[0]!r} is not an anchor; the anchors are {', '.join(map(repr, self.anchors))}")

@@ -87,6 +87,8 @@ def annotate(
         raise click.ClickException(str(error)) from None
     try:
         server = serve(project, port, other=compare, order=order)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
     except (OSError, SystemExit) as error:
         if isinstance(error, OSError) and error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise

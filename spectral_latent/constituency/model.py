@@ -222,8 +222,14 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         posteriors of a tree are computed from its own words.
         Raises EstimationError if a tree has no word.
         """
-        batches = batches_of(group_by_words(cleaned(check_trees(trees, Phrase))))
-        return [row for batch in batches for row in self.score_with_parts(batch)[1]]
+        posteriors: list[FloatArray] = []
+        for lists in batches_of(group_by_words(cleaned(check_trees(trees, Phrase)))):
+            sentences = [unknown_phrase(tuple(trees_of[0].words())) for trees_of in lists]
+            charts = self.charts(sentences)
+            start = charts[0].grammar.start
+            _, parts = self.find_parts(charts, list(chain.from_iterable(each.sentence for each in sentences)))
+            posteriors += PhraseColumns.of(lists, start.tolist()).values(parts, self.labels, start)
+        return posteriors
 
     @property
     def description(self) -> dict[str, Any]:
@@ -511,19 +517,6 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         sentences = [list(of_sentence[0].words()) for of_sentence in lists]
         grammars = [member.for_sentences(sentences) for member in self.members]
         return self._weight(PhraseColumns.of(lists, grammars[0].start.tolist()), grammars)
-
-    def score_with_parts(self, lists: Sequence[Sequence[Phrase]]) -> tuple[SignedLog, list[FloatArray]]:
-        """Score the trees of sentences, and compute the posteriors of their labelled constituents, tags included.
-
-        lists: for each sentence of a batch, one or more cleaned trees over its words.
-        """
-        sentences = [unknown_phrase(tuple(trees[0].words())) for trees in lists]
-        charts = self.charts(sentences)
-        start = charts[0].grammar.start
-        columns = PhraseColumns.of(lists, start.tolist())
-        _, parts = self.find_parts(charts, list(chain.from_iterable(tree.sentence for tree in sentences)))
-        weight = self._weight(columns, [charts_of.grammar for charts_of in charts])
-        return weight, columns.values(parts, self.labels, start)
 
     def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> SignedLog:
         """Average the probabilities of trees under each grammar of their sentences."""

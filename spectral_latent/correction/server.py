@@ -71,7 +71,7 @@ def create_app(
         if origin is not None and origin not in {f"http://{host}" for host in hosts}:
             abort(403, f"this server answers to its own page alone, not to {origin!r:.60}")
         if token is not None and not secrets.compare_digest(given_token().encode("utf-8", "replace"), token.encode()):
-            abort(403, "the request has not the token of this server; open the address that the command has shown")
+            abort(403, "the request lacks the token of this server; open the address that the command has shown")
         if request.method == "POST" and not request.is_json:
             abort(415, "send JSON, with the header Content-Type: application/json")
 

@@ -108,9 +108,9 @@ class NBest:
     id: the name of the sentence.
     candidates: trees over these words, all of one formalism and with the same number of scores.
 
-    Raises CandidateError for a candidate of another formalism than the first one, with other words than the sentence or
-    without words, with another number of scores than the first one, with a score that is not a number or is infinitely
-    large, or with heads that are not a tree.
+    Raises CandidateError for a candidate with a word or a label that no file can hold, of another formalism than the
+    first one, with other words than the sentence or without words, with another number of scores than the first one,
+    with a score that is not a number or is infinitely large, or with heads that are not a tree.
 
     >>> trees = [Phrase("NN", ("run",)), Phrase("VB", ("run",))]
     >>> NBest.of([Candidate(tree, score) for tree, score in zip(trees, (-1.0, -2.0))]).words
@@ -193,6 +193,10 @@ class NBest:
     def _problem(self, candidate: Candidate) -> str | None:
         """Describe why a candidate cannot be in the list; None if it can."""
         tree = candidate.tree
+        try:
+            tree.check_names()
+        except (TypeError, ValueError) as error:
+            return str(error)
         first = self.candidates[0]
         if isinstance(tree, Phrase) != isinstance(first.tree, Phrase):
             return "phrases and dependencies in one list; give each formalism a list of its own"

@@ -274,13 +274,10 @@ class LatentFeatures:
 
     def _columns(self, lists: Sequence[NBest]) -> Iterator[FloatArray]:
         """Compute the features (n, d) of each list of a batch; all have candidates."""
-        trees: list[list[Any]] = [nbest.cleaned for nbest in lists]
-        if isinstance(self.model, ConstituencyModel):
-            weight, posteriors = self.model.score_with_parts(trees)
-        else:
-            sentences = list(chain.from_iterable(trees))
-            weight = _score_rooted(self.model, sentences)
-            posteriors = self.model.part_posteriors(sentences)
+        trees: list[Any] = list(chain.from_iterable(nbest.cleaned for nbest in lists))
+        is_of_phrases = isinstance(self.model, ConstituencyModel)
+        weight = self.model.score(trees) if is_of_phrases else _score_rooted(self.model, trees)
+        posteriors = self.model.part_posteriors(trees)
         n_parts = np.array([len(part) for part in posteriors])
         flat = np.concatenate(posteriors)
         starts = np.cumsum(n_parts) - n_parts

@@ -84,7 +84,9 @@ def _annotate(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=folder, env=environment, text=True, **pipes)
 
 
-def test_the_page_is_served_until_it_is_ended_and_nothing_is_lost(treebank: Path, tmp_path: Path) -> None:
+def test_the_page_is_served_until_it_is_ended_and_nothing_is_lost(
+    treebank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("flask")
     (tmp_path / "trees.mrg").write_text(treebank.read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "text.txt").write_text("They see it .\nThey left .\n", encoding="utf-8")
@@ -110,6 +112,10 @@ def test_the_page_is_served_until_it_is_ended_and_nothing_is_lost(treebank: Path
     third = _annotate(tmp_path / "other", "--port", port)
     _, told = third.communicate(timeout=120)
     assert third.returncode == 1 and f"port {port} is in use" in told and "Traceback" not in told
+    monkeypatch.setenv("SPECTRAL_LATENT_TOKEN", "short")
+    _, told = _annotate(tmp_path / "other", "--port", "0").communicate(timeout=120)
+    assert "SPECTRAL_LATENT_TOKEN" in told and "Traceback" not in told
+    monkeypatch.undo()
     first.send_signal(signal.SIGKILL)
     _, told = first.communicate()
     assert "never seen" not in told

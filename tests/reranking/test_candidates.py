@@ -80,6 +80,11 @@ def heads(*numbers: int | None) -> Candidate:
         ([heads(2, 0), heads()], None, 2, "the heads are no tree"),
         ([heads(2, 1)], None, 1, "the heads are no tree"),
         ([heads(3, 0)], None, 1, "the heads are no tree"),
+        ([Candidate(DOG), Candidate(Phrase("N", ("",)))], None, 2, "is empty;"),
+        ([Candidate(Phrase("N", ("New\nYork",)))], None, 1, "has '\\n';"),
+        ([Candidate(Phrase("N N", ("dog",)))], None, 1, "the label 'N N' has ' ';"),
+        ([Candidate(Phrase("V(P", (DOG,)))], None, 1, "the label 'V(P' has '(';"),
+        ([Candidate(WORDS.with_heads((2, 0), ("no un", "root")))], None, 1, "the label 'no un' has ' ';"),
     ],
 )
 def test_refused(candidates: list[Candidate], words: list[str] | None, number: int, problem: str) -> None:

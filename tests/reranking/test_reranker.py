@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from spectral_latent.constituency import ConstituencyModel, Phrase
 from spectral_latent.dependency import DependencyModel, DependencySentence
 from spectral_latent.files import ModelFileError, load_model, save_model
+from spectral_latent.grammar import Limits
 from spectral_latent.reranking import Candidate, CandidateFeatures, NBest, Reranker, RerankerOptions, parses_to_nbest
 from spectral_latent.reranking.features import LatentFeatures
 from spectral_latent.trees import FloatArray
@@ -200,6 +201,18 @@ def test_latent_features_of_phrases_are_of_scores_and_posteriors(model: Constitu
     assert column["latent:sign"].tolist() == [weight.sign[0] for weight in weights]
     assert column["latent:sum"].tolist() == [part.sum() for part in parts]
     assert column["latent:least"].tolist() == [part.min() for part in parts]
+
+
+def test_latent_features_of_a_tree_beyond_the_limit_of_words_are_those_of_no_score(model: ConstituencyModel) -> None:
+    limited = LatentFeatures(model.with_limits(Limits(max_words=2)))
+    long = NBest.of([Candidate(Phrase("S", (Phrase("NN", ("cats",)),) * 3), -1.0)])
+    whole = limited.table(LISTS)
+    with pytest.warns(RuntimeWarning) as told:
+        both = limited.table([long, *LISTS])
+    assert any("a tree of 3 words is longer than the 2 of its limit" in str(each.message) for each in told)
+    np.testing.assert_array_equal(both.values[1:], whole.values)
+    assert dict(zip(both.names, both.values[0], strict=True))["latent:sign"] == 0
+    assert np.isfinite(both.values).all()
 
 
 @pytest.mark.parametrize("name", ["base", "a:b", ""])
