@@ -275,8 +275,10 @@ class LatentFeatures:
     def _columns(self, lists: Sequence[NBest]) -> Iterator[FloatArray]:
         """Compute the features (n, d) of each list of a batch; all have candidates."""
         trees: list[Any] = list(chain.from_iterable(nbest.cleaned for nbest in lists))
-        is_of_phrases = isinstance(self.model, ConstituencyModel)
-        weight = self.model.score(trees) if is_of_phrases else _score_rooted(self.model, trees)
+        if isinstance(self.model, ConstituencyModel):
+            weight = self.model.score(trees)
+        else:
+            weight = _score_rooted(self.model, trees)
         posteriors = self.model.part_posteriors(trees)
         n_parts = np.array([len(part) for part in posteriors])
         flat = np.concatenate(posteriors)
