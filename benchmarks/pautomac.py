@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._measure import print_head, print_row
+from benchmarks.pautomac_files import read_probabilities, read_strings
 from spectral_latent import WeightedAutomaton
 from spectral_latent.automata import AutomatonOptions
-from spectral_latent.corpora.strings import read_probabilities, read_strings
 from spectral_latent.trees import FloatArray
 
 COLUMNS = ("chosen", "truth", "perplexity", "excess %", "CPU s")

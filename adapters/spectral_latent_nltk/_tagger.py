@@ -131,8 +131,6 @@ class LatentHMMTagger(TaggerAdapter):
         """
         return self._tagger.paths(tokens_of(unlabeled_sequence))[0][0]
 
-    best_path_simple = best_path  # NLTK's name for a slower algorithm
-
     def point_entropy(self, unlabeled_sequence: Iterable[str]) -> FloatArray:
         """Compute the entropies (n,) in bits of the tags that each token may have, given the sentence.
 
@@ -176,46 +174,6 @@ class LatentHMMTagger(TaggerAdapter):
         else:
             log = self._tagger.joint_log_probabilities([pairs])[0]
         return float(log) / math.log(2)
-
-    def test(self, test_sequence: Iterable[Iterable[tuple[str, Tag]]], verbose: bool = False) -> None:
-        """Print the accuracy, the share of tokens with the right tag, as NLTK's tagger does.
-
-        test_sequence: sentences of pairs of a word and its tag.
-        verbose: whether to print every sentence with both its tags.
-
-        Raises TypeError for objects that are not tagged sentences, and ValueError if there is no token.
-        """
-        gold = list(each(test_sequence, pairs_of, "sentence"))
-        found = self.tag_sents([word for word, _ in sentence] for sentence in gold)
-        if verbose:
-            for right, tagged in zip(gold, found, strict=True):
-                print("Test:", " ".join(f"{word}/{tag}" for word, tag in right))
-                print("HMM-tagged:", " ".join(f"{word}/{tag}" for word, tag in tagged))
-        n_tokens = sum(map(len, gold))
-        if not n_tokens:
-            raise ValueError("no tokens to test on; give tagged sentences")
-        print(f"accuracy over {n_tokens} tokens: {100 * self.accuracy(gold):.2f}")
-
-    def reset_cache(self) -> None:
-        """Do nothing: NLTK's tagger clears a cache of words here, and this tagger has no such cache."""
-
-    def random_sample(self, rng: Any, length: int) -> list[tuple[str, Any]]:
-        """Draw a tagged sentence of a given length; its words are words seen in training.
-
-        rng: a `random.Random`, or anything else whose method `random` gives numbers between 0 and 1.
-        length: the number of words.
-
-        Raises ValueError for a negative length.
-        """
-        if length < 0:
-            raise ValueError(f"length must be at least 0, not {length}")
-        if length == 0:
-            return []
-        generator = np.random.default_rng(int(rng.random() * 2**53))
-        drawn: list[Any] = self.model.sample(1, generator, length=length)[0]
-        if isinstance(self.model, LatentTagger):
-            return drawn
-        return list(zip(drawn, self._tagger.draw(drawn, generator), strict=True))
 
 
 def _with_named_states(model: LatentHMM) -> StateTagger:

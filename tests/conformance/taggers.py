@@ -7,7 +7,6 @@ A test module inherits from `TaggerConformance`, or from `LearntTaggerConformanc
 import itertools
 import math
 import pickle
-import random
 from collections.abc import Hashable, Iterable
 from multiprocessing.pool import Pool
 from pathlib import Path
@@ -204,13 +203,11 @@ class HiddenMarkovTaggerConformance(TaggerConformance):
 
     def test_probabilities_and_entropies(self, tagger: Any) -> None:
         for sentence in self.sentences():
-            assert tagger.best_path_simple(sentence) == tagger.best_path(sentence)
             pairs = [(word, None) for word in sentence]
             assert tagger.probability(pairs) == pytest.approx(2.0 ** tagger.log_probability(pairs))
             entropies = tagger.point_entropy(sentence)
             assert entropies.shape == (len(sentence),)
             assert (entropies > -1e-9).all() and (entropies <= math.log2(len(self.tags(tagger))) + 1e-9).all()
-        tagger.reset_cache()
 
     def test_entropies_are_those_of_all_paths(self, tagger: Any) -> None:
         sentence = min(self.sentences(), key=len)
@@ -221,18 +218,3 @@ class HiddenMarkovTaggerConformance(TaggerConformance):
             shares = np.array([weights[[tag == each for each in tags]].sum() for tag in set(tags)]) / weights.sum()
             expected = -sum(share * math.log2(share) for share in shares if share > 0.0)
             assert entropy == pytest.approx(expected, abs=1e-4)
-
-    def test_the_accuracy_is_printed(self, tagger: Any, capsys: pytest.CaptureFixture[str]) -> None:
-        gold = self.gold(tagger)
-        tagger.test(gold, verbose=False)
-        assert f"{100 * tagger.accuracy(gold):.2f}" in capsys.readouterr().out
-
-    def test_random_sentences(self, tagger: Any) -> None:
-        words = {word for sentence in self.examples() for word in untag(sentence)}
-        for length in (1, 2, 3, 50):
-            sample = tagger.random_sample(random.Random(7), length)
-            assert (type(sample), len(sample)) == (list, length)
-            assert set(untag(sample)) <= words
-            assert {tag for _, tag in sample} <= self.tags(tagger)
-            assert -math.inf < tagger.log_probability(sample) < 0.0
-            assert sample == tagger.random_sample(random.Random(7), length)

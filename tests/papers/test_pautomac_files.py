@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.pautomac_files import read_probabilities, read_strings
 from spectral_latent.corpora import CorpusError
-from spectral_latent.corpora.strings import read_probabilities, read_strings
 
 
 def test_strings_and_probabilities_are_read(tmp_path: Path) -> None:
