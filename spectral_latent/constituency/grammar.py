@@ -33,13 +33,8 @@ from spectral_latent.constituency.options import ConstituencyOptions, SpanOption
 from spectral_latent.constituency.tree import ChainLabels, LabelledParts, Phrase
 from spectral_latent.files import Distinct, OneLine
 from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, SentenceGrammar
-from spectral_latent.inference import (
-    inside,
-    marginals,
-    mean_inside_vectors,
-    outside,
-    total_weight,
-)
+from spectral_latent.inference import mean_inside_vectors
+from spectral_latent.inference.inside_outside import trusted_posteriors
 from spectral_latent.inference.sums import sums_of_rules
 from spectral_latent.model.latent_tree import WeighedForest
 from spectral_latent.model.parts import Parts
@@ -131,10 +126,7 @@ def _posteriors(
 
     factors: (I,) the factor of each item, as in `inference.inside`.
     """
-    inside_vectors = inside(operators, forest, factors)
-    outside_vectors = outside(operators, forest, inside_vectors, factors)
-    mu = marginals(operators, forest, inside_vectors, outside_vectors, factors)
-    sign = total_weight(operators, forest, inside_vectors).sign
+    mu, sign = trusted_posteriors(operators, forest, factors)
     return options.with_signs(mu, sign[sentence]), sign != 0
 
 

@@ -408,9 +408,9 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
                 f"each grammar"
             )
         for charts_of in charts:
-            if len(charts_of.pruned) != len(sentences):
+            if len(charts_of.spans) != len(sentences):
                 raise ValueError(
-                    f"charts of {counted(len(charts_of.pruned), 'sentence')} for {len(sentences)}; give the charts of "
+                    f"charts of {counted(len(charts_of.spans), 'sentence')} for {len(sentences)}; give the charts of "
                     f"each sentence"
                 )
         grammars = [charts_of.grammar for charts_of in charts]

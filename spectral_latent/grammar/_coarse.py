@@ -117,19 +117,20 @@ class CoarseLeaves(NamedTuple):
     weight: FloatArray  # its weight
 
     @staticmethod
-    def of(operators: ObservableOperators, terminal: IntArray, used: BoolArray | None = None) -> CoarseLeaves:
-        """Look up the leaf rules of operators with one state per symbol.
+    def of(rules: IntArray, weight: FloatArray, terminal: IntArray, used: BoolArray | None = None) -> CoarseLeaves:
+        """Look up the leaf rules of words.
 
+        rules: (R0, 2) the symbol and the terminal of each rule.
+        weight: (R0,) the weight of each rule.
         terminal: (n,) the terminal of each word.
         used: (R0,) whether charts use each of the leaf rules; all rules if not given.
         """
-        rules = operators.rules.leaf
         number = np.arange(len(rules)) if used is None else np.flatnonzero(used)
-        by_terminal = number[np.argsort(rules[number, 1], kind="stable")]
+        by_terminal = number[rules[number, 1].argsort(kind="stable")]
         at, word = matches(rules[by_terminal, 1], terminal)
         rule = by_terminal[at]
-        start = np.searchsorted(word, np.arange(len(terminal) + 1))
-        return CoarseLeaves(start, rule, rules[rule, 0], operators.leaf[rule, 0])
+        start = word.searchsorted(np.arange(len(terminal) + 1))
+        return CoarseLeaves(start, rule, rules[rule, 0], weight[rule])
 
     def of_words(self, first: int, end: int) -> CoarseLeaves:
         """Take the leaf rules of the words first ... end - 1."""

@@ -45,16 +45,6 @@ class LimitError(Exception):
     """A sentence costs more than its limits allow."""
 
 
-class _RulesByRight(NamedTuple):
-    """The columns of `CoarseGrammar` that list the rules of a right child."""
-
-    right_ptr: PlaceArray  # (S + 1,)
-    left: PlaceArray  # (P,)
-    pair_ptr: PlaceArray  # (P + 1,)
-    pair_parent: PlaceArray  # (R,)
-    pair_weight: FloatArray  # (R,)
-
-
 class InsideChart(NamedTuple):
     """The items of a sentence of n words with their inside scores, row by row; see this module.
 
@@ -257,7 +247,7 @@ def _scale_rows(chart: InsideChart, room: _CellWorkspace, n_made: int, k: int, e
 
 
 @exact_pass_part
-def _pairs(rules: _RulesByRight, chart: InsideChart, room: _CellWorkspace, k: int, n_items: int) -> int:
+def _pairs(rules: CoarseGrammar, chart: InsideChart, room: _CellWorkspace, k: int, n_items: int) -> int:
     """List the pairs of children whose right child is one of the room's items, and whose left child ends at word k.
 
     Returns the number of pairs.
@@ -279,7 +269,7 @@ def _pairs(rules: _RulesByRight, chart: InsideChart, room: _CellWorkspace, k: in
 
 
 @exact_pass_part
-def _join(rules: _RulesByRight, chart: InsideChart, room: _CellWorkspace, n_made: int, k: int, n_items: int) -> int:
+def _join(rules: CoarseGrammar, chart: InsideChart, room: _CellWorkspace, n_made: int, k: int, n_items: int) -> int:
     """Apply all binary rules to the items of the room, as right children, and the items that end at word k.
 
     Returns the number of symbols that may have scores then.
@@ -337,7 +327,7 @@ def _store(chart: InsideChart, room: _CellWorkspace, n_made: int, j: int, size: 
 
 @compiled_exact_pass
 def _fill(
-    rules: _RulesByRight,
+    rules: CoarseGrammar,
     leaves: CoarseLeaves,
     chart: InsideChart,
     permits: Permits,
@@ -395,7 +385,6 @@ def inside_chart(
     size_of_grammar = f"{n} words under {n_symbols} symbols"
     permits = permits or Permits.all(n, n_symbols)
     estimates = estimates or OutsideEstimates.of_prior(grammar.prior, n)
-    rules = _RulesByRight(*(getattr(grammar, name) for name in _RulesByRight._fields))
     done = 0
     size = 0
     try:
@@ -407,7 +396,7 @@ def inside_chart(
             if done > 0 and time.thread_time() > deadline:
                 raise LimitError(f"the chart of {size_of_grammar} takes too long")
             last = min(done + _WORDS, n) if done else 1
-            done, size = _fill(rules, leaves, chart, permits, room, done, last, size, estimates, beam)
+            done, size = _fill(grammar, leaves, chart, permits, room, done, last, size, estimates, beam)
             if size > most:
                 raise LimitError(f"the chart of {size_of_grammar} has more than {most} items")
             if done < last:

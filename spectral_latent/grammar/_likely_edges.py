@@ -32,16 +32,6 @@ _TWO = np.uint64(2)
 _LARGE = 1e300  # the largest weight, which is finite, so that its product with zero is zero
 
 
-class _RulesByParent(NamedTuple):
-    """The columns of `CoarseGrammar` that list the rules of a parent."""
-
-    left_child: PlaceArray  # (R,)
-    right_child: PlaceArray  # (R,)
-    number: IntArray  # (R,)
-    weight: FloatArray  # (R,)
-    parent_ptr: PlaceArray  # (S + 1,)
-
-
 class _Walk(NamedTuple):
     """The state of the walk down.
 
@@ -58,6 +48,7 @@ class _Walk(NamedTuple):
     left: (S, n + 1) the inside scores of the items of the table by end; 0 if there is no item.
     left_outside: (S, n + 1) their outside scores; not defined if there is no item.
     scale: (n + 1,) for each split k of the current cell, 2^(exponents of both parts - exponent of the cell).
+    number: (N,) for each kept item, the number of items that were kept before it.
     matching: (R + 1,) the rules of one parent whose children may be neighbours.
     threshold: the smallest posterior of an item or edge that is kept even if no kept edge needs it.
     """
@@ -75,6 +66,7 @@ class _Walk(NamedTuple):
     left: FloatArray
     left_outside: FloatArray
     scale: FloatArray
+    number: IntArray
     matching: PlaceArray
     threshold: float
 
@@ -98,6 +90,7 @@ class _Walk(NamedTuple):
             left=left,
             left_outside=left_outside,
             scale=np.empty(n_words + 1),
+            number=np.empty(n_places, dtype=np.int64),
             matching=np.empty(n_rules + 1, dtype=np.uint64),
             threshold=threshold,
         )
@@ -173,7 +166,7 @@ def _set_scales(chart: InsideChart, walk: _Walk, i: int, j: int) -> None:
 
 
 @exact_pass_part
-def _matching(grammar: _RulesByParent, walk: _Walk, a: int, j: int) -> int:
+def _matching(grammar: CoarseGrammar, walk: _Walk, a: int, j: int) -> int:
     """List the rules of a that may have children side by side: left ones in the table, right ones that end at j.
 
     Returns the number of rules.  Bits are modulo 64, so that a listed rule may still have no such children.
@@ -193,13 +186,14 @@ def _matching(grammar: _RulesByParent, walk: _Walk, a: int, j: int) -> int:
 
 @exact_pass_part
 def _expand(
-    grammar: _RulesByParent, chart: InsideChart, walk: _Walk, a: int, i: int, j: int, edges: IntArray, n_edges: int
+    grammar: CoarseGrammar, chart: InsideChart, walk: _Walk, a: int, i: int, j: int, edges: IntArray, n_edges: int
 ) -> int:
     """Add to the outside scores of the children of an item a over (i, j); append its likely edges, or its best edge.
 
-    edges: (n, 3) the first `n_edges` are in use; there must be room for all edges that the item may have.
+    edges: (3, n) the last `n_edges` are in use; there must be room for all edges that the item may have.
     Returns the new number of edges in use.
     """
+    last = edges.shape[1] - 1
     word, end_word = unsigned(i), unsigned(j)
     above = walk.left_outside[a, end_word]
     left = walk.left
@@ -223,9 +217,10 @@ def _expand(
             posterior = weight * in_left * in_right
             if posterior > least:
                 of_left = chart.row[k, b]
-                edges[n_edges, 0] = grammar.number[r]
-                edges[n_edges, 1] = chart.start[of_left] + (word - chart.first[of_left])
-                edges[n_edges, 2] = right_place
+                edge = unsigned(last - n_edges)
+                edges[0, edge] = grammar.number[r]
+                edges[1, edge] = chart.start[of_left] + (word - chart.first[of_left])
+                edges[2, edge] = right_place
                 # Until an edge is likely, the best edge so far is overwritten by a better one.
                 if posterior > walk.threshold:
                     least = walk.threshold
@@ -240,7 +235,7 @@ def _expand(
 
 @compiled_exact_pass
 def _walk_down(
-    grammar: _RulesByParent,
+    grammar: CoarseGrammar,
     chart: InsideChart,
     leaves: CoarseLeaves,
     walk: _Walk,
@@ -253,10 +248,15 @@ def _walk_down(
 ) -> tuple[int, int, int]:
     """List the likely items and edges of the remaining cells, until a cell may need more edges than fit.
 
-    items: (N, 5) the kept items; the first `n_items` are in use.
-    edges: (n, 3) the kept edges; the first `n_edges` are in use.
+    They are written from the ends of the columns to their beginnings, so that children come before parents.
+
+    items: (4, N) symbol, first edge, first word and next word of the kept items; the last `n_items` are in use.  Until
+    all cells are finished, the number of edges up to those of the item is in place of its first edge.
+    edges: (3, n) rule, left and right item of the kept edges; the last `n_edges` are in use.  Until all cells are
+    finished, items are places in the chart; a leaf rule has the items -1.
     Returns `done`, `n_items` and `n_edges` after the call.
     """
+    last_item, last_edge = items.shape[1] - 1, edges.shape[1] - 1
     if walk.of_word[n] == 0:
         _list_items(chart, walk, n)
     for i in range(n):
@@ -280,7 +280,7 @@ def _walk_down(
                 if walk.is_wanted[item] and not is_word:
                     most += (j - i - 1) * np.int64(grammar.parent_ptr[a + ONE] - grammar.parent_ptr[a])
                 end += 1
-            if n_edges + most > len(edges):
+            if n_edges + most > edges.shape[1]:
                 return done, n_items, n_edges
             if not is_word and most > 0:
                 _set_scales(chart, walk, i, j)
@@ -293,35 +293,45 @@ def _walk_down(
                 if is_word:
                     for leaf in range(first_leaf, end_leaf):
                         if leaves.symbol[leaf] == a:
-                            edges[n_edges, 0] = leaves.rule[leaf]
-                            edges[n_edges, 1] = -1
-                            edges[n_edges, 2] = -1
+                            edge = unsigned(last_edge - n_edges)
+                            edges[0, edge] = leaves.rule[leaf]
+                            edges[1, edge] = -1
+                            edges[2, edge] = -1
                             n_edges += 1
                 else:
                     n_edges = _expand(grammar, chart, walk, a, i, j, edges, n_edges)
                     for e in range(before, n_edges):
-                        walk.is_wanted[edges[e, 1]] = True
-                        walk.is_wanted[edges[e, 2]] = True
-                items[n_items, 0] = item
-                items[n_items, 1] = a
-                items[n_items, 2] = i
-                items[n_items, 3] = j
-                items[n_items, 4] = n_edges - before
+                        walk.is_wanted[edges[1, last_edge - e]] = True
+                        walk.is_wanted[edges[2, last_edge - e]] = True
+                row = unsigned(last_item - n_items)
+                items[0, row] = a
+                items[1, row] = n_edges
+                items[2, row] = i
+                items[3, row] = j
+                walk.number[item] = n_items
                 n_items += 1
             done = end
         _leave(walk, i)
+    # Number the items from the last that was listed to the first, now that their number is known.
+    for e in range(n_edges):
+        for side in range(1, 3):
+            child = edges[side, last_edge - e]
+            if child >= 0:
+                edges[side, last_edge - e] = n_items - 1 - walk.number[child]
+    for at in range(n_items):
+        items[1, last_item - at] = n_edges - items[1, last_item - at]
     return done, n_items, n_edges
 
 
 def likely_edges(
     grammar: CoarseGrammar, chart: InsideChart, leaves: CoarseLeaves, threshold: float
 ) -> tuple[IntArray, IntArray]:
-    """List the items and edges whose posterior is above `threshold`, parents before children.
+    """List the items and edges whose posterior is above `threshold`, children before parents.
 
     An item without such an edge keeps its best edge.  The children of kept edges are kept, too.
 
-    Returns items (I, 5): place in the chart, symbol, first word, next word and number of edges; and edges (E, 3): rule,
-    left item, right item, both as places in the chart, and both -1 for a leaf rule.
+    Returns items (4, I): symbol, first edge, first word and next word; and edges (3, E): rule, left and right item,
+    both -1 without children.
     """
     n = len(leaves.start) - 1
     n_places = len(chart.inside)
@@ -331,19 +341,19 @@ def likely_edges(
     tops = tops[chart.first[tops] == 0]
     top = chart.start[tops]
     share = grammar.root[chart.symbol[tops]]
-    total = np.cumsum(chart.inside[top] * share)[-1:].sum()
+    total = (chart.inside[top] * share).cumsum()[-1:].sum()
     if total > 0.0:
         walk.outside[top] = share / total
         walk.is_wanted[top[np.argmax(walk.outside[top] * chart.inside[top])]] = True
-    rules = _RulesByParent(*(getattr(grammar, name) for name in _RulesByParent._fields))
-    items = np.empty((n_places, 5), dtype=np.int64)
-    edges = np.empty((_ROOM, 3), dtype=np.int64)
+    items = np.empty((4, n_places), dtype=np.int64)
+    edges = np.empty((3, _ROOM), dtype=np.int64)
     done = 0
     n_items = 0
     n_edges = 0
     # Go on with twice the room wherever the edges of the next cell may not fit.
     while True:
-        done, n_items, n_edges = _walk_down(rules, chart, leaves, walk, n, done, items, n_items, edges, n_edges)
+        done, n_items, n_edges = _walk_down(grammar, chart, leaves, walk, n, done, items, n_items, edges, n_edges)
         if done == walk.of_word[n]:
-            return items[:n_items], edges[:n_edges]
-        edges = np.concatenate([edges, np.empty_like(edges)])
+            # Copy the places in use, because the columns have room for all places of the chart.
+            return items[:, n_places - n_items :].copy(), edges[:, edges.shape[1] - n_edges :].copy()
+        edges = np.concatenate([np.empty_like(edges), edges], axis=1)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import check_column, check_range, check_starts, compiled
+from spectral_latent._compiled import check_column, check_range, check_starts
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, OutsideEstimates, Permits
 from spectral_latent.grammar._inside_chart import inside_chart
 from spectral_latent.grammar._likely_edges import likely_edges
@@ -20,25 +21,11 @@ from spectral_latent.grammar.options import Limits
 from spectral_latent.inference import SignedLog, tree_weights
 from spectral_latent.lexicon import EncodedWords
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import BoolArray, Forest, IntArray, SkeletalTrees, range_of, ranges
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, range_of, ranges
 
-__all__ = ["Charts", "PrunedChart", "SentenceGrammar", "SpanForest", "prune_chart"]
+__all__ = ["Charts", "SentenceGrammar", "SpanForest", "prune_chart"]
 
 _MOST_ITEMS = Limits().items  # the default of the largest number of items of a chart
-
-
-class PrunedChart(NamedTuple):
-    """The likely items and edges of one sentence, parents before children.
-
-    items: (I, 5) place in the chart, symbol, first word, word after the last word, and number of edges.
-    edges: (E, 3) rule, and the places of the left and the right child; -1 for a leaf rule.
-    """
-
-    items: IntArray
-    edges: IntArray
-
-
-_NO_TREE = PrunedChart(np.array([[0, 0, 0, 1, 0]]), np.zeros((0, 3), dtype=np.int64))  # an item without edges
 
 
 class SpanForest(NamedTuple):
@@ -54,70 +41,44 @@ class SpanForest(NamedTuple):
     end: IntArray
 
     @staticmethod
-    def of(charts: Sequence[PrunedChart | None], start: IntArray) -> SpanForest:
-        """Make the forest of T sentences.
+    def of(sentences: Sequence[SpanForest | None], start: IntArray) -> SpanForest:
+        """Join the forests of T sentences, and number their words together.
 
-        charts: the chart of each sentence; None if the sentence is not derived.
+        sentences: the forest of each sentence; None if the sentence is not derived.
         start: (T + 1,) the first word of each sentence, and the number of all words.
         """
-        parts = [_NO_TREE if chart is None else chart for chart in charts]
-        is_derived = np.array([chart is not None for chart in charts], dtype=np.bool_)
-        of_items = np.cumsum([0, *(len(chart.items) for chart in parts)])
-        of_edges = np.cumsum([0, *(len(chart.edges) for chart in parts)])
-        # The charts one after another, and where each begins; compiled code numbers their items and edges together.
-        items = np.concatenate([_NO_TREE.items[:0], *(chart.items for chart in parts)])
-        edges = np.concatenate([_NO_TREE.edges, *(chart.edges for chart in parts)])
-        columns = np.empty((4, len(items)), dtype=np.int64)
-        of_forest = np.empty((3, len(edges)), dtype=np.int64)
-        number = np.empty(int(items[:, 0].max(initial=0)) + 1, dtype=np.int64)
-        _number(items, edges, of_items, of_edges, start, number, columns, of_forest)
-        symbol, edge_start, first, end = columns
-        sentence = np.repeat(np.arange(len(parts)), np.diff(of_items))
-        root = np.flatnonzero((end - first == np.diff(start)[sentence]) | ~is_derived[sentence])
-        rule, left, right = of_forest
-        forest = Forest(symbol, np.append(edge_start, len(edges)), rule, left, right, root, sentence[root])
-        return SpanForest(forest, first, end)
+        parts = [_NO_TREE if part is None else part for part in sentences]
+        if len(parts) == 1:
+            return parts[0]
+        n_items = np.array([len(part.first) for part in parts], dtype=np.int64)
+        n_edges = np.array([part.forest.n_edges for part in parts], dtype=np.int64)
+        n_roots = np.array([len(part.forest.root) for part in parts], dtype=np.int64)
+        symbol, _, rule, left, right, root = (_joined([part.forest[at] for part in parts]) for at in range(6))
+        edge = _joined([part.forest.start[:-1] for part in parts]) + np.repeat(np.cumsum(n_edges) - n_edges, n_items)
+        item_before = np.cumsum(n_items) - n_items
+        below = np.repeat(item_before, n_edges)
+        forest = Forest(
+            symbol,
+            np.append(edge, len(rule)),
+            rule,
+            np.where(left < 0, -1, left + below),
+            np.where(right < 0, -1, right + below),
+            root + np.repeat(item_before, n_roots),
+            np.repeat(np.arange(len(parts)), n_roots),
+        )
+        word = np.repeat(start[:-1], n_items)
+        first = _joined([part.first for part in parts]) + word
+        return SpanForest(forest, first, _joined([part.end for part in parts]) + word)
 
 
-@compiled
-def _number(
-    items: IntArray,
-    edges: IntArray,
-    of_items: IntArray,
-    of_edges: IntArray,
-    start: IntArray,
-    number: IntArray,
-    columns: IntArray,
-    of_forest: IntArray,
-) -> None:
-    """Number the items of T sentences, children before parents, and the words and edges of all sentences.
+def _joined(columns: Sequence[IntArray]) -> IntArray:
+    """Join columns, of which there may be none."""
+    return np.concatenate([_NONE, *columns])
 
-    items: (I, 5) the items of all sentences, as in `PrunedChart`.
-    edges: (E, 3) the edges of all sentences, as in `PrunedChart`.
-    of_items, of_edges: (T + 1,) the first item and the first edge of each sentence.
-    start: (T + 1,) the first word of each sentence.
-    number: (N,) room for the number of the item at each of the N places of a chart.
-    columns: (4, I) gets symbol, first edge, first word, and word after the last word of each item.
-    of_forest: (3, E) gets rule, left and right child of each edge.
-    """
-    for sentence in range(len(start) - 1):
-        word = start[sentence]
-        edge = of_edges[sentence]
-        for item in range(of_items[sentence], of_items[sentence + 1]):
-            # Charts list items and edges from the top down; go through them backwards.
-            row = of_items[sentence] + of_items[sentence + 1] - 1 - item
-            number[items[row, 0]] = item
-            columns[0, item] = items[row, 1]
-            columns[1, item] = edge
-            columns[2, item] = word + items[row, 2]
-            columns[3, item] = word + items[row, 3]
-            for _ in range(items[row, 4]):
-                from_top = of_edges[sentence] + of_edges[sentence + 1] - 1 - edge
-                of_forest[0, edge] = edges[from_top, 0]
-                for side in (1, 2):
-                    child = edges[from_top, side]
-                    of_forest[side, edge] = number[child] if child >= 0 else -1
-                edge += 1
+
+_NONE = np.zeros(0, dtype=np.int64)
+_ZERO = np.zeros(1, dtype=np.int64)
+_NO_TREE = SpanForest(Forest(_ZERO, np.zeros(2, dtype=np.int64), _NONE, _NONE, _NONE, _ZERO, _ZERO), _ZERO, _ZERO + 1)
 
 
 def prune_chart(
@@ -129,8 +90,8 @@ def prune_chart(
     deadline: float = math.inf,
     permits: Permits | None = None,
     estimates: OutsideEstimates | None = None,
-) -> PrunedChart | None:
-    """List the likely items and edges of one sentence under a coarse grammar; None if the sentence is not derived.
+) -> SpanForest | None:
+    """Build the forest of the likely items and edges of one sentence; None if the grammar does not derive it.
 
     Raises ValueError if the leaf rules do not fit this grammar, or the permits do not fit these words, and LimitError
     as `inside_chart` does.
@@ -150,8 +111,13 @@ def prune_chart(
         check_column("permits", permits.symbols, (len(permits.symbols), len(grammar.root)), np.bool_)
     chart = inside_chart(grammar, leaves, beam, most, deadline, permits, estimates)
     items, edges = likely_edges(grammar, chart, leaves, threshold)
-    # Copy the rows in use, because the columns have room for all places of the chart.
-    return PrunedChart(items.copy(), edges.copy()) if len(items) else None
+    if not items.size:
+        return None
+    symbol, edge, first, end = items
+    rule, left, right = edges
+    root = np.flatnonzero(end - first == n)
+    component = np.zeros(len(root), dtype=np.int64)
+    return SpanForest(Forest(symbol, np.append(edge, len(rule)), rule, left, right, root, component), first, end)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,14 +129,29 @@ class SentenceGrammar:
 
     words: the numbers of the words, which are the terminals of the leaf rules.
     start: (T + 1,) the first word of each of T sentences, and the number of all words.
-    coarse: operators with one state for each symbol.
-    latent: latent operators over the same rules.
+    whole: operators with one state for each symbol, with the leaf rules of all words.
+    latent: latent operators with the leaf rules of these words.
     """
 
     words: EncodedWords
     start: IntArray
-    coarse: ObservableOperators
+    whole: ObservableOperators
     latent: ObservableOperators
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """The weight of each leaf rule under the coarse operators, (R0,)."""
+        weight: FloatArray = self.whole.leaf[self.words.source, 0] * self.words.factor
+        return weight
+
+    @property
+    def coarse(self) -> ObservableOperators:
+        """The coarse operators, over the same rules as the latent ones."""
+        return self.whole.with_leaf_rules(self.words.rules, self.weight[:, None])
+
+    def leaves(self, word: IntArray, used: BoolArray | None = None) -> CoarseLeaves:
+        """Look up the leaf rules of words by their numbers (n,): those of the rules (R0,) that charts use, or all."""
+        return CoarseLeaves.of(self.words.rules, self.weight, word, used)
 
     def with_latent(self, operators: ObservableOperators) -> SentenceGrammar:
         """Replace the latent operators by others over the same rules.
@@ -213,28 +194,20 @@ class Charts(NamedTuple):
     """The pruned charts of sentences.
 
     grammar: the grammar of the words of T sentences.
-    pruned: the chart of each sentence; None if the grammar does not derive it.
+    spans: the forest of each sentence, whose words are numbered from 0; None if the grammar does not derive it.
     """
 
     grammar: SentenceGrammar
-    pruned: list[PrunedChart | None]
+    spans: list[SpanForest | None]
 
     @property
     def is_derived(self) -> BoolArray:
         """Whether the grammar derives each sentence, (T,)."""
-        return np.array([chart is not None for chart in self.pruned], dtype=np.bool_)
-
-    @property
-    def spans(self) -> list[SpanForest | None]:
-        """The forest of each sentence, whose words are numbered from 0; None if the grammar does not derive it."""
-        return [
-            None if chart is None else SpanForest.of([chart], np.array([0, length]))
-            for chart, length in zip(self.pruned, np.diff(self.grammar.start).tolist(), strict=True)
-        ]
+        return np.array([spans is not None for spans in self.spans], dtype=np.bool_)
 
     def joined(self) -> SpanForest:
         """Make the forest of all sentences, with a component for each; words of all sentences are numbered together."""
-        return SpanForest.of(self.pruned, self.grammar.start)
+        return SpanForest.of(self.spans, self.grammar.start)
 
     def possible(self, forest: Forest) -> Forest:
         """Take all weight from the leaf rules of any word, which charts use to find a tree of an impossible sentence.

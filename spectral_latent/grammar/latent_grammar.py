@@ -31,7 +31,7 @@ from spectral_latent.estimation import (
 from spectral_latent.files import Axes, CompactOperators, Distinct, OneLine, Probabilities, round_operators
 from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Neighbours, OutsideEstimates, Permits
 from spectral_latent.grammar._inside_chart import LimitError
-from spectral_latent.grammar.forests import Charts, PrunedChart, SentenceGrammar, prune_chart
+from spectral_latent.grammar.forests import Charts, SentenceGrammar, SpanForest, prune_chart
 from spectral_latent.grammar.options import GrammarOptions, Limits
 from spectral_latent.grammar.prefixes import Items, LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
@@ -219,7 +219,7 @@ class LatentGrammar(
         """
         words = self._encode(sentences, tags)
         start = np.append(0, np.cumsum([len(sentence) for sentence in sentences], dtype=np.int64))
-        return SentenceGrammar(words, start, words.restrict(self.coarse), words.restrict(self.latent))
+        return SentenceGrammar(words, start, self.coarse, words.restrict(self.latent))
 
     def _encode(self, sentences: Sequence[Sequence[str]], tags: IntArray | None) -> EncodedWords:
         """Find the leaf rules of n words with tags (n,); arguments and errors are as for `for_sentences`."""
@@ -257,8 +257,8 @@ class LatentGrammar(
         elif len(permits) != len(sentences):
             raise ValueError(f"permits are given for {len(permits)} sentences, but there are {len(sentences)}")
         grammar = self.for_sentences(sentences, tags)
-        leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
-        pruned: list[PrunedChart | None] = []
+        leaves = grammar.leaves(grammar.words.word, grammar.words.likely)
+        spans: list[SpanForest | None] = []
         places = pairwise(grammar.start.tolist())
         for (first, end), allowed, more in zip(places, permits, wider or repeat(None, len(permits)), strict=True):
             of_words = leaves.of_words(first, end)
@@ -266,13 +266,13 @@ class LatentGrammar(
                 chart = self._chart(grammar, of_words, allowed)
                 if chart is None and more is not None:
                     chart = self._chart(grammar, of_words, more)
-                pruned.append(chart)
+                spans.append(chart)
             except LimitError as error:
                 warnings.warn(f"{error}, and has no parse; divide the sentence, or raise the limit", RuntimeWarning, 2)
-                pruned.append(None)
-        return Charts(grammar, pruned)
+                spans.append(None)
+        return Charts(grammar, spans)
 
-    def _chart(self, grammar: SentenceGrammar, leaves: CoarseLeaves, permits: Permits | None) -> PrunedChart | None:
+    def _chart(self, grammar: SentenceGrammar, leaves: CoarseLeaves, permits: Permits | None) -> SpanForest | None:
         """Build the pruned chart of one sentence, given its leaf rules; None if the grammar does not derive it.
 
         Raises LimitError if the sentence is beyond the limits.
@@ -315,7 +315,7 @@ class LatentGrammar(
             yield self._all_rules, leaves, beam, None
         if beam > self.options.beam:
             yield self._all_rules, leaves, self.options.beam, None
-        any_words = CoarseLeaves.of(grammar.coarse, np.full(n, grammar.words.any_word))
+        any_words = grammar.leaves(np.full(n, grammar.words.any_word))
         yield self._all_rules, leaves.with_others(any_words), 0.0, None
 
     @property
@@ -374,7 +374,8 @@ class LatentGrammar(
             )
         grammar, coarse, latent = self._left_corners
         encoded = self._encode([words], tags)
-        leaves = CoarseLeaves.of(encoded.restrict(coarse.operators), encoded.word)
+        weight = coarse.operators.leaf[encoded.source, 0] * encoded.factor
+        leaves = CoarseLeaves.of(encoded.rules, weight, encoded.word)
         operators = encoded.restrict(latent.operators)
         limits = self.options.limits
         deadline = limits.deadline
@@ -403,7 +404,7 @@ class LatentGrammar(
 
         grammar: the grammar of a sentence of n words.
         """
-        leaves = CoarseLeaves.of(grammar.coarse, grammar.words.word, grammar.words.likely)
+        leaves = grammar.leaves(grammar.words.word, grammar.words.likely)
         joint = leaves.weight * self.prior[leaves.symbol]
         over_words = self.coarse.rules.leaf[:, 0]
         symbols = np.full(len(grammar.words.word), over_words[np.argmax(self.prior[over_words])], dtype=np.int64)

@@ -19,12 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spectral_latent._compiled import EMPTY, ZERO, compiled_pass, pass_part, unsigned
+from spectral_latent._compiled import EMPTY, ZERO, compiled_exact_pass, compiled_pass, pass_part, unsigned
 from spectral_latent.operators import ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
 
 _SMALL = 1e-100  # a vector is added without normalising it if its absolute values sum to a number between these two
 _LARGE = 1e100
+LOWEST = -2000  # 2^-2000 is zero in double precision
+HIGHEST = 900  # all marginals are smaller than 2^900
 
 
 @pass_part
@@ -453,3 +455,64 @@ def edge_pass(
                     total += outside.vectors[item, i] * room.of_items[0, i]
                 products[e] = total
                 exponents[e] = outside.exponents[item] + exponent
+
+
+@compiled_exact_pass
+def root_pass(
+    operators: PackedOperators, forest: Forest, inside: ScaledVectors, mantissa: FloatArray, exponent: IntArray
+) -> None:
+    """Sum c¹ · α over the roots of each component.
+
+    mantissa: (C,) zeros; gets the sums, divided by 2^exponent.
+    exponent: (C,) exponents of zero, `EMPTY`; gets the exponents of the sums.
+    """
+    for k in range(len(forest.root)):
+        item = forest.root[k]
+        a = forest.symbol[item]
+        total = 0.0
+        # An unknown symbol has no states.
+        if a >= 0:
+            for i in range(operators.states[a]):
+                total += operators.root[a, i] * inside.vectors[item, i]
+        if total != 0.0:
+            number, shift = math.frexp(total)
+            own = inside.exponents[item] + shift
+            c = forest.component[k]
+            # Sum at the larger exponent of the two.
+            if own > exponent[c]:
+                mantissa[c] = number + math.ldexp(mantissa[c], int(max(exponent[c] - own, LOWEST)))
+                exponent[c] = own
+            else:
+                mantissa[c] += math.ldexp(number, int(max(own - exponent[c], LOWEST)))
+
+
+@compiled_exact_pass
+def marginal_pass(
+    forest: Forest,
+    factors: FloatArray,
+    inside: ScaledVectors,
+    outside: ScaledVectors,
+    mantissa: FloatArray,
+    exponent: IntArray,
+    marginal: FloatArray,
+) -> None:
+    """Divide α · β of each item by its factor (I,) and by the sum of its component (C,), which `root_pass` computes.
+
+    marginal: (I,) zeros, which stay where the sum is zero; gets the marginals.
+    """
+    last = -1  # the last item of the component
+    k = 0  # the first root of the next component
+    component = -1
+    for item in range(len(forest.symbol)):
+        while item > last and k < len(forest.root):
+            component = forest.component[k]
+            while k < len(forest.root) and forest.component[k] == component:
+                last = max(last, forest.root[k])
+                k += 1
+        if item <= last and mantissa[component] != 0.0:
+            total = 0.0
+            for i in range(inside.vectors.shape[1]):
+                total += inside.vectors[item, i] * outside.vectors[item, i]
+            shift = inside.exponents[item] + outside.exponents[item] - exponent[component]
+            ratio = total / factors[item] / mantissa[component]
+            marginal[item] = math.ldexp(ratio, int(min(max(shift, LOWEST), HIGHEST)))

@@ -35,15 +35,19 @@ import numpy as np
 from spectral_latent._compiled import EMPTY, check_column, compiled_pass, pass_part, unsigned
 from spectral_latent.inference._checks import check_roots, check_rules
 from spectral_latent.inference._kernels import (
+    HIGHEST,
+    LOWEST,
     RuleBlock,
     ScaledVectors,
     Workspace,
     block_of,
     edge_pass,
     inside_pass,
+    marginal_pass,
     multiply,
     multiply_transposed,
     outside_pass,
+    root_pass,
 )
 from spectral_latent.operators import ExpectedCounts, ObservableOperators, PackedOperators
 from spectral_latent.trees import FloatArray, Forest, IntArray
@@ -60,8 +64,6 @@ __all__ = [
     "tree_weights",
 ]
 
-_LOWEST = -2000  # 2^-2000 is zero in double precision
-_HIGHEST = 900  # all marginals are smaller than 2^900
 _LEAST_FACTOR = 1e-100  # between these two factors, no vector under- or overflows
 _LARGEST_FACTOR = 1e100
 
@@ -165,9 +167,28 @@ def inside(operators: ObservableOperators, forest: Forest, factors: FloatArray |
     """
     check_rules(operators, forest)
     factors = _check_factors(forest, factors)
+    return trusted_inside(operators, forest, factors)
+
+
+def trusted_inside(operators: ObservableOperators, forest: Forest, factors: FloatArray | None = None) -> ScaledVectors:
+    """Compute what `inside` does, over a forest that this library has built with rules of the operators."""
     vectors = ScaledVectors.zeros(operators, forest)
+    factors = np.ones(forest.n_items) if factors is None else factors
     inside_pass(operators.packed, forest, factors, vectors, Workspace.allocate(operators.packed))
     return vectors
+
+
+def trusted_posteriors(
+    operators: ObservableOperators, forest: Forest, factors: FloatArray
+) -> tuple[FloatArray, IntArray]:
+    """Compute the marginals of items (I,), and the signs of the sums of components (C,), of a forest built as above."""
+    inner = trusted_inside(operators, forest, factors)
+    outer = ScaledVectors.zeros(operators, forest)
+    outside_pass(operators.packed, forest, factors, inner, outer, Workspace.allocate(operators.packed))
+    total, exponent = root_sums(operators, forest, inner)
+    marginal = np.zeros(forest.n_items)
+    marginal_pass(forest, factors, inner, outer, total, exponent, marginal)
+    return marginal, np.sign(total).astype(np.int64)
 
 
 def outside(
@@ -190,27 +211,12 @@ def outside(
     return vectors
 
 
-def _apply_exponents(mantissa: FloatArray, exponent: IntArray) -> FloatArray:
-    """Compute mantissa · 2^exponent, both (n,); too small numbers become 0, and too large numbers inf."""
-    # NumPy's ldexp takes a C int, or a C long, which has 64 bits on some systems only.
-    scaled: FloatArray = np.ldexp(mantissa, np.clip(exponent, _LOWEST, _HIGHEST).astype(np.intc))
-    return scaled
-
-
 def root_sums(
     operators: ObservableOperators, forest: Forest, inside_vectors: ScaledVectors
 ) -> tuple[FloatArray, IntArray]:
     """Compute Σ_roots c¹ · α of each component, as mantissa (C,) and exponent (C,)."""
-    vectors, exponents = inside_vectors
-    # A root contributes c¹ · α, as a mantissa below 1 and an exponent.
-    product = np.einsum("km,km->k", operators.root[forest.symbol[forest.root]], vectors[forest.root])
-    mantissa, shift = np.frexp(product)
-    of_root = np.where(mantissa == 0.0, EMPTY, exponents[forest.root] + shift)
-    # Sum at the largest exponent of each component.
-    exponent = np.full(forest.n_components, EMPTY)
-    np.maximum.at(exponent, forest.component, of_root)
-    total = np.zeros(forest.n_components)
-    np.add.at(total, forest.component, _apply_exponents(mantissa, of_root - exponent[forest.component]))
+    total, exponent = np.zeros(forest.n_components), np.full(forest.n_components, EMPTY)
+    root_pass(operators.packed, forest, inside_vectors, total, exponent)
     return total, exponent
 
 
@@ -248,24 +254,6 @@ def item_component(forest: Forest) -> IntArray:
     return np.searchsorted(np.maximum.accumulate(last_item), np.arange(forest.n_items))
 
 
-def _posteriors(
-    operators: ObservableOperators,
-    forest: Forest,
-    inside_vectors: ScaledVectors,
-    component: IntArray,
-    product: FloatArray,
-    exponent: IntArray,
-) -> FloatArray:
-    """Divide product · 2^exponent (n,) by the sums of the components (n,); the result is zero if a sum is zero."""
-    total, total_exponent = root_sums(operators, forest, inside_vectors)
-    # Append a component with sum zero, for the items of a forest without roots.
-    total = np.append(total, 0.0)
-    total_exponent = np.append(total_exponent, EMPTY)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(total[component] == 0.0, 0.0, product / total[component])
-    return _apply_exponents(ratio, exponent - total_exponent[component])
-
-
 def marginals(
     operators: ObservableOperators,
     forest: Forest,
@@ -285,9 +273,10 @@ def marginals(
     check_roots(operators, forest)
     factors = _check_factors(forest, factors)
     _check_vectors(operators, forest, inside_vectors, outside_vectors)
-    product = np.einsum("im,im->i", inside_vectors.vectors, outside_vectors.vectors) / factors
-    exponent = inside_vectors.exponents + outside_vectors.exponents
-    return _posteriors(operators, forest, inside_vectors, item_component(forest), product, exponent)
+    marginal = np.zeros(forest.n_items)
+    sums = root_sums(operators, forest, inside_vectors)
+    marginal_pass(forest, factors, inside_vectors, outside_vectors, *sums, marginal)
+    return marginal
 
 
 def edge_marginals(
@@ -315,7 +304,15 @@ def edge_marginals(
     exponent = np.full(forest.n_edges, EMPTY)
     packed = operators.packed
     edge_pass(packed, forest, inside_vectors, outside_vectors, product, exponent, Workspace.allocate(packed))
-    return _posteriors(operators, forest, inside_vectors, item_component(forest)[forest.item], product, exponent)
+    # Divide by the sum of the component; a further component has sum zero, for the items of a forest without roots.
+    component = item_component(forest)[forest.item]
+    total, of_total = root_sums(operators, forest, inside_vectors)
+    total = np.append(total, 0.0)[component]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(total == 0.0, 0.0, product / total)
+    shift = np.clip(exponent - np.append(of_total, EMPTY)[component], LOWEST, HIGHEST)
+    # NumPy's ldexp takes a C int, or a C long, which has 64 bits on some systems only.
+    return np.asarray(np.ldexp(ratio, shift.astype(np.intc)))
 
 
 class _ComponentTotals(NamedTuple):

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import chain, pairwise, repeat
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary, r
 
 __all__ = ["EncodedWords", "Lexicon", "LexiconOptions", "WordEncoder"]
 
-_REMEMBERED = 50_000  # the number of words whose signature is kept
+_REMEMBERED = 50_000  # the number of words whose signature, or whose leaf rules, are kept
 
 # An unseen spelling of a mark takes the first of the others that was seen; on a keyboard some marks are one.
 _KEYBOARD = {"``": ('"',), "''": ('"',), "`": ("'",), "--": ("-",)}
@@ -42,8 +42,7 @@ _MARKS = [("'", "’"), *((*marks, *_KEYBOARD.get(marks[0], ())) for marks in MA
 _OTHER_SPELLINGS = {mark: [other for other in marks if other != mark] for marks in reversed(_MARKS) for mark in marks}
 _ANY = 1e-3  # the factor of the rules of any word, so that the rules of the word itself are preferred
 _FLOOR = 1e-12  # the least P(f | x) of a tag that is given for a word
-_Unseen = tuple[str, bool, int]  # a word, whether it opens a sentence, and its only tag or -1
-_WordRules = tuple[IntArray, IntArray, FloatArray, BoolArray]  # word, source, factor and likely, as in `EncodedWords`
+_Place = tuple[str, bool, int]  # a word, whether it opens a sentence, and its only tag or -1
 
 
 @dataclass(frozen=True)
@@ -211,6 +210,15 @@ class EncodedWords(NamedTuple):
         return operators.with_leaves(self.rules, self.source, self.factor)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _WordRules:
+    """The leaf rules of one word, in the order of their symbols, as in `EncodedWords`."""
+
+    source: IntArray
+    factor: FloatArray
+    likely: BoolArray
+
+
 def _divide(numbers: FloatArray, others: FloatArray) -> FloatArray:
     """Divide numbers (n,) by others (n,); 0 if the other is 0, for example for a terminal that no tag emits."""
     quotients: FloatArray = np.divide(numbers, others, out=np.zeros_like(numbers), where=others > 0.0)
@@ -234,7 +242,7 @@ class WordEncoder:
     >>> encoder = WordEncoder(Lexicon(["the", "a"]), coarse, np.ones(2) / 2, np.array([0, 1]), least=0.0)
     >>> found = encoder.encode([["a", "the", "a"]])
     >>> found.word, found.rules.tolist(), found.restrict(coarse).leaf.ravel()
-    (array([1, 0, 1]), [[0, 0], [0, 1], [1, 1]], array([0.5 , 0.25, 1.  ]))
+    (array([0, 1, 0]), [[0, 0], [0, 1], [1, 0]], array([0.25, 0.5 , 1.  ]))
     """
 
     def __init__(
@@ -257,7 +265,7 @@ class WordEncoder:
         key = self._key(terminal, tag)
         self._order = np.argsort(key, kind="stable")
         self._keys = key[self._order]
-        self._posteriors: tuple[dict[str, FloatArray], dict[str, FloatArray]] = ({}, {})  # False and True: does it open
+        self._found: dict[_Place | int, _WordRules] = {}
         if self.spelling is not None:
             joint = coarse.leaf[:, 0] * prior[self._symbol]
             of_tag = np.asarray(np.bincount(key, joint), dtype=np.float64)
@@ -266,6 +274,12 @@ class WordEncoder:
             # The likeliest terminal of each tag is that of its first rule by falling probability.
             order = np.lexsort((-joint, tag))
             self._commonest = terminal[order[np.searchsorted(tag[order], np.arange(self._n_tags))]]
+
+    @cached_property
+    def _any_word(self) -> _WordRules:
+        """The rules of any word."""
+        (rules,) = self._rules_of_known(self._key(np.array([self.lexicon.unknown]), -1), _ANY)
+        return rules
 
     def _key(self, terminal: IntArray, tag: IntArray | int) -> IntArray:
         """Compute the keys of terminals (n,) and tags (n,); tag -1 means no tag."""
@@ -284,35 +298,41 @@ class WordEncoder:
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag; a word that was never seen
         with its tag counts as unseen.
         """
-        sentences = [sentence for sentence in sentences if len(sentence)]
-        words = list(chain.from_iterable(sentences))
-        opening = set(accumulate(map(len, sentences), initial=0))
-        terminal = self.lexicon.terminals_of(words, opening)
-        tag = np.full(len(terminal), -1) if tags is None else tags
-        # Known words with the same terminal and tag share a number, and so do unseen words with the same spelling, tag
-        # and position (opening a sentence or not).
-        keys, which = np.unique(self._key(terminal, tag), return_inverse=True)
-        key_is_unseen = self._are_unseen(keys)
-        is_unseen = key_is_unseen[which]
-        keys = keys[~key_is_unseen]
-        word = (np.cumsum(~key_is_unseen) - 1)[which]
-        unseen: Vocabulary[_Unseen] = Vocabulary()
-        word[is_unseen] = [
-            len(keys) + unseen.add((words[at], at in opening, int(tag[at])))
-            for at in np.flatnonzero(is_unseen).tolist()
-        ]
-        any_word = len(keys) + len(unseen)
-        parts = [
-            self._rules_of_known(keys, np.arange(len(keys)), 1.0),
-            self._rules_of_known(self._key(np.array([self.lexicon.unknown]), -1), np.array([any_word]), _ANY),
-        ]
-        if len(unseen):
-            parts.append(self._rules_of_unseen(unseen.names, len(keys)))
-        number, source, factor, likely = (np.concatenate(column) for column in zip(*parts, strict=True))
+        places = [(word, at == 0) for sentence in sentences for at, word in enumerate(sentence)]
+        only = repeat(-1) if tags is None else tags.tolist()
+        keys = [(word, opens, tag) for (word, opens), tag in zip(places, only, strict=False)]
+        if len(self._found) > _REMEMBERED:
+            self._found = {}
+        found = self._found
+        if new := [key for key in dict.fromkeys(keys) if key not in found]:
+            self._look_up(new, found)
+        numbers = Vocabulary(map(found.__getitem__, keys))
+        every = [*numbers.names, self._any_word]
+        source = np.concatenate([rules.source for rules in every])
+        factor = np.concatenate([rules.factor for rules in every])
+        likely = np.concatenate([rules.likely for rules in every])
+        number = np.repeat(np.arange(len(every)), [len(rules.source) for rules in every])
         symbol = self._symbol[source]
-        order = np.argsort(symbol * (any_word + 1) + number)
-        rules = np.stack([symbol, number], axis=1)[order]
-        return EncodedWords(word, any_word, rules, source[order], factor[order], likely[order])
+        order = np.argsort(symbol * len(every) + number)
+        rules = np.empty((len(order), 2), dtype=np.int64)
+        rules[:, 0] = symbol[order]
+        rules[:, 1] = number[order]
+        word = numbers.numbers(map(found.__getitem__, keys))
+        return EncodedWords(word, len(numbers), rules, source[order], factor[order], likely[order])
+
+    def _look_up(self, words: Sequence[_Place], found: dict[_Place | int, _WordRules]) -> None:
+        """Find the rules of words, and remember them: by the word, and those of a known word also by its key."""
+        opening = {at for at, (_, opens, _) in enumerate(words) if opens}
+        terminal = self.lexicon.terminals_of([word for word, _, _ in words], opening)
+        keys = self._key(terminal, np.array([tag for _, _, tag in words], dtype=np.int64))
+        is_unseen = self._are_unseen(keys)
+        known = np.unique(keys[~is_unseen])
+        for key, rules in zip(known.tolist(), self._rules_of_known(known, 1.0), strict=True):
+            found.setdefault(key, rules)
+        unseen = [words[at] for at in np.flatnonzero(is_unseen).tolist()]
+        found.update(zip(unseen, self._rules_of_unseen(unseen) if unseen else [], strict=True))
+        for at in np.flatnonzero(~is_unseen).tolist():
+            found[words[at]] = found[int(keys[at])]
 
     def _are_unseen(self, keys: IntArray) -> BoolArray:
         """Tell which keys (k,) are of signatures, or of words that were never seen with the key's tag."""
@@ -324,16 +344,25 @@ class WordEncoder:
         unseen: BoolArray = (terminal >= len(self.lexicon.known)) | (has_tag & ~has_rules)
         return unseen
 
-    def _rules_of_known(self, keys: IntArray, number: IntArray, factor: float) -> _WordRules:
-        """List the rules of known words, given the keys (k,) and numbers (k,) of the words, and a factor."""
+    def _rules_of_known(self, keys: IntArray, factor: float) -> list[_WordRules]:
+        """List the rules of known words, given the keys (k,) of the words, and a factor."""
         # Without a tag, a terminal has the rules of all tags.
         width = np.where(keys % (self._n_tags + 1) == 0, self._n_tags + 1, 1)
         row, which = ranges(np.searchsorted(self._keys, keys), np.searchsorted(self._keys, keys + width))
         source = self._order[row]
-        return number[which], source, np.full(len(source), factor), self._likely[source]
+        return self._of_words(which, source, np.full(len(source), factor), self._likely[source], len(keys))
 
-    def _rules_of_unseen(self, words: Sequence[_Unseen], number: int) -> _WordRules:
-        """Make the rules of unseen words, which get the numbers from `number` on."""
+    def _of_words(
+        self, word: IntArray, source: IntArray, factor: FloatArray, likely: BoolArray, size: int
+    ) -> list[_WordRules]:
+        """Divide the rules (R,) of 0 ... size - 1, in the order of these words, and sort those of each by symbol."""
+        order = np.lexsort((self._symbol[source], word))
+        end = np.searchsorted(word, np.arange(size + 1)).tolist()
+        return [_WordRules(source[of], factor[of], likely[of]) for of in (order[a:b] for a, b in pairwise(end))]
+
+    def _rules_of_unseen(self, words: Sequence[_Place]) -> list[_WordRules]:
+        """Make the rules of unseen words."""
+        assert self.spelling is not None
         every_tag = np.arange(self._n_tags)
         tag_of_word = np.array([tag for _, _, tag in words], dtype=np.int64)[:, None]
         signature = np.array([self.lexicon.signature(name) for name, _, _ in words], dtype=np.int64)
@@ -344,7 +373,7 @@ class WordEncoder:
         first, end = np.where(first < end, [first, end], self._rows_with(np.array([[self.lexicon.unknown]]), every_tag))
         first = first[which]
         end = end[which]
-        p = self._posterior([(name, opens) for name, opens, _ in words])
+        p = self.spelling.posterior([name for name, _, _ in words], [opens for _, opens, _ in words])
         # A word with a given tag has this tag at least with the probability _FLOOR, and has no other tag.
         only = (tag_of_word == every_tag) & (tag_of_word >= 0)
         p = np.where(only, np.maximum(p, _FLOOR), np.where(tag_of_word < 0, p, 0.0))
@@ -356,16 +385,4 @@ class WordEncoder:
         row, pair = ranges(first[word, tag], end[word, tag])
         source = self._order[row]
         factor = _divide(p[word, tag][pair], self._share[source])
-        return number + word[pair], source, factor, is_likely[word, tag][pair]
-
-    def _posterior(self, places: Sequence[tuple[str, bool]]) -> FloatArray:
-        """Compute P(f | x) (n, K) of words that open a sentence or not; the first _REMEMBERED results are kept."""
-        assert self.spelling is not None
-        known = {(word, opens): self._posteriors[opens].get(word) for word, opens in places}
-        if new := [place for place, row in known.items() if row is None]:
-            computed = dict(zip(new, self.spelling.posterior(*zip(*new, strict=True)), strict=True))
-            known |= computed
-            if sum(map(len, self._posteriors)) < _REMEMBERED:
-                for (word, opens), row in computed.items():
-                    self._posteriors[opens][word] = row
-        return np.stack([row for place in places if (row := known[place]) is not None])
+        return self._of_words(word[pair], source, factor, is_likely[word, tag][pair], len(words))

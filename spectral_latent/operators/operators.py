@@ -439,9 +439,9 @@ class ObservableOperators(RuleTable):
         """
         _check_leaves(rules, leaf, *self.root.shape)
         operators = object.__new__(ObservableOperators)
-        operators.__dict__.update(
-            self.__getstate__() | {"rules": replace(self.rules, leaf=read_only(rules)), "leaf": leaf}
-        )
+        own = Rules(read_only(rules), self.rules.unary, self.rules.binary)
+        packed = self.packed._replace(leaf=_view(leaf))
+        operators.__dict__.update(self.__dict__ | {"rules": own, "leaf": leaf, "packed": packed})
         return operators
 
     def with_leaves(self, rules: IntArray, source: IntArray, factor: FloatArray) -> ObservableOperators:

@@ -23,12 +23,13 @@ from spectral_latent.dependency.decoding import (
     make_arc_matrix,
     split_by_heads,
 )
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar._coarse import CoarseGrammar
 from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, n_best_derivations, total_weight, tree_weights
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, Vocabulary
 from tests.dependency.trees import Heads, is_tree, projective_trees
+from tests.grammar.test_forests import leaves_of
 from tests.oracles import Lpcfg, random_lpcfg, random_numbers
 
 seeds = st.integers(0, 2**32 - 1)
@@ -76,7 +77,7 @@ class Grammar(NamedTuple):
     def forest(self, terminals: np.ndarray) -> ArcForest:
         """Unpruned."""
         grammar = CoarseGrammar.of(self.coarse, np.ones(len(self.symbols)))
-        chart = prune_chart(grammar, CoarseLeaves.of(self.coarse, terminals), beam=0.0, threshold=0.0)
+        chart = prune_chart(grammar, leaves_of(self.coarse, terminals), beam=0.0, threshold=0.0)
         assert chart is not None
         spans = SpanForest.of([chart], np.array([0, len(terminals)]))
         is_right = mark_right_heads(self.symbols.names, self.coarse.rules.binary)

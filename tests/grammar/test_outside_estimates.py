@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from spectral_latent.grammar import _coarse
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves, Neighbours, OutsideEstimates
+from spectral_latent.grammar._coarse import CoarseGrammar, Neighbours, OutsideEstimates
 from spectral_latent.grammar._inside_chart import inside_chart
 from spectral_latent.grammar.forests import SpanForest, prune_chart
 from spectral_latent.inference import inside, marginals, outside
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Rules
-from tests.grammar.test_forests import scores_of
+from tests.grammar.test_forests import leaves_of, scores_of
 
 TREES = 5  # symbols: 0 and 1 over phrases, 2 over both, 3 and 4 over words
 TAGS = np.array([-1, -1, 0, 1, 0])
@@ -99,7 +99,7 @@ def test_symbols_that_are_in_no_tree_are_in_no_chart() -> None:
     binary = {(0, 2, 3): 1.0, (1, 2, 3): 1.0}
     operators = operators_of(4, {0: 1.0}, {(2, 2): 1.0, (3, 3): 1.0}, binary)
     prior = np.array([1.0, 0.0, 1.0, 1.0]) / 3
-    grammar, leaves = CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, np.array([2, 3]))
+    grammar, leaves = CoarseGrammar.of(operators, prior), leaves_of(operators, np.array([2, 3]))
     estimates = OutsideEstimates.compute(Neighbours.compute(operators, prior, np.array([-1, -1, 0, 1])), leaves, 1e-5)
     found = scores_of(inside_chart(grammar, leaves, 0.0, 1 << 20, estimates=estimates), 2)
     assert sorted(found) == [(0, 0, 2), (2, 0, 1), (3, 1, 2)]
@@ -130,7 +130,7 @@ def test_estimates_are_exact_where_tags_are_a_markov_chain(n: int, monkeypatch: 
     rng = np.random.default_rng(n)
     operators, prior, tags = chain(rng, 3, 4)
     terminals = rng.integers(0, 4, n)
-    grammar, leaves = CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, terminals)
+    grammar, leaves = CoarseGrammar.of(operators, prior), leaves_of(operators, terminals)
     estimates = OutsideEstimates.compute(Neighbours.compute(operators, prior, tags), leaves, 1.0)
     chart = prune_chart(grammar, leaves, 0.0, 0.0)
     assert chart is not None
@@ -146,7 +146,7 @@ def test_unlikely_items_are_dropped() -> None:
     """A chart has the items that are likely by the estimates, of which those are likely that they are made of."""
     rng = np.random.default_rng(0)
     operators, prior, tags = chain(rng, 3, 4)
-    grammar, leaves = CoarseGrammar.of(operators, prior), CoarseLeaves.of(operators, rng.integers(0, 4, 9))
+    grammar, leaves = CoarseGrammar.of(operators, prior), leaves_of(operators, rng.integers(0, 4, 9))
     neighbours = Neighbours.compute(operators, prior, tags)
     every = scores_of(inside_chart(grammar, leaves, 0.0, 1 << 20), 9)
     none = OutsideEstimates.compute(neighbours, leaves, 0.0)

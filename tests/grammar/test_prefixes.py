@@ -16,12 +16,13 @@ from spectral_latent.corpora import constituency_trees, dependency_trees
 from spectral_latent.corpora.embedded import embedded_treebank
 from spectral_latent.estimation import EstimatorOptions
 from spectral_latent.grammar import Limits
-from spectral_latent.grammar._coarse import CoarseGrammar, CoarseLeaves
+from spectral_latent.grammar._coarse import CoarseGrammar
 from spectral_latent.grammar.prefixes import LatentPrefixes, prefix_forest
 from spectral_latent.inference import LeftCorners
 from spectral_latent.model import Prefixes, entropies
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import FloatArray
+from tests.grammar.test_forests import leaves_of
 from tests.grammar.test_grammar import OPTIONS, Grammar, training
 from tests.inference.test_left_corners import branching
 from tests.oracles import Lpcfg, Rule, all_rules, random_lpcfg
@@ -49,7 +50,7 @@ def latent_prefixes(
     coarse = coarse or small(99, [1] * len(model.states), 0.3)
     operators = [each.operators(probabilities=True) for each in (coarse, model)]
     corners = [LeftCorners.compute(each) for each in operators]
-    leaves = CoarseLeaves.of(operators[0], np.array(words))
+    leaves = leaves_of(operators[0], np.array(words))
     grammar = CoarseGrammar.of(operators[0], np.ones(len(model.states)) / len(model.states))
     spans = prefix_forest(grammar, corners[0], leaves, threshold, MOST)
     return LatentPrefixes.compute(operators[1], corners[1], leaves, spans)
@@ -71,7 +72,7 @@ def repetition(q: float, n: int) -> Prefixes:
     """The prefixes of n words of S → S S (q) | a."""
     operators = branching(q)
     corners = LeftCorners.compute(operators)
-    leaves = CoarseLeaves.of(operators, np.zeros(n, dtype=np.int64))
+    leaves = leaves_of(operators, np.zeros(n, dtype=np.int64))
     spans = prefix_forest(CoarseGrammar.of(operators, np.ones(1)), corners, leaves, 0.0, MOST)
     return LatentPrefixes.compute(operators, corners, leaves, spans).probabilities()
 
