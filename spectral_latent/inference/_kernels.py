@@ -504,6 +504,7 @@ def marginal_pass(
     k = 0  # the first root of the next component
     component = -1
     for item in range(len(forest.symbol)):
+        # After the last root of a component, this item is the first of the next one.
         while item > last and k < len(forest.root):
             component = forest.component[k]
             while k < len(forest.root) and forest.component[k] == component:
