@@ -171,7 +171,10 @@ def inside(operators: ObservableOperators, forest: Forest, factors: FloatArray |
 
 
 def trusted_inside(operators: ObservableOperators, forest: Forest, factors: FloatArray | None = None) -> ScaledVectors:
-    """Compute what `inside` does, over a forest that this library has built with rules of the operators."""
+    """Compute what `inside` does, over a forest that this library has built with rules of the operators.
+
+    factors: (I,) the factor of each item; 1 if not given.
+    """
     vectors = ScaledVectors.zeros(operators, forest)
     factors = np.ones(forest.n_items) if factors is None else factors
     inside_pass(operators.packed, forest, factors, vectors, Workspace.allocate(operators.packed))
@@ -181,7 +184,10 @@ def trusted_inside(operators: ObservableOperators, forest: Forest, factors: Floa
 def trusted_posteriors(
     operators: ObservableOperators, forest: Forest, factors: FloatArray
 ) -> tuple[FloatArray, IntArray]:
-    """Compute the marginals of items (I,), and the signs of the sums of components (C,), of a forest built as above."""
+    """Compute the marginals of items (I,), and the signs of the sums of components (C,), of a forest built as above.
+
+    factors: (I,) the factor of each item.
+    """
     inner = trusted_inside(operators, forest, factors)
     outer = ScaledVectors.zeros(operators, forest)
     outside_pass(operators.packed, forest, factors, inner, outer, Workspace.allocate(operators.packed))
