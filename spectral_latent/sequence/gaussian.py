@@ -30,8 +30,7 @@ import numpy as np
 import scipy
 
 from spectral_latent._compiled import TINY
-from spectral_latent.estimation import EM, Estimator, StateOptions
-from spectral_latent.estimation.starts import Ascent
+from spectral_latent.estimation import Estimator, StateOptions
 from spectral_latent.sequence.baum_welch import ChainCounts, expectation
 from spectral_latent.sequence.conversion import Sequences
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
@@ -39,7 +38,7 @@ from spectral_latent.sequence.model import LatentHMM
 from spectral_latent.sequence.options import HMMOptions
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
-__all__ = ["CovarianceType", "GaussianLearner", "GaussianMarkov", "gaussian_baum_welch", "gaussian_moments"]
+__all__ = ["CovarianceType", "GaussianLearner", "GaussianMarkov", "gaussian_moments"]
 
 CovarianceType: TypeAlias = Literal["diag", "full"]
 
@@ -271,32 +270,3 @@ class GaussianLearner:
             means=means,
             covars=np.repeat(covars, n_states, axis=0),
         )
-
-
-def gaussian_baum_welch(
-    x: FloatArray,
-    lengths: IntArray,
-    start: GaussianMarkov,
-    options: EM,
-    kind: CovarianceType,
-    min_covar: float,
-    allowed: BoolArray | None = None,
-) -> tuple[GaussianMarkov, tuple[float, ...]]:
-    """Train a model by EM from one start; return it, and the log-likelihood at the start and after each iteration.
-
-    x: (N, d) the observations of sequences, one sequence after the other.
-    lengths: (T,) the length of each sequence.
-    allowed: (N, m) whether each position may have each state; the states of the start are numbered anew, so that those
-        of known positions are near.  None if nothing is known.
-
-    >>> from spectral_latent.estimation import EM
-    >>> x = np.array([[0.0], [2.0]])
-    >>> start = GaussianMarkov(np.ones(1), np.ones((1, 1)), np.zeros((1, 1)), np.ones((1, 1, 1)))
-    >>> found, log_likelihood = gaussian_baum_welch(x, np.array([2]), start, EM(iterations=9), "diag", 1e-3)
-    >>> found.means, round(log_likelihood[-1], 3)
-    (array([[1.]]), -2.838)
-    """
-    learner = GaussianLearner(x, lengths, kind, min_covar, allowed)
-    ascent = Ascent(learner, learner.ordered(start))
-    ascent.climb(options.iterations, options.tolerance * len(lengths))
-    return ascent.model, tuple(ascent.objective)

@@ -13,8 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from spectral_latent.estimation import EM, EstimatorOptions
-from spectral_latent.sequence.gaussian import GaussianLearner, GaussianMarkov, gaussian_baum_welch, gaussian_moments
+from spectral_latent.estimation import EstimatorOptions
+from spectral_latent.estimation.starts import Ascent
+from spectral_latent.sequence.gaussian import GaussianLearner, GaussianMarkov, gaussian_moments
 from spectral_latent_sklearn import SpectralGaussianHMM
 
 TRUE = GaussianMarkov(
@@ -72,10 +73,10 @@ def test_moments_are_consistent() -> None:
 def test_em_never_falls_and_is_more_precise(data: np.ndarray) -> None:
     lengths = np.full(8, 500)
     start = gaussian_moments(data, lengths, EstimatorOptions("moments", n_states=3), "full", 1e-3)
-    options = EstimatorOptions("em", n_states=3, iterations=15)
-    found, log_likelihood = gaussian_baum_welch(data, lengths, start, options, "full", 1e-3)
-    assert (np.diff(log_likelihood) > -1e-6).all()
-    assert error(found)["means"] < min(0.15, error(start)["means"])
+    ascent = Ascent(learner := GaussianLearner(data, lengths, "full", 1e-3), learner.ordered(start))
+    ascent.climb(15, 1e-3 * len(lengths))
+    assert (np.diff(ascent.objective) > -1e-6).all()
+    assert error(ascent.model)["means"] < min(0.15, error(start)["means"])
 
 
 def test_a_model_is_found_again(fitted: SpectralGaussianHMM) -> None:
@@ -191,10 +192,10 @@ def test_a_model_is_learnt_from_numbers_of_which_a_fifth_are_missing(data: np.nd
     """The likelihood never falls, and the parameters come near the true ones."""
     x = np.where(np.random.default_rng(1).random(data.shape) < 0.2, np.nan, data)
     start = GaussianMarkov(np.ones(3) / 3, np.ones((3, 3)) / 3, TRUE.means + 0.3, np.tile(np.eye(2), (3, 1, 1)))
-    options = EstimatorOptions("em", n_states=3).with_settings(iterations=60, tolerance=1e-6)
-    model, log = gaussian_baum_welch(x, np.array([len(x)]), start, options, "full", 1e-3)
-    assert (np.diff(log) > -1e-6).all()
-    assert max(error(model).values()) < 0.12
+    ascent = Ascent(GaussianLearner(x, np.array([len(x)]), "full", 1e-3), start)
+    ascent.climb(60, 1e-6)
+    assert (np.diff(ascent.objective) > -1e-6).all()
+    assert max(error(ascent.model).values()) < 0.12
     hmm = SpectralGaussianHMM(3, "full", n_init=1, random_state=0).fit(x)
     found = GaussianMarkov(hmm.startprob_, hmm.transmat_, hmm.means_, hmm.covars_)
     assert max(error(found).values()) < 0.12
@@ -232,10 +233,8 @@ def test_no_random_start_ends_above_the_default() -> None:
     for m in (2, 4):
         hmm = SpectralGaussianHMM(m, random_state=0).fit(x, lengths=lengths)
         learner = GaussianLearner(x, lengths, "diag", 1e-3)
-        options = EM(iterations=1000, tolerance=2e-5 * 60)
-        ends = [
-            gaussian_baum_welch(x, lengths, learner.random(m, 1000 + seed), options, "diag", 1e-3)[1][-1]
-            for seed in range(10)
-        ]
-        assert hmm.score(x, lengths=lengths) > max(ends) - 1.0
+        ascents = [Ascent(learner, learner.random(m, 1000 + seed)) for seed in range(10)]
+        for ascent in ascents:
+            ascent.climb(1000, 2e-5 * 60 * len(lengths))
+        assert hmm.score(x, lengths=lengths) > max(ascent.objective[-1] for ascent in ascents) - 1.0
         assert 1 <= hmm.n_near_ <= 13
