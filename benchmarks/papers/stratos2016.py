@@ -6,7 +6,7 @@ not open.  Its English numbers are printed as far as the text of the paper has t
 
 | row | paper | meaning |
 | --- | --- | --- |
-| "random" to "brown" | Table 1 | the settings of the paper, `AnchorOptions.paper`, by the construction of the hull |
+| "random" to "brown" | Table 1 | the settings of the paper, `paper_options`, by the construction of the hull |
 | "anchor", "anchor + features" | Tables 2, 6, 7 | the same, with the hull "brown"; features of spelling are appended |
 | "true anchors" | section 5.5.1 | the same; the anchor of each tag is its most frequent word that has no other tag |
 | "anchor + Baum-Welch" | section 5.3 | five iterations of Baum-Welch after "anchor" |
@@ -28,6 +28,7 @@ import numpy as np
 
 from benchmarks.papers.assumptions import Assumptions, check_assumptions
 from benchmarks.papers.baselines import decode_states, score_per_word, train_baum_welch, train_cluster_hmm
+from benchmarks.papers.closed_form import paper_options
 from benchmarks.papers.featurized import FeaturizedOptions, train_featurized_hmm
 from benchmarks.papers.tables import MarkdownTable, timed
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, HullName, HullOptions, WordTypes
@@ -131,7 +132,7 @@ class _Result(NamedTuple):
 
 def _options(setting: Setting, construction: HullName, *, spelling: bool) -> AnchorOptions:
     """Choose the settings of the paper, but for those that `Setting` has."""
-    options = AnchorOptions.paper(setting.n_states, construction, spelling=spelling)
+    options = paper_options(setting.n_states, construction, spelling=spelling)
     hull = replace(options.hull, smoothing=setting.smoothing, seed=setting.seed)
     return replace(options, hull=hull, steps=setting.steps, added=1.0)
 

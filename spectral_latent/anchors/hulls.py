@@ -99,7 +99,6 @@ class AnchorOptions(Options):
     hull: the settings of the points of words.
     exchange: whether anchors are exchanged while the hull grows; see `choose_anchors`.
     sharpness: the power to which p(state | word) is raised; see `find_mixtures`.
-    closed_form: whether π and T come from the equations of Figure 2, and not from the likelihood of bigrams.
     steps: the number of iterations of EM for the transitions; None to converge; see `maximise_likelihood`.
     added: the pseudo-count of the transitions of every state, and of sentences, so that no sequence is impossible.
     """
@@ -109,31 +108,8 @@ class AnchorOptions(Options):
     hull: HullOptions = field(default_factory=HullOptions)
     exchange: bool = True
     sharpness: Annotated[float, Above(0.0)] = 4.0
-    closed_form: bool = False
     steps: Annotated[int, AtLeast(1)] | None = 10
     added: Annotated[float, AtLeast(0.0)] = 1.0
-
-    @staticmethod
-    def paper(
-        n_states: int = 12, construction: HullName = "brown", *, spelling: bool = False, closed_form: bool = False
-    ) -> AnchorOptions:
-        """Choose the settings of Stratos et al. (2016); without spelling, the estimator is consistent (Theorem 4.1).
-
-        n_states: m, the number of states.
-        construction: the construction of the convex hull (Figure 3); "brown" is only consistent for Brown models.
-        spelling: whether features of spelling are appended (section 4.4.4).
-        closed_form: whether π and T come from Figure 2; otherwise they obey constraints (section 4.3.1), as in the
-            paper's experiments.
-
-        >>> AnchorOptions.paper(4, "cca").hull.smoothing
-        0.0
-        """
-        hull = HullOptions(
-            construction, smoothing=0.0, sigma_power=0.0, spelling="appended" if spelling else "none", prior=0.0
-        )
-        return AnchorOptions(
-            n_states, hull=hull, exchange=False, sharpness=1.0, closed_form=closed_form, steps=None, added=0.0
-        )
 
 
 # Types and their spelling

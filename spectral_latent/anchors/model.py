@@ -29,7 +29,6 @@ from spectral_latent.anchors.training import (
     count_bigrams,
     find_mixtures,
     maximise_likelihood,
-    solve_closed_form,
 )
 from spectral_latent.estimation import EstimationError, Listener, silent
 from spectral_latent.files import Axes, Distinct, Index, OneLine, Shares, StoredModel, Text, plain
@@ -159,10 +158,7 @@ class AnchorHMM(WordTagger, StoredModel):
         mixtures[anchor_types] = np.eye(len(anchor_types))  # removes rounding errors
         state_prior = types.tokens @ mixtures / tokens
         bigrams = count_bigrams(types.sequences, n)
-        if options.closed_form:
-            hidden = solve_closed_form(mixtures, bigrams)
-        else:
-            hidden = maximise_likelihood(mixtures, bigrams, options.steps, listener)
+        hidden = maximise_likelihood(mixtures, bigrams, options.steps, listener)
         if options.added:
             hidden = hidden.smooth(state_prior, tokens, types.sequences.n_sequences, options.added)
         return AnchorHMM(options, types.names, anchor_types, anchor_points, state_prior, hidden, hull.spelling, tokens)

@@ -9,7 +9,6 @@
 | `emission` | O (5) | o(x \\| h) = p(h \\| x) u_x / p(h), here (m, n) |
 | `initial` | π (8) | arg min over distributions π of ‖u₁ - O π‖² |
 | `transition`, `stop` | T (9) | arg max of the log-likelihood of bigrams |
-| `solve_closed_form` | Figure 2, (6) and (7) | another way: π = O⁺ u₁ and T = diag(π̄)⁻¹ O⁺ B (O⁺)ᵀ |
 
 In this module, a state may also be followed by the end of the sequence.  The end is a state with a type of its own.
 """
@@ -20,7 +19,6 @@ from dataclasses import dataclass
 from itertools import count as counting
 
 import numpy as np
-import scipy
 
 from spectral_latent._compiled import TINY
 from spectral_latent.estimation import Listener, Progress, silent
@@ -38,7 +36,6 @@ __all__ = [
     "find_mixtures",
     "hidden_markov_with_end",
     "maximise_likelihood",
-    "solve_closed_form",
 ]
 
 _TIE = 1e-9  # squared distances count as equal if they differ by less than this share
@@ -167,37 +164,6 @@ def hidden_markov_with_end(initial: FloatArray, following: FloatArray, emission:
     uniform = np.full((len(initial), len(initial)), 1.0 / len(initial))  # for states that the end always follows
     transition = np.divide(following[:, :-1], going_on, out=uniform, where=going_on > TINY)
     return HiddenMarkov(initial, transition, following[:, -1].copy(), emission)
-
-
-def solve_closed_form(mixtures: FloatArray, bigrams: Bigrams) -> HiddenMarkov:
-    """Solve equations 4 to 7; exact for the moments of a population (Theorem 4.1).
-
-    Entries of π and T that are negative because of sampling errors are set to zero, and rows are scaled to sums of one.
-
-    mixtures: (n, m) the probabilities p(h | x), as `find_mixtures` returns them.
-
-    >>> bigrams = Bigrams(*map(np.array, ([0, 1], [1, 2], [1.0, 1.0], [0], [1.0], [1.0, 1.0])))
-    >>> solve_closed_form(np.eye(2), bigrams).stop  # type 1 follows type 0, and the end follows type 1
-    array([0., 1.])
-    """
-    n, m = mixtures.shape
-    state_prior, emission = emissions_of_mixtures(mixtures, bigrams.unigrams)
-    inverse = np.linalg.pinv(emission.T)
-    with_end = np.zeros((m + 1, n + 1))  # type n, the end of a sequence, is emitted by state m alone
-    with_end[:m, :n] = inverse
-    with_end[m, n] = 1.0
-    probability = bigrams.count / bigrams.count.sum()
-    pairs = scipy.sparse.csr_array((probability, (bigrams.before, bigrams.after)), shape=(n, n + 1))
-    following = _distributions(inverse @ (pairs @ with_end.T) / np.maximum(state_prior, TINY)[:, None])
-    initial = _distributions((inverse @ bigrams.first_probabilities())[None, :])[0]
-    return hidden_markov_with_end(initial, following, emission)
-
-
-def _distributions(rows: FloatArray) -> FloatArray:
-    """Set negative entries of rows (n, k) to zero, and scale rows to sums of one; a row of zeros becomes uniform."""
-    positive = np.maximum(rows, 0.0)
-    total = positive.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(positive, total, out=np.full_like(rows, 1.0 / rows.shape[1]), where=total > TINY))
 
 
 def maximise_likelihood(

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from benchmarks.papers import cohen2013, command, dhillon2012, reranked, stratos2016
 from benchmarks.papers.baselines import score_per_word
+from benchmarks.papers.closed_form import paper_options
 from benchmarks.papers.command import main
 from benchmarks.papers.tables import MarkdownTable
 from spectral_latent.anchors import AnchorHMM, AnchorOptions, WordTypes
@@ -240,7 +241,7 @@ def test_stratos2016(tagged: Path) -> None:
     score = many_to_one(list(chain(*corpus.tags)), list(chain(*states)))
     assert by_method["library + features"]["many-to-one"] == f"{score:.1f}"
     assert by_method["anchor"]["paper, log p per word"] == "-7.06"
-    paper = replace(AnchorOptions.paper(4, "cca"), added=1.0)
+    paper = replace(paper_options(4, "cca"), added=1.0)
     model = AnchorHMM.train(corpus.words, paper)
     score = many_to_one(list(chain(*corpus.tags)), list(chain(*model.tag_all(corpus.words))))
     assert by_method["cca"]["many-to-one"] == f"{score:.1f}"
