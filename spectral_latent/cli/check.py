@@ -11,6 +11,7 @@ from spectral_latent._texts import printable
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
 from spectral_latent.cli.options import (
+    BRACKETS,
     format_option,
     jobs_option,
     number_option,
@@ -31,7 +32,7 @@ _COLUMNS = ("tree", "words", "label", "posterior", "instead", "of words", "poste
 
 @click.command(cls=Command)
 @sources_argument
-@format_option("brackets", of="files of SOURCE")
+@format_option(*BRACKETS, of="files of SOURCE")
 @skip_bad_option
 @number_option("--folds", "N", "The number of parts that are judged by a parser of the others.", default=4)
 @number_option("--first", "N", "The largest number of labels to list.", default=100)

@@ -9,6 +9,7 @@ import click
 
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.options import (
+    BRACKETS,
     DEPENDENCY_SOURCES,
     SOURCES,
     TABLES,
@@ -21,6 +22,7 @@ from spectral_latent.cli.options import (
     non_projective_option,
     number_option,
     quiet_option,
+    skip_bad_option,
 )
 from spectral_latent.cli.outputs import figures_table
 
@@ -30,7 +32,8 @@ __all__ = ["evaluate"]
 @click.command(epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES, TAGGED_SOURCES, name="GOLD"))
 @click.argument("model")
 @click.argument("gold", metavar="GOLD...", nargs=-1, required=True)
-@format_option("brackets", *TABLES, "tagged", of="files of GOLD")
+@format_option(*BRACKETS, *TABLES, "tagged", of="files of GOLD")
+@skip_bad_option
 @number_option("--max-length", "N", "Leave out sentences of more than N words.")
 @column_option
 @click.option("--universal", is_flag=True, help="Map gold tags to the twelve universal ones.")

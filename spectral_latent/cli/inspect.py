@@ -13,6 +13,7 @@ from spectral_latent._texts import printable
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Command
 from spectral_latent.cli.options import (
+    BRACKETS,
     DEPENDENCY_SOURCES,
     SOURCES,
     TABLES,
@@ -21,6 +22,7 @@ from spectral_latent.cli.options import (
     format_option,
     json_option,
     number_option,
+    skip_bad_option,
 )
 from spectral_latent.cli.outputs import OutputFile, results
 
@@ -39,7 +41,8 @@ _LISTS = ("words", "rules", "places")
 @click.command(cls=Command, epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES, TAGGED_SOURCES, name="GOLD"))
 @click.argument("model")
 @click.argument("gold", metavar="[GOLD]...", nargs=-1)
-@format_option("brackets", *TABLES, "tagged", of="files of GOLD")
+@format_option(*BRACKETS, *TABLES, "tagged", of="files of GOLD")
+@skip_bad_option
 @click.option(
     "--symbol",
     "symbols",
@@ -60,6 +63,7 @@ def inspect(
     model: str,
     gold: tuple[str, ...],
     form: Format | None,
+    skip_bad: bool,
     symbols: tuple[str, ...],
     top: int,
     page: Path | None,
@@ -82,9 +86,9 @@ def inspect(
     if page is not None:
         if symbols or as_json:
             raise click.UsageError("--html shows all symbols; leave out --symbol and --json")
-        _write_page(model, gold, form, top, page)
+        _write_page(model, gold, form, skip_bad, top, page)
         return
-    if gold or form:
+    if gold or form or skip_bad:
         raise click.UsageError("GOLD is for the page; give --html REPORT")
     from spectral_latent.tasks import inspect as inspect_model
     from spectral_latent.tasks.kinds import load_model
@@ -97,17 +101,23 @@ def inspect(
         raise click.ClickException(f"{model}: {error}") from None
 
 
-def _write_page(model: str, gold: tuple[str, ...], form: Format | None, top: int, page: Path) -> None:
+def _write_page(model: str, gold: tuple[str, ...], form: Format | None, skip_bad: bool, top: int, page: Path) -> None:
     """Write the report of a model."""
     from spectral_latent.cli.report import report
+    from spectral_latent.constituency import Changes
     from spectral_latent.tasks.kinds import load_model
 
     loaded = load_model(model, *_KINDS, "anchors")
     if gold and not hasattr(loaded, "tag") and not hasattr(loaded, "parse"):
         raise click.ClickException(f"{model}: a model of trees given as graphs cannot be compared with GOLD")
+    if skip_bad and loaded.kind != "constituency":
+        raise click.UsageError("--skip-bad is for trees in brackets")
+    changes = Changes()
     with results(page) as write:
-        write(report(loaded, f"What is inside {Path(model).name}", gold, top, form))
-    Console(False).message(f"{page}: written")
+        write(report(loaded, f"What is inside {Path(model).name}", gold, top, form, skip_bad, changes))
+    console = Console(False)
+    console.table("Changed in the gold trees:", changes.table())
+    console.message(f"{page}: written")
 
 
 def _objects(parts: _Parts) -> Iterator[str]:

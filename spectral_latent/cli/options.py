@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from spectral_latent.tasks.writing import Form
 
 __all__ = [
+    "BRACKETS",
     "CANDIDATES",
     "DEPENDENCY_SOURCES",
     "LISTS",
@@ -67,6 +68,7 @@ DEPENDENCY_SOURCES = "of dependency trees: CoNLL-U, CoNLL-X or Malt-TAB, a file 
 TAGGED_SOURCES = "of tags: a table as CoNLL-U, or lines of the/DT dog/NN, a file or folder, or nltk:NAME"
 TEXT_SOURCES = "of sentences: the same, or lines of tokens in *.tok or *.txt"
 LIST_FORMATS = ("bllip", "trees", "conllu", "json")
+BRACKETS = ("brackets", "penn", "historical")
 TABLES = ("conllu", "malt-tab")
 LISTS = "blocks of BLLIP, lines `score TAB tree`, CoNLL-U with comments # score, or JSON lines"
 
@@ -163,7 +165,7 @@ def tell_of_fewer(console: Console, fewer: int, name: str, n_groups: int, what: 
 
 
 skip_bad_option = click.option(
-    "--skip-bad", is_flag=True, help="Leave out trees of SOURCE that cannot be read, and count them."
+    "--skip-bad", is_flag=True, help="Leave out trees in brackets that cannot be read, and count them."
 )
 
 

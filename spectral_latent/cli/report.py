@@ -17,8 +17,9 @@ from spectral_latent.tasks.sources import dependency_entries, gold_trees, tagged
 
 if TYPE_CHECKING:
     from spectral_latent.anchors import AnchorHMM
-    from spectral_latent.constituency import ConstituencyModel
+    from spectral_latent.constituency import Changes, ConstituencyModel
     from spectral_latent.corpora import Format
+    from spectral_latent.evaluation import GoldTree
 
 __all__ = ["report"]
 
@@ -98,12 +99,12 @@ def _span_labels(tree: Any) -> dict[tuple[int, int, bool], list[str]]:
     return labels
 
 
-def _phrases(model: ConstituencyModel, gold: Iterable[str], form: Format | None) -> tuple[_Accuracy, list[list[str]]]:
+def _phrases(model: ConstituencyModel, gold: Iterable[GoldTree]) -> tuple[_Accuracy, list[list[str]]]:
     """Parse the words of gold trees, and compare the labels of spans that both trees have; also give the words."""
     from spectral_latent.constituency import clean
     from spectral_latent.evaluation import evaluate_parser, score_brackets
 
-    trees = list(islice(gold_trees(gold, form=form), _MOST_SENTENCES))
+    trees = list(islice(gold, _MOST_SENTENCES))
     evaluation = evaluate_parser(model, trees)
     cases = []
     confused: _Confused = Counter()
@@ -192,7 +193,9 @@ def _of_anchors(model: AnchorHMM, gold: Sequence[str], top: int, form: Format | 
     return {"anchors": anchor_rows(model, top), "met": _shares(met)}
 
 
-def _of_grammar(model: Any, gold: Sequence[str], top: int, form: Format | None) -> dict[str, Any]:
+def _of_grammar(
+    model: Any, gold: Sequence[str], top: int, form: Format | None, skip_bad: bool, changes: Changes
+) -> dict[str, Any]:
     """Describe the symbols and the rules of a model, and its accuracy."""
     from spectral_latent.constituency import ConstituencyModel
     from spectral_latent.dependency import DependencyModel
@@ -201,19 +204,31 @@ def _of_grammar(model: Any, gold: Sequence[str], top: int, form: Format | None) 
     has_states = named.operators.probabilities
     parts: dict[str, Any] = {"examples": {}, "rules": describe_rules(named)[:_MOST_RULES] if has_states else []}
     if gold and isinstance(model, ConstituencyModel):
-        parts["accuracy"], sentences = _phrases(model, gold, form)
+        parts["accuracy"], sentences = _phrases(model, gold_trees(gold, changes, form, skip_bad))
         parts["examples"] = _examples(model, sentences) if has_states else {}
     elif gold:
         parts["accuracy"] = (_arcs if isinstance(model, DependencyModel) else _tags)(model, gold, form)
     return parts | {"symbols": list((describe_states if has_states else describe_directions)(named, top))}
 
 
-def report(model: Any, title: str, gold: Sequence[str] = (), top: int = 6, form: Format | None = None) -> str:
+def report(
+    model: Any,
+    title: str,
+    gold: Sequence[str] = (),
+    top: int = 6,
+    form: Format | None = None,
+    skip_bad: bool = False,
+    changes: Changes | None = None,
+) -> str:
     """Write the report of a parser, a tagger, an anchor model, or a model of trees given as graphs.
 
     Accuracy and examples need sources of gold annotation; a state has at most `top` words, rules and places.
     """
     from spectral_latent.anchors import AnchorHMM
+    from spectral_latent.constituency import Changes
 
-    parts = (_of_anchors if isinstance(model, AnchorHMM) else _of_grammar)(model, gold, top, form)
+    if isinstance(model, AnchorHMM):
+        parts = _of_anchors(model, gold, top, form)
+    else:
+        parts = _of_grammar(model, gold, top, form, skip_bad, changes or Changes())
     return page(title, gold=gold, facts=model.summary, **parts)

@@ -12,6 +12,7 @@ import click
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import (
+    BRACKETS,
     CANDIDATES,
     DEPENDENCY_SOURCES,
     LIST_FORMATS,
@@ -27,6 +28,7 @@ from spectral_latent.cli.options import (
     number_option,
     quiet_option,
     results_option,
+    skip_bad_option,
     sources_argument,
 )
 from spectral_latent.cli.outputs import figures_table, results
@@ -191,7 +193,8 @@ def evaluate(
 @rerank.command(epilog=epilog_of(SOURCES, DEPENDENCY_SOURCES))
 @click.argument("model")
 @sources_argument
-@format_option("brackets", *TABLES, of="files of SOURCE")
+@format_option(*BRACKETS, *TABLES, of="files of SOURCE")
+@skip_bad_option
 @number_option("--n-best", "N", "Trees per sentence, at most.", default=CANDIDATES)
 @number_option("--folds", "N", "Parse each of N parts of the trees by a model of the other parts.", least=2)
 @results_option
@@ -201,6 +204,7 @@ def lists(
     model: str,
     sources: tuple[str, ...],
     form: Format | None,
+    skip_bad: bool,
     n_best: int,
     folds: int | None,
     output: Path | None,
@@ -216,13 +220,17 @@ def lists(
     Example:
       spectral-latent rerank lists wsj.model dev.mrg -o dev.nbest
     """
+    from spectral_latent.constituency import Changes
     from spectral_latent.corpora.nbest_output import write_nbest
     from spectral_latent.tasks.kinds import KINDS, load_parser
     from spectral_latent.tasks.reranking import nbest_lists
 
     parser = load_parser(model)
-    nbest, length = nbest_lists(parser, sources, n_best, folds, jobs, form)
+    console = Console(quiet)
+    changes = Changes()
+    nbest, length = nbest_lists(parser, sources, n_best, folds, jobs, form, skip_bad, changes)
+    console.table("Changed in the trees:", changes.table())
     written: Literal["conllu", "trees"] = "conllu" if KINDS[parser.kind].trees == "conllu" else "trees"
     with results(output) as write:
-        for text in write_nbest(Console(quiet).bar(nbest, "Parsing", length), written):
+        for text in write_nbest(console.bar(nbest, "Parsing", length), written):
             write(text)

@@ -13,6 +13,7 @@ from spectral_latent._names import ConstituencyPresetName, HullName, PresetName
 from spectral_latent.cli.console import Console
 from spectral_latent.cli.groups import Commands
 from spectral_latent.cli.options import (
+    BRACKETS,
     DEPENDENCY_SOURCES,
     SOURCES,
     TABLES,
@@ -48,7 +49,7 @@ def train() -> None:
 
 
 @train.command(epilog=epilog_of(SOURCES))
-@training_options(*get_args(ConstituencyPresetName), formats=("brackets",))
+@training_options(*get_args(ConstituencyPresetName), formats=BRACKETS)
 @click.option(
     "--choose-states",
     metavar="SOURCE",
@@ -191,7 +192,9 @@ def _train(
         from spectral_latent.cli.outputs import figures_table
 
         assert of_kind.evaluate is not None
-        figures = of_kind.evaluate(model, Gold(str(output), dev, console, form=settings["form"]))
+        figures = of_kind.evaluate(
+            model, Gold(str(output), dev, console, form=settings["form"], skip_bad=settings.get("skip_bad", False))
+        )
         click.echo(figures_table(figures))
         run.evaluated(dev, figures)
         model.save(output, run.record(of_kind.command, of_kind.train, settings))

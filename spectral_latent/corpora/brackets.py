@@ -162,7 +162,7 @@ def parse_brackets(
         markup = markup or Markup.of([tree for tree, _ in beginning], text, historical)
         if not markup.reason:
             raise
-        remedy = "if this is wrong, read them as other trees (historical=False)"
+        remedy = "if this is wrong, give --format penn (historical=False)"
         raise CorpusError(
             *str(error).split("\n"), f"{source}: read as historical trees: {markup.reason}; {remedy}"
         ) from None
@@ -452,7 +452,7 @@ class Markup(NamedTuple):
             marks += [f"{count:,} leaves {leaf}" for leaf, count in Counter(self.doubtful).most_common(3)]
             warnings.warn(
                 f"{source}: {', '.join(marks)} are read as words, because the first trees are not those of a "
-                f"historical corpus; if it is one, read it as such (historical=True)",
+                f"historical corpus; if it is one, give --format historical (historical=True)",
                 stacklevel=3,
             )
 

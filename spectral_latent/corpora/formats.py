@@ -23,6 +23,9 @@ A line of JSON is a row, an object with these fields:
 | `sent_id`, or `id` | the name of the row, if it has one: a string or an integer |
 
 Other fields are not read.
+
+Trees in brackets are in Penn's format of historical corpora if their first trees show it.  A format that is given can
+also decide this: `historical` or `penn`, with which no tree is taken for one of a historical corpus.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ from spectral_latent.corpora.text import CorpusError, ending_of
 __all__ = [
     "ENDINGS",
     "NAMES",
+    "READINGS",
     "SHOWING",
     "TABLE_ENDINGS",
     "TABLE_READERS",
@@ -52,7 +56,7 @@ __all__ = [
     "sniff_format",
 ]
 
-Format: TypeAlias = Literal["brackets", "conllu", "malt-tab", "tagged", "json", "tokens", "text"]
+Format: TypeAlias = Literal["brackets", "penn", "historical", "conllu", "malt-tab", "tagged", "json", "tokens", "text"]
 _T = TypeVar("_T")
 
 ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
@@ -65,13 +69,16 @@ ENDINGS: MappingProxyType[Format, tuple[str, ...]] = MappingProxyType(
         "tokens": (".tok", ".txt"),
     }
 )
+READINGS: MappingProxyType[Format, bool | None] = MappingProxyType(  # formats of brackets; whether they are historical
+    {"brackets": None, "penn": False, "historical": True}
+)
 TABLE_ENDINGS = (*CONLLU, *MALT_TAB)
 TABLE_READERS: MappingProxyType[Format, Callable[..., Any]] = MappingProxyType(
     {"conllu": parse_with_lines, "malt-tab": parse_tab_with_lines}
 )
 NAMES: MappingProxyType[Format, str] = MappingProxyType(  # of the contents, in messages
     {
-        "brackets": "trees in brackets",
+        **dict.fromkeys(READINGS, "trees in brackets"),
         "conllu": "sentences in CoNLL-U",
         "malt-tab": "sentences in Malt-TAB",
         "tagged": "words with tags",
@@ -167,7 +174,7 @@ def sniff_format(name: str, beginning: str, *needed: Format, given: Format | Non
     ('tokens', 'line 1 looks like words with tags, but others do not')
     """
     if given is not None:
-        if needed and given not in needed:
+        if needed and given not in needed and not (given in READINGS and "brackets" in needed):
             raise CorpusError(f"{name}: {NAMES[given]} cannot be read here; give --format {' or '.join(needed)}")
         return Guess(given)
     found = _guess(name, beginning, needed)

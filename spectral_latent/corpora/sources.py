@@ -15,6 +15,7 @@ from spectral_latent.corpora.brackets import parse_brackets
 from spectral_latent.corpora.conllu import count_no_words
 from spectral_latent.corpora.formats import (
     ENDINGS,
+    READINGS,
     TABLE_ENDINGS,
     TABLE_READERS,
     Format,
@@ -24,7 +25,7 @@ from spectral_latent.corpora.formats import (
 from spectral_latent.corpora.text import CorpusError, read_text
 from spectral_latent.dependency import DependencySentence
 
-__all__ = ["Entry", "constituency_trees", "dependency_trees", "entries_of_text", "tree_entries"]
+__all__ = ["Entry", "constituency_trees", "dependency_trees", "entries_of_text", "phrases_of_text", "tree_entries"]
 
 
 def constituency_trees(
@@ -32,7 +33,6 @@ def constituency_trees(
     changes: Changes | None = None,
     form: Format | None = None,
     *,
-    historical: bool | None = None,
     skip_bad: bool = False,
 ) -> Iterator[Phrase]:
     """Read the trees of a treebank, without traces and other empty elements.
@@ -48,8 +48,8 @@ def constituency_trees(
       The sorted files, or the sentences if there is one file, are numbered from 1.  Those whose number ends in 9 are
       test, those whose number ends in 8 are dev, all others are train.
 
-    form: `brackets` to read a file as trees whatever its name and its lines look like.
-    historical: whether files are in the Penn format of historical corpora; None to tell by the first trees of each.
+    form: `brackets` to read a file as trees whatever its name and its lines look like; `historical` or `penn` to
+        decide, too, whether it is in the Penn format of historical corpora, which its first trees tell otherwise.
     skip_bad: whether to leave out trees of files that cannot be read, and count them.
 
     Raises `CorpusError` for a source that does not exist and for trees that break the rules of `parse_brackets`.
@@ -67,18 +67,23 @@ def constituency_trees(
     name = os.fspath(source)
     if name.startswith("nltk:"):
         return items_of_corpus(name, "parsed_sents", "treebank", partial(phrases_of_file, changes))
-    read = partial(_phrases_of_file, changes, form, historical, skip_bad)
+    read = partial(_phrases_of_file, changes, form, skip_bad)
     trees = items_of_files(name, "treebank", read, ENDINGS["brackets"])
     return filter(None, (without_empty(tree, changes) for tree in trees))
 
 
-def _phrases_of_file(
-    changes: Changes | None, form: Format | None, historical: bool | None, skip_bad: bool, path: Path
-) -> Iterator[Phrase]:
+def _phrases_of_file(changes: Changes | None, form: Format | None, skip_bad: bool, path: Path) -> Iterator[Phrase]:
     """Read the trees of a file."""
-    text, name = read_text(path), os.fspath(path)
-    sniff_format(name, text, "brackets", given=form)  # refuses other formats
-    return parse_brackets(text, name, changes, historical=historical, skip_bad=skip_bad)
+    return phrases_of_text(read_text(path), os.fspath(path), changes, form, skip_bad=skip_bad)
+
+
+def phrases_of_text(
+    text: str, source: str, changes: Changes | None = None, form: Format | None = None, *, skip_bad: bool = False
+) -> Iterator[Phrase]:
+    """Read the trees of a text in brackets, with their traces; see `constituency_trees`."""
+    sniff_format(source, text, "brackets", given=form)  # refuses other formats
+    historical = READINGS[form] if form else None
+    return parse_brackets(text, source, changes, historical=historical, skip_bad=skip_bad)
 
 
 def dependency_trees(

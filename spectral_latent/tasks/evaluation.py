@@ -48,6 +48,7 @@ class Gold(NamedTuple):
     columns are scored in the last two cases.
     jobs: the number of processes.
     form: the format of the sources; None to guess it.
+    skip_bad: whether to leave out trees in brackets that cannot be read, and count them.
     """
 
     file: str
@@ -61,6 +62,7 @@ class Gold(NamedTuple):
     origin: Literal["tags", "words", "text"] = "tags"
     jobs: int = 1
     form: Format | None = None
+    skip_bad: bool = False
 
     def _refuse(self, kind: str, *names: str) -> None:
         """Raise RequestError for an option that is not for a kind of model."""
@@ -105,6 +107,7 @@ _NEEDED = {
     "jobs": "parsers",
     "column": "taggers",
     "universal": "taggers",
+    "skip_bad": "constituency parsers",
 }
 
 
@@ -118,7 +121,7 @@ def evaluate_phrases(parser: ConstituencyModel, given: Gold) -> Figures:
 
     given._refuse("a parser", "column", "universal")
     given._refuse("not one", "non_projective", "origin")
-    gold = given._read(gold_trees, "trees", lambda tree: len(tree.words))
+    gold = given._read(partial(gold_trees, skip_bad=given.skip_bad), "trees", lambda tree: len(tree.words))
     evaluation = evaluate_parser(parser, gold, jobs=given.jobs, progress=partial(given.watch.bar, label="Parsing"))
     scores = evaluation.score
     if scores.errors:
@@ -150,6 +153,7 @@ def evaluate_sentences(parser: DependencyModel, given: Gold) -> Figures:
     from spectral_latent.evaluation import evaluate_columns, evaluate_dependency_parser
 
     given._refuse("a parser", "column", "universal")
+    given._refuse("a dependency parser", "skip_bad")
 
     def read(*given: Any, **options: Any) -> Iterable[Any]:
         return (entry.sentence for entry in dependency_entries(*given, **options))
@@ -210,7 +214,7 @@ def evaluate_tags(model: Any, given: Gold) -> Figures:
     """
     from spectral_latent.evaluation import evaluate_tagger
 
-    given._refuse("not one", "non_projective", "origin", "jobs")
+    given._refuse("not one", "non_projective", "origin", "jobs", "skip_bad")
     tagger = LoadedTagger.of(model, given.file)
     gold = given._tagged(tagger.column)
     known = {word for sentence in gold for word, _ in sentence if tagger.knows(word)}
@@ -245,7 +249,7 @@ def evaluate_states(model: Any, given: Gold) -> Figures:
     """
     from spectral_latent.evaluation import evaluate_tagger, many_to_one, one_to_one, v_measure
 
-    given._refuse("not one", "non_projective", "origin", "jobs")
+    given._refuse("not one", "non_projective", "origin", "jobs", "skip_bad")
     find = states_of(model, given.file)
     gold = given._tagged()
     evaluation = evaluate_tagger(find, gold, (), progress=partial(given.watch.bar, label="Tagging"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from types import MappingProxyType
@@ -107,7 +107,7 @@ class Kind(NamedTuple):
     item: Callable[[InputSentence], Any] = given_words
     partial: Callable[..., Input] | None = None
     write: Callable[..., str] | None = None
-    to_score: Callable[..., list[Any]] | None = None
+    to_score: Callable[..., Iterator[Any]] | None = None
     evaluate: Callable[[Any, Gold], Figures] | None = None
     by_states: Callable[[Any, Gold], Figures] | None = None
 

@@ -13,6 +13,7 @@ from spectral_latent.tasks.sources import dependency_entries, gold_trees, rooted
 from spectral_latent.tasks.watch import RequestError, users_errors
 
 if TYPE_CHECKING:
+    from spectral_latent.constituency import Changes
     from spectral_latent.corpora import Format
     from spectral_latent.corpora.nbest import NBestFormat
     from spectral_latent.evaluation.reranking import CandidateScores
@@ -139,6 +140,8 @@ def nbest_lists(
     folds: int | None = None,
     jobs: int = 1,
     form: Format | None = None,
+    skip_bad: bool = False,
+    changes: Changes | None = None,
 ) -> tuple[Iterator[NBest], int]:
     """Parse the sentences of gold trees to n-best lists, with folds by parsers that learnt from the other trees.
 
@@ -148,15 +151,19 @@ def nbest_lists(
     folds: the number of parts of the trees; None to parse all by the parser itself.
     jobs: the number of processes.
     form: the format of the sources; None to guess it.
+    skip_bad: whether to leave out trees in brackets that cannot be read.
+    changes: counts what is changed in the trees.
     """
     from spectral_latent.reranking import jackknifed_nbest, parser_nbest
 
     if parser.kind == "constituency":
-        trees: list[Any] = list(treebank(sources, form=form))
+        trees: list[Any] = list(treebank(sources, changes, form, skip_bad))
+    elif skip_bad:
+        raise RequestError("--skip-bad is for trees in brackets")
     elif folds is None:
-        trees = [entry.tree().sentence for entry in dependency_entries(sources, form=form)]
+        trees = [entry.tree().sentence for entry in dependency_entries(sources, changes, form)]
     else:
-        trees = list(rooted_sentences(sources, form=form))
+        trees = list(rooted_sentences(sources, changes, form))
     if folds is None:
         return parser_nbest(parser, trees, n_best, jobs=jobs), len(trees)
     with users_errors():

@@ -35,12 +35,12 @@ def treebank(
 
 
 def gold_trees(
-    sources: Iterable[str], changes: Changes | None = None, form: Format | None = None
+    sources: Iterable[str], changes: Changes | None = None, form: Format | None = None, skip_bad: bool = False
 ) -> Iterator[GoldTree]:
     """Read the trees of sources, and their words without traces."""
     from spectral_latent.evaluation import GoldTree
 
-    yield from filter(None, (GoldTree.of(tree, changes) for tree in treebank(sources, changes, form)))
+    yield from filter(None, (GoldTree.of(tree, changes) for tree in treebank(sources, changes, form, skip_bad)))
 
 
 def dependency_entries(

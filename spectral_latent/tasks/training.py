@@ -289,7 +289,10 @@ def train_constituency(
     if choose_states:
         (prepared,) = prepare(trees, options, weights=weight_of_each, jobs=run.jobs, changes=run.changes)
         return with_chosen_states(
-            prepared, run.digested(partial(treebank, form=form), choose_states), jobs=run.jobs, listener=listener
+            prepared,
+            run.digested(partial(treebank, form=form, skip_bad=skip_bad), choose_states),
+            jobs=run.jobs,
+            listener=listener,
         )
     given: Any = {"weights": weight_of_each, "jobs": run.jobs, "listener": listener, "changes": run.changes}
     if not text:

@@ -6,14 +6,15 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from spectral_latent.tasks.inputs import InputSentence, read_text
+from spectral_latent.tasks.watch import RequestError
 
 if TYPE_CHECKING:
-    from spectral_latent.constituency import Phrase
+    from spectral_latent.constituency import Changes, Phrase
     from spectral_latent.corpora import Format
     from spectral_latent.dependency import DependencySentence
     from spectral_latent.dependency.tree import TagColumn
@@ -64,18 +65,24 @@ def given_sentence(sentence: InputSentence) -> Any:
     return bare if sentence.constraints is None else Partial(bare, sentence.constraints)
 
 
-def phrases_to_score(file: str, form: Format | None = None) -> list[Phrase]:
+def phrases_to_score(
+    file: str, changes: Changes, form: Format | None = None, skip_bad: bool = False
+) -> Iterator[Phrase]:
     """Read trees in brackets."""
-    from spectral_latent.corpora import parse_brackets
+    from spectral_latent.corpora.sources import phrases_of_text
 
-    return list(parse_brackets(*read_text(file, "brackets", form=form)))
+    return phrases_of_text(*read_text(file), changes, form, skip_bad=skip_bad)
 
 
-def sentences_to_score(file: str, form: Format | None = None) -> list[DependencySentence]:
+def sentences_to_score(
+    file: str, changes: Changes, form: Format | None = None, skip_bad: bool = False
+) -> Iterator[DependencySentence]:
     """Read dependency trees with one root each."""
     from spectral_latent.corpora.sources import entries_of_text
 
-    return [entry.rooted().sentence for entry in entries_of_text(*read_text(file), form=form)]
+    if skip_bad:
+        raise RequestError("--skip-bad is for trees in brackets")
+    return (entry.rooted().sentence for entry in entries_of_text(*read_text(file), changes, form))
 
 
 def drawings_of(_: InputSentence, parses: Parses[Any]) -> list[tuple[str, str]]:
@@ -243,10 +250,10 @@ class Score(NamedTuple):
     n_groups: int = 0
 
 
-def score_text(number: int, found: Score, form: Form, has_errors: bool) -> str:
+def score_text(number: int | str, found: Score, form: Form, has_errors: bool) -> str:
     """Write the score of a tree as a line.
 
-    number: the number of the tree, from 1.
+    number: the number of the tree, from 1; after the name of its file if there are several, as in `b.mrg:3`.
     has_errors: whether to write the standard error, too.
 
     >>> score_text(1, Score(-2.5, 1.0, 0.25, False, 20), "text", True)

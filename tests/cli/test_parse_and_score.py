@@ -130,6 +130,17 @@ def test_scores(run: Run, model: Path, treebank: Path) -> None:
     assert run("score", model, treebank, "--jobs", "2").stdout.splitlines() == expected[:-1]
 
 
+def test_several_files_are_scored_one_after_the_other(run: Run, model: Path, tmp_path: Path) -> None:
+    trees = ["(S (NP (PRP They)) (VP (VBP see)))\n", "(S (NP (PRP They)) (VP (VBD left)))\n"]
+    for name, text in zip("ab", trees, strict=True):
+        (tmp_path / f"{name}.mrg").write_text(text)
+    files = [tmp_path / "a.mrg", tmp_path / "b.mrg"]
+    alone = [run("score", model, file).stdout for file in files]
+    assert run("score", model, *files).stdout == "".join(alone)
+    rows = map(json.loads, run("score", model, *files, "--json").stdout.splitlines())
+    assert [row["tree"] for row in rows] == ["a.mrg:1", "b.mrg:1"]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_models_that_cannot_be_used(run: Run, model: Path, treebank: Path, tmp_path: Path, command: str) -> None:
     whole = model.read_bytes()

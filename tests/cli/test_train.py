@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from spectral_latent import load
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora import read_brackets
 from spectral_latent.estimation import ESTIMATORS
@@ -257,3 +258,48 @@ def test_trees_that_cannot_be_read_are_listed_or_left_out(run: Run, tmp_path: Pa
     assert trained.exit_code == 0
     assert re.search(r"2  trees that cannot be read left out\n.*some\.mrg, line 2; .*some\.mrg, line 8", trained.stderr)
     assert "from 10 trees" in trained.stderr
+
+
+@pytest.mark.parametrize("command", ["evaluate", "score", "lists", "inspect", "train"])
+def test_every_command_that_reads_trees_leaves_wrong_ones_out(
+    run: Run, model: Path, tagger: Path, treebank: Path, tmp_path: Path, command: str
+) -> None:
+    right = treebank.read_text().strip()
+    source = tmp_path / "some.mrg"
+    source.write_text(f"{right}\n(S (NP (PRP They)) left)\n")
+    before, after = {
+        "evaluate": (["evaluate"], []),
+        "score": (["score"], []),
+        "lists": (["rerank", "lists"], []),
+        "inspect": (["inspect"], ["--html", tmp_path / "page.html"]),
+        "train": (["train", "constituency", treebank, "-o", tmp_path / "new", "--dev"], []),
+    }[command]
+    models = [] if command == "train" else [model]
+    if command != "train":
+        assert run(*before, model, source, *after).exit_code == 1
+    left = run(*before, *models, source, *after, "--skip-bad")
+    assert left.exit_code == 0, left.stderr
+    assert re.search(r"1  trees that cannot be read left out\n +the first: .*some\.mrg, line \d+\n", left.stderr)
+    if command in ("score", "evaluate"):
+        whole = run(*before, model, treebank, "-q", *(["--json"] if command == "score" else []))
+        again = run(*before, model, source, "--skip-bad", "-q", *(["--json"] if command == "score" else []))
+        drop = re.compile(r"sentences.per.second.*")
+        assert drop.sub("", again.stdout) == drop.sub("", whole.stdout)
+    if command == "evaluate":
+        refused = run("evaluate", tagger, source, "--skip-bad")
+        assert refused.exit_code == 1 and "--skip-bad is for constituency parsers" in refused.stderr
+
+
+def test_the_reading_of_historical_trees_can_be_given(run: Run, tmp_path: Path) -> None:
+    plain, marked = "(S (NP (NN dog)) (VP (VB go)))\n", "(S (NP-SBJ 0) (VP (VB go)))\n"
+    (tmp_path / "late.mrg").write_text(400 * plain + marked)
+    (tmp_path / "early.mrg").write_text("( (S (NP (NN dog)) (VP (VB go) (CODE here))) (ID X,1))\n" * 12)
+    for form in ("historical", "penn"):
+        for name in ("late", "early"):
+            args = (tmp_path / f"{name}.mrg", "-o", tmp_path / f"{name}.{form}", "--format", form)
+            assert run("train", "constituency", *args).exit_code == 0
+    seen = {path.name: {*load(path).members[0].lexicon.words} for path in tmp_path.glob("*.[hp]*")}
+    assert seen["late.historical"] == {"dog", "go"} and "0" in seen["late.penn"]
+    assert seen["early.historical"] == {"dog", "go"} and "here" in seen["early.penn"]
+    (tmp_path / "early.mrg").write_text("( (S (NP (NN dog)) go) (ID X,1))\n")
+    assert "--format penn" in run("check", tmp_path / "early.mrg").stderr
