@@ -43,15 +43,67 @@ def _extend(row: IntArray, phrase: IntArray, i: int, j: int, edges: IntArray, n_
 
     row: (n + 1, n + 1) the item of a row over i ... j - 1, or -1.
     phrase: (n + 1, n + 1) the item of any phrase over i ... j - 1, or -1.
-    edges: (E, 2) left and right child; the first n_edges are in use.
+    edges: (2, E) left and right child; the first n_edges are in use.
     """
     for k in range(i + 1, j):
         left, right = row[i, k], phrase[k, j]
         if left >= 0 and right >= 0:
-            edges[n_edges, 0] = left
-            edges[n_edges, 1] = right
+            edges[0, n_edges] = left
+            edges[1, n_edges] = right
             n_edges += 1
     return n_edges
+
+
+@compiled
+def _sort_by_cell(
+    sentence: IntArray,
+    begin: IntArray,
+    end: IntArray,
+    start: IntArray,
+    of_sentence: IntArray,
+    of_cell: IntArray,
+    last: IntArray,
+    order: IntArray,
+) -> int:
+    """Sort constituents by cell, and return the first that is not over words of its sentence; -1 if there is none.
+
+    sentence, begin, end: (K,) the constituents of T sentences.
+    start: (T + 1,) the first word of each sentence, and the number of all words.
+    of_sentence: (T + 1,) zeros; gets the first cell of each sentence, and the number of all cells, as in `_build`.
+    of_cell: (C + 2,) zeros; gets the first constituent of each cell, as in `_build`.
+    last: (n,) gets the largest end of the constituents of two words or more that begin at each word; -1 without any.
+    order: (K,) gets the numbers of the constituents in the order of cells.
+    """
+    n_sentences = len(start) - 1
+    # Mark the sentences that have a constituent over all of their words; others have no tree, and get no cells.
+    for k in range(len(sentence)):
+        n = start[sentence[k] + 1] - start[sentence[k]]
+        if begin[k] < 0 or begin[k] >= end[k] or end[k] > n:
+            return k
+        if end[k] - begin[k] == n:
+            of_sentence[sentence[k] + 1] = n * n
+    for at in range(n_sentences):
+        of_sentence[at + 1] += of_sentence[at]
+    # Count the constituents of cell c in of_cell[c + 2].  After the sums, of_cell[c + 1] is the place of the first one;
+    # it moves on with each constituent, and is the place after the last one in the end.
+    last[:] = -1
+    for k in range(len(sentence)):
+        at = sentence[k]
+        n = start[at + 1] - start[at]
+        if of_sentence[at + 1] > of_sentence[at]:
+            of_cell[of_sentence[at] + (end[k] - begin[k] - 1) * n + begin[k] + 2] += 1
+        if end[k] - begin[k] > 1:
+            last[start[at] + begin[k]] = max(last[start[at] + begin[k]], start[at] + end[k])
+    for cell in range(of_sentence[n_sentences]):
+        of_cell[cell + 2] += of_cell[cell + 1]
+    for k in range(len(sentence)):
+        at = sentence[k]
+        n = start[at + 1] - start[at]
+        if of_sentence[at + 1] > of_sentence[at]:
+            cell = of_sentence[at] + (end[k] - begin[k] - 1) * n + begin[k]
+            order[of_cell[cell + 1]] = k
+            of_cell[cell + 1] += 1
+    return -1
 
 
 @compiled
@@ -60,13 +112,16 @@ def _build(
     of_sentence: IntArray,
     of_cell: IntArray,
     last: IntArray,
+    order: IntArray,
+    chain: IntArray,
+    gain: FloatArray,
     phrase: IntArray,
     row: IntArray,
     done: int,
     items: IntArray,
-    starts: IntArray,
     n_items: int,
     edges: IntArray,
+    weight: FloatArray,
     n_edges: int,
 ) -> tuple[int, int, int]:
     """Build the items and edges of the cells from number `done` on, until a cell may need more edges than fit.
@@ -74,13 +129,17 @@ def _build(
     start: (T + 1,) the first word of each of T sentences, and the number of all words.
     of_sentence: (T + 1,) the first cell of each sentence, and the number C of all cells.  In a sentence of n words, the
     cell (i, j) is number (j - i - 1) n + i, so that short spans come first; numbers with j > n are not used.
-    of_cell: (C + 1,) the constituents of cell c are of_cell[c] ... of_cell[c+1] - 1.
+    of_cell: (C + 2,) the constituents of cell c are those from of_cell[c] to of_cell[c+1] - 1 in `order`.
     last: (n,) the largest end of the constituents of two words or more that begin at each word; -1 if there are none.
+    order: (K,) the numbers of the constituents, cell by cell.
+    chain: (K,) the chain of labels of each constituent.
+    gain: (K,) the gain of each constituent.
     phrase: (n + 1, n + 1) gets the item of any phrase over the words i ... j-1 of a sentence of up to n words, or -1.
     row: (n + 1, n + 1) gets the item of any row of phrases over these words, or -1.
-    items: (I,) the constituent of each item, _ANY or _ROW; the first `n_items` are in use.
-    starts: (I,) the first edge of each item.
-    edges: (E, 2) the left and right child of each edge; the first `n_edges` are in use.
+    items: (4, I) gets the chain of each item, _ANY or _ROW; its first edge; its first word; and the sentence of a
+    constituent over all words of its sentence, -1 for others.  The first `n_items` are in use.
+    edges: (2, E) the left and right child of each edge; the first `n_edges` are in use.
+    weight: (E,) the gain of the constituent that each edge derives, 0 for other items.
     Returns the number of finished cells, of items in use and of edges in use.
     """
     for sentence in range(len(start) - 1):
@@ -97,43 +156,53 @@ def _build(
             if j > n:
                 continue
             begin, stop = of_cell[at], of_cell[at + 1]
-            if n_edges + (stop - begin + 1) * (j - i + 1) > len(edges):
+            if n_edges + (stop - begin + 1) * (j - i + 1) > len(weight):
                 return at, n_items, n_edges
             before = n_items
             # Derive every constituent over these words: a word, or a row and the phrase after it.
-            for constituent in range(begin, stop):
-                items[n_items] = constituent
-                starts[n_items] = n_edges
+            for k in range(begin, stop):
+                first_edge = n_edges
+                items[0, n_items] = chain[order[k]]
+                items[1, n_items] = n_edges
+                items[2, n_items] = word + i
+                items[3, n_items] = sentence if j - i == n else -1
                 if j == i + 1:
-                    edges[n_edges, 0] = edges[n_edges, 1] = -1
+                    edges[0, n_edges] = edges[1, n_edges] = -1
                     n_edges += 1
                 n_edges = _extend(row, phrase, i, j, edges, n_edges)
+                weight[first_edge:n_edges] = gain[order[k]]
                 n_items += 1
             # Derive `any` of these constituents, which is the child of longer ones.
             any_phrase = -1
+            first_edge = n_edges
             if n_items > before and j - i < n:
                 any_phrase = n_items
                 phrase[i, j] = any_phrase
-                items[n_items] = _ANY
-                starts[n_items] = n_edges
+                items[0, n_items] = _ANY
+                items[1, n_items] = n_edges
+                items[2, n_items] = word + i
+                items[3, n_items] = -1
                 for item in range(before, n_items):
-                    edges[n_edges, 0] = item
-                    edges[n_edges, 1] = -1
+                    edges[0, n_edges] = item
+                    edges[1, n_edges] = -1
                     n_edges += 1
                 n_items += 1
             # Derive a row, if a longer constituent begins here: one phrase, or a row and the phrase after it.
             if word + j < last[word + i]:
-                items[n_items] = _ROW
-                starts[n_items] = n_edges
-                first_edge = n_edges
+                items[0, n_items] = _ROW
+                items[1, n_items] = n_edges
+                items[2, n_items] = word + i
+                items[3, n_items] = -1
+                before_row = n_edges
                 if any_phrase >= 0:
-                    edges[n_edges, 0] = any_phrase
-                    edges[n_edges, 1] = -1
+                    edges[0, n_edges] = any_phrase
+                    edges[1, n_edges] = -1
                     n_edges += 1
                 n_edges = _extend(row, phrase, i, j, edges, n_edges)
-                if n_edges > first_edge:
+                if n_edges > before_row:
                     row[i, j] = n_items
                     n_items += 1
+            weight[first_edge:n_edges] = 0.0
     return of_sentence[-1], n_items, n_edges
 
 
@@ -250,52 +319,39 @@ def build_bracketings(
     check_column("gains of constituents", gain, (len(sentence),), np.float64)
     check_range("sentences of constituents", sentence, 0, len(start) - 1)
     check_range("chains of constituents", chain, 0, len(chains))
-    length = np.diff(start)
-    for k in np.flatnonzero((begin < 0) | (begin >= end) | (end > length[sentence]))[:1]:
-        raise ValueError(f"constituent {k} is over the words {begin[k]} ... {end[k] - 1}")
-    first = begin + start[sentence]
-    width = end - begin
-    # A sentence without a constituent over all of its words has no tree, and gets no cells.
-    is_top = width == length[sentence]
-    has_trees = np.bincount(sentence[is_top], minlength=len(length)) > 0
-    of_sentence = np.append(0, np.cumsum(np.where(has_trees, length * length, 0)))
-    # Sort the constituents by cell: by sentence, then by length, then by first word.
-    used = np.flatnonzero(has_trees[sentence])
-    cell = (of_sentence[sentence] + (width - 1) * length[sentence] + begin)[used]
-    order = used[np.argsort(cell, kind="stable")]
-    of_cell = np.append(0, np.cumsum(np.bincount(cell, minlength=of_sentence[-1])))
-    last = np.full(len(words), -1, dtype=np.int64)
-    np.maximum.at(last, first[width > 1], (first + width)[width > 1])
-    charted = length[has_trees]
-    most = int(charted.max(initial=0))
-    phrase, row = np.empty((2, most + 1, most + 1), dtype=np.int64)
-    items, starts = np.empty((2, len(order) + int((charted * (charted + 1)).sum())), dtype=np.int64)
-    edges = np.empty((_ROOM * max(len(length), 1), 2), dtype=np.int64)
-    rooms = (start, of_sentence, of_cell, last, phrase, row)
+    length = start[1:] - start[:-1]
+    size = int(length.max(initial=0))
+    of_sentence = np.zeros(len(start), dtype=np.int64)
+    of_cell = np.zeros(int((length * length).sum()) + 2, dtype=np.int64)
+    last, order = np.empty(len(words), dtype=np.int64), np.empty(len(sentence), dtype=np.int64)
+    wrong = _sort_by_cell(sentence, begin, end, start, of_sentence, of_cell, last, order)
+    if wrong >= 0:
+        raise ValueError(f"constituent {wrong} is over the words {begin[wrong]} ... {end[wrong] - 1}")
+    phrase, row = np.empty((2, size + 1, size + 1), dtype=np.int64)
+    items = np.empty((4, len(sentence) + int((length * (length + 1)).sum())), dtype=np.int64)
+    edges = np.empty((2, _ROOM * max(len(length), 1)), dtype=np.int64)
+    weight = np.empty(edges.shape[1])
+    rooms = (start, of_sentence, of_cell, last, order, chain, gain, phrase, row)
     done = 0
     n_items = 0
     n_edges = 0
     # Go on with twice the room wherever the edges of the next cell may not fit.
     while True:
-        done, n_items, n_edges = _build(*rooms, done, items, starts, n_items, edges, n_edges)
+        done, n_items, n_edges = _build(*rooms, done, items, n_items, edges, weight, n_edges)
         if done == of_sentence[-1]:
             break
-        edges = np.concatenate([edges, np.empty_like(edges)])
-    items = items[:n_items]
-    starts = np.append(starts[:n_items], n_edges)
-    edges = edges[:n_edges]
-    which = order[np.maximum(items, 0)]
-    is_part = items < 0
-    root = np.flatnonzero(~is_part & is_top[which])
-    left, right = np.ascontiguousarray(edges.T)
+        edges = np.concatenate([edges, np.empty_like(edges)], axis=1)
+        weight = np.concatenate([weight, np.empty_like(weight)])
+    symbol, starts, first, of_root = items[:, :n_items]
+    has_trees = of_sentence[1:] > of_sentence[:-1]
+    root = np.flatnonzero(of_root >= 0)
     forest = Forest(
-        symbol=np.where(is_part, items, chain[which]),
-        start=starts,
-        rule=np.zeros(len(edges), dtype=np.int64),
-        left=left,
-        right=right,
+        symbol=symbol,
+        start=np.append(starts, n_edges),
+        rule=np.zeros(n_edges, dtype=np.int64),
+        left=edges[0, :n_edges],
+        right=edges[1, :n_edges],
         root=root,
-        component=(np.cumsum(has_trees) - 1)[sentence[which[root]]],
+        component=(has_trees.cumsum() - 1)[of_root[root]],
     )
-    weight = np.repeat(np.where(is_part, 0.0, gain[which]), np.diff(starts))
-    return PhraseForest(forest, weight, first[which], np.flatnonzero(has_trees), chains, words)
+    return PhraseForest(forest, weight[:n_edges], first, np.flatnonzero(has_trees), chains, words)

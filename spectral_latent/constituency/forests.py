@@ -423,18 +423,41 @@ def _join_row(rows: _RowRules, chain: int, row: int, ways: IntArray, size: int) 
 
 
 @compiled_part
+def _leaf_rule(rules: IntArray, symbol: int, word: int) -> int:
+    """Find the row of a leaf rule in a table (R, 2), by bisection; -1 if it is absent."""
+    first = 0
+    end = len(rules)
+    while first < end:
+        middle = (first + end) // 2
+        if rules[middle, 0] < symbol or (rules[middle, 0] == symbol and rules[middle, 1] < word):
+            first = middle + 1
+        else:
+            end = middle
+    return first if first < len(rules) and rules[first, 0] == symbol and rules[first, 1] == word else -1
+
+
+@compiled_part
 def _add_word(
-    leaves: IntArray, first: int, end: int, items: IntArray, n_items: int, edges: IntArray, n_edges: int
+    rows: _RowRules,
+    chain: int,
+    leaf_rules: IntArray,
+    word: int,
+    items: IntArray,
+    n_items: int,
+    edges: IntArray,
+    n_edges: int,
 ) -> tuple[IntArray, int, IntArray, int]:
-    """Append the items of a word: one for each of the leaf rules first ... end - 1, with one edge."""
-    for k in range(first, end):
-        items = with_room(items, n_items)
-        edges = with_room(edges, n_edges)
-        edges[n_edges, 0] = leaves[k, 1]
-        n_edges += 1
-        items[n_items, 0] = leaves[k, 0]
-        items[n_items, 1] = n_edges
-        n_items += 1
+    """Append the items of a word: one with one edge for each symbol with its chain that has a leaf rule (R, 2)."""
+    for k in range(rows.start[chain], rows.start[chain + 1]) if chain >= 0 else range(0):
+        rule = _leaf_rule(leaf_rules, rows.symbols[k], word)
+        if rule >= 0:
+            items = with_room(items, n_items)
+            edges = with_room(edges, n_edges)
+            edges[n_edges, 0] = rule
+            n_edges += 1
+            items[n_items, 0] = rows.symbols[k]
+            items[n_items, 1] = n_edges
+            n_items += 1
     return items, n_items, edges, n_edges
 
 
@@ -495,34 +518,33 @@ class _DerivationRoom(NamedTuple):
 
 @compiled
 def _all_derivations(
-    columns: tuple[IntArray, IntArray, IntArray, IntArray, BoolArray],
+    columns: tuple[IntArray, IntArray, IntArray, IntArray, IntArray, BoolArray],
     grammar: _Grammar,
     rows: _RowRules,
-    leaf_start: IntArray,
-    leaves: IntArray,
+    words: IntArray,
+    leaf_rules: IntArray,
     room: _DerivationRoom,
 ) -> tuple[IntArray, IntArray]:
     """List all items and edges of trees of N nodes.
 
     columns: (N,) the chain of each node, (N,) its label, (N + 1,) the start of its children, (C,) the children, which
-    come before their parents, and (N,) whether a node is a root.
-    leaf_start: (n + 1,) the leaf rules of the k-th of n nodes over a word are leaf_start[k] ... leaf_start[k+1] - 1.
-    leaves: (L, 2) symbol and rule of each leaf rule of these nodes.
+    come before their parents, (N,) the place of the word below it, and (N,) whether a node is a root.
+    words: (n,) the number of the word at each place.
+    leaf_rules: (R, 2) symbol and word of each leaf rule, in lexicographic order.
     Returns items (I, 2): symbol and end of its edges; and edges (E, 3): rule, left, right.
     """
-    chain, label, start, child, is_root = columns
+    chain, label, start, child, place, is_root = columns
     items, edges, ways, span_of, span = room
     n_items = ZERO
     n_edges = ZERO
-    word = 0  # the next node over a word
     for node in range(len(chain)):
         m = start[node + 1] - start[node]
         first = n_items
         if m == 0:
-            begin = leaf_start[word]
-            end = leaf_start[word + 1]
-            items, n_items, edges, n_edges = _add_word(leaves, begin, end, items, n_items, edges, n_edges)
-            word += 1
+            word = words[place[node]]
+            items, n_items, edges, n_edges = _add_word(
+                rows, chain[node], leaf_rules, word, items, n_items, edges, n_edges
+            )
         else:
             # A phrase: fill the chart of the ranges of its children, the short ones first.
             for c in range(m):
@@ -602,24 +624,19 @@ class DerivationBuilder:
         columns.check()
         check_column("words of trees", word, (np.size(word),), np.int64)
         check_column("leaf rules", leaf_rules, (len(leaf_rules), 2), np.int64)
-        is_over_word = np.diff(columns.start) == 0
-        place = columns.place[is_over_word]
+        place = columns.place[np.diff(columns.start) == 0]
         check_range("places of words of trees", place, 0, len(word))
+        return self.trusted_forest(columns, word, leaf_rules)
+
+    def trusted_forest(self, columns: PhraseColumns, word: IntArray, leaf_rules: IntArray) -> tuple[Forest, IntArray]:
+        """Build what `forest` does, of columns that this library made over words (n,), with leaf rules (R, 2)."""
         number = self.chains.numbers(columns.chains)[columns.chain]
-        label = self.names.numbers(chain[-1] for chain in columns.chains)[columns.chain]
-        # For each node over a word, every symbol with its chain of labels, and the symbol's rule for the word.
-        chain = number[is_over_word]
-        row, node = ranges(self._start[chain], np.where(chain < 0, self._start[chain], self._start[chain + 1]))
-        symbol = self._symbols[row]
-        rule = Rules.find(leaf_rules, np.stack([symbol, word[place[node]]], axis=1))
-        known = np.flatnonzero(rule >= 0)
-        leaf_start = np.searchsorted(node[known], np.arange(len(chain) + 1))
-        leaves = np.stack([symbol[known], rule[known]], axis=1)
+        label = self.names.numbers([chain[-1] for chain in columns.chains])[columns.chain]
         is_root = np.zeros(len(number), dtype=np.bool_)
         is_root[columns.root] = True
-        nodes = (number, label, columns.start, columns.child, is_root)
+        nodes = (number, label, columns.start, columns.child, columns.place, is_root)
         room = _DerivationRoom.allocate(columns.start)
-        items, edges = _all_derivations(nodes, self._grammar, self._rows, leaf_start, leaves, room)
+        items, edges = _all_derivations(nodes, self._grammar, self._rows, word, leaf_rules, room)
         root, tree = ranges(*room.span_of[columns.root].T)
         rules, left, right = np.ascontiguousarray(edges.T)
         item_start = np.concatenate([[0], items[:, 1]])

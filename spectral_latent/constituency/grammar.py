@@ -227,8 +227,9 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         forest, first, end = charts.joined()
         sentence = charts.grammar.sentence_of(first)
         start = charts.grammar.start[sentence]
-        chain = np.where(self._are_parts(charts, forest, first, end), -1, self._chain_of[forest.symbol])
-        factors = self._factors_of(charts, forest, first, end)
+        are_parts = self._are_parts(charts, forest, first, end)
+        chain = np.where(are_parts, -1, self._chain_of[forest.symbol])
+        factors = self._factors_of(are_parts, first, end)
         posterior, is_derived = _posteriors(self.options, charts.grammar.latent, forest, sentence, factors)
         parts = Parts(sentence, first - start, end - start, chain, posterior)
         return PhraseItems(self.options, charts.grammar.latent, forest, factors, parts, is_derived)
@@ -255,9 +256,9 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         grammar: the grammar over the words of their sentences.
         """
         operators = self._operators_with_rows.with_leaf_rules(grammar.latent.rules.leaf, grammar.latent.leaf)
-        forest, tree = self._derivation_builder.forest(trees, grammar.words.word, operators.rules.leaf)
+        forest, tree = self._derivation_builder.trusted_forest(trees, grammar.words.word, operators.rules.leaf)
         factor = trees.n_phrases * np.log1p(-self.options.rows)
-        return WeighedForest(operators, forest, factor, tree=tree)
+        return WeighedForest(operators, forest, factor, tree=tree, trusted=True)
 
     def forest_of(self, trees: Sequence[Phrase]) -> WeighedForest:
         """Build the forest of the derivations of cleaned trees.
@@ -279,10 +280,10 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         tag_of_word = [given.constraints.tags.get(at, "") for given in inputs for at in range(len(given.sentence))]
         permits, wider = [], []
         for of, known in inputs:
-            is_free = known == ANY_TREE or self.is_too_long(of)
+            is_free = known is ANY_TREE or known == ANY_TREE or self.is_too_long(of)
             permits.append(None if is_free else known.permits(len(of), self.symbols))
-            without_tags = replace(known, tags={})
-            wider.append(without_tags.permits(len(of), self.symbols) if known.tags and not is_free else None)
+            has_wider = known.tags and not is_free
+            wider.append(replace(known, tags={}).permits(len(of), self.symbols) if has_wider else None)
         return self.charts(words, self.tag_numbers.numbers(tag_of_word), permits, wider)
 
     def forest(self, inputs: Sequence[PartialPhrase]) -> WeighedForest:
@@ -293,7 +294,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         """
         charts = self.charts_of(inputs)
         forest, first, end = charts.joined()
-        factors = self._factors_of(charts, forest, first, end)
+        factors = self._factors_of(self._are_parts(charts, forest, first, end), first, end)
         return WeighedForest(charts.grammar.latent, charts.possible(forest), factors=factors)
 
     @property
@@ -305,10 +306,9 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         of_phrase = 1.0 - self.options.rows
         return np.where(self.is_bar, 1.0, of_phrase), np.where(self.is_bar, of_phrase, 1.0)
 
-    def _factors_of(self, charts: Charts, forest: Forest, first: IntArray, end: IntArray) -> FloatArray:
+    def _factors_of(self, are_parts: BoolArray, first: IntArray, end: IntArray) -> FloatArray:
         """Compute the factor of each item (I,) of charts: 1 - ε for a phrase, which is no word and no part."""
-        is_phrase = (end - first > 1) & ~self._are_parts(charts, forest, first, end)
-        return np.where(is_phrase, 1.0 - self.options.rows, 1.0)
+        return np.where((end - first > 1) & ~are_parts, 1.0 - self.options.rows, 1.0)
 
     def _are_parts(self, charts: Charts, forest: Forest, first: IntArray, end: IntArray) -> BoolArray:
         """Tell which items (I,) are parts of phrases; a bar @X over all words of a sentence stands for its phrase X."""

@@ -34,7 +34,8 @@ from spectral_latent.constituency.tree import ChainLabels, Constituent, FlatPhra
 from spectral_latent.estimation import Listener, Progress, silent
 from spectral_latent.grammar import Charts, Limits, SentenceGrammar
 from spectral_latent.grammar.parser import Parser, estimate_all, held_out_choices
-from spectral_latent.inference import SignedLog, n_best_derivations
+from spectral_latent.inference import SignedLog
+from spectral_latent.inference.decoding import trusted_derivations
 from spectral_latent.lexicon.choices import Choices
 from spectral_latent.model import (
     Parse,
@@ -419,7 +420,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         if given is not None:
             parts = self._believed(parts, given)
         trees = self._bracketings(sentences, evidence, parts, n_best)
-        derivations = n_best_derivations(trees.forest, trees.weight, n_best)
+        derivations = trusted_derivations(trees.forest, trees.weight, n_best)
         columns = trees.columns(derivations)
         known = [sentence._replace(constraints=self.checked(*sentence)) for sentence in sentences]
         weight = SignedLog.unknown(len(derivations))

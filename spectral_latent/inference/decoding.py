@@ -412,8 +412,19 @@ def _of_parts(
 
 
 @compiled
-def _find_best_edges(forest: Forest, weights: FloatArray, score: FloatArray, best: IntArray) -> None:
-    """Find the score (I,) of the best derivation of each item, -inf before, and the edge (I,) at its top, -1 before."""
+def _find_best(
+    forest: Forest, weights: FloatArray, score: FloatArray, number: IntArray, parts: IntArray, root: IntArray
+) -> tuple[int, int]:
+    """Find the best derivation of each component, given the weights (E,) of the edges.
+
+    score: (I,) -inf; gets the score of the best derivation of each item.
+    number: (I,) -1; gets the number of the part that derives each item of a best derivation.
+    parts: (3, I) gets the edge, the left part and the right part of each part of these derivations.
+    root: (K,) gets the number of the best root of each component that has a derivation.
+    Returns the number of parts, and of components with a derivation.
+    """
+    best = parts[2]  # the edge at the top of the best derivation of each item, as long as the parts are not written
+    best[:] = -1
     for item in range(len(forest.symbol)):
         for edge in range(forest.start[item], forest.start[item + 1]):
             # Add the weight of the edge and the best scores of its children, which are items with smaller numbers.
@@ -426,21 +437,50 @@ def _find_best_edges(forest: Forest, weights: FloatArray, score: FloatArray, bes
             if forest.rule[edge] >= 0 and total > score[item]:
                 score[item] = total
                 best[item] = edge
+    # Choose the best root of each component; of equal ones, the first.
+    n_found = 0
+    for k in range(len(forest.root)):
+        item = forest.root[k]
+        if best[item] >= 0:
+            if n_found == 0 or forest.component[root[n_found - 1]] != forest.component[k]:
+                root[n_found] = k
+                n_found += 1
+            elif score[item] > score[forest.root[root[n_found - 1]]]:
+                root[n_found - 1] = k
+    # Mark the items below these roots from the top down, and number them from the bottom up.
+    for k in range(n_found):
+        number[forest.root[root[k]]] = 0
+    for item in range(len(forest.symbol) - 1, -1, -1):
+        if number[item] == 0:
+            left, right = forest.left[best[item]], forest.right[best[item]]
+            if left >= 0:
+                number[left] = 0
+            if right >= 0:
+                number[right] = 0
+    n_parts = 0
+    for item in range(len(forest.symbol)):
+        if number[item] == 0:
+            number[item] = n_parts
+            edge = best[item]
+            left, right = forest.left[edge], forest.right[edge]
+            parts[0, n_parts] = edge
+            parts[1, n_parts] = number[left] if left >= 0 else -1
+            parts[2, n_parts] = number[right] if right >= 0 else -1
+            n_parts += 1
+    return n_parts, n_found
 
 
 def _best(forest: Forest, weights: FloatArray) -> Derivations:
     """Find the best derivation of each component that has one, given the weights (E,) of the edges."""
     score = np.full(forest.n_items, -np.inf)
-    best = np.full(forest.n_items, -1)
-    _find_best_edges(forest, weights, score, best)
-    # Sort the roots by component, then by falling score; roots with equal scores stay in order.
-    derived = np.flatnonzero(best[forest.root] >= 0)
-    derived = derived[np.lexsort((-score[forest.root[derived]], forest.component[derived]))]
-    first = derived[np.diff(forest.component[derived], prepend=-1) > 0]
-    root = forest.root[first]
-    if not len(root):
-        best = best[:0]
-    return _of_parts(best, forest.left[best], forest.right[best], root, forest.component[first], score[root])
+    number = np.full(forest.n_items, -1)
+    parts = np.empty((3, forest.n_items), dtype=np.int64)
+    root = np.empty(len(forest.root), dtype=np.int64)
+    n_parts, n_found = _find_best(forest, weights, score, number, parts, root)
+    root = root[:n_found]
+    edge, left, right = parts[:, :n_parts]
+    top = forest.root[root]
+    return Derivations(edge, left, right, number[top], forest.component[root], score[top])
 
 
 def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Derivations:
@@ -465,6 +505,11 @@ def n_best_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Deri
     """
     checked("n_best", n_best, Count)
     check_weights(forest, weights)
+    return trusted_derivations(forest, weights, n_best)
+
+
+def trusted_derivations(forest: Forest, weights: FloatArray, n_best: int) -> Derivations:
+    """List what `n_best_derivations` does, given the weights (E,) of the edges of a forest that this library built."""
     if n_best == 1:
         return _best(forest, weights)
     rows, costs, best_rows = _rank(forest, weights, min(n_best, _MOST), _RankingWorkspace.allocate(forest))

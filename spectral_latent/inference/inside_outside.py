@@ -123,6 +123,8 @@ class SignedLog(NamedTuple):
         >>> np.exp(SignedLog.mean([ones, threes]).log)
         array([2., 1.])
         """
+        if len(weights) == 1:
+            return weights[0]
         logs = np.stack([weight.log for weight in weights])
         # Divide by the largest number of each row, so that nothing overflows.
         top = np.maximum(logs.max(axis=0), -1e300)

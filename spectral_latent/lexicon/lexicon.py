@@ -298,15 +298,15 @@ class WordEncoder:
         tags: (n,) the number of the only tag that each word may have, or -1 for any tag; a word that was never seen
         with its tag counts as unseen.
         """
-        places = [(word, at == 0) for sentence in sentences for at, word in enumerate(sentence)]
-        only = repeat(-1) if tags is None else tags.tolist()
-        keys = [(word, opens, tag) for (word, opens), tag in zip(places, only, strict=False)]
+        only = repeat(-1) if tags is None else iter(tags.tolist())
+        keys = [(word, at == 0, next(only)) for sentence in sentences for at, word in enumerate(sentence)]
         if len(self._found) > _REMEMBERED:
             self._found = {}
         found = self._found
         if new := [key for key in dict.fromkeys(keys) if key not in found]:
             self._look_up(new, found)
-        numbers = Vocabulary(map(found.__getitem__, keys))
+        of_each = [found[key] for key in keys]
+        numbers = Vocabulary(of_each)
         every = [*numbers.names, self._any_word]
         source = np.concatenate([rules.source for rules in every])
         factor = np.concatenate([rules.factor for rules in every])
@@ -317,8 +317,7 @@ class WordEncoder:
         rules = np.empty((len(order), 2), dtype=np.int64)
         rules[:, 0] = symbol[order]
         rules[:, 1] = number[order]
-        word = numbers.numbers(map(found.__getitem__, keys))
-        return EncodedWords(word, len(numbers), rules, source[order], factor[order], likely[order])
+        return EncodedWords(numbers.numbers(of_each), len(numbers), rules, source[order], factor[order], likely[order])
 
     def _look_up(self, words: Sequence[_Place], found: dict[_Place | int, _WordRules]) -> None:
         """Find the rules of words, and remember them: by the word, and those of a known word also by its key."""

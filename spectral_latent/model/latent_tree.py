@@ -33,6 +33,7 @@ from spectral_latent.inference import (
     sample_trees,
     total_weight,
 )
+from spectral_latent.inference.inside_outside import root_sums, trusted_inside
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.model.batches import batches_of, map_batches
 from spectral_latent.model.parses import Parse, Parses, Partial, check_kind
@@ -53,6 +54,7 @@ class WeighedForest(NamedTuple):
     log_factor: (C,) the logarithm of a factor of all derivations of a component; 0 for none.
     factors: (I,) the factor of each item, for every derivation that has the item; None if all are 1.
     tree: (K,) the number of the tree of each of K roots, where trees share items, so that they are one component.
+    trusted: whether the library built the forest with rules of these operators, so that it needs no further check.
     """
 
     operators: ObservableOperators
@@ -60,11 +62,16 @@ class WeighedForest(NamedTuple):
     log_factor: FloatArray | float = 0.0
     factors: FloatArray | None = None
     tree: IntArray | None = None
+    trusted: bool = False
 
     def weight(self) -> SignedLog:
         """Sum the weights of the derivations of each component, or of each tree if trees share items."""
         of_tree = self.forest if self.tree is None else self.forest._replace(component=self.tree)
-        sign, log = total_weight(self.operators, of_tree, inside(self.operators, self.forest, self.factors))
+        if self.trusted:
+            inner = trusted_inside(self.operators, self.forest, self.factors)
+            sign, log = SignedLog.from_scaled(*root_sums(self.operators, of_tree, inner))
+        else:
+            sign, log = total_weight(self.operators, of_tree, inside(self.operators, self.forest, self.factors))
         return SignedLog(sign, log + self.log_factor)
 
     def marginals(self) -> FloatArray:

@@ -92,6 +92,8 @@ def average(of_members: Sequence[Parts], n_members: IntArray) -> Parts:
     >>> average([one, two], np.array([2])).posterior
     array([1. , 0.5, 0.5])
     """
+    if len(of_members) == 1:  # which derives every sentence that it finds parts in
+        return of_members[0].merge()
     every = Parts(*map(np.concatenate, zip(*of_members, strict=True)))
     return every._replace(posterior=every.posterior / n_members[every.sentence]).merge()
 
