@@ -309,21 +309,8 @@ def convert_trees(
     is_right = np.array([made.head_is_right for made in steps], dtype=np.bool_)[step]
     terminal = np.full(len(step), -1, dtype=np.int64)
     terminal[leaf] = [terminals.add(word) for word in words]
-    left, right = _children(leaf)
-    trees = SkeletalTrees(number[step], left, right, terminal, np.array(ends, dtype=np.int64) - 1)
+    trees = SkeletalTrees.post_order(number[step], np.where(leaf, 0, 2), terminal, np.array(ends, dtype=np.int64) - 1)
     return PhraseTrees(trees, is_right)
-
-
-def _children(is_leaf: BoolArray) -> tuple[IntArray, IntArray]:
-    """Find the left and the right child of each node of binary trees in post-order, (N,); -1 at a leaf."""
-    # A node follows its right child.  As many subtrees are complete after it as after its left child, and more in
-    # between.
-    complete = np.cumsum(np.where(is_leaf, 1, -1))
-    order = np.argsort(complete, kind="stable")
-    before = np.empty_like(order)
-    before[order] = np.append(-1, order[:-1])
-    node = np.arange(len(is_leaf))
-    return np.where(is_leaf, -1, before), np.where(is_leaf, -1, node - 1)
 
 
 def build_phrase(chains: Iterable[tuple[str, ...]], n_children: Iterable[int], words: Iterable[str]) -> Phrase:

@@ -407,14 +407,14 @@ class Markup(NamedTuple):
     def _marked_leaf(self, leaf: Phrase, word: str, changes: Changes) -> Phrase:
         """Tag a leaf that is an empty element, or take the lemma from its word."""
         if self.is_empty(leaf.label, word):
-            return leaf if leaf.label == EMPTY_TAG else Phrase(leaf.label, (Phrase(EMPTY_TAG, (word,)),))
+            return leaf if leaf.label == EMPTY_TAG else Phrase(leaf.label, (_leaf(EMPTY_TAG, word),))
         form = _form(word) if self.has_lemmas else word
         if form != word:
             changes.counts[LEMMAS] += 1
         if bracket := _BRACKET.fullmatch(form):
             changes.counts[_RESPELT] += 1
             form = f"-{bracket[1]}-"
-        return leaf if form == word else Phrase(leaf.label, (intern(form),))
+        return leaf if form == word else _leaf(leaf.label, form)
 
     def is_word(self, tag: str, word: str) -> bool:
         """Tell whether a leaf is a word: neither metadata nor an empty element.

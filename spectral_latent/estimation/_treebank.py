@@ -19,10 +19,10 @@ import shutil
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from numbers import Real
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,8 +149,13 @@ class ColumnStore:
         return iter(self._shards)
 
 
-class Shard(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Shard:
     """Weighted trees and the features of their nodes as a table of arrays, in memory or in a file.
+
+    Trees in memory are made once, so that they keep what is computed of them.
+
+    columns: the columns of `SkeletalTrees`, the weight of each tree, and the features of nodes.
 
     >>> trees = SkeletalTrees.of([0], left=[-1], right=[-1], terminal=[5], root=[0])
     >>> shard = Shard.of(trees, FeatureColumns.of({"a": np.array([1])}, {"b": np.array([2])}))
@@ -172,10 +177,17 @@ class Shard(NamedTuple):
         weight = np.ones(len(trees.root)) if weight is None else weight
         return Shard({**columns, "weight": weight, "inside": features.inside, "outside": features.outside})
 
+    def __reduce__(self) -> tuple[type[Shard], tuple[Columns]]:
+        return Shard, (self.columns,)
+
+    @cached_property
+    def _kept(self) -> SkeletalTrees:
+        return SkeletalTrees(*(self.columns[name] for name in _TREE_COLUMNS))
+
     @property
     def trees(self) -> SkeletalTrees:
         """The trees."""
-        return SkeletalTrees(*(self.columns[name] for name in _TREE_COLUMNS))
+        return Shard(self.columns)._kept if isinstance(self.columns, StoredColumns) else self._kept
 
     @property
     def weight(self) -> FloatArray:

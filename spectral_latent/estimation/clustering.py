@@ -153,8 +153,9 @@ class _Cluster(NamedTuple):
     def of(rows: IntArray, points: FloatArray, weight: FloatArray) -> _Cluster:
         """Find the centre of some rows of points (N, d) of weights (N,), and the cut."""
         of_row = weight[rows]
-        centre = of_row @ points[rows] / of_row.sum()
-        offset = points[rows] - centre
+        offset = points[rows]
+        centre = of_row @ offset / of_row.sum()
+        offset -= centre
         direction = np.linalg.eigh((offset.T * of_row) @ offset)[1][:, -1]
         direction = direction * np.sign(direction[np.abs(direction).argmax()])
         place = offset @ direction

@@ -2,7 +2,7 @@
 
 from spectral_latent.trees.forest import Forest, ForestBuilder
 from spectral_latent.trees.graphs import MISSING, GraphError, GraphTrees, Symbol, from_networkx, to_networkx
-from spectral_latent.trees.skeletal import SkeletalTrees, TreeBuilder
+from spectral_latent.trees.skeletal import SkeletalTrees
 from spectral_latent.trees.symbols import BoolArray, FloatArray, IntArray, Rules, Vocabulary, matches, range_of, ranges
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "Rules",
     "SkeletalTrees",
     "Symbol",
-    "TreeBuilder",
     "Vocabulary",
     "from_networkx",
     "matches",

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from spectral_latent.trees.skeletal import SkeletalTrees, TreeBuilder
+from spectral_latent.trees.skeletal import SkeletalTrees
 from spectral_latent.trees.symbols import Vocabulary
 
 if TYPE_CHECKING:  # importing networkx takes a quarter of a second
@@ -176,7 +176,21 @@ def _cycle(graph: nx.DiGraph, node: Hashable, place: str) -> GraphError:
     return GraphError(f"{place}, node {node!r}: it lies on a cycle")
 
 
-_Builder = TreeBuilder[Symbol, Hashable, Hashable]  # the note on a node is the node of the graph that it is part of
+class _Nodes:
+    """The nodes of s-trees in post-order, as they grow."""
+
+    def __init__(self, symbols: Iterable[Symbol], terminals: Iterable[Hashable]) -> None:
+        self.symbols = Vocabulary(symbols)
+        self.terminals = Vocabulary(terminals)
+        self.rows: list[tuple[int, int, int]] = []  # the symbol, the number of children, and the terminal, -1 for none
+        self.nodes: list[Hashable] = []  # the node of the graph that each one is part of
+        self.root: list[int] = []
+
+    def add(self, node: Hashable, symbol: Symbol, n_children: int, observation: Hashable = None) -> None:
+        """Append a node, which has an observation if it has no children."""
+        terminal = -1 if n_children else self.terminals.add(observation)
+        self.rows.append((self.symbols.add(symbol), n_children, terminal))
+        self.nodes.append(node)
 
 
 def _names(graph: nx.DiGraph, node: Hashable, place: str) -> tuple[Hashable, Hashable]:
@@ -189,11 +203,10 @@ def _names(graph: nx.DiGraph, node: Hashable, place: str) -> tuple[Hashable, Has
     return label, check_name(attributes.get("observation"), place, "observation")
 
 
-def _append(builder: _Builder, graph: nx.DiGraph, place: str) -> None:
-    """Append the s-tree of one graph, nodes in post-order."""
-    first = len(builder)
+def _append(found: _Nodes, graph: nx.DiGraph, place: str) -> None:
+    """Append the s-tree of one graph."""
+    first = len(found.rows)
     n_visited = 0
-    finished: list[int] = []  # subtrees whose parents are still to come
     # A new node has 0; a visited node has the number of its parts, which are finished when it is taken again.
     open_nodes = [(_root(graph, place), 0)]
     while open_nodes:
@@ -201,31 +214,26 @@ def _append(builder: _Builder, graph: nx.DiGraph, place: str) -> None:
         if n_parts:
             # Close a node over its parts: join the last two parts into a `rest` until two parts are left.
             label = graph.nodes[node]["label"]
-            parts = finished[-n_parts:]
-            del finished[-n_parts:]
-            while len(parts) > 2:
-                right = parts.pop()
-                left = parts.pop()
-                parts.append(builder.add(Symbol(label, "rest"), left, right, note=node))
-            right = parts[1] if len(parts) == 2 else -1
-            finished.append(builder.add(Symbol(label), parts[0], right, note=node))
+            for _ in range(n_parts - 2):
+                found.add(node, Symbol(label, "rest"), 2)
+            found.add(node, Symbol(label), min(n_parts, 2))
             continue
         n_visited += 1
         label, observation = _names(graph, node, place)
         below = _children(graph, node, place)
         if not below:
-            finished.append(builder.add(Symbol(label), -1, -1, observation, note=node))
+            found.add(node, Symbol(label), 0, observation)
             continue
         # The observation of an inner node is the first of its parts; its children are visited before it is closed.
         if observation is not None:
-            finished.append(builder.add(Symbol(label, "observation"), -1, -1, observation, note=node))
+            found.add(node, Symbol(label, "observation"), 0, observation)
         open_nodes.append((node, len(below) + (observation is not None)))
         open_nodes.extend((child, 0) for child in reversed(below))
     if n_visited < len(graph):
         # The root does not lead to the other nodes: they have parents among themselves, and so a cycle.
-        visited = set(builder.notes[first:])
+        visited = set(found.nodes[first:])
         raise _cycle(graph, next(node for node in graph if node not in visited), place)
-    builder.root.append(finished.pop())
+    found.root.append(len(found.rows) - 1)
 
 
 def from_networkx(
@@ -251,11 +259,12 @@ def from_networkx(
     >>> encoded.nodes, [encoded.symbols[a].part for a in encoded.trees.symbol]
     (['one', 'two', 'three', 'top', 'top'], ['node', 'node', 'node', 'rest', 'node'])
     """
-    builder = _Builder(Vocabulary(symbols), Vocabulary(terminals))
+    found = _Nodes(symbols, terminals)
     for number, graph in enumerate(check_graphs(graphs, first), start=first):
-        _append(builder, graph, f"graph {number}")
-    trees, nodes = builder.trees()
-    return GraphTrees(trees, builder.symbols.names, builder.terminals.names, nodes)
+        _append(found, graph, f"graph {number}")
+    symbol, n_children, terminal = np.array(found.rows, dtype=np.int64).reshape(-1, 3).T
+    trees = SkeletalTrees.post_order(symbol, n_children, terminal, np.array(found.root, dtype=np.int64))
+    return GraphTrees(trees, found.symbols.names, found.terminals.names, found.nodes)
 
 
 def _check_parts(trees: SkeletalTrees, symbols: Sequence[Symbol]) -> None:

@@ -9,24 +9,18 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar
 
 import numpy as np
 
-from spectral_latent.trees.symbols import BoolArray, IntArray, Rules, Vocabulary
+from spectral_latent.trees.symbols import BoolArray, IntArray, Rules
 
-__all__ = ["SkeletalTrees", "TreeBuilder"]
-
-SymbolName = TypeVar("SymbolName", bound=Hashable)
-TerminalName = TypeVar("TerminalName", bound=Hashable)
-Note = TypeVar("Note")
+__all__ = ["SkeletalTrees"]
 
 
-def _column(values: Sequence[int]) -> IntArray:
+def _column(values: Sequence[int] | IntArray) -> IntArray:
     """Convert values to integers (N,).  Raises ValueError if they are not integers."""
     column = np.array(values)
     if column.ndim != 1 or (column.size and (column.dtype.kind not in "iu" or column.dtype == np.uint64)):
@@ -59,12 +53,12 @@ class SkeletalTrees:
 
     @staticmethod
     def of(
-        symbol: Sequence[int],
+        symbol: Sequence[int] | IntArray,
         *,
-        left: Sequence[int],
-        right: Sequence[int],
-        terminal: Sequence[int],
-        root: Sequence[int],
+        left: Sequence[int] | IntArray,
+        right: Sequence[int] | IntArray,
+        terminal: Sequence[int] | IntArray,
+        root: Sequence[int] | IntArray,
     ) -> SkeletalTrees:
         """Make trees of five columns of integers.  Raises ValueError if they do not describe trees.
 
@@ -77,6 +71,31 @@ class SkeletalTrees:
         trees = SkeletalTrees(*map(_column, (symbol, left, right, terminal, root)))
         trees._check()
         return trees
+
+    @staticmethod
+    def post_order(symbol: IntArray, n_children: IntArray, terminal: IntArray, root: IntArray) -> SkeletalTrees:
+        """Make trees of their nodes in post-order and the number of children of each.
+
+        symbol: (N,) the left-hand side of each node's rule.
+        n_children: (N,) the number of children of each node: 0, 1 or 2.
+        terminal: (N,) the observation of each leaf; -1 at other nodes.
+        root: (T,) the root node of each tree, increasing.
+
+        >>> tree = SkeletalTrees.post_order(np.arange(3), np.array([0, 0, 2]), np.array([5, 6, -1]), np.array([2]))
+        >>> tree.left, tree.right
+        (array([-1, -1,  0]), array([-1, -1,  1]))
+        """
+        # The last child is just before its node.  As many subtrees are complete after a binary node as after its left
+        # child, and more are in between.
+        complete = np.cumsum(1 - n_children)
+        order = np.argsort(complete, kind="stable")
+        before = np.empty_like(order)
+        before[order] = np.concatenate([[-1], order])[:-1]
+        last = np.arange(len(order)) - 1
+        left = np.select([n_children == 2, n_children == 1], [before, last], -1)
+        return SkeletalTrees.of(
+            symbol, left=left, right=np.where(n_children == 2, last, -1), terminal=terminal, root=root
+        )
 
     def _check(self) -> None:
         """Raise ValueError unless the columns are trees in post-order."""
@@ -243,54 +262,3 @@ class SkeletalTrees:
         """The number of leaves at or below the node, (N,)."""
         last = self.follow(np.where(self.right >= 0, self.right, self.left))
         return self.first_leaf[last] - self.first_leaf + 1
-
-
-class TreeBuilder(Generic[SymbolName, TerminalName, Note]):
-    """Append nodes of s-trees in post-order, by the names of their symbols and terminals, with a note on each node.
-
-    symbols: the numbers of the symbols' names; new names are entered.
-    terminals: the numbers of the terminals' names; new names are entered.
-    root: the root of every finished tree; append to it when a tree is finished.
-
-    >>> builder = TreeBuilder[str, str, bool]()
-    >>> left, right = (builder.add("A", -1, -1, name, note=False) for name in ("x", "y"))
-    >>> builder.root.append(builder.add("S", left, right, note=True))
-    >>> trees, notes = builder.trees()
-    >>> trees.symbol, trees.terminal, notes, builder.symbols.names
-    (array([0, 0, 1]), array([ 0,  1, -1]), [False, False, True], ['A', 'S'])
-    """
-
-    def __init__(
-        self, symbols: Vocabulary[SymbolName] | None = None, terminals: Vocabulary[TerminalName] | None = None
-    ) -> None:
-        self.symbols: Vocabulary[SymbolName] = Vocabulary() if symbols is None else symbols
-        self.terminals: Vocabulary[TerminalName] = Vocabulary() if terminals is None else terminals
-        self.notes: list[Note] = []
-        self.symbol, self.left, self.right, self.terminal, self.root = (array("q") for _ in range(5))
-
-    def __len__(self) -> int:
-        """Count the nodes so far."""
-        return len(self.symbol)
-
-    def add(
-        self, symbol: SymbolName, left: int, right: int, terminal: TerminalName | None = None, *, note: Note
-    ) -> int:
-        """Append a node and return its number.
-
-        symbol: the symbol of the node.
-        left: the number of the left child, or of the only child; -1 at a leaf.
-        right: the number of the right child; -1 at a leaf and at a unary node.
-        terminal: the observation of a leaf; not used at other nodes.
-        note: a remark on the node, which `trees` returns.
-        """
-        self.symbol.append(self.symbols.add(symbol))
-        self.left.append(left)
-        self.right.append(right)
-        self.terminal.append(self.terminals.add(terminal) if left < 0 else -1)  # type: ignore[arg-type]
-        self.notes.append(note)
-        return len(self.symbol) - 1
-
-    def trees(self) -> tuple[SkeletalTrees, list[Note]]:
-        """Return the finished trees and the notes on their nodes (N,)."""
-        trees = SkeletalTrees.of(self.symbol, left=self.left, right=self.right, terminal=self.terminal, root=self.root)
-        return trees, list(self.notes)

@@ -44,6 +44,11 @@ def test_binarisation_and_collapsing_are_undone_exactly(phrase: Phrase, binarisa
     assert make_phrase(found.trees, found.symbols, list(phrase.words())) == phrase
 
 
+def test_no_phrases_are_no_trees() -> None:
+    found = encoded([], Binarisation())
+    assert found.trees.n_nodes == len(found.trees.root) == len(found.symbols) == len(found.words) == 0
+
+
 def one(text: str) -> Phrase:
     (phrase,) = parse_brackets(text)
     return phrase
