@@ -112,7 +112,7 @@ def tagging(model: LatentTagger, sentences: list[Any]) -> list[dict[str, float]]
     model.tag(["It", "rains"])
     cpu = time.process_time
     first = fastest(lambda: list(model.tag_all(sentences)), cpu, repeats=1)
-    decoder, terminal = model._decoder(sentences)
+    decoder, terminal = model.grammar.decoder(sentences, [None] * len(sentences))
     start = np.cumsum([0, *map(len, sentences)])
     engine_posteriors(decoder, terminal, start)
     return [

@@ -21,7 +21,7 @@ import pytest
 from spectral_latent.estimation import EM, Clusters, Estimator, TreeReader, estimate, read_treebanks
 from spectral_latent.files import Distinct
 from spectral_latent.model import LatentTreeModel, Member
-from spectral_latent.model.latent_tree import WeighedForest
+from spectral_latent.model.analysis import WeighedForest
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Forest, ForestBuilder, SkeletalTrees, Symbol, from_networkx, to_networkx
 
@@ -60,7 +60,7 @@ class Arithmetic(Member[Sequence[str], Expression]):
     latent: ObservableOperators
     objective: tuple[float, ...] = ()
 
-    def forest(self, inputs: Sequence[Sequence[str]]) -> WeighedForest:
+    def chart(self, inputs: Sequence[Sequence[str]]) -> WeighedForest:
         """Items are tokens, spans of the values i ... j-1, and the two sides of an operator in such a span."""
         op, operator, rest, value = range(4)
         builder = ForestBuilder(self.latent.rules)
@@ -167,8 +167,8 @@ def test_the_weight_of_an_input_is_that_of_all_bracketings(models: dict[int, Cal
 
 def test_a_question_that_is_answered_wrongly_is_named(models: dict[int, Calculator]) -> None:
     model, tokens = models[1], ["a", "+", "2"]
-    right = model.grammar.forest([tokens])
-    twice = model.grammar.forest([tokens, tokens])
+    right = model.grammar.chart([tokens])
+    twice = model.grammar.chart([tokens, tokens])
 
     def asked(question: str, answer: Any) -> Calculator:
         wrong = type("Wrong", (Arithmetic,), {question: lambda self, given: answer})
@@ -176,16 +176,16 @@ def test_a_question_that_is_answered_wrongly_is_named(models: dict[int, Calculat
 
     each = "must return a forest with one component for each of the 1"
     for question, answer, kind, message in [
-        ("forest", 5, TypeError, "must return a WeighedForest, not 5"),
-        ("forest", right._replace(forest=None), TypeError, "must return a WeighedForest with a Forest, not None"),
-        ("forest", twice, ValueError, f"{each} inputs, not 2"),
+        ("chart", 5, TypeError, "must return a WeighedForest, not 5"),
+        ("chart", right._replace(forest=None), TypeError, "must return a WeighedForest with a Forest, not None"),
+        ("chart", twice, ValueError, f"{each} inputs, not 2"),
         ("forest_of", None, TypeError, "must return a WeighedForest, not None"),
         ("forest_of", twice, ValueError, f"{each} trees, not 2"),
         ("gains", np.full(right.forest.n_edges, np.nan), ValueError, "must return finite numbers"),
     ]:
         wrong = asked(question, answer)
         calls = [lambda wrong=wrong: wrong.parse(tokens)]
-        if question == "forest":
+        if question == "chart":
             calls.append(lambda wrong=wrong: wrong.log_probabilities([tokens]))
         elif question == "forest_of":
             calls.append(lambda wrong=wrong: wrong.score([("+", "a", "2")]))

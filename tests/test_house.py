@@ -2,6 +2,8 @@
 
 import ast
 import importlib
+import inspect
+import itertools
 import re
 import subprocess
 import sys
@@ -9,9 +11,12 @@ from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 from _pytest import hookspec
 
+from spectral_latent.lexicon.choices import ChoiceModel
+from spectral_latent.model import LatentTreeModel, Member
 from tests import conftest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -191,7 +196,7 @@ ROLES = {
     "grammar": ("LatentGrammar",),
     "decoding": ("Parts",),
     "training": ("prepare",),
-    "model": ("Parser", "average"),
+    "model": ("Parser", "judges", "evidence", "assemble", "score_trees", "fallback"),
 }  # the files of a room of parsers, and names that each of them defines, inherits or uses
 
 
@@ -202,6 +207,44 @@ def test_parsers_have_the_same_files_for_the_same_roles() -> None:
             found = {node.id for node in nodes if isinstance(node, ast.Name)}
             found |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
             assert set(names) <= found, f"{room}/{role}.py has no {set(names) - found}"
+
+
+STEPS = {
+    Member: {"chart": ["inputs"], "forest": ["charts"], "parts": ["inputs", "charts"], "forest_of": ["trees"]},
+    LatentTreeModel: {
+        "chart": ["inputs"],
+        "find_parts": ["inputs", "charts"],
+        "evidence": ["analysis"],
+        "judge_parts": ["analysis"],
+        "assemble": ["analysis", "n_best"],
+        "score_trees": ["analysis", "trees"],
+        "fallback": ["analysis", "at"],
+        "name_parts": ["analysis"],
+    },
+    ChoiceModel: {"judge": ["parts", "evidence"]},
+}  # the positional parameters of the steps from an input to its trees
+
+
+def _kinds(base: type[Any]) -> Iterator[type[Any]]:
+    """List the classes of the package below a base."""
+    for kind in base.__subclasses__():
+        if kind.__module__.startswith("spectral_latent."):
+            yield kind
+        yield from _kinds(kind)
+
+
+def test_steps_have_the_same_signatures_in_all_formalisms() -> None:
+    for room in ("constituency", "dependency", "sequence", "automata", "graphs"):
+        importlib.import_module(f"spectral_latent.{room}")
+    for base, steps in STEPS.items():
+        kinds = list(_kinds(base))
+        rooms = {kind.__module__.split(".")[1] for kind in kinds}
+        assert {"constituency", "dependency", "sequence"} <= rooms
+        for kind, (step, wanted) in itertools.product(kinds, steps.items()):
+            if (answer := getattr(kind, step, None)) is not None:
+                _, *given = inspect.signature(answer).parameters.values()
+                positional = [each.name for each in given if each.kind is each.POSITIONAL_OR_KEYWORD]
+                assert positional == wanted, f"{kind.__name__}.{step}"
 
 
 def test_every_judge_has_a_file_of_its_own() -> None:

@@ -36,8 +36,8 @@ from spectral_latent.model import check_kind, check_labels, check_sentences, che
 from spectral_latent.plotting import needs_matplotlib
 from spectral_latent.sequence.baum_welch import state_posteriors
 from spectral_latent.sequence.conversion import Sequences
-from spectral_latent.sequence.decoding import WordTagger
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
+from spectral_latent.sequence.tagger import Tagger
 from spectral_latent.tokenisation import Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
 
@@ -70,7 +70,7 @@ def _types_of(words: Sequence[str], types: WordTypes) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AnchorHMM(WordTagger, StoredModel):
+class AnchorHMM(Tagger, StoredModel):
     """A hidden Markov model over words in lower case; each state has an anchor, a word that no other state emits.
 
     options: the settings of training.

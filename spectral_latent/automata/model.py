@@ -19,8 +19,7 @@ from spectral_latent.automata.choice import choose_automaton, train_automaton
 from spectral_latent.automata.hankel import Basis, Factorisation, Hankel, balance, forward_factor
 from spectral_latent.automata.options import AutomatonOptions
 from spectral_latent.estimation import EstimationError
-from spectral_latent.files import Axes, StoredModel
-from spectral_latent.inference import SignedLog
+from spectral_latent.files import Axes
 from spectral_latent.model import check_kind
 from spectral_latent.operators import ObservableOperators, Tensor, Tensors
 from spectral_latent.sequence import (
@@ -41,7 +40,7 @@ _LIMITS = (AtLeast(-1e50), AtMost(1e50))  # of the numbers in a file, so that pr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WeightedAutomaton(SequenceModel, StoredModel):
+class WeightedAutomaton(SequenceModel[SequenceGrammar[Any, Alphabet], Sequence[Hashable]]):
     """A function of strings, f(x_1 ... x_n) = α A_{x_1} ... A_{x_n} β; calling the automaton computes it.
 
     If f is a distribution, or nearly so, the automaton predicts as other models of sequences do, and the empty string
@@ -226,7 +225,7 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         return float(np.clip(self(()), least, 1.0))
 
     @cached_property
-    def grammar(self) -> SequenceGrammar[Any, Alphabet]:  # type: ignore[override]
+    def grammar(self) -> SequenceGrammar[Any, Alphabet]:
         """The function as operators over the s-trees of sequences that are not empty; see `sequence.conversion`.
 
         With the matrices A_x as rows, (n, m²) = Q R: Q has the vectors of the symbols, R the tensor of the spine.  The
@@ -274,12 +273,10 @@ class WeightedAutomaton(SequenceModel, StoredModel):
         )
         return SequenceGrammar(self.options, [None], self.observations, np.ones(1), coarse, latent)
 
-    def score(self, strings: Iterable[Sequence[Hashable]]) -> SignedLog:
-        """Compute f of strings, as sign and log; a missing symbol (None) is summed over.
-
-        strings: the symbols of each string.
-        """
-        return self._sum(strings)
+    @property
+    def members(self) -> tuple[SequenceGrammar[Any, Alphabet], ...]:  # type: ignore[override]
+        """The automaton as the only member of a model."""
+        return (self.grammar,)
 
     @property
     def _estimates(self) -> tuple[float, float]:

@@ -10,22 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spectral_latent._options import Count, checked
+from spectral_latent.constituency.belief import believe
 from spectral_latent.constituency.cleaning import base_label, cleaned
-from spectral_latent.constituency.constraints import unknown_phrase
+from spectral_latent.constituency.constraints import PartialPhrase, unknown_phrase
 from spectral_latent.constituency.grammar import PhraseEvidence
 from spectral_latent.constituency.model import FALLBACK, ConstituencyModel
 from spectral_latent.constituency.options import ConstituencyOptions
 from spectral_latent.constituency.tree import Constituent, Phrase, list_constituents
 from spectral_latent.estimation import Listener, silent
 from spectral_latent.model import check_kind, check_sentences
+from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.batches import batches_of
-from spectral_latent.model.parts import jackknife
+from spectral_latent.model.parts import Parts, jackknife
 from spectral_latent.model.surprisal import entropies
 from spectral_latent.trees import FloatArray
 
@@ -39,12 +40,14 @@ __all__ = [
     "repair",
     "repair_all",
     "suggest_trees",
+    "with_given",
 ]
 
 UNKNOWN_TAG = "X"
 """The tag of all words before there is a parser."""
 
 _TOGETHER = 100  # strings that are mended together
+_UNLIKELY = 5e-3  # the posterior of given constituents that the charts lack
 
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 
@@ -171,13 +174,11 @@ def suggest_trees(model: ConstituencyModel | None, sentences: Iterable[Sequence[
 def _suggest(model: ConstituencyModel, sentences: Sequence[Sequence[str]]) -> list[Suggestion]:
     """Suggest the trees of a batch, whose charts are made once."""
     inputs = [unknown_phrase(words) for words in sentences]
-    charts = model.charts(inputs)
-    evidence, parts = found_parts = model.find_parts(charts, list(chain.from_iterable(sentences)))
-    disagreements = _disagreements(evidence, len(sentences))
-    parses = model._parses(inputs, 1, charts=charts, found=found_parts, scored=False)
+    analysis = model.analyse(inputs)
+    disagreements = _disagreements(analysis.evidence, len(sentences))
     suggestions = []
-    for at, (parse,) in enumerate(parses):
-        of_sentence = parts.of_sentence(at)
+    for at, (parse,) in enumerate(model.parses(analysis, scored=False)):
+        of_sentence = analysis.judged.of_sentence(at)
         posteriors = dict(zip(model.labels.named(of_sentence), of_sentence.posterior.tolist(), strict=True))
         found = list(dict.fromkeys(map(_plain, list_constituents(parse.tree))))
         alternatives = _alternatives(posteriors, found, _LEAST)
@@ -332,17 +333,58 @@ def repair_all(model: ConstituencyModel, pairs: Iterable[tuple[Sequence[str], st
     check_kind(model, ConstituencyModel)
     tags = set(model.members[0].tags)
     for batch in batches_of(pairs, _TOGETHER):
-        inputs = [model._input(words) for words, _ in batch]
+        inputs = [model.checked(words) for words, _ in batch]
         for _, brackets in batch:
             if not isinstance(brackets, str):
                 raise TypeError(f"brackets are a string, not {brackets!r:.60}")
         given = [read_brackets(brackets, words, tags) for words, brackets in batch]
-        parses = model._parses(inputs, 1, scored=False, given=given)
-        for (parse,), of_string in zip(parses, given, strict=True):
+        analysis = model.judge_parts(with_given(model, model.find_parts(inputs, model.chart(inputs)), given))
+        analysis = analysis._replace(judged=_believed(model.labels.named(analysis.judged), analysis.judged, given))
+        for (parse,), of_string in zip(model.parses(analysis, scored=False), given, strict=True):
             found = list_constituents(parse.tree)
             dropped = [part for part in dict.fromkeys(of_string) if part not in set(found)]
             added = [part for part in dict.fromkeys(found) if part not in set(of_string)]
             yield Repair(parse.tree, of_string, dropped, added)
+
+
+def with_given(
+    model: ConstituencyModel, analysis: Analysis[PartialPhrase], given: Sequence[Sequence[Constituent]]
+) -> Analysis[PartialPhrase]:
+    """Add the constituents that are given for sentences to those of the charts, as far as trees of the treebank have
+    their chains of labels.
+
+    A chain has the labels of a span together, or else, over several words, each alone.
+    """
+    number = model.part_names
+    rows: list[tuple[int, int, int, int]] = []
+    for at, of_sentence in enumerate(given):
+        labels: dict[tuple[int, int], tuple[str, ...]] = {}
+        for part in of_sentence:  # inner ones are given first
+            span = (part.first, part.end)
+            labels[span] = (part.label, *labels.get(span, ()))
+        for (begin, stop), together in labels.items():
+            alone: list[tuple[str, ...]] = [(name,) for name in together] if stop - begin > 1 else []
+            several = [together] if together in number else alone
+            rows += [(at, begin, stop, number[each]) for each in several if each in number]
+    sentence, first, end, label = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    unlikely = Parts(sentence, first, end, label, np.full(len(rows), _UNLIKELY))
+    both = zip(analysis.evidence.chains, unlikely, strict=True)
+    return model.with_chains(analysis, Parts(*map(np.concatenate, both)).merge())
+
+
+def _believed(named: Sequence[Constituent], parts: Parts, given: Sequence[Sequence[Constituent]]) -> Parts:
+    """Weigh the posteriors of parts against the constituents that are given for the sentences; brackets and tags
+    apart.
+
+    named: the parts with their names.
+    """
+    wanted = {(at, *part) for at, of_sentence in enumerate(given) for part in of_sentence}
+    is_given = np.array([(at, *part) in wanted for at, part in zip(parts.sentence.tolist(), named, strict=True)])
+    is_tag = np.array([part.is_tag for part in named], dtype=np.bool_)
+    posterior = parts.posterior.copy()
+    for which in map(np.flatnonzero, (is_tag, ~is_tag)):
+        posterior[which] = believe(posterior[which], is_given[which])
+    return parts._replace(posterior=posterior)
 
 
 def read_brackets(brackets: str, words: Sequence[str], tags: Container[str]) -> list[Constituent]:

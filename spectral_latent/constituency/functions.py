@@ -46,7 +46,7 @@ class FunctionLabeller:
 
     @cached_property
     def _labels(self) -> ChainLabels:
-        return ChainLabels(self.grammar.chains)
+        return ChainLabels(self.grammar.part_names)
 
     @property
     def names(self) -> list[str]:

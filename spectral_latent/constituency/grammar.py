@@ -36,7 +36,7 @@ from spectral_latent.grammar import Charts, GrammarOptions, LatentGrammar, Sente
 from spectral_latent.inference import mean_inside_vectors
 from spectral_latent.inference.inside_outside import trusted_posteriors
 from spectral_latent.inference.sums import sums_of_rules
-from spectral_latent.model.latent_tree import WeighedForest
+from spectral_latent.model.analysis import Found, WeighedForest
 from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators, Tensors
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, Rules, SkeletalTrees, Vocabulary
@@ -203,14 +203,23 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         return symbol.last
 
     @cached_property
-    def chains(self) -> list[tuple[str, ...]]:
+    def part_names(self) -> list[tuple[str, ...]]:
         """The chains of labels that a constituent may have, in the order of their numbers."""
         return list(dict.fromkeys(symbol.chain for symbol in self.symbols))
+
+    def parts(self, inputs: Sequence[PartialPhrase], charts: Charts) -> Found:
+        """Find the constituents of sentences, with chains of labels; a chain may occur several times over a span.
+
+        inputs: the sentences.
+        charts: their charts.
+        """
+        items = self.items(charts)
+        return Found(items.constituents(), items.is_derived, more=items)
 
     @cached_property
     def _chain_of(self) -> IntArray:
         """Number the chain of each symbol, (S,); a bar has the chain of its phrase."""
-        return Vocabulary(self.chains).numbers(symbol.chain for symbol in self.symbols)
+        return Vocabulary(self.part_names).numbers(symbol.chain for symbol in self.symbols)
 
     @cached_property
     def is_bar(self) -> BoolArray:
@@ -234,12 +243,12 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         parts = Parts(sentence, first - start, end - start, chain, posterior)
         return PhraseItems(self.options, charts.grammar.latent, forest, factors, parts, is_derived)
 
-    def most_frequent_tags(self, sentence: SentenceGrammar) -> list[str]:
+    def most_frequent_tags(self, grammar: SentenceGrammar) -> list[str]:
         """Find the most frequent tag of each word.
 
-        sentence: the grammar over the words of sentences.
+        grammar: the grammar over the words of sentences.
         """
-        return [self.symbols[symbol].last for symbol in self.most_frequent_symbols(sentence).tolist()]
+        return [self.symbols[symbol].last for symbol in self.most_frequent_symbols(grammar).tolist()]
 
     @cached_property
     def _operators_with_rows(self) -> ObservableOperators:
@@ -247,7 +256,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
 
     @cached_property
     def _derivation_builder(self) -> DerivationBuilder:
-        return DerivationBuilder(self.symbols, self._operators_with_rows.rules, self.chains)
+        return DerivationBuilder(self.symbols, self._operators_with_rows.rules, self.part_names)
 
     def weighed(self, trees: PhraseColumns, grammar: SentenceGrammar) -> WeighedForest:
         """Build the forest of the derivations of T trees, which share items.
@@ -268,7 +277,7 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         grammar = self.for_sentences([list(tree.words()) for tree in trees])
         return self.weighed(PhraseColumns.of([[tree] for tree in trees], grammar.start.tolist()), grammar)
 
-    def charts_of(self, inputs: Sequence[PartialPhrase]) -> Charts:
+    def chart(self, inputs: Sequence[PartialPhrase]) -> Charts:
         """Build the pruned charts of sentences.
 
         If no tree of the grammar has all given tags, the chart has trees in which words may have other tags, too.
@@ -276,23 +285,21 @@ class PhraseGrammar(LatentGrammar[PhraseSymbol, ConstituencyOptions, Sequence[st
         inputs: the sentences with their constraints, which fit them.
         Raises ValueError if a sentence is empty.
         """
-        words = [given.sentence for given in inputs]
-        tag_of_word = [given.constraints.tags.get(at, "") for given in inputs for at in range(len(given.sentence))]
         permits, wider = [], []
         for of, known in inputs:
             is_free = known is ANY_TREE or known == ANY_TREE or self.is_too_long(of)
             permits.append(None if is_free else known.permits(len(of), self.symbols))
             has_wider = known.tags and not is_free
             wider.append(replace(known, tags={}).permits(len(of), self.symbols) if has_wider else None)
-        return self.charts(words, self.tag_numbers.numbers(tag_of_word), permits, wider)
+        places = ((given, at) for given in inputs for at in range(len(given.sentence)))
+        tags = self.tag_numbers.numbers(given.constraints.tags.get(at, "") for given, at in places)
+        return self.charts([given.sentence for given in inputs], tags, permits, wider)
 
-    def forest(self, inputs: Sequence[PartialPhrase]) -> WeighedForest:
+    def forest(self, charts: Charts) -> WeighedForest:
         """Join the pruned charts of sentences, which lack the rules of `rows`, but have their factors.
 
-        inputs: the sentences with their constraints, which fit them.
-        Raises ValueError if a sentence is empty.
+        charts: the charts of one or more sentences.
         """
-        charts = self.charts_of(inputs)
         forest, first, end = charts.joined()
         factors = self._factors_of(self._are_parts(charts, forest, first, end), first, end)
         return WeighedForest(charts.grammar.latent, charts.possible(forest), factors=factors)

@@ -10,23 +10,22 @@ treebank alone.  The second parser keeps the model of spans.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from spectral_latent._options import AtLeast, checked, counted
+from spectral_latent._options import AtLeast, checked
 from spectral_latent.constituency.agreement import Agreement
-from spectral_latent.constituency.belief import believe
-from spectral_latent.constituency.cleaning import Changes, cleaned
+from spectral_latent.constituency.cleaning import Changes, cleaned, without_functions
 from spectral_latent.constituency.constraints import ANY_TREE, PartialPhrase, PhraseConstraints, unknown_phrase
 from spectral_latent.constituency.decoding import PhraseForest, build_bracketings
 from spectral_latent.constituency.forests import PhraseColumns
 from spectral_latent.constituency.functions import FunctionLabeller, relabelled
-from spectral_latent.constituency.grammar import PhraseEvidence, PhraseGrammar, PhraseItems
+from spectral_latent.constituency.grammar import PhraseEvidence, PhraseGrammar
 from spectral_latent.constituency.options import ConstituencyOptions, SpanOptions, check_together, preset
 from spectral_latent.constituency.spans import SpanModel, span_choices
 from spectral_latent.constituency.training import prepare
@@ -44,12 +43,12 @@ from spectral_latent.model import (
     check_kind,
     check_sentences,
     check_trees,
-    check_words,
     complete,
 )
-from spectral_latent.model.batches import batches_of, map_batches
-from spectral_latent.model.parts import Judge, Parts, average
-from spectral_latent.trees import BoolArray, FloatArray, IntArray, Vocabulary
+from spectral_latent.model.analysis import Analysis
+from spectral_latent.model.batches import map_batches
+from spectral_latent.model.parts import Judge, Parts
+from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["FALLBACK", "ConstituencyModel", "group_by_words", "self_train"]
 
@@ -57,7 +56,6 @@ FALLBACK = "FALLBACK"
 """The label of the flat tree of a sentence that no grammar derives."""
 
 _REQUIRED = 1e3  # the additional gain of a required constituent, far above the sum of all other gains
-_UNLIKELY = 5e-3  # the posterior of given constituents that the charts lack
 
 
 class ParsesOfBatch(list[Parses[Phrase]]):
@@ -127,6 +125,7 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
     kind: ClassVar[str] = "constituency"
     any_tree = ANY_TREE
+    several = ParsesOfBatch
 
     members: tuple[PhraseGrammar, ...]
     spans: SpanModel | None = None
@@ -212,31 +211,14 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
 
         Raises ValueError if there is no word.
         """
-        given = self._input(words)
-        _, parts = self.find_parts(self.charts([given]), given.sentence)
+        parts = self.analyse([self.checked(words)]).judged
         return dict(zip(self.labels.named(parts), parts.posterior.tolist(), strict=True))
-
-    def part_posteriors(self, trees: Iterable[Phrase]) -> list[FloatArray]:
-        """Compute the posteriors of the labelled constituents of trees, tags included: one array for each tree.
-
-        trees: several trees of one sentence, which are cleaned as in `score`.  If cleaning leaves different words, the
-        posteriors of a tree are computed from its own words.
-        Raises EstimationError if a tree has no word.
-        """
-        posteriors: list[FloatArray] = []
-        for lists in batches_of(group_by_words(cleaned(check_trees(trees, Phrase)))):
-            sentences = [unknown_phrase(tuple(trees_of[0].words())) for trees_of in lists]
-            charts = self.charts(sentences)
-            start = charts[0].grammar.start
-            _, parts = self.find_parts(charts, list(chain.from_iterable(each.sentence for each in sentences)))
-            posteriors += PhraseColumns.of(lists, start.tolist()).values(parts, self.labels, start)
-        return posteriors
 
     @property
     def description(self) -> dict[str, Any]:
         """The facts about the model: its labels, its tags, and the options and the objective of each grammar."""
         tags = self.members[0].tags
-        labels = {label for chain in self.members[0].chains for label in chain} - {*tags}
+        labels = {label for chain in self.members[0].part_names for label in chain} - {*tags}
         facts: dict[str, Any] = {"labels": sorted(labels), "tags": sorted(tags)}
         if self.functions is not None:
             facts["function_labels"] = self.functions.names
@@ -246,31 +228,25 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             facts["objective"] = objectives
         return super().description | facts
 
-    def _input(self, given: Sequence[str] | PartialPhrase) -> PartialPhrase:
-        phrase = cast(PartialPhrase, given) if isinstance(given, Partial) else unknown_phrase(given)
-        if not len(check_words(phrase.sentence)):
-            raise ValueError("an empty sentence has no tree; leave it out")
-        return phrase
+    def checked(self, given: Sequence[str] | PartialPhrase, **settings: Any) -> PartialPhrase:
+        """Check a sentence with its constraints, and turn brackets over tags into tags.
+
+        given: the words, or a `Partial`.
+        settings: the settings of `parse_all`, on which this does not depend.
+        """
+        words, constraints = super().checked(given)
+        return Partial(tuple(words), self._known(words, constraints))
 
     def _tags(self, given: PartialPhrase, grammar: PhraseGrammar) -> IntArray | None:
-        known = self.checked(*given)
+        known = given.constraints
         if known.brackets or known.forbidden:
             raise ValueError("prefixes know nothing of brackets; give constraints on tags alone")
         return grammar.tag_numbers.numbers(known.tags.get(at, "") for at in range(len(given.sentence)))
 
-    def _sentence(self, words: Sequence[str]) -> tuple[str, ...]:
-        return tuple(words)
-
-    @cached_property
-    def _chains(self) -> tuple[list[tuple[str, ...]], list[IntArray]]:
-        """List the chains of all members, and for each member the numbers of its own chains in this list."""
-        chains = Vocabulary(chain for member in self.members for chain in member.chains)
-        return chains.names, [chains.numbers(member.chains) for member in self.members]
-
     @cached_property
     def labels(self) -> ChainLabels:
         """The labels in the chains of all members."""
-        return ChainLabels(self._chains[0])
+        return ChainLabels(self.part_names.names)
 
     @property
     def tags(self) -> list[str]:
@@ -280,24 +256,18 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
     def _names(self) -> tuple[frozenset[str], frozenset[str]]:
         """List the labels of constituents and the tags of words."""
         tags = frozenset(self.tags)
-        return frozenset(label for chain in self._chains[0] for label in chain) - tags, tags
+        return frozenset(label for chain in self.part_names.names for label in chain) - tags, tags
 
     def known(self, constraints: PhraseConstraints) -> tuple[PhraseConstraints, list[str]]:
-        """Leave out of constraints the tags that no grammar has, which `checked` refuses; also return these tags.
+        """Leave out of constraints the tags that no grammar has, which parsing refuses; also return these tags.
 
         A bracket over a single word with an unknown name counts as a tag.
         """
         check_kind(constraints, PhraseConstraints)
         return constraints.without_unknown(*self._names())
 
-    def checked(self, words: Sequence[str], constraints: PhraseConstraints) -> PhraseConstraints:
-        """Check constraints, and turn their brackets over tags into tags.
-
-        constraints: the constraints on its tree.
-
-        Raises TypeError for constraints on dependency trees, and ValueError for constraints that do not fit the
-        sentence and the grammars.
-        """
+    def _known(self, words: Sequence[str], constraints: PhraseConstraints) -> PhraseConstraints:
+        """Check constraints, and turn their brackets over tags into tags."""
         check_kind(constraints, PhraseConstraints)
         if constraints == ANY_TREE:
             return constraints
@@ -305,34 +275,6 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         constraints = constraints.with_tags_apart(tags)
         constraints.check(len(words), labels, tags)
         return constraints
-
-    def charts(self, sentences: Sequence[PartialPhrase]) -> list[Charts]:
-        """Build each grammar's pruned charts of sentences.
-
-        sentences: the sentences with their constraints.
-        Raises ValueError if a sentence is empty, or if its constraints do not fit the sentence and the grammars.
-        """
-        known = [Partial(sentence.sentence, self.checked(*sentence)) for sentence in sentences]
-        return [member.charts_of(known) for member in self.members]
-
-    def _items(self, charts: Sequence[Charts]) -> list[PhraseItems]:
-        """Compute the posteriors of the items of each grammar's charts; all grammars number the chains alike."""
-        items_of_members = []
-        for member, charts_of, number in zip(self.members, charts, self._chains[1], strict=True):
-            items = member.items(charts_of)
-            parts = items.parts._replace(label=np.append(number, -1)[items.parts.label])
-            items_of_members.append(items._replace(parts=parts))
-        return items_of_members
-
-    @staticmethod
-    def _average(items: Sequence[PhraseItems]) -> Parts:
-        """Average the posteriors of constituents with chains over the grammars that derive their sentence.
-
-        A sentence has no constituents if no grammar derives it.  A grammar does not derive a sentence if the weights of
-        its derivations sum to 0.
-        """
-        n_grammars = np.sum([of_grammar.is_derived for of_grammar in items], axis=0)
-        return average([of_grammar.constituents() for of_grammar in items], n_grammars)
 
     @property
     def judges(self) -> list[Judge[PhraseEvidence]]:
@@ -342,30 +284,57 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             return []
         return [self.spans, Agreement()] if options.step > 0.0 else [self.spans]
 
-    def find_parts(
-        self,
-        charts: Sequence[Charts],
-        words: Sequence[str],
-        given: Sequence[Sequence[Constituent]] | None = None,
-    ) -> tuple[PhraseEvidence, Parts]:
-        """Find the constituents of sentences, and let the judges re-weigh those with single labels.
+    def find_parts(self, inputs: Sequence[PartialPhrase], charts: Sequence[Charts]) -> Analysis[PartialPhrase]:
+        """Find the constituents of sentences, and divide those with chains of labels into those with single labels.
 
-        charts: the charts of T sentences under each grammar.
-        words: the words of all sentences.
-        given: the constituents that someone gives for each sentence; those that the charts lack get a small posterior.
+        inputs: the sentences with their constraints.
+        charts: the charts of each grammar.
         """
-        items = self._items(charts)
-        chains = self._average(items)
-        if given is not None:
-            pairs = zip(chains, self._given_chains(given), strict=True)
-            chains = Parts(*(np.concatenate(pair) for pair in pairs)).merge()
+        chains = super().find_parts(inputs, charts)
+        return self.with_chains(chains, chains.parts)
+
+    def with_chains(self, analysis: Analysis[PartialPhrase], chains: Parts) -> Analysis[PartialPhrase]:
+        """Replace the constituents of sentences, before they are judged.
+
+        analysis: the record of the first two steps.
+        chains: constituents with chains of labels, as `Parts.merge` sorts them.
+        """
+        words = list(chain.from_iterable(given.sentence for given in analysis.inputs))
+        start = analysis.charts[0].grammar.start
+        items = [
+            found.more._replace(parts=found.more.parts._replace(label=np.append(own, -1)[found.more.parts.label]))
+            for found, own in zip(analysis.found, self._part_numbers, strict=True)
+        ]
         labelled = self.labels.split(chains)
-        start = charts[0].grammar.start
         evidence = PhraseEvidence(words, start, items, chains, self.labels, labelled, self.options.spans)
-        parts = labelled.parts
-        for judge in self.judges:
-            parts = judge.judge(parts, evidence)
-        return evidence, parts
+        return analysis._replace(parts=labelled.parts, judged=labelled.parts, evidence=evidence)
+
+    def evidence(self, analysis: Analysis[PartialPhrase]) -> PhraseEvidence:
+        """The words and the charts, which `find_parts` has collected.
+
+        analysis: the record of the first two steps.
+        """
+        evidence: PhraseEvidence = analysis.evidence
+        return evidence
+
+    def name_parts(self, analysis: Analysis[PartialPhrase]) -> list[str]:
+        """Write the labelled constituents of a sentence with their words; tags have no brackets.
+
+        analysis: the record of one sentence.
+        """
+        words = analysis.inputs[0].sentence
+        names = []
+        for part in self.labels.named(analysis.parts):
+            covered = " ".join(words[part.first : part.end])
+            names.append(f"{part.label} {covered}" if part.is_tag else f"({part.label} {covered})")
+        return names
+
+    def write(self, tree: Phrase) -> str:
+        """Write a tree in brackets.
+
+        tree: the tree.
+        """
+        return tree.bracketed()
 
     def span_examples(self, trees: Sequence[Phrase], options: SpanOptions) -> list[Choices]:
         """List the constituents that the grammars find in each tree's sentence; none if no grammar derives it.
@@ -373,7 +342,8 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         trees: cleaned trees, whose constituents are the correct ones.
         options: the settings of the model of spans.
         """
-        chains = self._average(self._items(self.charts([unknown_phrase(tuple(tree.words())) for tree in trees])))
+        inputs = [unknown_phrase(tuple(tree.words())) for tree in trees]
+        chains = self.find_parts(inputs, self.chart(inputs)).evidence.chains
         examples = []
         for at, tree in enumerate(trees):
             parts = self.labels.split(chains.of_sentence(at)).parts
@@ -384,123 +354,48 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
             examples.append(span_choices(parts, self.labels, words, np.array([0, len(words)]), judged, correct))
         return examples
 
-    def _parses(
-        self,
-        sentences: Sequence[PartialPhrase],
-        n_best: int,
-        *,
-        charts: Sequence[Charts] | None = None,
-        found: tuple[PhraseEvidence, Parts] | None = None,
-        scored: bool = True,
-        given: Sequence[Sequence[Constituent]] | None = None,
-    ) -> ParsesOfBatch:
-        """Find up to `n_best` different trees of each sentence, by falling gain.
+    def assemble(self, analysis: Analysis[PartialPhrase], n_best: int = 1) -> list[list[Phrase]]:
+        """Find up to `n_best` different trees of each sentence that have the required brackets, by falling gain.
 
-        charts: the charts of the sentences under each grammar.
-        found: what `find_parts` finds in them.
-        scored: whether to weigh the trees.
-        given: for each sentence the constituents that someone gives, which may be wrong (`belief`).
+        analysis: the record of the first three steps.
         """
-        if charts is None:
-            charts = self.charts(sentences)
-        if len(charts) != len(self.members):
-            raise ValueError(
-                f"charts of {counted(len(charts), 'grammar')} for a parser of {len(self.members)}; give the charts of "
-                f"each grammar"
-            )
-        for charts_of in charts:
-            if len(charts_of.spans) != len(sentences):
-                raise ValueError(
-                    f"charts of {counted(len(charts_of.spans), 'sentence')} for {len(sentences)}; give the charts of "
-                    f"each sentence"
-                )
-        grammars = [charts_of.grammar for charts_of in charts]
-        words = list(chain.from_iterable(tree.sentence for tree in sentences))
-        evidence, parts = found or self.find_parts(charts, words, given)
-        if given is not None:
-            parts = self._believed(parts, given)
-        trees = self._bracketings(sentences, evidence, parts, n_best)
-        derivations = trusted_derivations(trees.forest, trees.weight, n_best)
-        columns = trees.columns(derivations)
-        known = [sentence._replace(constraints=self.checked(*sentence)) for sentence in sentences]
-        weight = SignedLog.unknown(len(derivations))
-        if scored:
-            of_words = grammars
-            if any(sentence.constraints.tags for sentence in known):  # of which p̂ does not depend
-                of_words = [member.for_sentences([sentence.sentence for sentence in known]) for member in self.members]
-            weight = self._weight(columns, of_words)
-        # Sort the trees by sentence, without trees that lack a required bracket.
-        obedient: list[list[Parse[Phrase]]] = [[] for _ in sentences]
-        weighed = map(Parse, columns.trees(trees.words), weight.sign.tolist(), weight.log.tolist())
-        for at, parse in zip(trees.sentence[derivations.component].tolist(), weighed, strict=True):
-            tree = _with_tags(parse.tree, known[at])
-            if known[at].constraints.tags and any(tree == other.tree for other in obedient[at]):
-                continue  # two trees that differ in tags which are known
-            if tree is not parse.tree:
-                own = self._weigh([tree]) if scored else SignedLog.unknown(1)
-                parse = Parse(tree, int(own.sign[0]), float(own.log[0]))
-            if _obeys(tree, known[at].constraints):
-                obedient[at].append(parse)
-        # Add function labels; a sentence without a tree gets the fallback.
-        parses = ParsesOfBatch()
-        for at, (sentence, of_sentence) in enumerate(zip(sentences, obedient, strict=True)):
-            if of_sentence and self.functions is not None:
-                plain = [parse.tree for parse in of_sentence]
-                labelled = self.functions.label(plain, sentence.sentence, evidence.chains.of_sentence(at))
-                of_sentence = [parse._replace(tree=tree) for parse, tree in zip(of_sentence, labelled, strict=True)]
-            parses.append(Parses(of_sentence or [self._fallback(sentence, grammars[0], at)]))
-        return parses
+        forest = self._bracketings(analysis, n_best)
+        derivations = trusted_derivations(forest.forest, forest.weight, n_best)
+        trees: list[list[Phrase]] = [[] for _ in analysis.inputs]
+        sentence = forest.sentence[derivations.component].tolist()
+        for at, plain in zip(sentence, forest.columns(derivations).trees(forest.words), strict=True):
+            given = analysis.inputs[at]
+            tree = _with_tags(plain, given)
+            # Two trees may differ in tags that are known.
+            if not (given.constraints.tags and tree in trees[at]) and _obeys(tree, given.constraints):
+                trees[at].append(tree)
+        if self.functions is None:
+            return trees
+        chains = analysis.evidence.chains
+        return [
+            self.functions.label(several, given.sentence, chains.of_sentence(at)) if several else []
+            for at, (several, given) in enumerate(zip(trees, analysis.inputs, strict=True))
+        ]
 
-    def _given_chains(self, given: Sequence[Sequence[Constituent]]) -> Parts:
-        """Number the chains of given labels, as far as trees of the treebank have them.
-
-        They are the labels of a span together, or else, over several words, each alone.
-        """
-        number = {chain: at for at, chain in enumerate(self._chains[0])}
-        rows: list[tuple[int, int, int, int]] = []
-        for at, of_sentence in enumerate(given):
-            labels: dict[tuple[int, int], tuple[str, ...]] = {}
-            for part in of_sentence:  # inner ones are given first
-                span = (part.first, part.end)
-                labels[span] = (part.label, *labels.get(span, ()))
-            for (begin, stop), together in labels.items():
-                alone: list[tuple[str, ...]] = [(name,) for name in together] if stop - begin > 1 else []
-                several = [together] if together in number else alone
-                rows += [(at, begin, stop, number[each]) for each in several if each in number]
-        sentence, first, end, label = np.array(rows, dtype=np.int64).reshape(-1, 4).T
-        return Parts(sentence, first, end, label, np.full(len(rows), _UNLIKELY))
-
-    def _believed(self, parts: Parts, given: Sequence[Sequence[Constituent]]) -> Parts:
-        """Weigh posteriors against the constituents that are given for the sentences; brackets and tags apart."""
-        named = self.labels.named(parts)
-        wanted = {(at, *part) for at, of_sentence in enumerate(given) for part in of_sentence}
-        is_given = np.array([(at, *part) in wanted for at, part in zip(parts.sentence.tolist(), named, strict=True)])
-        is_tag = np.array([part.is_tag for part in named], dtype=np.bool_)
-        posterior = parts.posterior.copy()
-        for which in map(np.flatnonzero, (is_tag, ~is_tag)):
-            posterior[which] = believe(posterior[which], is_given[which])
-        return parts._replace(posterior=posterior)
-
-    def _bracketings(
-        self, sentences: Sequence[PartialPhrase], evidence: PhraseEvidence, parts: Parts, n_best: int
-    ) -> PhraseForest:
+    def _bracketings(self, analysis: Analysis[PartialPhrase], n_best: int) -> PhraseForest:
         """Build the forest of all trees that consist of the found constituents, with the gains of the constituents."""
+        evidence: PhraseEvidence = analysis.evidence
         chains = evidence.chains
-        gain = self.labels.gains(parts, evidence.labelled, self.options.span_penalty)
-        gain += _REQUIRED * self._is_required(chains, sentences)
+        gain = self.labels.gains(analysis.judged, evidence.labelled, self.options.span_penalty)
+        gain += _REQUIRED * self._is_required(chains, analysis.inputs)
         if n_best == 1:  # the best tree has no constituents without a gain, except words and the top
             width = chains.end - chains.begin
             keep = (gain > 0.0) | (width == np.diff(evidence.start)[chains.sentence]) | (width == 1)
             chains = chains.take(keep)
             gain = gain[keep]
-        return build_bracketings(chains, gain, self._chains[0], evidence.words, evidence.start)
+        return build_bracketings(chains, gain, self.part_names.names, evidence.words, evidence.start)
 
     def _is_required(self, chains: Parts, sentences: Sequence[PartialPhrase]) -> BoolArray:
         """Tell which constituents (K,) are required: all chains over a required span that have its label, if any."""
         required = np.zeros(len(chains.label), dtype=np.bool_)
         for at, (_, constraints) in enumerate(sentences):
             for bracket in constraints.required:
-                fits = [bracket.label is None or bracket.label in chain for chain in self._chains[0]]
+                fits = [bracket.label is None or bracket.label in chain for chain in self.part_names.names]
                 is_over = (chains.sentence == at) & (chains.begin == bracket.first) & (chains.end == bracket.end)
                 required |= is_over & np.array(fits)[chains.label]
         return required
@@ -519,17 +414,43 @@ class ConstituencyModel(Parser[PhraseGrammar, Sequence[str], PhraseConstraints, 
         grammars = [member.for_sentences(sentences) for member in self.members]
         return self._weight(PhraseColumns.of(lists, grammars[0].start.tolist()), grammars)
 
+    def score_trees(self, analysis: Analysis[PartialPhrase], trees: Sequence[Sequence[Phrase]]) -> SignedLog:
+        """Estimate p̂ of trees of sentences whose words are looked up, unless their tags are constrained.
+
+        analysis: the record of the sentences.
+        trees: the trees of each sentence.
+        """
+        grammars = [charts.grammar for charts in analysis.charts]
+        if any(given.constraints.tags for given in analysis.inputs):  # of which p̂ does not depend
+            words = [given.sentence for given in analysis.inputs]
+            grammars = [member.for_sentences(words) for member in self.members]
+        if self.functions is not None:
+            trees = [list(map(without_functions, of_sentence)) for of_sentence in trees]
+        return self._weight(PhraseColumns.of(trees, grammars[0].start.tolist()), grammars)
+
+    def _input_of(self, tree: Phrase, number: int) -> tuple[Hashable, PartialPhrase]:
+        words = tuple(tree.words())
+        return words, unknown_phrase(words)
+
+    def _posteriors_of(self, analysis: Analysis[PartialPhrase], trees: Sequence[Sequence[Phrase]]) -> list[FloatArray]:
+        start = analysis.evidence.start
+        return PhraseColumns.of(trees, start.tolist()).values(analysis.judged, self.labels, start)
+
     def _weight(self, columns: PhraseColumns, grammars: Sequence[SentenceGrammar]) -> SignedLog:
         """Average the probabilities of trees under each grammar of their sentences."""
         pairs = zip(self.members, grammars, strict=True)
         return SignedLog.mean([member.weighed(columns, grammar).weight() for member, grammar in pairs])
 
-    def _fallback(self, sentence: PartialPhrase, grammar: SentenceGrammar, at: int) -> Parse[Phrase]:
-        """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag."""
-        alone = grammar.of_sentences(np.array([at]))
-        tags = self.members[0].most_frequent_tags(alone)
-        leaves = [Phrase(tag, (word,)) for tag, word in zip(tags, sentence.sentence, strict=True)]
-        return Parse(self.checked(*sentence).alone(leaves, FALLBACK), 0, -np.inf, is_fallback=True)
+    def fallback(self, analysis: Analysis[PartialPhrase], at: int) -> Phrase:
+        """Make a tree with the label FALLBACK over the required brackets and each word's most frequent tag.
+
+        analysis: the record of several sentences.
+        at: the number of the sentence.
+        """
+        given = analysis.inputs[at]
+        tags = self.members[0].most_frequent_tags(analysis.charts[0].grammar.of_sentences(np.array([at])))
+        leaves = [Phrase(tag, (word,)) for tag, word in zip(tags, given.sentence, strict=True)]
+        return given.constraints.alone(leaves, FALLBACK)
 
 
 def _learn_spans(

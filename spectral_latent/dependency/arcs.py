@@ -118,6 +118,7 @@ class ArcEvidence(NamedTuple):
     others: the tag of each word in the other column of tags.
     features: the morphological features of each word.
     start: (T + 1,) the first word of each sentence, and N.
+    least: arcs with a smaller posterior keep it.
     """
 
     words: Sequence[str]
@@ -125,6 +126,7 @@ class ArcEvidence(NamedTuple):
     others: Sequence[str]
     features: Sequence[str]
     start: IntArray
+    least: float = 0.0
 
     @staticmethod
     def of(sentences: Sequence[DependencySentence], options: DependencyOptions) -> ArcEvidence:
@@ -136,7 +138,8 @@ class ArcEvidence(NamedTuple):
         columns = [(*options.tagged_tree(each)._replace(heads=()),) for each in sentences]
         words, tags, _, others, features = (list(chain.from_iterable(each)) for each in zip(*columns, strict=True))
         start = np.cumsum([0, *(len(each.forms) for each in sentences)])
-        return ArcEvidence(words, tags, others, features, start)
+        least = 0.0 if options.arcs is None else options.arcs.least
+        return ArcEvidence(words, tags, others, features, start, least)
 
 
 @lru_cache(1 << 16)
@@ -282,20 +285,19 @@ class ArcModel(ChoiceModel):
 
     >>> arcs = Parts(*np.array([[0, 0], [2, 0], [1, 2], [0, 0]]), np.array([1.0, 1.0]))
     >>> evidence = ArcEvidence(["Dogs", "bark"], ["N", "V"], ["NNS", "VBP"], ["_", "_"], np.array([0, 2]))
-    >>> ArcModel.plain().judge(arcs, evidence, least=0.1).posterior
+    >>> ArcModel.plain().judge(arcs, evidence).posterior
     array([1., 1.])
     """
 
     noun: ClassVar[str] = "arcs"
 
-    def judge(self, parts: Parts, evidence: ArcEvidence, least: float) -> Parts:
+    def judge(self, parts: Parts, evidence: ArcEvidence) -> Parts:
         """Replace the posteriors of the likely arcs to each word; their sum stays as it is.
 
         parts: the arcs of sentences, with their posteriors.
         evidence: the words of the sentences.
-        least: arcs with a smaller posterior keep it.
         """
-        likely = np.flatnonzero(parts.posterior > least)
+        likely = np.flatnonzero(parts.posterior > evidence.least)
         likely = likely[np.lexsort((parts.end[likely], parts.sentence[likely]))]
         if not len(likely):
             return parts

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
@@ -29,11 +29,11 @@ from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstrain
 from spectral_latent.dependency.conversion import HeadSymbol, convert_trees, mark_right_heads
 from spectral_latent.dependency.decoding import ArcForest, ArcPosteriors, compute_arc_posteriors, split_by_heads
 from spectral_latent.dependency.options import DependencyOptions
-from spectral_latent.dependency.tree import DependencySentence
+from spectral_latent.dependency.tree import BLANK, DependencySentence
 from spectral_latent.files import Distinct, OneLine
 from spectral_latent.grammar import Charts, LatentGrammar, SentenceGrammar
 from spectral_latent.inference import ScaledVectors, SignedLog, inside, mean_inside_vectors
-from spectral_latent.model.latent_tree import WeighedForest
+from spectral_latent.model.analysis import Found, WeighedForest
 from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
@@ -119,21 +119,6 @@ def with_floors(
     return WeighedForest(extended, forest._replace(rule=rule), log_factor)
 
 
-class FoundArcs(NamedTuple):
-    """What a grammar finds in T sentences.
-
-    grammar: the grammar over the words of the sentences.
-    arcs: the arcs that their trees may have.
-    leaves: the symbols over their words, which may occur several times.
-    is_derived: (T,) whether the grammar derives each sentence.
-    """
-
-    grammar: SentenceGrammar
-    arcs: Parts
-    leaves: Parts
-    is_derived: BoolArray
-
-
 _NONE = np.empty(0, dtype=np.int64)
 _NO_PARTS = Parts(_NONE, _NONE, _NONE, _NONE, np.empty(0))
 _ITEMS = 1 << 15  # items of charts whose posteriors are computed at once
@@ -197,7 +182,7 @@ class DependencyGrammar(
             return np.zeros(sum(len(sentence.forms) for sentence in sentences), dtype=np.int64)
         return self.tag_numbers.numbers(chain.from_iterable(map(self.options.tags_of, sentences)))
 
-    def charts_of(self, inputs: Sequence[PartialDependencies]) -> Charts:
+    def chart(self, inputs: Sequence[PartialDependencies]) -> Charts:
         """Build the pruned charts of sentences.
 
         inputs: the sentences with their constraints.  Words without a tag, or with an unseen tag, may have any tag.
@@ -210,23 +195,27 @@ class DependencyGrammar(
         sentences = [given.sentence for given in inputs]
         return self.charts(list(map(self.options.words_of, sentences)), self.tags_of_words(sentences), permits)
 
-    def find_parts(self, trees: Sequence[PartialDependencies]) -> FoundArcs:
+    @property
+    def part_names(self) -> list[str]:
+        """The names of the labels of parts: an arc has no relation before trees have it."""
+        return [BLANK]
+
+    def parts(self, inputs: Sequence[PartialDependencies], charts: Charts) -> Found:
         """Find the arcs of sentences, with the signs that the options ask for, and the symbols over their words.
 
-        trees: the sentences with their constraints.
-        Raises ValueError if a sentence is empty.
+        inputs: the sentences with their constraints.
+        charts: their charts.
         """
-        charts = self.charts_of(trees)
-        found = self._posteriors(charts, trees)
+        found = self._posteriors(charts, inputs)
         # A chart is pruned without regard to heads, and may have lost all trees that obey the constraints.
         for at in np.flatnonzero(found.sign == 0).tolist():
-            if trees[at].constraints != ANY_TREE:
-                again = self._posteriors(self._unpruned.charts_of([trees[at]]), [trees[at]])
+            if inputs[at].constraints != ANY_TREE:
+                again = self._posteriors(self._unpruned.chart([inputs[at]]), [inputs[at]])
                 found = _with_sentence(found, at, again)
         arcs = found.arcs._replace(
             posterior=self.options.with_signs(found.arcs.posterior, found.sign[found.arcs.sentence])
         )
-        return FoundArcs(charts.grammar, arcs, found.leaves, found.sign != 0)
+        return Found(arcs, found.sign != 0, more=found.leaves)
 
     def tags_over(self, leaves: Parts) -> Parts:
         """Sum the absolute posteriors of the symbols over each word that have the same tag.
@@ -268,13 +257,12 @@ class DependencyGrammar(
             compute()
         return ArcPosteriors(_concatenated(arcs), _concatenated(leaves), sign)
 
-    def forest(self, inputs: Sequence[PartialDependencies]) -> WeighedForest:
+    def forest(self, charts: Charts) -> WeighedForest:
         """Join the pruned charts of sentences to one forest, in which only complete heads may be at the top.
 
-        inputs: the sentences with their constraints, which fit them.
-        Raises ValueError if a sentence is empty.
+        charts: the charts of one or more sentences.
         """
-        weighed = super().forest(inputs)
+        weighed = super().forest(charts)
         is_complete = np.array([symbol.role == "complete" for symbol in self.symbols])
         operators = weighed.operators
         root = np.where(is_complete[:, None], operators.root, 0.0)

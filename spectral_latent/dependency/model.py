@@ -6,7 +6,7 @@ words, the choice of relations, and the probabilities of trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -19,7 +19,7 @@ from spectral_latent.dependency.arcs import ArcEvidence, ArcModel, arc_choices
 from spectral_latent.dependency.constraints import ANY_TREE, DependencyConstraints, PartialDependencies, unknown_tree
 from spectral_latent.dependency.conversion import require_heads
 from spectral_latent.dependency.decoding import find_best_heads, find_n_best_heads, make_arc_matrix
-from spectral_latent.dependency.grammar import DependencyGrammar, FoundArcs
+from spectral_latent.dependency.grammar import DependencyGrammar
 from spectral_latent.dependency.morphology import (
     COLUMNS,
     learn_columns,
@@ -37,9 +37,10 @@ from spectral_latent.inference import SignedLog
 from spectral_latent.lexicon.choices import Choices, JudgeOptions
 from spectral_latent.lexicon.lemmas import Lemmatiser
 from spectral_latent.lexicon.segmentation import LearntTokenisation, Segmenter
-from spectral_latent.model import Parse, Parses, Partial, check_kind, check_trees
-from spectral_latent.model.batches import batches_of, map_batches
-from spectral_latent.model.parts import Parts, average
+from spectral_latent.model import check_kind, check_trees
+from spectral_latent.model.analysis import Analysis
+from spectral_latent.model.batches import map_batches
+from spectral_latent.model.parts import Judge, Parts, average
 from spectral_latent.sequence import LatentTagger
 from spectral_latent.tokenisation import Token, Tokenisation
 from spectral_latent.trees import FloatArray, IntArray
@@ -201,37 +202,22 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         sentence: the sentence; words without a tag, or with an unseen tag, may have any tag.  Heads are ignored.
         Raises ValueError if the sentence is empty.
         """
-        (posteriors,) = self._posteriors([sentence])
-        return posteriors
+        analysis = self.analyse([self.checked(sentence)])
+        return make_arc_matrix(analysis.judged, len(analysis.inputs[0].sentence.forms))
 
-    def part_posteriors(self, trees: Iterable[DependencySentence]) -> list[FloatArray]:
-        """Compute the posterior of the arc to each word, (n,) for each tree; see `posteriors`.
+    def _input_of(self, tree: DependencySentence, number: int) -> tuple[Hashable, PartialDependencies]:
+        require_heads(tree, number)
+        return (self.options.words_of(tree), self.options.tags_of(tree)), unknown_tree(tree)
 
-        trees: the trees, with n words and one or more roots.  The posteriors depend on the words and tags of a tree;
-        they are computed once for all trees with the same words and tags.
-        Raises EstimationError if a tree has not one head for each word.
-        """
-        trees = list(check_trees(trees, DependencySentence))
-        for number, tree in enumerate(trees, start=1):
-            require_heads(tree, number)
-        options = self.options
-        keys = [(options.words_of(tree), options.tags_of(tree)) for tree in trees]
-        sentences = dict(zip(keys, trees, strict=True))
-        posteriors = dict(zip(sentences, self._posteriors(list(sentences.values())), strict=True))
-        return [
-            posteriors[key][list(tree.heads or ()), np.arange(len(tree.forms))]
-            for key, tree in zip(keys, trees, strict=True)
-        ]
-
-    def _posteriors(self, sentences: Sequence[DependencySentence]) -> list[FloatArray]:
-        """Compute the posteriors (n + 1, n) of the arcs of each sentence of n words."""
-        posteriors: list[FloatArray] = []
-        for batch in batches_of(map(self._input, sentences)):
-            arcs = self._judged(batch, *self._found(batch))
-            posteriors += (
-                make_arc_matrix(arcs.of_sentence(at), len(tree.sentence.forms)) for at, tree in enumerate(batch)
-            )
-        return posteriors
+    def _posteriors_of(
+        self, analysis: Analysis[PartialDependencies], trees: Sequence[Sequence[DependencySentence]]
+    ) -> list[FloatArray]:
+        rows = []
+        for at, of_sentence in enumerate(trees):
+            n = len(analysis.inputs[at].sentence.forms)
+            matrix = make_arc_matrix(analysis.judged.of_sentence(at), n)
+            rows += [matrix[list(tree.heads or ()), np.arange(n)] for tree in of_sentence]
+        return rows
 
     def _check_settings(self, n_best: int, *, scored: bool = True, projective: bool = True) -> None:
         super()._check_settings(n_best, scored=scored)
@@ -245,12 +231,38 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         tags = {"tags": self.tags, "column": self.options.tags}
         return super().description | tags | {"relations": relations}
 
-    def _input(self, given: DependencySentence | PartialDependencies) -> PartialDependencies:
-        tree = given if isinstance(given, Partial) else unknown_tree(given)
-        check_sentence(tree.sentence)
-        if not tree.sentence.forms:
-            raise ValueError("an empty sentence has no tree; leave it out")
+    def checked(
+        self, given: DependencySentence | PartialDependencies, *, projective: bool = True, **settings: Any
+    ) -> PartialDependencies:
+        """Check a sentence with its constraints.
+
+        given: the words, or a `Partial`.
+        projective: whether known arcs must not cross.
+        settings: the other settings of `parse_all`.
+        """
+        tree = super().checked(given)
+        sentence, constraints = tree
+        if constraints == ANY_TREE:
+            return tree
+        check_kind(constraints, DependencyConstraints)
+        if self.members[0].is_too_long(sentence.forms):
+            raise ValueError(
+                f"a sentence of {len(sentence.forms)} words has constraints, and is longer than the "
+                f"{self.options.limits.max_words} of its limit; divide it, raise the limit, or leave out "
+                f"constraints"
+            )
+        constraints.check(len(sentence.forms), [] if self.relations is None else self.relations.names)
+        if projective and (arcs := constraints.crossing()):
+            (head, word), (other_head, other_word) = arcs
+            raise ValueError(
+                f"the arcs {head} → {word} and {other_head} → {other_word} cross; ask for trees that need not be "
+                f"projective"
+            )
         return tree
+
+    def _checked_words(self, sentence: DependencySentence) -> Sequence[str]:
+        check_sentence(sentence)
+        return sentence.forms
 
     def _sentence(self, words: Sequence[str]) -> DependencySentence:
         return DependencySentence.of(words)
@@ -274,72 +286,89 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
     def _trees(self, trees: Iterable[DependencySentence]) -> list[DependencySentence]:
         return list(check_trees(trees, DependencySentence))
 
-    def check(self, tree: PartialDependencies, *, projective: bool = True) -> None:
-        """Raise TypeError for constraints on phrases, and ValueError if they do not fit a sentence and the parser.
+    def analyse(self, inputs: Sequence[PartialDependencies]) -> Analysis[PartialDependencies]:
+        """Fill the columns that taggers know, and take the first three steps.
 
-        tree: the sentence with its constraints.
-        projective: whether known arcs must not cross.
+        inputs: the sentences with their constraints.
         """
-        sentence, constraints = tree
-        check_sentence(sentence)
-        if constraints == ANY_TREE:
-            return
-        check_kind(constraints, DependencyConstraints)
-        if self.members[0].is_too_long(sentence.forms):
-            raise ValueError(
-                f"a sentence of {len(sentence.forms)} words has constraints, and is longer than the "
-                f"{self.options.limits.max_words} of its limit; divide it, raise the limit, or leave out "
-                f"constraints"
-            )
-        constraints.check(len(sentence.forms), [] if self.relations is None else self.relations.names)
-        if projective and (arcs := constraints.crossing()):
-            (head, word), (other_head, other_word) = arcs
-            raise ValueError(
-                f"the arcs {head} → {word} and {other_head} → {other_word} cross; ask for trees that need not be "
-                f"projective"
-            )
+        sentences = with_columns([given.sentence for given in inputs], self.taggers)
+        tagged = [given._replace(sentence=sentence) for given, sentence in zip(inputs, sentences, strict=True)]
+        # Charts have only projective trees, so that constraints with crossing arcs are left to assembly.
+        charted = [unknown_tree(given.sentence) if given.constraints.crossing() else given for given in tagged]
+        return super().analyse(charted)._replace(inputs=tagged)
 
-    def _parses(
-        self, trees: Sequence[PartialDependencies], n_best: int, *, projective: bool = True, scored: bool = True
-    ) -> list[Parses[DependencySentence]]:
-        """Find up to `n_best` trees of each sentence; n_best must be 1 if trees need not be projective."""
-        for tree in trees:
-            self.check(tree, projective=projective)
-        trees = self._tagged(trees)
-        # Charts have only projective trees, so that constraints with crossing arcs are left out here.
-        charted = [Partial(tree.sentence, ANY_TREE) if tree.constraints.crossing() else tree for tree in trees]
-        found, n_members = self._found(charted)
-        arcs = self._judged(charted, found, n_members)
-        given = [tree.sentence for tree in trees]
-        sentences = self._with_tags(given, found, n_members)
+    @property
+    def judges(self) -> list[Judge[ArcEvidence]]:
+        """The model of arcs, if there is one."""
+        return [] if self.arcs is None else [self.arcs]
+
+    def evidence(self, analysis: Analysis[PartialDependencies]) -> ArcEvidence:
+        """Collect the words of sentences.
+
+        analysis: the record of the first two steps.
+        """
+        return ArcEvidence.of([given.sentence for given in analysis.inputs], self.options)
+
+    def name_parts(self, analysis: Analysis[PartialDependencies]) -> list[str]:
+        """Write the arcs of a sentence with the words at their ends.
+
+        analysis: the record of one sentence.
+        """
+        words = ["ROOT", *analysis.inputs[0].sentence.forms]
+        arcs = zip(analysis.parts.begin.tolist(), analysis.parts.end.tolist(), strict=True)
+        return [f"{words[head]} {head} → {words[word]} {word}" for head, word in arcs]
+
+    def write(self, tree: DependencySentence) -> str:
+        """Write a line for each word: its number, form, tag, head and relation.
+
+        tree: the tree.
+        """
+        tags, heads = self.options.tags_of(tree), tree.heads or ()
+        rows = zip(tree.forms, tags, heads, tree.relations, strict=True)
+        return "\n".join(f"{at}\t{word}\t{tag}\t{head}\t{name}" for at, (word, tag, head, name) in enumerate(rows, 1))
+
+    def assemble(
+        self, analysis: Analysis[PartialDependencies], n_best: int = 1, *, projective: bool = True
+    ) -> list[list[DependencySentence]]:
+        """Find up to `n_best` trees of each sentence, with tags and relations.
+
+        analysis: the record of the first three steps.
+        projective: whether trees must be projective; n_best must be 1 if not.
+        """
+        arcs = analysis.judged
+        sentences = self._with_tags(analysis)
         unlabelled: list[list[DependencySentence]] = []
         n_candidates = n_best if self.relations is None or not projective else max(n_best, self.options.candidates)
-        for at, (sentence, tree) in enumerate(zip(sentences, trees, strict=True)):
-            heads = self._heads(arcs.of_sentence(at), tree, n_candidates, projective) if n_members[at] else []
+        for at, (sentence, given) in enumerate(zip(sentences, analysis.inputs, strict=True)):
+            is_derived = analysis.n_members[at] > 0
+            heads = self._heads(arcs.of_sentence(at), given, n_candidates, projective) if is_derived else []
             unlabelled.append([self._with_lemmas(sentence).with_heads(each) for each in heads])
         if n_candidates > n_best:
             unlabelled = self._with_relations_in_view(unlabelled, arcs, n_best)
         labelled = iter(self.labelled(list(chain.from_iterable(unlabelled))))
-        known = [
-            [tree.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
-            for tree, of_sentence in zip(trees, unlabelled, strict=True)
-        ]
-        every = list(chain.from_iterable(known))
-        weight = SignedLog.unknown(len(every))
-        if scored and every:
-            weight = self._weigh(every)
-            # Unless tags were filled in, the words need not be looked up again.
-            if all(sentence is before for sentence, before in zip(sentences, given, strict=True)):
-                sentence_of = np.repeat(np.arange(len(known)), [len(of_sentence) for of_sentence in known])
-                grammars = [each.grammar.of_sentences(sentence_of) for each in found]
-                weight = SignedLog.mean(
-                    [member.weighed(every, of).weight() for member, of in zip(self.members, grammars, strict=True)]
-                )
-        weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
         return [
-            Parses([Parse(each, *next(weights)) for each in of_sentence] or [self._fallback(tree)])
-            for tree, of_sentence in zip(trees, known, strict=True)
+            [given.constraints.with_known_relations(next(labelled)) for _ in of_sentence]
+            for given, of_sentence in zip(analysis.inputs, unlabelled, strict=True)
         ]
+
+    def score_trees(
+        self, analysis: Analysis[PartialDependencies], trees: Sequence[Sequence[DependencySentence]]
+    ) -> SignedLog:
+        """Estimate p̂ of trees of sentences whose words are looked up, unless trees have tags that sentences lack.
+
+        analysis: the record of the sentences.
+        trees: the trees of each sentence.
+        """
+        every = list(chain.from_iterable(trees))
+        tags_of = self.options.tags_of
+        pairs = zip(analysis.inputs, trees, strict=True)
+        if any(tags_of(tree) != tags_of(given.sentence) for given, several in pairs for tree in several):
+            return self._weigh(every)
+        sentence_of = np.repeat(np.arange(len(trees)), list(map(len, trees)))
+        grammars = [charts.grammar.of_sentences(sentence_of) for charts in analysis.charts]
+        return SignedLog.mean(
+            [member.weighed(every, of).weight() for member, of in zip(self.members, grammars, strict=True)]
+        )
 
     def _with_relations_in_view(
         self, trees: Sequence[Sequence[DependencySentence]], arcs: Parts, n_best: int
@@ -364,30 +393,11 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             ordered.append([of_sentence[number] for number in order.tolist()])
         return ordered
 
-    def _tagged(self, trees: Sequence[PartialDependencies]) -> list[PartialDependencies]:
-        """Tag the words without a tag by the taggers."""
-        sentences = with_columns([tree.sentence for tree in trees], self.taggers)
-        return [tree._replace(sentence=sentence) for tree, sentence in zip(trees, sentences, strict=True)]
-
     def _with_lemmas(self, sentence: DependencySentence) -> DependencySentence:
         """Find the lemmas of a sentence without any."""
         if self.lemmas is None or set(sentence.lemmas) != {BLANK}:
             return sentence
         return sentence._replace(lemmas=self.lemmas.lemmas(sentence.forms, sentence.upos, sentence.feats))
-
-    def _found(self, trees: Sequence[PartialDependencies]) -> tuple[list[FoundArcs], IntArray]:
-        """Find what each grammar finds in T sentences, and count the grammars that derive each of them, (T,)."""
-        found = [member.find_parts(trees) for member in self.members]
-        return found, np.sum([each.is_derived for each in found], axis=0)
-
-    def _judged(self, trees: Sequence[PartialDependencies], found: Sequence[FoundArcs], n_members: IntArray) -> Parts:
-        """Average the posteriors of the arcs that the grammars find, and let the model of arcs judge them."""
-        arcs = average([each.arcs for each in found], n_members)
-        options = self.options.arcs
-        if self.arcs is None or options is None:
-            return arcs
-        evidence = ArcEvidence.of([tree.sentence for tree in trees], self.options)
-        return self.arcs.judge(arcs, evidence, options.least)
 
     def _heads(self, arcs: Parts, tree: PartialDependencies, n_best: int, projective: bool) -> list[tuple[int, ...]]:
         """Find the heads of the trees with the largest sums of posteriors, without arcs whose posterior is near
@@ -403,17 +413,16 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         heads = find_best_heads(weights)
         return [] if heads is None else [heads]
 
-    def _with_tags(
-        self, sentences: Sequence[DependencySentence], found: Sequence[FoundArcs], n_members: IntArray
-    ) -> list[DependencySentence]:
+    def _with_tags(self, analysis: Analysis[PartialDependencies]) -> list[DependencySentence]:
         """Give every word without a tag the likeliest one, in sentences that some grammar derives."""
         column = self.options.tags
-        lacking = [at for at, each in enumerate(sentences) if n_members[at] and BLANK in getattr(each, column)]
+        sentences = [given.sentence for given in analysis.inputs]
+        lacking = [at for at, each in enumerate(sentences) if analysis.n_members[at] and BLANK in getattr(each, column)]
         tagged = list(sentences)
         if not lacking or not self.options.attachment.symbols_have_tags:
             return tagged
-        of_members = [member.tags_over(each.leaves) for member, each in zip(self.members, found, strict=True)]
-        tags = average(of_members, n_members)
+        of_members = [member.tags_over(each.more) for member, each in zip(self.members, analysis.found, strict=True)]
+        tags = average(of_members, analysis.n_members)
         for at in lacking:
             _, word, _, tag, posterior = tags.of_sentence(at)
             by_tag = np.zeros((len(sentences[at].forms), len(self.tags)))
@@ -424,9 +433,13 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
             tagged[at] = sentences[at].with_tags(column, filled)
         return tagged
 
-    def _fallback(self, tree: PartialDependencies) -> Parse[DependencySentence]:
-        """Make a tree that is flat below the first word, except for required and forbidden arcs."""
-        sentence, constraints = tree
+    def fallback(self, analysis: Analysis[PartialDependencies], at: int) -> DependencySentence:
+        """Make a tree that is flat below the first word, except for required and forbidden arcs.
+
+        analysis: the record of several sentences.
+        at: the number of the sentence.
+        """
+        sentence, constraints = analysis.inputs[at]
         heads: tuple[int, ...] | None = (0, *[1] * (len(sentence.forms) - 1))
         if constraints != ANY_TREE:
             weights = constraints.allowed(len(sentence.forms)).astype(float)
@@ -437,7 +450,7 @@ class DependencyModel(Parser[DependencyGrammar, DependencySentence, DependencyCo
         if heads is None:
             raise ValueError("every tree has a forbidden arc; allow some of these arcs")
         (flat,) = self.labelled([sentence.with_heads(heads)])
-        return Parse(constraints.with_known_relations(flat), 0, -np.inf, is_fallback=True)
+        return constraints.with_known_relations(flat)
 
     def labelled(self, trees: Sequence[DependencySentence]) -> list[DependencySentence]:
         """Give trees the likeliest relations; `_` if the model has no relations.
@@ -476,8 +489,8 @@ def _learn_arcs(
 
 def _examples_of(model: DependencyModel, trees: Sequence[DependencySentence], least: float) -> list[Choices]:
     """List the arcs that the grammars of a model find in the sentence of each tree, with the right ones marked."""
-    found, n_members = model._found([unknown_tree(tree) for tree in trees])
-    arcs = average([each.arcs for each in found], n_members)
+    inputs = [unknown_tree(tree) for tree in trees]
+    arcs = model.find_parts(inputs, model.chart(inputs)).parts
     arcs = arcs.take(arcs.posterior > least)
     examples = []
     for at, tree in enumerate(trees):

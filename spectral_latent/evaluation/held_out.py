@@ -59,7 +59,8 @@ class HeldOut:
         pairs = []
         for gold, words, built in self.items:
             charts = built._replace(grammar=built.grammar.with_latent(operators))
-            ((parse,),) = model._parses([unknown_phrase(words)], 1, charts=[charts])
+            analysis = model.judge_parts(model.find_parts([unknown_phrase(words)], [charts]))
+            ((parse,),) = model.parses(analysis, scored=False)
             pairs.append((gold, parse.tree))
         return score_brackets(pairs).f1
 

@@ -38,7 +38,8 @@ from spectral_latent.inference import LeftCorners
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.lexicon import EncodedWords, Lexicon, SpellingModel, WordCounts, WordEncoder, smooth_emissions
 from spectral_latent.model import LatentTreeModel, Member, NextWords, Partial, Prefixes, check_words
-from spectral_latent.model.latent_tree import WeighedForest
+from spectral_latent.model.analysis import Found, WeighedForest
+from spectral_latent.model.parts import Parts
 from spectral_latent.operators import Counts, ObservableOperators
 from spectral_latent.trees import BoolArray, FloatArray, IntArray, Rules, Vocabulary
 
@@ -166,23 +167,42 @@ class LatentGrammar(
         return NamedOperators(self.operators, names, self.lexicon.terminal_names, self.coarse)
 
     @abstractmethod
-    def charts_of(self, inputs: Sequence[Partial[Sentence, Constraints]]) -> Charts:
+    def chart(self, inputs: Sequence[Partial[Sentence, Constraints]]) -> Charts:
         """Build the pruned charts of sentences.
 
         inputs: the sentences with their constraints, which fit them.
         Raises ValueError if a sentence is empty.
         """
 
-    def forest(self, inputs: Sequence[Partial[Sentence, Constraints]]) -> WeighedForest:
+    def forest(self, charts: Charts) -> WeighedForest:
         """Join the pruned charts of sentences to one forest, with a component for each sentence.
 
         Derivations in which a word has a tag that it never had have no weight.
 
-        inputs: the sentences with their constraints, which fit them.
-        Raises ValueError if a sentence is empty.
+        charts: the charts of one or more sentences.
         """
-        charts = self.charts_of(inputs)
         return WeighedForest(charts.grammar.latent, charts.possible(charts.joined().forest))
+
+    @cached_property
+    def part_names(self) -> Sequence[Any]:
+        """The names of the labels of parts, in the order of their numbers: those of symbols."""
+        return list(dict.fromkeys(map(self.name_of, self.symbols)))
+
+    def parts(self, inputs: Sequence[Partial[Sentence, Constraints]], charts: Charts) -> Found:
+        """Find the spans that sentences may have, with the names of symbols.
+
+        inputs: the sentences with their constraints.
+        charts: their charts.
+        """
+        forest, first, end = charts.joined()
+        weighed = WeighedForest(charts.grammar.latent, forest)
+        sentence = charts.grammar.sentence_of(first)
+        start = charts.grammar.start[sentence]
+        sign = weighed.weight().sign
+        label = Vocabulary(self.part_names).numbers(map(self.name_of, self.symbols))[forest.symbol]
+        posterior = self.options.with_signs(weighed.marginals(), sign[sentence])
+        items = Parts(sentence, first - start, end - start, label, posterior)
+        return Found(items.take(sign[sentence] != 0), sign != 0, weighed, items.take(forest.item))
 
     def with_limits(self, limits: Limits) -> Self:
         """Replace the limits of the time and memory of a sentence.

@@ -26,8 +26,10 @@ from spectral_latent.model import (
     Prefixes,
     Surprisal,
     Unit,
+    check_words,
     entropies,
 )
+from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.parts import jackknife
 from spectral_latent.tokenisation import Token, Tokenisation
 from spectral_latent.trees import FloatArray, IntArray, Vocabulary
@@ -55,9 +57,36 @@ class Parser(
 
     any_tree: ClassVar[Any]
 
-    @abstractmethod
+    def checked(self, given: Any, **settings: Any) -> Partial[Sentence, Constraints]:
+        """Check a sentence with its constraints.
+
+        given: the sentence, or a `Partial`.
+        settings: the settings of `parse_all` on which it depends whether constraints fit.
+        """
+        whole: Partial[Sentence, Constraints] = given if isinstance(given, Partial) else Partial(given, self.any_tree)
+        if not len(self._checked_words(whole.sentence)):
+            raise ValueError("an empty sentence has no tree; leave it out")
+        return whole
+
+    def _checked_words(self, sentence: Sentence) -> Sequence[str]:
+        """Check a sentence, and list its words."""
+        words: Any = sentence
+        return check_words(words)
+
     def _sentence(self, words: Sequence[str]) -> Sentence:
         """Make the sentence of words of raw text."""
+        sentence: Any = tuple(words)
+        return sentence  # type: ignore[no-any-return]
+
+    def name_parts(self, analysis: Analysis[Partial[Sentence, Constraints]]) -> list[str]:
+        """Write the parts of a sentence with their words.
+
+        analysis: the record of one sentence.
+        """
+        words = self._words(analysis.inputs[0].sentence)
+        _, begin, end, label, _ = (column.tolist() for column in analysis.parts)
+        rows = zip(begin, end, label, strict=True)
+        return [f"({self.part_names.names[name]} {' '.join(words[i:j])})" for i, j, name in rows]
 
     def _words(self, sentence: Sentence) -> Sequence[str]:
         """List the words of a checked sentence, as the grammars take them."""
@@ -103,7 +132,7 @@ class Parser(
         >>> ConstituencyModel.train(trees * 100).surprisal(["cats", "sleep"]).total.round(1)
         array([1., 1.])
         """
-        given = self._input(sentence)
+        given = self.checked(sentence)
         words = self._words(given.sentence)
         found = Prefixes.mean([member.prefixes(words, self._tags(given, member)) for member in self.members])
         return found.surprisal(unit, self.members[0].lexicon.are_known(words))
@@ -123,7 +152,7 @@ class Parser(
         >>> ConstituencyModel.train(trees * 100).entropy(["cats", "sleep"]).round(1)
         array([1.1, 1.2, 0. ])
         """
-        given = self._input(sentence)
+        given = self.checked(sentence)
         words = self._words(given.sentence)
         following = [member.next_words(words, self._tags(given, member)) for member in self.members]
         return entropies(NextWords.mean(following).following, unit)
@@ -153,10 +182,6 @@ class Parser(
                 [tree for tree, fit in zip(given, fits, strict=True) if fit]
             )
         return found
-
-    def _check_settings(self, n_best: int, *, scored: bool = True) -> None:
-        super()._check_settings(n_best)
-        checked("scored", scored, bool)
 
     def parse_text(self, text: str, n_best: int = 1, *, jobs: int | None = 1) -> Iterator[Parses[Tree]]:
         """Find up to `n_best` trees of each sentence of a raw text, in order.

@@ -29,7 +29,7 @@ from spectral_latent.graphs.training import Feature, GraphFormalism, place_of
 from spectral_latent.inference import ScaledVectors, edge_marginals, inside, outside, total_weight
 from spectral_latent.inspection import NamedOperators
 from spectral_latent.model import LatentTreeModel, Member
-from spectral_latent.model.latent_tree import WeighedForest
+from spectral_latent.model.analysis import WeighedForest
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import (
     MISSING,
@@ -112,7 +112,7 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
             rule[start[item] : start[item + 1]] = rules[i:j]
         return forest._replace(start=start, rule=rule, left=left, right=right)
 
-    def forest(self, inputs: Sequence[nx.DiGraph]) -> WeighedForest:
+    def chart(self, inputs: Sequence[nx.DiGraph]) -> WeighedForest:
         """Build the forest of graphs, with a component for each; an unknown observation has an edge for each value.
 
         inputs: the trees; observations may be `MISSING`.
@@ -120,11 +120,11 @@ class GraphGrammar(Member["nx.DiGraph", "nx.DiGraph"]):
         return WeighedForest(self.latent, self.encode(inputs)[1])
 
     def forest_of(self, trees: Sequence[nx.DiGraph]) -> WeighedForest:
-        """Build the forest of graphs, as `forest` does.
+        """Build the forest of graphs, as `chart` does.
 
         trees: the trees; observations may be `MISSING`.
         """
-        return self.forest(trees)
+        return self.chart(trees)
 
     def gains(self, weighed: WeighedForest) -> FloatArray:
         """Compute the gain (E,) of each edge: its posterior, so that the likeliest observations are found.

@@ -1,84 +1,52 @@
 """Hold the latent tree model: one or more estimated grammars of a formalism, and all that follows from them.
 
-A formalism is a class of members.  It answers four questions; everything else is written once, here.
+Trees are found in five steps.  A formalism answers one question at each of them; `LatentTreeModel` asks the questions,
+in batches, of all members.  `model.analysis` holds the records between the steps.
 
-| question | method |
-| --- | --- |
-| Which derivations may an input have? | `Member.forest` |
-| Which derivations have given trees? | `Member.forest_of` |
-| What does decoding maximise? | `Member.gains`: the posterior of each item, unless the formalism says otherwise |
-| Which object is a derivation? | `Member.output` |
+| step | question | who answers |
+| --- | --- | --- |
+| chart | Which derivations may an input have? | `Member.chart` |
+| parts | Which parts do its trees consist of, how likely? | `Member.parts`; by default, the edges of charts |
+| judge | How likely are they by what the members do not see? | `LatentTreeModel.judges`; by default, there are none |
+| assemble | Which trees consist of the best parts? | `LatentTreeModel.assemble`; by default, derivations |
+| score | Which derivations have given trees? | `Member.forest_of` |
+
+`Member.output` makes a tree of a derivation, and `LatentTreeModel.fallback` one where there is no derivation.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
-from typing import Any, Generic, Literal, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from spectral_latent._compiled import check_column
-from spectral_latent._options import Count, ShortRepr, checked, counted
+from spectral_latent._options import AtLeast, Count, ShortRepr, checked, counted
 from spectral_latent.files import StoredModel
 from spectral_latent.inference import (
     SignedLog,
-    inside,
-    marginals,
     n_best_derivations,
-    outside,
     sample_trees,
-    total_weight,
 )
-from spectral_latent.inference.inside_outside import root_sums, trusted_inside
+from spectral_latent.inference.inside_outside import item_component
 from spectral_latent.inspection import NamedOperators
+from spectral_latent.model.analysis import Analysis, Found, WeighedForest, explain
 from spectral_latent.model.batches import batches_of, map_batches
 from spectral_latent.model.parses import Parse, Parses, Partial, check_kind
+from spectral_latent.model.parts import Judge, Parts, average
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees
+from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["LatentTreeModel", "Member", "WeighedForest"]
+__all__ = ["LatentTreeModel", "Member"]
 
 Input = TypeVar("Input")
 Tree = TypeVar("Tree")
-
-
-class WeighedForest(NamedTuple):
-    """A forest of derivations, and the operators that weigh them.
-
-    operators: operators over the rules of the forest.
-    forest: the derivations, with a component for each of C inputs or trees.
-    log_factor: (C,) the logarithm of a factor of all derivations of a component; 0 for none.
-    factors: (I,) the factor of each item, for every derivation that has the item; None if all are 1.
-    tree: (K,) the number of the tree of each of K roots, where trees share items, so that they are one component.
-    trusted: whether the library built the forest with rules of these operators, so that it needs no further check.
-    """
-
-    operators: ObservableOperators
-    forest: Forest
-    log_factor: FloatArray | float = 0.0
-    factors: FloatArray | None = None
-    tree: IntArray | None = None
-    trusted: bool = False
-
-    def weight(self) -> SignedLog:
-        """Sum the weights of the derivations of each component, or of each tree if trees share items."""
-        of_tree = self.forest if self.tree is None else self.forest._replace(component=self.tree)
-        if self.trusted:
-            inner = trusted_inside(self.operators, self.forest, self.factors)
-            sign, log = SignedLog.from_scaled(*root_sums(self.operators, of_tree, inner))
-        else:
-            sign, log = total_weight(self.operators, of_tree, inside(self.operators, self.forest, self.factors))
-        return SignedLog(sign, log + self.log_factor)
-
-    def marginals(self) -> FloatArray:
-        """Compute the posterior of each item, (I,)."""
-        inner = inside(self.operators, self.forest, self.factors)
-        outer = outside(self.operators, self.forest, inner, self.factors)
-        return marginals(self.operators, self.forest, inner, outer, self.factors)
 
 
 class Member(ShortRepr, Generic[Input, Tree]):
@@ -123,11 +91,38 @@ class Member(ShortRepr, Generic[Input, Tree]):
         return changed
 
     @abstractmethod
-    def forest(self, inputs: Sequence[Input]) -> WeighedForest:
-        """Build the forest of all derivations that inputs may have, with a component for each input.
+    def chart(self, inputs: Sequence[Input]) -> Any:
+        """Find the derivations that inputs may have: a `WeighedForest` with a component for each input.
+
+        A formalism with another kind of charts makes a forest of them in `forest`.
 
         inputs: one or more inputs.
         """
+
+    def forest(self, charts: Any) -> WeighedForest:
+        """Make the forest of charts, with a component for each input, whose weight is p̂ of the input.
+
+        charts: the charts of one or more inputs.
+        """
+        weighed: WeighedForest = charts
+        return weighed
+
+    @property
+    def part_names(self) -> Sequence[Any]:
+        """The names of the labels of parts, by which the members of a model have parts in common; by default none."""
+        return ()
+
+    def parts(self, inputs: Sequence[Input], charts: Any) -> Found:
+        """Find the parts that the trees of inputs may have; by default the edges of their charts, with `gains`.
+
+        inputs: one or more inputs.
+        charts: their charts.
+        """
+        weighed = self._weighed("chart", self.forest(charts), inputs)
+        gains = self._checked_gains(weighed)
+        item = weighed.forest.item
+        edges = Parts(item_component(weighed.forest)[item], item, item, np.arange(len(item)), gains)
+        return Found(edges, np.ones(len(inputs), dtype=np.bool_), weighed, edges)
 
     @abstractmethod
     def forest_of(self, trees: Sequence[Tree]) -> WeighedForest:
@@ -141,7 +136,14 @@ class Member(ShortRepr, Generic[Input, Tree]):
 
         trees: the trees.
         """
-        return self._answer("forest_of", trees).weight()
+        return self._weighed("forest_of", self.forest_of(trees), trees).weight()
+
+    def weigh(self, inputs: Sequence[Input]) -> SignedLog:
+        """Sum p̂ over the derivations that inputs have in their charts.
+
+        inputs: one or more inputs.
+        """
+        return self._weighed("chart", self.forest(self.chart(inputs)), inputs).weight()
 
     @abstractmethod
     def output(self, tree: SkeletalTrees, given: Input | None = None) -> Tree:
@@ -160,16 +162,15 @@ class Member(ShortRepr, Generic[Input, Tree]):
         return self.output(tree)
 
     def gains(self, weighed: WeighedForest) -> FloatArray:
-        """Compute the gain (E,) of each edge; decoding finds the derivations with the largest sums of gains.
+        """Compute the gain (E,) of each edge, which is its posterior as a part; by default that of its item.
 
         weighed: the forest of one or more inputs, with E edges.
         """
         return np.abs(weighed.marginals())[weighed.forest.item]
 
-    def _answer(self, question: Literal["forest", "forest_of"], given: Sequence[Any]) -> WeighedForest:
-        """Answer a question about inputs or trees, and check that the forest has a component for each of them."""
+    def _weighed(self, question: str, weighed: Any, given: Sequence[Any]) -> WeighedForest:
+        """Check that the answer to a question is a forest with a component for each of the given inputs or trees."""
         name = f"{type(self).__name__}.{question}"
-        weighed: Any = getattr(self, question)(given)
         if not isinstance(weighed, WeighedForest):
             raise TypeError(f"{name} must return a WeighedForest, not {weighed!r:.60}")
         for part, kind in ((weighed.operators, ObservableOperators), (weighed.forest, Forest)):
@@ -177,12 +178,13 @@ class Member(ShortRepr, Generic[Input, Tree]):
                 raise TypeError(f"{name} must return a WeighedForest with a {kind.__name__}, not {part!r:.60}")
         of_tree = weighed.forest if weighed.tree is None else weighed.forest._replace(component=weighed.tree)
         if of_tree.n_components != len(given):
-            what = "inputs" if question == "forest" else "trees"
+            what = "inputs" if question == "chart" else "trees"
             raise ValueError(
                 f"{name} must return a forest with one component for each of the {len(given)} {what}, "
                 f"not {of_tree.n_components}"
             )
-        return weighed
+        checked_forest: WeighedForest = weighed
+        return checked_forest
 
     def _checked_gains(self, weighed: WeighedForest) -> FloatArray:
         """Compute the gain (E,) of each edge, and check that all are finite."""
@@ -226,6 +228,8 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
 
     members: the members; their options are alike where the model uses those of the first member.
     """
+
+    several: ClassVar[type[list[Any]]] = list  # the list of the parses of several inputs
 
     members: tuple[MemberKind, ...]
 
@@ -276,18 +280,24 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         changed = self.grammar.with_operators(operators, objective)
         return self.with_members(lambda _: changed)
 
-    def _input(self, given: Any) -> Input:
-        """Check an input, and bring it to the form that members take; every question about inputs begins here."""
+    def checked(self, given: Any, **settings: Any) -> Input:
+        """Check an input with its constraints, and bring it to the form that members take; every question about inputs
+        begins here.
+
+        given: the input, or a `Partial`.
+        settings: the settings of `parse_all` on which it depends whether constraints fit.
+        Raises TypeError or ValueError for an input, or constraints, that do not fit the model.
+        """
         if isinstance(given, Partial):
             raise TypeError(f"the trees of a {type(self).__name__} take no constraints; give the input alone")
         checked_input: Input = given
         return checked_input
 
-    def _inputs(self, several: Iterable[Any]) -> Iterator[Input]:
+    def _inputs(self, several: Iterable[Any], **settings: Any) -> Iterator[Input]:
         """Check inputs one by one, and name the number of one that is refused."""
         for number, given in enumerate(several, start=1):
             try:
-                yield self._input(given)
+                yield self.checked(given, **settings)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"input {number}: {error}") from None
 
@@ -301,30 +311,212 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
 
     def _sum(self, inputs: list[Input]) -> SignedLog:
         """Sum p̂ over the trees of each of several checked inputs."""
-        return SignedLog.mean([member._answer("forest", inputs).weight() for member in self.members])
+        return SignedLog.mean([member.weigh(inputs) for member in self.members])
 
-    def _check_settings(self, n_best: int) -> None:
+    def _check_settings(self, n_best: int, *, scored: bool = True) -> None:
         """Raise ValueError or TypeError for settings of `parse_all` that the formalism does not have."""
         checked("n_best", n_best, Count)
+        checked("scored", scored, bool)
 
-    def _parses(self, inputs: list[Input], n_best: int, *args: Any, **settings: Any) -> list[Parses[Tree]]:
-        """Find the best trees of each of several checked inputs.
+    def chart(self, inputs: Sequence[Input]) -> list[Any]:
+        """Take the first step: let each member find the derivations that inputs may have.
 
-        Without parts that members have in common, only one member can decode.
+        inputs: one or more inputs, in the form that members take.
         """
-        member = self.grammar
-        weighed = member._answer("forest", inputs)
-        forest = weighed.forest
-        found = n_best_derivations(forest, member._checked_gains(weighed), n_best)
-        trees = [derivation.tree(forest, weighed.operators.rules) for derivation in found]
-        outputs = [member.output(tree, inputs[at]) for tree, at in zip(trees, found.component.tolist(), strict=True)]
-        parses: list[Parses[Tree]] = [Parses() for _ in inputs]
-        if outputs:
-            weight = self._weigh(outputs)
-            weighed_trees = map(Parse, outputs, weight.sign.tolist(), weight.log.tolist())
-            for at, parse in zip(found.component.tolist(), weighed_trees, strict=True):
-                parses[at].append(parse)
+        return [member.chart(inputs) for member in self.members]
+
+    @cached_property
+    def part_names(self) -> Vocabulary[Any]:
+        """The names of the labels of parts, of all members."""
+        return Vocabulary(name for member in self.members for name in member.part_names)
+
+    @cached_property
+    def _part_numbers(self) -> list[IntArray]:
+        """The numbers of each member's labels of parts among those of all members."""
+        return [self.part_names.numbers(member.part_names) for member in self.members]
+
+    def find_parts(self, inputs: Sequence[Input], charts: Sequence[Any]) -> Analysis[Input]:
+        """Take the second step: find the parts of trees, with the mean of their posteriors under the members that
+        derive an input.
+
+        inputs: T inputs, in the form that members take.
+        charts: the charts of each member.
+        Raises ValueError if there are not as many charts as members, or members have no parts in common.
+        """
+        if len(charts) != len(self.members):
+            raise ValueError(f"there must be charts of each of the {len(self.members)} members, not of {len(charts)}")
+        if len(charts) > 1 and not len(self.part_names):
+            raise ValueError(f"the members of a {type(self).__name__} have no parts in common; give it one member")
+        found = []
+        for member, of_member, numbers in zip(self.members, charts, self._part_numbers, strict=True):
+            alone = member.parts(inputs, of_member)
+            if not isinstance(alone, Found):
+                raise TypeError(f"{type(member).__name__}.parts must return a Found, not {alone!r:.60}")
+            if alone.is_derived.shape != (len(inputs),):
+                raise ValueError(
+                    f"{type(member).__name__}.parts must tell of each of the {len(inputs)} inputs whether it is "
+                    f"derived, not of {len(alone.is_derived)}"
+                )
+            found.append(alone.renumbered(numbers) if len(numbers) else alone)
+        parts = average([each.parts for each in found], np.sum([each.is_derived for each in found], axis=0))
+        return Analysis(inputs, charts, found, parts, parts)
+
+    @property
+    def judges(self) -> Sequence[Judge[Any]]:
+        """The judges of parts, in the order in which they judge."""
+        return ()
+
+    def evidence(self, analysis: Analysis[Input]) -> Any:
+        """Collect what the judges know of the inputs beside the parts; by default the record itself.
+
+        analysis: the record of the first two steps.
+        """
+        return analysis
+
+    def judge_parts(self, analysis: Analysis[Input]) -> Analysis[Input]:
+        """Take the third step: let the judges re-weigh the parts.
+
+        analysis: the record of the first two steps.
+        """
+        parts = analysis.parts
+        if judges := self.judges:
+            evidence = self.evidence(analysis)
+            for judge in judges:
+                parts = judge.judge(parts, evidence)
+        return analysis._replace(judged=parts)
+
+    def analyse(self, inputs: Sequence[Input]) -> Analysis[Input]:
+        """Take the first three steps: chart, parts and judge.
+
+        inputs: one or more inputs, in the form that members take.
+        """
+        return self.judge_parts(self.find_parts(inputs, self.chart(inputs)))
+
+    def assemble(self, analysis: Analysis[Input], n_best: int = 1) -> list[list[Tree]]:
+        """Take the fourth step: find up to `n_best` different trees of each input, by falling gain.
+
+        By default, they are the derivations in the charts of all members with the largest sums of the posteriors of
+        their edges' parts.
+
+        analysis: the record of the first three steps.
+        """
+        candidates: list[list[tuple[float, Tree]]] = [[] for _ in analysis.inputs]
+        gain = np.append(analysis.judged.posterior, 0.0)
+        for member, found in zip(self.members, analysis.found, strict=True):
+            weighed = found.weighed
+            if weighed is None or found.edges is None:
+                raise ValueError(f"{type(member).__name__}.parts names no edges; assemble trees of its parts")
+            derivations = n_best_derivations(weighed.forest, gain[analysis.judged.find(found.edges)], n_best)
+            for at, derivation in zip(derivations.component.tolist(), derivations, strict=True):
+                if found.is_derived[at]:
+                    tree = member.output(derivation.tree(weighed.forest, weighed.operators.rules), analysis.inputs[at])
+                    if all(tree != other for _, other in candidates[at]):
+                        candidates[at].append((derivation.score, tree))
+        best = (sorted(of_input, key=lambda pair: -pair[0])[:n_best] for of_input in candidates)
+        return [[tree for _, tree in of_input] for of_input in best]
+
+    def score_trees(self, analysis: Analysis[Input], trees: Sequence[Sequence[Tree]]) -> SignedLog:
+        """Take the fifth step: estimate p̂ of the trees of all inputs, one after the other; there is at least one.
+
+        analysis: the record of the inputs.
+        trees: the trees of each input.
+        """
+        return self._weigh(list(chain.from_iterable(trees)))
+
+    def fallback(self, analysis: Analysis[Input], at: int) -> Tree | None:
+        """Make a tree of an input that no member derives; None if it has no tree.
+
+        analysis: the record of several inputs.
+        at: the number of the input.
+        """
+        return None
+
+    def parses(
+        self, analysis: Analysis[Input], n_best: int = 1, *, scored: bool = True, **settings: Any
+    ) -> list[Parses[Tree]]:
+        """Take the last two steps: assemble the trees of inputs, and score them.
+
+        analysis: the record of the first three steps.
+        n_best: the largest number of trees of an input.
+        scored: whether to compute p̂ of trees.
+        settings: further settings of the formalism.
+        """
+        trees = self.assemble(analysis, n_best, **settings)
+        n_trees = sum(map(len, trees))
+        weight = self.score_trees(analysis, trees) if scored and n_trees else SignedLog.unknown(n_trees)
+        weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
+        parses: list[Parses[Tree]] = self.several()
+        for at, of_input in enumerate(trees):
+            found = Parses(Parse(tree, *next(weights)) for tree in of_input)
+            if not found and (flat := self.fallback(analysis, at)) is not None:
+                found.append(Parse(flat, 0, -np.inf, is_fallback=True))
+            parses.append(found)
         return parses
+
+    def _input_of(self, tree: Tree, number: int) -> tuple[Hashable, Input]:
+        """Take the input of a tree, given its number, with a key that trees of equal inputs have in common."""
+        raise TypeError(f"the trees of a {type(self).__name__} have no parts with posteriors")
+
+    def _posteriors_of(self, analysis: Analysis[Input], trees: Sequence[Sequence[Tree]]) -> list[FloatArray]:
+        """List the posteriors of the parts of the checked trees of all inputs, one tree after the other."""
+        raise TypeError(f"the trees of a {type(self).__name__} have no parts with posteriors")
+
+    def part_posteriors(self, trees: Iterable[Any]) -> list[FloatArray]:
+        """Compute the posteriors of the parts of trees, as they are judged: one array for each tree.
+
+        The parts of phrases are labelled constituents, tags included, in the order of `list_constituents`; those of
+        dependency trees are the arcs to each word.
+
+        trees: the trees.  What is the same for all trees of an input is computed once.
+        Raises EstimationError if a tree has no word, or not one head for each word.
+        """
+        places: dict[Hashable, list[int]] = {}
+        inputs: list[tuple[Hashable, Input]] = []
+        given = self._trees(trees)
+        for place, tree in enumerate(given):
+            key, of_tree = self._input_of(tree, place + 1)
+            if key not in places:
+                inputs.append((key, of_tree))
+            places.setdefault(key, []).append(place)
+        posteriors = [np.zeros(0)] * len(given)
+        for batch in batches_of(inputs):
+            analysis = self.analyse([self.checked(of_tree) for _, of_tree in batch])
+            several = [[given[place] for place in places[key]] for key, _ in batch]
+            rows = chain.from_iterable(places[key] for key, _ in batch)
+            for place, row in zip(rows, self._posteriors_of(analysis, several), strict=True):
+                posteriors[place] = row
+        return posteriors
+
+    def name_parts(self, analysis: Analysis[Input]) -> list[str]:
+        """Write the parts of one input as people read them; by default the symbols of edges.
+
+        analysis: the record of one input.
+        """
+        symbol = self.grammar.forest(analysis.charts[0]).forest.symbol
+        names = self.named_operators.symbols
+        return [names[number] for number in symbol[analysis.parts.begin].tolist()]
+
+    def explain(self, given: Any, *, constraints: Any = None, least: float = 0.01) -> str:
+        """Write what each step finds in an input: the sizes of charts, the likely parts, how they are judged, the tree.
+
+        given: the input.
+        constraints: what is known of its tree; None for nothing.
+        least: the least posterior, before or after judging, of a part that is shown.
+        """
+        checked("least", least, Annotated[float, AtLeast(0.0)])
+        known = given if constraints is None else Partial(given, constraints)
+        analysis = self.analyse([self.checked(known)])
+        sizes = [self.members[at].forest(charts).forest for at, charts in enumerate(analysis.charts)]
+        (parses,) = self.parses(analysis)
+        steps = explain(analysis, sizes, self.name_parts(analysis), least)
+        return "\n".join([steps, *(f"{parse.caption(1)}\n{self.write(parse.tree)}" for parse in parses)])
+
+    def write(self, tree: Tree) -> str:
+        """Write a tree as people read it.
+
+        tree: the tree.
+        """
+        return str(tree)
 
     def score(self, trees: Iterable[Any]) -> SignedLog:
         """Estimate the probabilities p̂ of T trees with their terminals, as sign and log: the mean over the members.
@@ -369,7 +561,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         """
         self._check_settings(n_best, **settings)
         known = given if constraints is None else Partial(given, constraints)
-        (parses,) = self._parses([self._input(known)], n_best, **settings)
+        (parses,) = self.parses(self.analyse([self.checked(known, **settings)]), n_best, **settings)
         return parses
 
     def parse_all(
@@ -385,7 +577,7 @@ class LatentTreeModel(StoredModel, Generic[MemberKind, Input, Tree]):
         Raises ValueError, before an input is read, if n_best < 1 or for settings that do not fit.
         """
         self._check_settings(n_best, **settings)
-        return map_batches(_parses_of, self, self._inputs(inputs), jobs, n_best, settings)
+        return map_batches(_parses_of, self, self._inputs(inputs, **settings), jobs, n_best, settings)
 
     def sample(self, n: int, rng: np.random.Generator, max_nodes: int = 10_000) -> list[Tree]:
         """Draw n independent trees, each from a member that is drawn at random.
@@ -410,4 +602,4 @@ def _parses_of(
     model: LatentTreeModel[Any, Any, Any], inputs: list[Any], n_best: int, settings: dict[str, Any]
 ) -> list[Parses[Any]]:
     """Find the best trees of each checked input of a batch."""
-    return model._parses(inputs, n_best, **settings)
+    return model.parses(model.analyse(inputs), n_best, **settings)

@@ -205,11 +205,13 @@ class Parse(NamedTuple, Generic[Tree]):
         drawing: Any = self.tree
         return drawing._repr_svg_() or ""
 
+    def caption(self, rank: int) -> str:
+        """Name the tree by its rank, with its score if that was computed.
 
-def _caption(rank: int, parse: Parse[Any]) -> str:
-    """Name a parse by its rank, with its score if that was computed."""
-    score = "" if np.isnan(parse.log) else f": log |p̂| = {parse.log:.2f}"
-    return f"Tree {rank}{', FALLBACK' * parse.is_fallback}{', impossible' * parse.is_impossible}{score}"
+        rank: the rank, from 1.
+        """
+        score = "" if np.isnan(self.log) else f": log |p̂| = {self.log:.2f}"
+        return f"Tree {rank}{', FALLBACK' * self.is_fallback}{', impossible' * self.is_impossible}{score}"
 
 
 class Parses(list[Parse[Tree]]):
@@ -224,7 +226,7 @@ class Parses(list[Parse[Tree]]):
     @property
     def drawings(self) -> list[tuple[str, str]]:
         """The caption of each parse, and its drawing as SVG."""
-        return [(_caption(rank, parse), parse._repr_svg_()) for rank, parse in enumerate(self, start=1)]
+        return [(parse.caption(rank), parse._repr_svg_()) for rank, parse in enumerate(self, start=1)]
 
     @property
     def shares(self) -> list[float]:

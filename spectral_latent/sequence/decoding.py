@@ -14,38 +14,33 @@ If tags have one state, the chain is the model itself.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice, tee
-from typing import Any, TypeAlias, TypeVar, cast
+from itertools import chain, islice
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from spectral_latent._compiled import TINY
-from spectral_latent._options import Count, checked
 from spectral_latent.inference import edge_marginals, inside, n_best_derivations, outside
-from spectral_latent.model import check_words
-from spectral_latent.model.batches import map_batches
+from spectral_latent.model.parts import Parts
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Sequences, Tag
 from spectral_latent.sequence.forests import Candidates, TrellisBuilder, candidate_marginals
-from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray
+from spectral_latent.trees import BoolArray, FloatArray, Forest, IntArray, range_of
 
 __all__ = [
-    "SENTENCES",
     "Allowed",
     "Decoder",
-    "Tagger",
-    "TaggingModel",
-    "WordTagger",
+    "allowed_tags",
     "batches",
     "in_batches",
     "likely_rules",
     "n_best_tags",
+    "tag_matrix",
+    "tag_parts",
 ]
 
 _BATCH = 4096  # the number of positions whose forests are built together
@@ -86,6 +81,61 @@ def likely_rules(operators: ObservableOperators, prior: FloatArray, beam: float)
     np.maximum.at(most, terminal, joint)
     likely: BoolArray = joint >= beam * most[terminal]
     return likely
+
+
+Allowed: TypeAlias = Sequence[Tag | AbstractSet[Tag] | None]
+"""What is known of each position of a sequence: its tag, a set of tags that it may have, or None."""
+
+
+def allowed_tags(
+    tags: Sequence[Tag], sequences: Sequence[Sequence[Any]], known: Sequence[Allowed | None]
+) -> BoolArray | None:
+    """Tell which of K tags each position of sequences may have, (N, K); None if every position may have all.
+
+    known: what is known of each sequence.
+    Raises ValueError for a tag that is not among the tags, and for a different number of positions.
+    """
+    if all(each is None for each in known):
+        return None
+    numbers = {tag: number for number, tag in enumerate(tags)}
+    allowed = np.ones((sum(map(len, sequences)), len(tags)), dtype=bool)
+    first = 0
+    for sequence, entries in zip(sequences, known, strict=True):
+        if entries is not None and len(entries) != len(sequence):
+            raise ValueError(f"{len(sequence)} observations need as many entries of `known`, not {len(entries)}")
+        for place, entry in enumerate(entries or ()):
+            if entry is None:
+                continue
+            some = entry if isinstance(entry, AbstractSet) else {entry}
+            if not some or any(tag not in numbers for tag in some):
+                kinds = "None, a tag of the tagger or a set of them"
+                raise ValueError(f"entry {place + 1} of `known` must be {kinds}, not {entry!r:.60}")
+            allowed[first + place] = False
+            allowed[first + place, [numbers[tag] for tag in some]] = True
+        first += len(sequence)
+    return allowed
+
+
+def tag_parts(posteriors: FloatArray, start: IntArray) -> Parts:
+    """List the tags with posteriors (N, K) that are not zero as parts of T sequences.
+
+    start: (T + 1,) the first position of each sequence, and N.
+    """
+    position, tag = np.nonzero(posteriors)
+    sentence = range_of(start, position)
+    place = position - start[sentence] + 1
+    return Parts(sentence, place, place, tag, posteriors[position, tag])
+
+
+def tag_matrix(parts: Parts, sequences: Sequence[Sequence[Any]], n_tags: int) -> FloatArray:
+    """Make the matrix (N, K) of the posteriors of the tags of all positions of sequences.
+
+    n_tags: K, the number of tags.
+    """
+    start = np.cumsum([0, *map(len, sequences)])
+    matrix = np.zeros((start[-1], n_tags))
+    matrix[start[parts.sentence] + parts.begin - 1, parts.label] = parts.posterior
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,13 +189,19 @@ class Decoder:
         terminal: (N,) the terminal of each position.
         start: (T + 1,) the first position of each sequence, and N.
         """
-        candidates, mu = self.prune(terminal, start)
+        return self.weigh(start, *self.prune(terminal, start))
+
+    def weigh(self, start: IntArray, candidates: Candidates, mu: FloatArray) -> FloatArray:
+        """Compute the posteriors (N, K) of candidates with their coarse marginals, as `prune` finds them.
+
+        start: (T + 1,) the first position of each sequence, and N.
+        """
         position = candidates.position
         if self.latent is not self.coarse:
             latent = np.abs(candidate_marginals(self.latent, self.builder, start, candidates))
             is_lost = np.maximum.reduceat(latent, candidates.start[:-1]) <= TINY
             mu = np.where(is_lost[position], mu, latent)
-        rows = np.zeros((len(terminal), self.n_tags))
+        rows = np.zeros((int(start[-1]), self.n_tags))
         rows[position, candidates.tag] = mu
         total = rows.sum(axis=1, keepdims=True)
         if not (total > 0.0).all():
@@ -215,204 +271,3 @@ def n_best_tags(posteriors: FloatArray, n_best: int) -> list[IntArray]:
         found[:, at] = tag[place]
         place = before[place]
     return list(found)
-
-
-SENTENCES = 256
-"""The number of sentences that are read before they are tagged together."""
-
-
-class Tagger(ABC):
-    """Base of models that give each observation of a sequence a tag.
-
-    All methods raise TypeError for an object that is not a sequence, such as a string in the place of words.
-
-    tags: the K tags.
-    """
-
-    tags: Sequence[Tag]
-
-    @abstractmethod
-    def _check(self, sequence: Sequence[Any]) -> None:
-        """Raise TypeError for an object that is not a sequence of observations."""
-
-    @abstractmethod
-    def _posteriors(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
-        """Compute the posteriors (N, K) of the tags of all positions of sequences that are not empty."""
-
-    @abstractmethod
-    def tag_all(self, sequences: Iterable[Sequence[Any]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
-        """Find the tags of each sequence, in order, as `tag` does.
-
-        Sequences are read and tagged in batches, which takes less time than one by one.
-
-        sequences: the observations of each sequence.
-        """
-
-    def tag(self, sequence: Sequence[Any]) -> list[Any]:
-        """Find the tag with the largest posterior at every position of a sequence; an empty sequence has no tags.
-
-        sequence: the observations.
-        """
-        (tags,) = self._tags_of([sequence])
-        return tags
-
-    def _tags_of(self, sequences: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        for sequence in sequences:
-            self._check(sequence)
-        return in_batches(sequences, lambda batch: self._names(self._posteriors(batch).argmax(axis=1)))
-
-    def _names(self, tags: IntArray) -> list[Tag]:
-        """List the names of tags (n,)."""
-        return [self.tags[t] for t in tags.tolist()]
-
-    def posteriors(self, sequence: Sequence[Any]) -> FloatArray:
-        """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
-
-        sequence: the n observations of a sequence.
-        """
-        self._check(sequence)
-        return self._posteriors([sequence]) if len(sequence) else np.zeros((0, len(self.tags)))
-
-
-class WordTagger(Tagger):
-    """Base of taggers of words, which also tag raw text."""
-
-    @property
-    @abstractmethod
-    def tokenisation(self) -> Tokenisation:
-        """The rules by which raw text is divided into sentences and words."""
-
-    def _check(self, sequence: Sequence[str]) -> None:
-        check_words(sequence)
-
-    def tag_all(self, sequences: Iterable[Sequence[str]], *, jobs: int | None = 1) -> Iterator[list[Any]]:
-        """Find the tags of each sentence, in order, as `tag` does.
-
-        Sentences are read and tagged in batches, which takes less time than one by one.
-
-        sequences: the words of each sentence.
-        """
-        return map_batches(Tagger._tags_of, cast(Any, self), sequences, jobs, size=SENTENCES)
-
-    def tag_text(self, text: str, *, jobs: int | None = 1) -> Iterator[list[tuple[str, Any]]]:
-        """Find the tags of the words of each sentence of a raw text, in order; words are given with their tags.
-
-        text: the text, which `tokenisation` divides into sentences and words.
-
-        Raises TypeError if the text is not a string.
-        """
-        sentences, given = tee([token.word for token in tokens] for tokens in self.tokenisation.sentences(text))
-        for words, tags in zip(sentences, self.tag_all(given, jobs=jobs), strict=True):
-            yield list(zip(words, tags, strict=True))
-
-
-Allowed: TypeAlias = Sequence[Tag | AbstractSet[Tag] | None]
-"""What is known of each position of a sequence: its tag, a set of tags that it may have, or None."""
-
-
-class TaggingModel(Tagger):
-    """Base of taggers with a decoder, which also find the other tags of sequences whose tags are partly known."""
-
-    @abstractmethod
-    def _decoder(
-        self, sequences: Sequence[Sequence[Any]], allowed: BoolArray | None = None
-    ) -> tuple[Decoder, IntArray]:
-        """Make a decoder for sequences, and look up the decoder's terminals (N,) for all positions.
-
-        allowed: (N, K) the tags that each position may have; None if every position may have all.
-        """
-
-    def _posteriors(self, sequences: Sequence[Sequence[Any]]) -> FloatArray:
-        return self._posteriors_given(sequences, [None] * len(sequences))
-
-    def _posteriors_given(self, sequences: Sequence[Sequence[Any]], known: Sequence[Allowed | None]) -> FloatArray:
-        """Compute the posteriors (N, K) of the tags of all positions of sequences, given what is known of each."""
-        decoder, terminal = self._constrained(sequences, known)
-        return self._judged(decoder.posteriors(terminal, np.cumsum([0, *map(len, sequences)])), sequences)
-
-    def _judged(self, posteriors: FloatArray, sequences: Sequence[Sequence[Any]]) -> FloatArray:
-        """Judge the posteriors (N, K) of tags by what the decoder does not see."""
-        del sequences  # for judges
-        return posteriors
-
-    def _constrained(
-        self, sequences: Sequence[Sequence[Any]], known: Sequence[Allowed | None]
-    ) -> tuple[Decoder, IntArray]:
-        """Make a decoder for sequences whose tags are partly known, and look up their terminals (N,)."""
-        if all(each is None for each in known):
-            return self._decoder(sequences)
-        pairs = zip(sequences, known, strict=True)
-        return self._decoder(sequences, np.concatenate([self._allowed(len(each), tags) for each, tags in pairs]))
-
-    def _allowed(self, n: int, known: Allowed | None) -> BoolArray:
-        """Tell which tags each of n positions may have, (n, K)."""
-        if known is None:
-            return np.ones((n, len(self.tags)), dtype=bool)
-        if len(known) != n:
-            raise ValueError(f"{n} observations need as many entries of `known`, not {len(known)}")
-        numbers = {tag: number for number, tag in enumerate(self.tags)}
-        allowed = np.zeros((n, len(self.tags)), dtype=bool)
-        for place, entry in enumerate(known):
-            tags = self.tags if entry is None else entry if isinstance(entry, AbstractSet) else {entry}
-            if not tags or any(tag not in numbers for tag in tags):
-                kinds = "None, a tag of the tagger or a set of them"
-                raise ValueError(f"entry {place + 1} of `known` must be {kinds}, not {entry!r:.60}")
-            allowed[place, [numbers[tag] for tag in tags]] = True
-        return allowed
-
-    def tag(self, sequence: Sequence[Any], known: Allowed | None = None) -> list[Any]:
-        """Find the tag with the largest posterior at every position of a sequence; an empty sequence has no tags.
-
-        sequence: the observations.
-        known: the tags that are known: for each observation its tag, a set of tags that it may have, or None.
-
-        A word that was never seen with one of its allowed tags gets the commonest of these.
-
-        Raises ValueError for a tag that the tagger does not have, and for a different number of observations.
-        """
-        return super().tag(sequence) if known is None else self._names(self.posteriors(sequence, known).argmax(axis=1))
-
-    def posteriors(self, sequence: Sequence[Any], known: Allowed | None = None) -> FloatArray:
-        """Compute the posterior (n, K) of each tag at each position; columns are in the order of `tags`.
-
-        sequence: the n observations of a sequence.
-        known: the tags that are known; see `tag`.
-        """
-        if known is None or not len(sequence):
-            return super().posteriors(sequence)
-        self._check(sequence)
-        return self._posteriors_given([sequence], [known])
-
-    def paths(
-        self, sequence: Sequence[Any], n_best: int = 1, known: Allowed | None = None
-    ) -> list[tuple[list[Any], float]]:
-        """Find the likeliest sequences of tags (Viterbi), each with its log-probability given the observations.
-
-        If tags have one state, paths are scored by the model itself.  If tags have several states, paths are scored by
-        the Markov chain that has the model's marginals of pairs of tags.  An empty sequence has one empty path.
-
-        sequence: the observations of a sequence.
-        n_best: the largest number of paths.
-        known: the tags that are known; see `tag`.  Log-probabilities are given these, too.
-
-        Raises ValueError if n_best < 1.
-        """
-        checked("n_best", n_best, Count)
-        self._check(sequence)
-        if not len(sequence):
-            return [([], 0.0)]
-        decoder, terminal = self._constrained([sequence], [known])
-        return [(self._names(tags), log) for tags, log in decoder.paths(terminal, n_best)]
-
-    def draw(self, sequence: Sequence[Any], rng: np.random.Generator, known: Allowed | None = None) -> list[Any]:
-        """Draw the tags of a sequence from the Markov chain that scores `paths`.
-
-        sequence: the observations of a sequence.
-        known: the tags that are known; see `tag`.
-        """
-        checked("rng", rng, np.random.Generator)
-        self._check(sequence)
-        if not len(sequence):
-            return []
-        decoder, terminal = self._constrained([sequence], [known])
-        return self._names(decoder.draw(terminal, rng))

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, Generic, Self, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from spectral_latent._options import Above, AtMost, counted
 from spectral_latent.files import Axes, Distinct, OneLine, Probabilities, round_operators
 from spectral_latent.inspection import NamedOperators
-from spectral_latent.lexicon import Lexicon
+from spectral_latent.lexicon import Lexicon, WordEncoder
 from spectral_latent.model import Member
-from spectral_latent.model.latent_tree import WeighedForest
+from spectral_latent.model.analysis import Found, WeighedForest
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag
-from spectral_latent.sequence.forests import TrellisBuilder
+from spectral_latent.sequence.decoding import Allowed, Decoder, allowed_tags, likely_rules, tag_parts
+from spectral_latent.sequence.forests import Candidates, TrellisBuilder
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions
-from spectral_latent.trees import FloatArray, Forest, SkeletalTrees, Vocabulary
+from spectral_latent.trees import FloatArray, Forest, IntArray, SkeletalTrees, Vocabulary
 
-__all__ = ["SequenceGrammar"]
+__all__ = ["SequenceGrammar", "TagGrammar"]
 
 OptionsKind = TypeVar("OptionsKind", bound=TaggerOptions | HMMOptions)
 Known = TypeVar("Known", bound=Lexicon | Alphabet)
@@ -130,7 +131,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         builder = TrellisBuilder(latent.rules, self.n_tags)
         return WeighedForest(latent, builder.build(sequences.start, builder.candidates(sequences.terminal)).forest)
 
-    def forest(self, inputs: Sequence[Sequence[Any]]) -> WeighedForest:
+    def chart(self, inputs: Sequence[Any]) -> Any:
         """Build the trellises of sequences, unpruned, with a component for each sequence.
 
         inputs: the observations of each sequence.
@@ -157,7 +158,7 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         Raises ValueError if a sequence is empty.
         """
         if not self.has_tags:
-            return self.forest(trees)
+            return self.trellises(Sequences.of(map(self.observations.terminals_of, trees)))
         return WeighedForest(self.proper[1], self.tagged(trees)[1])
 
     def output(self, tree: SkeletalTrees, given: Sequence[Any] | None = None) -> list[Any]:
@@ -168,10 +169,18 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         """
         sequence = Sequences.of_trees(tree)
         known = self.observations.known
-        seen = [known[x] for x in sequence.terminal.tolist()] if given is None else list(given)
+        seen = [known[x] for x in sequence.terminal.tolist()] if given is None else given
+        return self.joined(seen, sequence.tag)
+
+    def joined(self, observations: Sequence[Any], tags: IntArray) -> list[Any]:
+        """Join observations with their tags if the grammar has tags.
+
+        observations: the n observations of a sequence.
+        tags: (n,) the numbers of their tags.
+        """
         if not self.has_tags:
-            return seen
-        return [(x, self.tags[tag]) for x, tag in zip(seen, sequence.tag.tolist(), strict=True)]
+            return list(observations)
+        return [(x, self.tags[tag]) for x, tag in zip(observations, tags.tolist(), strict=True)]
 
     @property
     def named_operators(self) -> NamedOperators:
@@ -185,6 +194,20 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         terminals = seen.terminal_names if isinstance(seen, Lexicon) else [*map(str, seen.known), "<unseen>"]
         return NamedOperators(self.latent, names, terminals, self.coarse)
 
+    @property
+    def part_names(self) -> list[Tag]:
+        """The names of the labels of parts, which are the tags."""
+        return self.tags
+
+    def parts(self, inputs: Sequence[Any], charts: Any) -> Found:
+        """Give every observation of sequences without tags the only tag.
+
+        inputs: the sequences.
+        charts: their trellises.
+        """
+        start = np.cumsum([0, *map(len, inputs)])
+        return Found(tag_parts(np.ones((start[-1], self.n_tags)), start), np.ones(len(inputs), dtype=np.bool_))
+
     def rounded(self, compact: bool) -> Self:
         """Round the numbers of the operators, so that a file holds most of them in two bytes.
 
@@ -192,3 +215,80 @@ class SequenceGrammar(Member[Sequence[Any], Any], Generic[OptionsKind, Known]):
         """
         coarse, latent = (round_operators(each, compact) for each in (self.coarse, self.latent))
         return replace(self, coarse=coarse, latent=latent)
+
+
+class TagCharts(NamedTuple):
+    """The likely tags of the words of sentences.
+
+    decoder: the operators with the leaf rules of these words.
+    start: (T + 1,) the first word of each sentence, and the number of all words.
+    candidates: the likely tags.
+    coarse: (C,) their coarse marginals, up to a common factor at each word.
+    """
+
+    decoder: Decoder
+    start: IntArray
+    candidates: Candidates
+    coarse: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TagGrammar(SequenceGrammar[TaggerOptions, Lexicon]):
+    """The operators of a tagger over the words of a lexicon."""
+
+    options: TaggerOptions
+    observations: Lexicon
+
+    @cached_property
+    def _encoder(self) -> WordEncoder:
+        """Make the encoder that finds the leaf rules of words, and marks unlikely tags by the beam of the options."""
+        beam = self.options.beam
+        likely = likely_rules(self.coarse, self.prior, beam)
+        return WordEncoder(self.observations, self.coarse, self.prior, np.arange(self.n_tags), beam, likely)
+
+    def decoder(self, sentences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> tuple[Decoder, IntArray]:
+        """Make a decoder for sentences, and look up its terminals (N,) for all words.
+
+        sentences: the words of each sentence.
+        known: the tags that are known of each sentence.
+        """
+        allowed = allowed_tags(self.tags, sentences, known)
+        words = self._encoder.encode(sentences)
+        if allowed is not None:
+            # Words that were never seen with one of their tags get the commonest of these.
+            has_rule = np.zeros((words.any_word + 1, self.n_tags), dtype=bool)
+            has_rule[words.rules[:, 1], words.rules[:, 0]] = True
+            commonest = np.where(allowed, self.prior, -1.0).argmax(axis=1)
+            is_seen = (has_rule[words.word] & allowed).any(axis=1)
+            if not is_seen.all():
+                words = self._encoder.encode(sentences, np.where(is_seen, -1, commonest))
+        coarse = words.restrict(self.coarse)
+        latent = words.restrict(self.latent)
+        return Decoder(coarse, latent, self.n_tags, words.likely, self.options.threshold, allowed), words.word
+
+    def chart(self, inputs: Sequence[Any]) -> TagCharts:
+        """Find the likely tags of sentences under the coarse operators.
+
+        inputs: the words of each sentence with the tags that are known; there are no empty sentences.
+        """
+        sentences, known = zip(*inputs, strict=True)
+        decoder, terminal = self.decoder(sentences, known)
+        start = np.cumsum([0, *map(len, sentences)])
+        return TagCharts(decoder, start, *decoder.prune(terminal, start))
+
+    def parts(self, inputs: Sequence[Any], charts: TagCharts) -> Found:
+        """Find the tags of words, with their posteriors.
+
+        inputs: the sentences.
+        charts: their likely tags.
+        """
+        posteriors = charts.decoder.weigh(charts.start, charts.candidates, charts.coarse)
+        return Found(tag_parts(posteriors, charts.start), np.ones(len(inputs), dtype=np.bool_))
+
+    def forest(self, charts: TagCharts) -> WeighedForest:
+        """Make the trellises of the likely tags.
+
+        charts: the likely tags of sentences.
+        """
+        decoder = charts.decoder
+        return WeighedForest(decoder.latent, decoder.builder.build(charts.start, charts.candidates).forest)

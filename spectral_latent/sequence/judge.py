@@ -25,9 +25,10 @@ import numpy as np
 from spectral_latent.lexicon.buckets import HashArray, Templates, hash_features, hash_name, list_names, pad_words
 from spectral_latent.lexicon.choices import ChoiceModel, Choices
 from spectral_latent.lexicon.spelling import character_classes, without_runs
-from spectral_latent.trees import FloatArray, IntArray
+from spectral_latent.model.parts import Parts
+from spectral_latent.trees import IntArray
 
-__all__ = ["TagChoices", "TagModel"]
+__all__ = ["TagChoices", "TagEvidence", "TagModel"]
 
 _STEPS = (-2, -1, 1, 2)
 _ENDINGS, _BEGINNINGS = range(1, 6), range(1, 4)
@@ -73,47 +74,63 @@ def _attributes(word: str) -> tuple[int, ...]:
     return tuple(map(hash_name, (word, lower, without_runs(character_classes(word)), *parts)))
 
 
+class TagEvidence(NamedTuple):
+    """What tags are judged by: the N words of T sentences.
+
+    sentences: the words of each sentence.
+    tags: the names of the K tags.
+    least: tags with a smaller posterior keep it.
+    """
+
+    sentences: Sequence[Sequence[str]]
+    tags: Sequence[Hashable]
+    least: float
+
+
 class TagChoices(NamedTuple):
     """The likely tags of N words.
 
     best: (N,) the likeliest tag of each word.
     word: (W,) the words with several likely tags.
-    tag: (n,) their likely tags, which are the candidates.
+    row: (n,) their likely tags, which are the candidates: rows of the parts.
+    tag: (n,) the numbers of these tags.
     choices: the choices among them.
     """
 
     best: IntArray
     word: IntArray
+    row: IntArray
     tag: IntArray
     choices: Choices
 
     @staticmethod
-    def of(
-        posteriors: FloatArray,
-        sentences: Sequence[Sequence[str]],
-        tags: Sequence[Hashable],
-        least: float,
-        right: IntArray | None = None,
-    ) -> TagChoices:
+    def of(parts: Parts, evidence: TagEvidence, right: IntArray | None = None) -> TagChoices:
         """List the likely tags of words, with their features.
 
-        posteriors: (N, K) the posteriors of the tags of all words.
-        sentences: the words of each sentence.
-        tags: the names of the K tags.
-        least: the least posterior of a likely tag.
+        parts: the tags of words, sorted by word.
         right: (N,) the right tag of each word; None if it is not known.
         """
-        best = posteriors.argmax(axis=1)
-        is_likely = posteriors > least
-        word = np.flatnonzero(is_likely.sum(axis=1) > 1)
-        row, tag = np.nonzero(is_likely[word])
-        start = np.searchsorted(row, np.arange(len(word) + 1))
+        sentences, tags, least = evidence
+        first = np.cumsum([0, *map(len, sentences)])
+        place = first[parts.sentence] + parts.begin - 1
+        # Of equally likely tags of a word, the first one is the best.
+        order = np.lexsort((-parts.posterior, place))
+        opens = np.diff(place[order], prepend=-1) > 0
+        best = np.zeros(first[-1], dtype=np.int64)
+        best[place[order[opens]]] = parts.label[order[opens]]
+        likely = np.flatnonzero(parts.posterior > least)
+        count = np.bincount(place[likely], minlength=len(best))
+        row = likely[count[place[likely]] > 1]
+        word = np.flatnonzero(count > 1)
+        start = np.cumsum([0, *count[word]])
+        tag = parts.label[row]
+        of_word = np.repeat(np.arange(len(word)), count[word])
         name = np.array([hash_name(str(each)) for each in tags], dtype=np.uint64)
-        columns = {key: column[row] for key, column in _columns(sentences, name[best], word).items()}
-        log = np.log(posteriors[word[row], tag])
-        is_right = np.zeros(len(tag), dtype=np.bool_) if right is None else right[word[row]] == tag
+        columns = {key: column[of_word] for key, column in _columns(sentences, name[best], word).items()}
+        log = np.log(parts.posterior[row])
+        is_right = np.zeros(len(row), dtype=np.bool_) if right is None else right[place[row]] == tag
         choices = Choices(hash_features(_TEMPLATES, name[tag], columns), log, is_right, np.ones(len(word)), start)
-        return TagChoices(best, word, tag, choices)
+        return TagChoices(best, word, row, tag, choices)
 
     def judged_best(self, model: TagModel) -> IntArray:
         """Find the best tag of each word, (N,), under a model."""
@@ -152,30 +169,24 @@ class TagModel(ChoiceModel):
 
     slope, weights: see `ChoiceModel`.
 
-    >>> posteriors = np.array([[0.75, 0.25], [1.0, 0.0]])
-    >>> TagModel.plain().judge(posteriors, [["dogs", "bark"]], ["N", "V"], least=0.1)
-    array([[0.75, 0.25],
-           [1.  , 0.  ]])
+    >>> parts = Parts(*np.array([[0, 0, 0], [1, 1, 2], [1, 1, 2], [0, 1, 0]]), np.array([0.75, 0.25, 1.0]))
+    >>> TagModel.plain().judge(parts, TagEvidence([["dogs", "bark"]], ["N", "V"], least=0.1)).posterior
+    array([0.75, 0.25, 1.  ])
     """
 
     noun: ClassVar[str] = "tags"
 
-    def judge(
-        self, posteriors: FloatArray, sentences: Sequence[Sequence[str]], tags: Sequence[Hashable], least: float
-    ) -> FloatArray:
-        """Replace the posteriors of the likely tags of each word, (N, K); their sum stays as it is.
+    def judge(self, parts: Parts, evidence: TagEvidence) -> Parts:
+        """Replace the posteriors of the likely tags of each word; their sum stays as it is.
 
-        posteriors: (N, K) the posteriors of the tags of all words.
-        sentences: the words of each sentence.
-        tags: the names of the K tags.
-        least: tags with a smaller posterior keep it.
+        parts: the tags of words, sorted by word.
+        evidence: the words.
         """
-        found = TagChoices.of(posteriors, sentences, tags, least)
+        found = TagChoices.of(parts, evidence)
         if not len(found.word):
-            return posteriors
-        size = np.diff(found.choices.start)
-        rows = np.repeat(found.word, size), found.tag
-        mass = np.add.reduceat(posteriors[rows], found.choices.start[:-1])
-        judged = posteriors.copy()
-        judged[rows] = self.share(found.choices) * np.repeat(mass, size)
-        return judged
+            return parts
+        start = found.choices.start
+        mass = np.add.reduceat(parts.posterior[found.row], start[:-1])
+        posterior = parts.posterior.copy()
+        posterior[found.row] = self.share(found.choices) * np.repeat(mass, np.diff(start))
+        return parts._replace(posterior=posterior)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -16,44 +16,31 @@ from spectral_latent._threads import on_one_thread
 from spectral_latent.estimation import EM, EstimationError, Listener, Random, silent
 from spectral_latent.estimation.starts import n_near
 from spectral_latent.files import Axes, plain
-from spectral_latent.inference import SignedLog, tree_weights
-from spectral_latent.lexicon import Lexicon, WordEncoder
-from spectral_latent.model import LatentTreeModel, Parse, Parses, Partial, check_words
+from spectral_latent.inference import tree_weights
+from spectral_latent.lexicon import Lexicon
+from spectral_latent.model import Partial, check_words
+from spectral_latent.model.analysis import Analysis
 from spectral_latent.model.batches import map_batches
-from spectral_latent.model.parts import jackknife
+from spectral_latent.model.parts import Judge, jackknife
 from spectral_latent.sequence.baum_welch import OpenPositions, state_posteriors
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag, check_sequence, is_open, pairs_of
-from spectral_latent.sequence.decoding import (
-    SENTENCES,
-    Allowed,
-    Decoder,
-    TaggingModel,
-    WordTagger,
-    likely_rules,
-    n_best_tags,
-)
-from spectral_latent.sequence.grammar import SequenceGrammar
+from spectral_latent.sequence.decoding import Allowed, Decoder, allowed_tags, tag_matrix
+from spectral_latent.sequence.grammar import SequenceGrammar, TagGrammar
 from spectral_latent.sequence.hidden_markov import HiddenMarkov
-from spectral_latent.sequence.judge import TagChoices, TagModel
+from spectral_latent.sequence.judge import TagChoices, TagEvidence, TagModel
 from spectral_latent.sequence.options import HMMOptions, TaggerOptions, preset
 from spectral_latent.sequence.prediction import SequenceModel
+from spectral_latent.sequence.tagger import SENTENCES, PathTagger
 from spectral_latent.sequence.training import train_tagged
 from spectral_latent.sequence.untagged import Untagged, train_open, train_untagged
 from spectral_latent.tokenisation import Tokenisation
-from spectral_latent.trees import BoolArray, FloatArray, IntArray
+from spectral_latent.trees import FloatArray, IntArray
 
 __all__ = ["LatentHMM", "LatentTagger", "StateTagger", "train_and_tag"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentTagger(
-    SequenceModel,
-    TaggingModel,
-    WordTagger,
-    LatentTreeModel[
-        SequenceGrammar[TaggerOptions, Lexicon], Partial[Sequence[str], Allowed | None], list[tuple[str, Tag]]
-    ],
-):
+class LatentTagger(PathTagger, SequenceModel[TagGrammar, Partial[Sequence[str], Allowed | None]]):
     """A hidden Markov model of tagged words, whose tags have latent states.
 
     The tree of a sentence is its words with their tags: those of `tag`, or for `parse_nbest` the sequences of tags with
@@ -76,7 +63,7 @@ class LatentTagger(
     kind: ClassVar[str] = "tagger"
     later: ClassVar[frozenset[str]] = frozenset({"judge"})
 
-    members: Annotated[tuple[SequenceGrammar[TaggerOptions, Lexicon], ...], Axes(1)]
+    members: Annotated[tuple[TagGrammar, ...], Axes(1)]
     tagset: str | None = None
     judge: TagModel | None = None
 
@@ -97,39 +84,40 @@ class LatentTagger(
         """The words by their numbers."""
         return self.members[0].observations
 
-    def _input(self, given: Sequence[str] | Partial[Sequence[str], Allowed]) -> Partial[Sequence[str], Allowed | None]:
+    def checked(
+        self, given: Sequence[str] | Partial[Sequence[str], Allowed], **settings: Any
+    ) -> Partial[Sequence[str], Allowed | None]:
+        """Check the words of a sentence, and the tags that are known.
+
+        given: the words, or a `Partial` of the words and their tags as `tag` takes them.
+        settings: the settings of `parse_all`, on which this does not depend.
+        """
         words: Any
         words, known = given if isinstance(given, Partial) else (given, None)
-        return Partial(check_words(words), known)
+        allowed_tags(self.tags, [check_words(words)], [known])
+        return Partial(words, known)
 
-    def _check_settings(self, n_best: int, *, scored: bool = True) -> None:
-        super()._check_settings(n_best)
-        checked("scored", scored, bool)
+    def _observed(self, given: Partial[Sequence[str], Allowed | None]) -> Sequence[str]:
+        return given.sentence
 
-    def _parses(
-        self, inputs: Sequence[Partial[Sequence[str], Allowed | None]], n_best: int, *, scored: bool = True
-    ) -> list[Parses[list[tuple[str, Tag]]]]:
-        full = [each for each in inputs if len(each.sentence)]
-        of_each: list[FloatArray] = []
-        if full:
-            posteriors = self._posteriors_given(*zip(*full, strict=True))
-            of_each = np.split(posteriors, np.cumsum([len(each.sentence) for each in full])[:-1])
-        several = iter(of_each)
-        trees = []
-        for words, _ in inputs:
-            found = n_best_tags(next(several), n_best) if len(words) else [np.zeros(0, dtype=np.int64)]
-            trees.append([list(zip(words, self._names(tags), strict=True)) for tags in found])
-        every = list(chain.from_iterable(trees))
-        weight = self._weigh(every) if scored else SignedLog.unknown(len(every))
-        weights = zip(weight.sign.tolist(), weight.log.tolist(), strict=True)
-        return [Parses(Parse(tree, *next(weights)) for tree in of_sentence) for of_sentence in trees]
+    def _decoder(self, sequences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> tuple[Decoder, IntArray]:
+        return self.grammar.decoder(sequences, known)
 
-    def _weigh(self, trees: list[list[tuple[str, Tag]]]) -> SignedLog:
-        is_full = np.array([len(tree) > 0 for tree in trees], dtype=bool)
-        sign, log = np.zeros(len(trees), dtype=np.int64), np.full(len(trees), -np.inf)
-        if is_full.any():
-            sign[is_full], log[is_full] = super()._weigh([tree for tree in trees if tree])
-        return SignedLog(sign, log)
+    def _posteriors_given(self, sequences: Sequence[Sequence[str]], known: Sequence[Allowed | None]) -> FloatArray:
+        judged = self.analyse(list(map(Partial, sequences, known))).judged
+        return tag_matrix(judged, sequences, len(self.tags))
+
+    @property
+    def judges(self) -> list[Judge[TagEvidence]]:
+        """The model of tags, if there is one."""
+        return [] if self.judge is None else [self.judge]
+
+    def evidence(self, analysis: Analysis[Partial[Sequence[str], Allowed | None]]) -> TagEvidence:
+        """Collect the words of sentences.
+
+        analysis: the record of the first two steps.
+        """
+        return TagEvidence([given.sentence for given in analysis.inputs], self.tags, self.options.judge.least)
 
     def _trees(self, trees: Iterable[Iterable[tuple[str, Tag]]]) -> list[list[tuple[str, Tag]]]:
         return [pairs_of(sentence, number, str) for number, sentence in enumerate(trees, start=1)]
@@ -206,37 +194,6 @@ class LatentTagger(
     def _terminals(self, sequence: Sequence[str]) -> IntArray:
         check_words(sequence)
         return self.observations.terminals_of(sequence)
-
-    @cached_property
-    def _encoder(self) -> WordEncoder:
-        """Make the encoder that finds the leaf rules of words, and marks unlikely tags by the beam of the options."""
-        prior = self.grammar.prior
-        coarse = self.grammar.coarse
-        beam = self.options.beam
-        likely = likely_rules(coarse, prior, beam)
-        return WordEncoder(self.observations, coarse, prior, np.arange(len(self.tags)), beam, likely)
-
-    def _decoder(
-        self, sequences: Sequence[Sequence[str]], allowed: BoolArray | None = None
-    ) -> tuple[Decoder, IntArray]:
-        words = self._encoder.encode(sequences)
-        if allowed is not None:
-            # Words that were never seen with one of their tags get the commonest of these.
-            has_rule = np.zeros((words.any_word + 1, len(self.tags)), dtype=bool)
-            has_rule[words.rules[:, 1], words.rules[:, 0]] = True
-            commonest = np.where(allowed, self.grammar.prior, -1.0).argmax(axis=1)
-            is_seen = (has_rule[words.word] & allowed).any(axis=1)
-            if not is_seen.all():
-                words = self._encoder.encode(sequences, np.where(is_seen, -1, commonest))
-        coarse = words.restrict(self.grammar.coarse)
-        latent = words.restrict(self.grammar.latent)
-        return Decoder(coarse, latent, len(self.tags), words.likely, self.options.threshold, allowed), words.word
-
-    def _judged(self, posteriors: FloatArray, sequences: Sequence[Sequence[str]]) -> FloatArray:
-        options = self.options.judge
-        if self.judge is None or options is None:
-            return posteriors
-        return self.judge.judge(posteriors, sequences, self.tags, options.least)
 
     def joint_log_probabilities(self, sentences: Iterable[Iterable[tuple[str, Tag]]]) -> FloatArray:
         """Compute the natural logarithms (T,) of the probabilities of words with their tags; -inf for an unknown tag.
@@ -333,15 +290,15 @@ def _train_judged(
 
     folds: list[list[TagChoices]] = []
     for model, held_out, times in jackknife(weighted, options.judge.folds, learn, listener):
-        columns = [number_of[tag] for tag in model.tags]
+        columns = np.array([number_of[tag] for tag in model.tags])
         parts = []
         for first in range(0, len(held_out), SENTENCES):
             batch = held_out[first : first + SENTENCES]
             words = [[word for word, _ in row] for row in batch]
             right = np.array([number_of[tag] for row in batch for _, tag in row])
-            posteriors = np.zeros((len(right), len(number_of)))
-            posteriors[:, columns] = model._posteriors(words)
-            found = TagChoices.of(posteriors, words, grammar.tags, options.judge.least, right)
+            likely = model.analyse([model.checked(each) for each in words]).judged
+            likely = likely._replace(label=columns[likely.label]).merge()
+            found = TagChoices.of(likely, TagEvidence(words, grammar.tags, options.judge.least), right)
             of_words = np.repeat(times[first : first + SENTENCES], list(map(len, words)))
             parts.append(found._replace(choices=found.choices._replace(times=of_words[found.word])))
         del model  # free the memory while the next fold is learnt
@@ -372,9 +329,7 @@ def _complete(tagger: LatentTagger, row: list[tuple[str, Any]]) -> list[tuple[st
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentHMM(
-    SequenceModel, LatentTreeModel[SequenceGrammar[HMMOptions, Alphabet], Sequence[Hashable], list[Hashable]]
-):
+class LatentHMM(SequenceModel[SequenceGrammar[HMMOptions, Alphabet], Sequence[Hashable]]):
     """A hidden Markov model of sequences of any hashable observations, without tags.
 
     Spectral operators predict observations, but have no states.  The other estimators find states; see `hidden` and
@@ -417,10 +372,6 @@ class LatentHMM(
         """The observations by their numbers."""
         return self.members[0].observations
 
-    def _input(self, given: Sequence[Hashable]) -> Sequence[Hashable]:
-        check_sequence(given)
-        return super()._input(given)
-
     @property
     def _floor(self) -> float:
         return self.floor
@@ -428,18 +379,6 @@ class LatentHMM(
     @property
     def _empty(self) -> float:
         return self.empty
-
-    def score(self, sequences: Iterable[Sequence[Hashable]]) -> SignedLog:
-        """Estimate the probabilities p̂ of sequences, as sign and log; a missing observation (None) is summed over.
-
-        sequences: the observations of each of T sequences.
-        """
-        return self._sum(sequences)
-
-    def _parses(self, sequences: Sequence[Sequence[Hashable]], n_best: int) -> list[Parses[list[Hashable]]]:
-        weight = self._sum(sequences)
-        every = map(Parse, map(list, sequences), weight.sign.tolist(), weight.log.tolist())
-        return [Parses([parse]) for parse in every]
 
     @staticmethod
     def train(
@@ -522,7 +461,7 @@ class LatentHMM(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StateTagger(TaggingModel, ShortRepr):
+class StateTagger(PathTagger, ShortRepr):
     """A latent hidden Markov model as a tagger: the tags are names of its states.
 
     model: a model with states.
@@ -567,13 +506,22 @@ class StateTagger(TaggingModel, ShortRepr):
     def _check(self, sequence: Sequence[Hashable]) -> None:
         check_sequence(sequence)
 
+    @cached_property
+    def tokenisation(self) -> Tokenisation:
+        """The rules by which raw text is divided into sentences and words, which are the observations."""
+        return Tokenisation(frozenset(x for x in self.model.observations.known if isinstance(x, str)))
+
     def _decoder(
-        self, sequences: Sequence[Sequence[Hashable]], allowed: BoolArray | None = None
+        self, sequences: Sequence[Sequence[Hashable]], known: Sequence[Allowed | None]
     ) -> tuple[Decoder, IntArray]:
         terminals = map(self.model.observations.terminals_of, sequences)
+        allowed = allowed_tags(self.tags, sequences, known)
         return replace(self._states, allowed=allowed), np.concatenate(list(terminals))
 
-    def _posteriors(self, sequences: Sequence[Sequence[Hashable]]) -> FloatArray:
+    def _posteriors_given(self, sequences: Sequence[Sequence[Hashable]], known: Sequence[Allowed | None]) -> FloatArray:
+        if any(each is not None for each in known):
+            decoder, terminal = self._decoder(sequences, known)
+            return decoder.posteriors(terminal, np.cumsum([0, *map(len, sequences)]))
         terminals = Sequences.of(map(self.model.observations.terminals_of, sequences))
         missing = OpenPositions(np.array([-1]), np.ones((1, len(self.tags)), dtype=np.bool_))
         return state_posteriors(terminals, self.model.hidden, missing)[0]

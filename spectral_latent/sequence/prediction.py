@@ -19,26 +19,31 @@ Sequences advance together, one position at a time: their states are the rows of
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from spectral_latent._compiled import TINY
 from spectral_latent._options import Count, Countable, checked
 from spectral_latent.inference import SignedLog
-from spectral_latent.model import Prefixes, Surprisal, Unit, entropies
+from spectral_latent.model import LatentTreeModel, Prefixes, Surprisal, Unit, entropies
+from spectral_latent.model.analysis import Analysis
 from spectral_latent.operators import ObservableOperators
-from spectral_latent.sequence.conversion import Sequences
+from spectral_latent.sequence.conversion import Sequences, check_sequence
+from spectral_latent.sequence.decoding import n_best_tags, tag_matrix, tag_parts
 from spectral_latent.sequence.forests import TrellisBuilder
 from spectral_latent.sequence.grammar import SequenceGrammar
 from spectral_latent.trees import BoolArray, FloatArray, IntArray
 
 __all__ = ["END", "Predictor", "SequenceModel"]
+
+GrammarKind = TypeVar("GrammarKind", bound=SequenceGrammar[Any, Any])
+Input = TypeVar("Input")
 
 _SEQUENCES = 1 << 9  # the number of sequences that advance together
 _LEAST_WEIGHT = 1e-200  # a weight of all continuations by which states can be divided without overflow
@@ -314,13 +319,78 @@ class Predictor:
 END = None  # the event after the last observation of a sequence
 
 
-class SequenceModel(ABC):
-    """Base of models that give sequences of observations a probability.
+class SequenceModel(LatentTreeModel[GrammarKind, Input, list[Any]], Generic[GrammarKind, Input]):
+    """Base of models of sequences, which also predict their observations one by one.
 
-    grammar: the operators, and the numbers of observations.
+    The tree of a sequence is the sequence itself, with the tags that have the largest posteriors if there are tags;
+    `parse_nbest` finds those with the largest sums of posteriors.  An empty sequence has one tree, which is empty.
+    `score` sums over what a missing observation (None) may be.
     """
 
-    grammar: SequenceGrammar[Any, Any]
+    def checked(self, given: Any, **settings: Any) -> Input:
+        """Check the observations of a sequence.
+
+        given: the observations.
+        settings: the settings of `parse_all`, on which this does not depend.
+        """
+        check_sequence(given)
+        return super().checked(given)
+
+    def _observed(self, given: Input) -> Sequence[Any]:
+        """List the observations of a checked input."""
+        observations: Any = given
+        return observations  # type: ignore[no-any-return]
+
+    def analyse(self, inputs: Sequence[Input]) -> Analysis[Input]:
+        """Take the first three steps for the sequences that are not empty; others have no parts.
+
+        inputs: the sequences.
+        """
+        full = np.flatnonzero([len(self._observed(given)) > 0 for given in inputs])
+        if not len(full):
+            nothing = tag_parts(np.zeros((0, 1)), np.zeros(1, dtype=np.int64))
+            return Analysis(inputs, (), (), nothing, nothing)
+        found = super().analyse([inputs[at] for at in full.tolist()])
+        parts, judged = (each._replace(sentence=full[each.sentence]) for each in (found.parts, found.judged))
+        return found._replace(inputs=inputs, parts=parts, judged=judged)
+
+    def assemble(self, analysis: Analysis[Input], n_best: int = 1) -> list[list[list[Any]]]:
+        """Find up to `n_best` sequences of tags with the largest sums of posteriors.
+
+        analysis: the record of the first three steps.
+        """
+        trees = []
+        for at, given in enumerate(analysis.inputs):
+            observed = self._observed(given)
+            posteriors = tag_matrix(analysis.judged.of_sentence(at), [observed], self.grammar.n_tags)
+            trees.append([self.grammar.joined(observed, tags) for tags in n_best_tags(posteriors, n_best)])
+        return trees
+
+    def _weigh(self, trees: list[list[Any]]) -> SignedLog:
+        if not self.grammar.has_tags:
+            return self._sum(trees)
+        is_full = np.array([len(tree) > 0 for tree in trees], dtype=bool)
+        sign, log = np.zeros(len(trees), dtype=np.int64), np.full(len(trees), -np.inf)
+        if is_full.any():
+            sign[is_full], log[is_full] = super()._weigh([tree for tree in trees if tree])
+        return SignedLog(sign, log)
+
+    def name_parts(self, analysis: Analysis[Input]) -> list[str]:
+        """Write the observations of a sequence with their tags.
+
+        analysis: the record of one sequence.
+        """
+        observed = self._observed(analysis.inputs[0]) if len(analysis.inputs) else ()
+        tags = [self.grammar.tags[label] for label in analysis.parts.label.tolist()]
+        words = [str(observed[at]) for at in (analysis.parts.begin - 1).tolist()]
+        return [word if tag is None else f"{word} {tag}" for word, tag in zip(words, tags, strict=True)]
+
+    def write(self, tree: list[Any]) -> str:
+        """Write the observations of a sequence, with `/` before their tags.
+
+        tree: the sequence.
+        """
+        return " ".join("/".join(map(str, each)) if self.grammar.has_tags else str(each) for each in tree)
 
     @property
     @abstractmethod
@@ -358,7 +428,7 @@ class SequenceModel(ABC):
         floor = 0.0 if latent.probabilities else self._floor
         return Predictor.of(latent, coarse, self.grammar.observations.n_terminals, floor)
 
-    def _sum(self, sequences: Iterable[Sequence[Any]]) -> SignedLog:
+    def _sum(self, sequences: Iterable[Any]) -> SignedLog:
         """Estimate p̂ of each of T sequences, as sign and log; a tagger sums over all sequences of tags."""
         is_full, full = self._full(sequences)
         empty, going_on = self._estimates

@@ -29,7 +29,7 @@ from spectral_latent.lexicon import Lexicon, SpellingModel, WordCounts, smooth_e
 from spectral_latent.operators import Counts
 from spectral_latent.sequence.conversion import Alphabet, Sequences, Tag
 from spectral_latent.sequence.features import SequenceShard, columns_of, tagged_features
-from spectral_latent.sequence.grammar import SequenceGrammar
+from spectral_latent.sequence.grammar import SequenceGrammar, TagGrammar
 from spectral_latent.sequence.options import TaggerOptions
 from spectral_latent.trees import FloatArray, Rules, Vocabulary
 
@@ -90,9 +90,10 @@ def join_grammar(
     treebank: Treebank, options: Any, tags: list[Tag], observations: Lexicon | Alphabet, latent: Estimate
 ) -> SequenceGrammar[Any, Any]:
     """Join latent operators with coarse operators."""
+    kind: type[SequenceGrammar[Any, Any]] = TagGrammar if isinstance(observations, Lexicon) else SequenceGrammar
     coarse = relative_frequencies(treebank.counts, treebank.priors)
     prior = _tag_shares(treebank.counts, len(tags))
-    return SequenceGrammar(options, tags, observations, prior, coarse, latent.operators, latent.rounded_objective)
+    return kind(options, tags, observations, prior, coarse, latent.operators, latent.rounded_objective)
 
 
 class _TaggedFormalism:
@@ -146,7 +147,7 @@ def train_tagged(
     weights: Iterable[float] | None = None,
     jobs: int | None = 1,
     listener: Listener = silent,
-) -> SequenceGrammar[TaggerOptions, Lexicon]:
+) -> TagGrammar:
     """Learn tags, a lexicon and operators from tagged sentences, which are read once.
 
     Raises EstimationError if there is no sentence, or if a sentence is empty.
@@ -159,4 +160,6 @@ def train_tagged(
     smooth = partial(smooth_emissions, lexicon, options.lexicon, tag_of_symbol=tag_of_symbol)
     treebank = with_back_off(treebank, len(tags), Priors(smooth, fragments=options.back_off), options.back_off)
     latent = estimate(treebank, options.estimator, jobs=jobs, listener=listener)
-    return join_grammar(treebank, options, tags, lexicon, latent).rounded(options.compact)
+    grammar = join_grammar(treebank, options, tags, lexicon, latent).rounded(options.compact)
+    assert isinstance(grammar, TagGrammar)
+    return grammar

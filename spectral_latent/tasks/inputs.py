@@ -539,6 +539,7 @@ def partial_trees(file: str, model: ConstituencyModel, projective: bool, form: F
     from spectral_latent.corpora.brackets import parse_partial_with_lines
     from spectral_latent.corpora.text import Line
     from spectral_latent.dependency import DependencySentence
+    from spectral_latent.model import Partial
 
     del projective  # of all trees in brackets
     text, source = read_text(file, "brackets", form=form)
@@ -547,7 +548,7 @@ def partial_trees(file: str, model: ConstituencyModel, projective: bool, form: F
         whole = InputSentence(DependencySentence.of(tree.sentence), number, constraints=tree.constraints)
         sentences.append(with_phrase_tags(whole, model))
         try:
-            model.checked(tree.sentence, sentences[-1].constraints)
+            model.checked(Partial(tree.sentence, sentences[-1].constraints))
         except ValueError as error:
             raise Line(source, line).error(str(error)) from None
     return Input(source, "brackets", iter([sentences]))
@@ -566,7 +567,7 @@ def partial_sentences(file: str, model: DependencyModel, projective: bool, form:
     sentences = []
     for number, (tree, of_words) in enumerate(parse_partial_conllu_with_lines(text, source), start=1):
         try:
-            model.check(tree, projective=projective)
+            model.checked(tree, projective=projective)
         except ValueError as error:
             raise Line(source, of_words[0]).error(str(error)) from None
         # The sentence ends with the first empty line after its words.

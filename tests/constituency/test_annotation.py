@@ -21,7 +21,7 @@ from spectral_latent.constituency import (
     repair_all,
     unknown_phrase,
 )
-from spectral_latent.constituency.annotation import read_brackets
+from spectral_latent.constituency.annotation import read_brackets, with_given
 from spectral_latent.constituency.belief import believe
 from spectral_latent.constituency.tree import Constituent, list_constituents
 from spectral_latent.corpora import constituency_trees
@@ -72,9 +72,10 @@ def test_a_whole_tree_stays_and_a_string_that_tells_nothing_is_parsed() -> None:
 def test_given_brackets_that_no_chart_has_are_candidates() -> None:
     words = ["the", "dog", "barks", "."]
     odd = Constituent(1, 3, "PP", False)
-    charts = MODEL.charts([unknown_phrase(words)])
+    inputs = [unknown_phrase(words)]
+    found_parts = MODEL.find_parts(inputs, MODEL.chart(inputs))
     for constituents, posterior in ([], 0.0), ([odd, Constituent(0, 2, "NP", False)], 5e-3):
-        _, parts = MODEL.find_parts(charts, words, [constituents])
+        parts = with_given(MODEL, found_parts, [constituents]).parts
         found = dict(zip(MODEL.labels.named(parts), parts.posterior.tolist(), strict=True))
         assert found.get(odd, 0.0) == posterior
         assert found[Constituent(0, 2, "NP", False)] > 0.5

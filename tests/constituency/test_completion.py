@@ -47,7 +47,7 @@ def test_the_counts_of_completed_trees_are_those_of_the_restricted_forest(
     model: ConstituencyModel, constraints: PhraseConstraints
 ) -> None:
     """Binary rules, summed over latent states, as the E-step of the core counts them in the forest."""
-    (chart,) = model.charts([Partial(tuple(WORDS), constraints)])
+    (chart,) = model.chart([model.checked(Partial(tuple(WORDS), constraints))])
     assert chart.is_derived.all()
     table = expected_counts(chart.grammar.latent, chart.joined().forest)
     expected = np.array([table.binary[r].to_dense().sum() for r in range(len(table.rules.binary))])

@@ -129,7 +129,9 @@ def test_marginals_have_the_signs_that_options_ask_for(name: MarginalName) -> No
                 mu[chain] += {"absolute": 1, "divided": np.sign(total), "undivided": 1}[name] * weight / abs(total)
         wanted = {chain: abs(m) if name == "absolute" else m for chain, m in mu.items()}
         constituents = member.items(chart).constituents()
-        keys = zip(constituents.begin, constituents.end, (member.chains[i] for i in constituents.label), strict=True)
+        keys = zip(
+            constituents.begin, constituents.end, (member.part_names[i] for i in constituents.label), strict=True
+        )
         found = dict(zip(keys, constituents.posterior, strict=True))
         assert found == pytest.approx({chain: m for chain, m in wanted.items() if m > 1e-6}, rel=1e-6, abs=1e-6)
     assert n_negative > 0

@@ -26,7 +26,7 @@ from tests.dependency.test_model import TREES, random_treebank, read
 from tests.dependency.trees import random_tree
 
 SENTENCES = read(TREES)
-EVIDENCE = ArcEvidence.of(SENTENCES[:2], DependencyOptions())
+EVIDENCE = ArcEvidence.of(SENTENCES[:2], DependencyOptions())._replace(least=0.1)
 
 
 def every_arc(rng: np.random.Generator, sizes: list[int]) -> Parts:
@@ -125,14 +125,14 @@ def test_judgements_keep_the_sum_of_each_word_and_small_posteriors() -> None:
     order = rng.permutation(len(arcs.end))  # in any order
     arcs = arcs.take(order)
     model = ArcModel(0.8, rng.normal(0.0, 0.2, len(ArcModel.plain().weights)))
-    judged = model.judge(arcs, EVIDENCE, 0.1)
+    judged = model.judge(arcs, EVIDENCE)
     word = arcs.sentence * 100 + arcs.end
     np.testing.assert_allclose(np.bincount(word, judged.posterior), np.bincount(word, arcs.posterior))
     small = arcs.posterior <= 0.1
     assert small.any() and not small.all()
     np.testing.assert_array_equal(judged.posterior[small], arcs.posterior[small])
     assert not np.allclose(judged.posterior, arcs.posterior)
-    np.testing.assert_allclose(ArcModel.plain().judge(arcs, EVIDENCE, 0.1).posterior, arcs.posterior)
+    np.testing.assert_allclose(ArcModel.plain().judge(arcs, EVIDENCE).posterior, arcs.posterior)
 
 
 def test_a_model_of_arcs_belongs_to_its_options(tmp_path: Path) -> None:

@@ -73,9 +73,8 @@ def test_arcs_have_the_posteriors_of_the_trees_that_obey(
         expected = np.zeros((5, 4))
         for heads, share in zip(trees, p / p.sum(), strict=True):
             expected[list(heads), np.arange(4)] += share
-        found = model.grammar.find_parts([Partial(sentence, constraints)])
-        assert found is not None
-        np.testing.assert_allclose(make_arc_matrix(found.arcs, 4), expected, atol=1e-9)
+        found = model.analyse([Partial(sentence, constraints)]).parts
+        np.testing.assert_allclose(make_arc_matrix(found, 4), expected, atol=1e-9)
     parses = model.parse_nbest(sentence, 100, constraints=constraints)
     assert {parse.tree.heads for parse in parses} <= set(trees)
     assert not any(parse.is_fallback for parse in parses)

@@ -70,7 +70,7 @@ class Grammar(LatentGrammar[Named, GrammarOptions, Any, Any, Any]):
     def name_of(self, symbol: Named) -> str:
         return symbol.name
 
-    def charts_of(self, inputs: Any) -> Any:
+    def chart(self, inputs: Any) -> Any:
         raise NotImplementedError
 
     def forest_of(self, trees: Any) -> Any:

@@ -14,11 +14,17 @@ from spectral_latent.corpora import dependency_trees
 from spectral_latent.estimation import EM, Clusters
 from spectral_latent.lexicon import JudgeOptions
 from spectral_latent.sequence import LatentTagger, TaggerOptions, preset, train_and_tag
-from spectral_latent.sequence.judge import TagChoices, TagModel
+from spectral_latent.sequence.decoding import tag_matrix, tag_parts
+from spectral_latent.sequence.judge import TagChoices, TagEvidence, TagModel
 
 OPTIONS = TaggerOptions(EM(Clusters(2)), judge=JudgeOptions(folds=2, penalty=0.1))
 WORDS = [["a", "b"], [], ["c"]]
 POSTERIORS = np.array([[0.6, 0.3, 0.1], [0.99, 0.005, 0.005], [0.2, 0.4, 0.4]])
+PARTS = tag_parts(POSTERIORS, np.array([0, 2, 2, 3]))
+
+
+def evidence(least: float) -> TagEvidence:
+    return TagEvidence(WORDS, ["N", "V", "A"], least)
 
 
 def tagged(n: int) -> list[list[tuple[str, str]]]:
@@ -33,7 +39,7 @@ def tagged(n: int) -> list[list[tuple[str, str]]]:
 
 
 def test_choices_are_the_likely_tags_of_each_word() -> None:
-    found = TagChoices.of(POSTERIORS, WORDS, ["N", "V", "A"], 0.01, np.array([1, 0, 0]))
+    found = TagChoices.of(PARTS, evidence(0.01), np.array([1, 0, 0]))
     assert found.best.tolist() == [0, 0, 1]
     assert found.word.tolist() == [0, 2] and found.tag.tolist() == [0, 1, 2, 0, 1, 2]
     assert found.choices.start.tolist() == [0, 3, 6]
@@ -44,13 +50,13 @@ def test_choices_are_the_likely_tags_of_each_word() -> None:
 def test_judgements_keep_the_sum_of_each_word() -> None:
     rng = np.random.default_rng(0)
     model = TagModel(0.7, rng.normal(0.0, 0.3, len(TagModel.plain().weights)))
-    judged = model.judge(POSTERIORS, WORDS, ["N", "V", "A"], 0.15)
+    judged = tag_matrix(model.judge(PARTS, evidence(0.15)), WORDS, 3)
     np.testing.assert_allclose(judged.sum(axis=1), 1.0)
     np.testing.assert_array_equal(judged[1], POSTERIORS[1])  # one likely tag
     assert judged[0, 2] == 0.1 and judged[0, 0] != 0.6
-    best = TagChoices.of(POSTERIORS, WORDS, ["N", "V", "A"], 0.15).judged_best(model)
+    best = TagChoices.of(PARTS, evidence(0.15)).judged_best(model)
     assert best.tolist() == judged.argmax(axis=1).tolist()
-    np.testing.assert_allclose(TagModel.plain().judge(POSTERIORS, WORDS, ["N", "V", "A"], 0.01), POSTERIORS)
+    np.testing.assert_allclose(TagModel.plain().judge(PARTS, evidence(0.01)).posterior, PARTS.posterior)
 
 
 def test_a_judge_sees_words_that_no_pair_of_tags_shows(tmp_path: Path) -> None:

@@ -1,0 +1,114 @@
+"""A formalism over words gets lexicon, charts, constraints, several members, files and n best from its rooms."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spectral_latent.estimation import EM, Clusters, Spectral
+from spectral_latent.grammar import GrammarOptions
+from spectral_latent.model import Partial
+from tests.categorial import CategorialModel, Derivation, words_of
+
+NOUNS = ["dog", "cat", "bird", "house", "tree", *(f"{stem}ling" for stem in "bcdfghjklm")]  # the last ones are rare
+P_NOUNS, P_VERBS = "in", "((S\\NP)\\(S\\NP))/NP"
+OPTIONS = [GrammarOptions(EM(Clusters(2))), GrammarOptions(Spectral(2, smoothing=5.0))]
+
+
+def noun_phrase(rng: np.random.Generator) -> Derivation:
+    share = np.array([0.18] * 5 + [0.01] * 10)
+    phrase: Derivation = ("NP", ("NP/N", str(rng.choice(["the", "a"]))), ("N", str(rng.choice(NOUNS, p=share))))
+    if rng.random() < 0.2:
+        phrase = ("NP", phrase, ("NP\\NP", ("(NP\\NP)/NP", "in"), noun_phrase(rng)))
+    return phrase
+
+
+def draw(rng: np.random.Generator) -> Derivation:
+    verb: Derivation = ("S\\NP", str(rng.choice(["sleeps", "sings"])))
+    if rng.random() < 0.6:
+        verb = ("S\\NP", ("(S\\NP)/NP", str(rng.choice(["sees", "likes"]))), noun_phrase(rng))
+    if rng.random() < 0.3:
+        verb = ("S\\NP", verb, ("(S\\NP)\\(S\\NP)", (P_VERBS, "in"), noun_phrase(rng)))
+    return "S", noun_phrase(rng), verb
+
+
+@pytest.fixture(scope="module")
+def model() -> CategorialModel:
+    rng = np.random.default_rng(0)
+    return CategorialModel.train([draw(rng) for _ in range(300)], OPTIONS)
+
+
+def test_unseen_words_have_trees(model: CategorialModel) -> None:
+    words = ["the", "wugling", "sees", "a", "cat"]
+    parse = model.parse(words)
+    assert parse.tree == (
+        "S",
+        ("NP", ("NP/N", "the"), ("N", "wugling")),
+        ("S\\NP", ("(S\\NP)/NP", "sees"), ("NP", ("NP/N", "a"), ("N", "cat"))),
+    )
+    assert np.isfinite(parse.log) and parse.log == pytest.approx(model.score([parse.tree]).log[0])
+    shown = model.explain(words)
+    for part in ("chart of grammar 2", "(NP the wugling)", "(N wugling)", str(parse.tree)):
+        assert part in shown
+
+
+def test_trees_are_different_and_add_up_to_the_words(model: CategorialModel) -> None:
+    words = ["a", "dog", "sees", "the", "cat", "in", "the", "house"]
+    parses = model.parse_nbest(words, 100)
+    trees = [parse.tree for parse in parses]
+    assert len(trees) == 2 and trees[0] != trees[1] and all(words_of(tree) == words for tree in trees)
+    found = np.exp(model.log_probabilities([words, words]))
+    np.testing.assert_allclose(found, np.exp([parse.log for parse in parses]) @ [parse.sign for parse in parses])
+    alone = [model.with_members(lambda _, one=one: one)._weigh(trees) for one in model.members]
+    means = np.mean([each.sign * np.exp(each.log) for each in alone], axis=0)
+    np.testing.assert_allclose([parse.sign * np.exp(parse.log) for parse in parses], means)
+
+
+def test_posteriors_are_means_over_the_members_that_derive_a_sentence(model: CategorialModel) -> None:
+    inputs = [model.checked(["a", "dog", "sees", "the", "cat", "in", "the", "house"])]
+    both = model.analyse(inputs)
+    wanted: dict[tuple[int, ...], float] = {}
+    for member, charts in zip(model.members, both.charts, strict=True):
+        parts = member.parts(inputs, charts).parts
+        for *place, label, posterior in zip(*(column.tolist() for column in parts), strict=True):
+            key = (*place, model.part_names[member.part_names[label]])
+            wanted[key] = wanted.get(key, 0.0) + posterior / 2
+    found = dict(
+        zip(zip(*(column.tolist() for column in both.judged[:4]), strict=True), both.judged.posterior, strict=True)
+    )
+    assert found == pytest.approx(wanted)
+
+
+def test_known_categories_are_obeyed(model: CategorialModel) -> None:
+    words = ["a", "dog", "sees", "the", "cat", "in", "the", "house"]
+    for category in (P_VERBS, "(NP\\NP)/NP"):
+        (tree,) = [parse.tree for parse in model.parse_nbest(words, 9, constraints={5: category})]
+        assert str((category, "in")) in str(tree)
+    assert next(model.parse_all([Partial(words, {5: P_VERBS})]))[0] == model.parse(words, constraints={5: P_VERBS})
+    with pytest.raises(ValueError, match="input 1: word 5 of 8 cannot have the category 'VERB'"):
+        next(model.parse_all([Partial(words, {5: "VERB"})]))
+
+
+def test_it_is_saved_and_parses_in_several_processes(model: CategorialModel, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    again = CategorialModel.load(tmp_path / "model")
+    assert again.fingerprint == model.fingerprint
+    rng = np.random.default_rng(1)
+    held_out = [draw(rng) for _ in range(40)]
+    sentences = list(map(words_of, held_out))
+    found = list(again.parse_all(sentences, 2))
+    assert found == list(model.parse_all(sentences, 2, jobs=2))
+    right = np.mean([parses[0].tree == tree for parses, tree in zip(found, held_out, strict=True)])
+    assert right > 0.6
+    drawn = CategorialModel(model.members[:1]).sample(5, rng)
+    assert np.isfinite(CategorialModel(model.members[:1]).score(drawn).log).all()
+
+
+def test_it_knows_the_rooms_of_words_but_no_other_formalism() -> None:
+    tree = ast.parse((Path(__file__).parent / "categorial.py").read_text(encoding="utf-8"))
+    modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    rooms = {module.split(".")[1] for module in modules if module.startswith("spectral_latent")}
+    assert rooms == {"trees", "files", "estimation", "model", "lexicon", "grammar"}
