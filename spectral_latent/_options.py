@@ -308,12 +308,13 @@ def accept(value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instan
     raise ValueError
 
 
-def checked(name: str, value: Any, declared: Any) -> Any:
+def checked(name: str, value: Any, declared: Any, other: Callable[[Any, Any], Any] = _instance) -> Any:
     """Return a value as a plain Python object of the declared type.  Raises ValueError if the type does not accept it.
 
     name: the name of the option or the argument, for the message.
     value: the value to check.
     declared: the type of a field, as `field_types` returns it.
+    other: see `accept`; what its errors say is put into the message.
 
     >>> checked("n_best", np.int64(2), Count)
     2
@@ -322,9 +323,10 @@ def checked(name: str, value: Any, declared: Any) -> Any:
     ValueError: n_best must be an integer of at least 1, not 2.5
     """
     try:
-        return accept(value, declared)
-    except (ValueError, OverflowError) as error:
-        reason = ", which is too large" if isinstance(error, OverflowError) else ""
+        return accept(value, declared, other)
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = f" ({error})" if str(error) else ""
+        reason = ", which is too large" if isinstance(error, OverflowError) else reason
         raise ValueError(f"{name} must be {describe(declared)}, not {value!r:.500}{reason}") from None
 
 

@@ -36,12 +36,12 @@ from functools import cache
 from inspect import isabstract
 from operator import attrgetter
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, cast, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spectral_latent._options import Limit, Options, accept, describe, field_types, without_alias
+from spectral_latent._options import Limit, Options, accept, checked, field_types, without_alias
 from spectral_latent.operators import ObservableOperators
 from spectral_latent.trees import Vocabulary
 
@@ -72,7 +72,7 @@ _BREAKS = re.compile("[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")  # a tab, or what 
 _DEEPEST = 20  # the deepest nesting of a name
 
 
-class UnknownKindError(ValueError):
+class UnknownKindError(LookupError):
     """An error for a model whose options have a class that is not imported, such as an estimator of the user's own."""
 
 
@@ -250,7 +250,7 @@ def _fields_of(declared: Any) -> tuple[_Field, ...]:
     cls = get_origin(declared) or declared
     parameters = dict(zip(getattr(cls, "__parameters__", ()), get_args(declared), strict=False))
     names = [each.name for each in fields(cls) if each.init] if is_dataclass(cls) else cls._fields
-    types = get_type_hints(cls, include_extras=True)
+    types = field_types(cls)
     return tuple(_field(name, parameters.get(types[name], types[name])) for name in names)
 
 
@@ -439,8 +439,6 @@ def _make(prefix: str, make: Callable[[], Any]) -> Any:
     """Make an object; an error names the object."""
     try:
         return make()
-    except UnknownKindError:
-        raise
     except (ValueError, IndexError) as error:
         if not prefix:
             raise
@@ -486,13 +484,7 @@ def _plain_value(field: _Field, at: str, value: Any, sizes: dict[str, int]) -> A
     declared = Annotated[(field.declared, *field.markers)] if field.markers else field.declared
     if value is None and field.is_optional:
         return None
-    try:
-        made = accept(value, declared, _from_json)
-    except UnknownKindError:
-        raise
-    except (TypeError, ValueError, OverflowError) as error:
-        because = f" ({error})" if str(error) else ""
-        raise ValueError(f"the setting {at} must be {describe(declared)}{because}") from None
+    made = checked(f"the setting {at}", value, declared, _from_json)
     if field.find(Axes):
         _check_length(field, at, len(made), sizes)
     return made
@@ -545,8 +537,9 @@ def _from_json(value: Any, declared: Any) -> Any:
     if issubclass(kind, Options):
         return _options_of(kind, value)
     if issubclass(kind, tuple):
-        types = get_type_hints(kind, include_extras=True).values()
-        return kind(*(accept(part, each, _from_json) for part, each in zip(value, types, strict=True)))
+        return kind(
+            *(accept(part, each, _from_json) for part, each in zip(value, field_types(kind).values(), strict=True))
+        )
     if not isinstance(value, kind):
         raise TypeError
     return value
@@ -579,11 +572,6 @@ def _options_of(cls: type[Options], values: Any) -> Options:
     declared = field_types(cls)
     if wrong := sorted(set(values) ^ set(declared) - (cls.later - set(values))):
         raise ValueError(f"settings of {cls.__name__} are missing or unknown: {', '.join(wrong)}")
-    nested = [(name, kind) for name, kind in declared.items() if name in values and _has_options(kind)]
-    inner = {name: accept(values[name], kind, _from_json) for name, kind in nested}
-    return cls(**(values | inner))
-
-
-def _has_options(declared: Any) -> bool:
-    """Tell whether a field holds options, which are a table in JSON."""
-    return any(isinstance(part, type) and issubclass(part, Options) for part in (declared, *get_args(declared)))
+    return cls(
+        **{name: checked(f"{cls.__name__}.{name}", value, declared[name], _from_json) for name, value in values.items()}
+    )

@@ -282,8 +282,9 @@ def test_settings_of_the_declared_type_come_back(declared: Any, value: Any, expe
     ],
 )
 def test_settings_of_another_type_are_refused(declared: Any, value: Any) -> None:
-    with pytest.raises(ValueError, match="the setting x must be "):
+    with pytest.raises(ValueError, match="the setting x must be ") as refused:
         read_setting(declared, value)
+    assert f", not {value!r}" in str(refused.value)
     with pytest.raises(ValueError, match="the setting x is missing"):
         read(holder(declared), {}, {})
 
