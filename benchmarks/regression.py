@@ -1,10 +1,11 @@
-"""Fail if training or parsing takes 1.3 times the CPU time of an earlier version.
+"""Fail if training, or parsing in batches or one by one, takes 1.3 times the CPU time of an earlier version.
 
     python -m benchmarks.regression                   # beside the last tag; beside HEAD~100 if there is no tag
     python -m benchmarks.regression --base HEAD~50 --runs 7
 
 Both versions train on the embedded treebank and parse its sentences, by turns, in processes of their own with one
-thread; the least CPU seconds of each count.  The first run of each version compiles, and does not count.
+thread; the least CPU seconds of each count.  The first run of each version compiles, and does not count.  The numbers
+of distinct Python functions of the library that one parse calls, and of their calls, are told beside them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WORST = 1.3  # the largest ratio that passes
+SECONDS = "CPU s"
+TASKS = {
+    "training": SECONDS,
+    "parsing in batches": SECONDS,
+    "parsing one by one": SECONDS,
+    "one parse": "functions",
+    "one parse again": "calls",
+}
 TASK = """
+import sys
 import time
 from spectral_latent.constituency import ConstituencyModel, preset
 from spectral_latent.corpora.embedded import embedded_treebank
@@ -30,17 +40,26 @@ times.append(time.process_time())
 for parses in model.parse_all(sentences):
     pass
 times.append(time.process_time())
-print(times[1] - times[0], times[2] - times[1])
+for sentence in sentences:
+    model.parse(sentence)
+times.append(time.process_time())
+called = []
+def listen(frame, event, _):
+    if event == "call" and "spectral_latent" in frame.f_code.co_filename:
+        called.append(frame.f_code)
+sys.setprofile(listen)
+model.parse(sentences[0])
+sys.setprofile(None)
+print(*(after - before for before, after in zip(times, times[1:])), len(set(called)), len(called))
 """
 
 
-def measure(checkout: Path) -> tuple[float, float]:
-    """Train and parse with the code of a checkout, and return the CPU seconds of both."""
+def measure(checkout: Path) -> list[float]:
+    """Train and parse with the code of a checkout; return the numbers of `TASKS`."""
     settings = {"PYTHONPATH": str(checkout), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", TASK]
     done = subprocess.run(command, cwd=checkout, env=os.environ | settings, check=True, capture_output=True, text=True)
-    training, parsing = map(float, done.stdout.split())
-    return training, parsing
+    return list(map(float, done.stdout.split()))
 
 
 def main() -> int:
@@ -59,7 +78,7 @@ def main() -> int:
         before = Path(folder, "before")
         subprocess.run(["git", "worktree", "add", "--quiet", "--detach", before, base], cwd=ROOT, check=True)
         try:
-            times: dict[Path, list[tuple[float, float]]] = {before: [], ROOT: []}
+            times: dict[Path, list[list[float]]] = {before: [], ROOT: []}
             for run in range(arguments.runs + 1):
                 for checkout, of_checkout in times.items():
                     measured = measure(checkout)
@@ -67,10 +86,10 @@ def main() -> int:
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", before], cwd=ROOT, check=True)
     worst = 0.0
-    for at, task in enumerate(("training", "parsing")):
-        old, new = (min(seconds[at] for seconds in of_checkout) for of_checkout in times.values())
-        print(f"{task}: {new:.2f} CPU s; {old:.2f} in {base}; ratio {new / old:.2f}")
-        worst = max(worst, new / old)
+    for at, (task, unit) in enumerate(TASKS.items()):
+        old, new = (min(numbers[at] for numbers in of_checkout) for of_checkout in times.values())
+        print(f"{task}: {new:.5g} {unit}; {old:.5g} in {base}; ratio {new / old:.2f}")
+        worst = max(worst, new / old if unit == SECONDS else 0.0)
     return int(worst > WORST)
 
 

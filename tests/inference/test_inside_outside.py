@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spectral_latent.inference import SignedLog, edge_marginals, inside, marginals, outside, total_weight, tree_weights
-from spectral_latent.inference.inside_outside import item_component
+from spectral_latent.inference.inside_outside import item_component, trusted_posteriors
 from spectral_latent.operators import ObservableOperators, Tensor
 from spectral_latent.trees import Forest, Rules, SkeletalTrees
 from tests.oracles import (
@@ -133,6 +133,9 @@ def check_sums(
     assert abs(values(total)[0] - sum(weights)) <= 1e-10 * size
     mu = posteriors(operators, parsed.forest, factors) * values(total)
     assert np.abs(mu - item_sums(parsed, trees, np.array(weights))).max() <= 1e-10 * size
+    trusted, sign = trusted_posteriors(operators, parsed.forest, np.ones(len(mu)) if factors is None else factors)
+    assert np.abs(trusted * values(total) - item_sums(parsed, trees, np.array(weights))).max() <= 1e-10 * size
+    assert sign.tolist() == total.sign.tolist()
     outside_vectors = outside(operators, parsed.forest, inside_vectors, factors)
     of_edges = edge_marginals(operators, parsed.forest, inside_vectors, outside_vectors) * values(total)
     assert np.abs(np.bincount(parsed.forest.item, of_edges, minlength=len(mu)) - mu).max() <= 1e-10 * size

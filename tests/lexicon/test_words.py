@@ -97,6 +97,21 @@ def test_rules_are_a_table_of_symbols_and_words(rows: list[list[str]]) -> None:
 
 
 @settings(max_examples=30)
+@given(sentences, st.integers(0, 10))
+def test_rules_do_not_depend_on_what_was_looked_up_before(rows: list[list[str]], remembered: int) -> None:
+    """However few words are remembered, each place has the rules that a new encoder finds for it."""
+    words = lexicon()
+    used, model, _ = of(words, all_pairs(words))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spectral_latent.lexicon.lexicon._REMEMBERED", remembered)
+        for row in [*rows, *rows]:
+            found, alone = used.encode([row]), of(words, all_pairs(words))[0].encode([row])
+            for one, other in zip(found, alone, strict=True):
+                np.testing.assert_array_equal(one, other)
+            np.testing.assert_array_equal(found.restrict(model).leaf, alone.restrict(model).leaf)
+
+
+@settings(max_examples=30)
 @given(unseen, st.booleans())
 def test_tags_have_the_shares_of_spelling_and_symbols_those_of_the_signature(word: str, opens: bool) -> None:
     """p(a, x) = p(a, s) P(f | x) / P(f | s): all in all, x is as probable as s."""
