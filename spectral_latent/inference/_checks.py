@@ -1,6 +1,7 @@
 """Check the forests that are handed to compiled code, because compiled code never checks an index.
 
-A forest is checked whenever it enters a pass.  First its columns are checked by type and length, and then every index,
+A forest that comes from outside is checked whenever it enters a pass; those that the library has built for itself enter
+by functions named `trusted`.  First its columns are checked by type and length, and then every index,
 in one call of compiled loops over the edges.  These loops check an index before they use it, so that they are safe for
 any contents of the columns.  Functions of NumPy that only read items and roots check only these.
 """

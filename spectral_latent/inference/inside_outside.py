@@ -9,8 +9,8 @@
 | `edge_marginals` | - | β^{item} · C(α^left, α^right): μ by edge |
 | `SignedLog` | p(r_1 ... r_N) | a number as sign and log |·|: estimates may be negative (slides 21-22) |
 
-Every function checks the columns of the forest that it reads against the operators.  The functions that read edges
-raise a ValueError that names item and edge.
+Every exported function checks the columns of the forest that it reads against the operators.  The functions that read
+edges raise a ValueError that names item and edge.
 
 The expected counts of roots and rules with states in the derivations of a forest are the E-step of EM:
 
@@ -177,9 +177,14 @@ def trusted_inside(operators: ObservableOperators, forest: Forest, factors: Floa
 
     factors: (I,) the factor of each item; 1 if not given.
     """
-    vectors = ScaledVectors.zeros(operators, forest)
     factors = np.ones(forest.n_items) if factors is None else factors
-    inside_pass(operators.packed, forest, factors, vectors, Workspace.allocate(operators.packed))
+    return _inside(operators, forest, factors, Workspace.allocate(operators.packed))
+
+
+def _inside(operators: ObservableOperators, forest: Forest, factors: FloatArray, room: Workspace) -> ScaledVectors:
+    """Run the inside pass with the factor (I,) of each item."""
+    vectors = ScaledVectors.zeros(operators, forest)
+    inside_pass(operators.packed, forest, factors, vectors, room)
     return vectors
 
 
@@ -190,9 +195,10 @@ def trusted_posteriors(
 
     factors: (I,) the factor of each item.
     """
-    inner = trusted_inside(operators, forest, factors)
+    room = Workspace.allocate(operators.packed)
+    inner = _inside(operators, forest, factors, room)
     outer = ScaledVectors.zeros(operators, forest)
-    outside_pass(operators.packed, forest, factors, inner, outer, Workspace.allocate(operators.packed))
+    outside_pass(operators.packed, forest, factors, inner, outer, room)
     total, exponent = root_sums(operators, forest, inner)
     marginal = np.zeros(forest.n_items)
     marginal_pass(forest, factors, inner, outer, total, exponent, marginal)
